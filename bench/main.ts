@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import { startEchoServer } from "./echo-server.ts";
+import { benchFleet } from "./fleet.ts";
+import { type BenchOptions, benchHeartbeats } from "./heartbeats.ts";
+import { type LoadPlan, runLoad } from "./load.ts";
+import { formatTable, type Line, machine } from "./report.ts";
+import { benchRestart } from "./restart.ts";
+import { cleanUpOnExit } from "./start-servers.ts";
+
+interface Bench {
+  readonly name: string;
+  readonly about: string;
+  run(options: BenchOptions): Promise<Line[]>;
+}
+
+const benches: readonly Bench[] = [
+  {
+    name: "heartbeats",
+    about: "durable beats, single and in batches, against a bare node:http echo; latency at 1,000 beats/s",
+    run: benchHeartbeats,
+  },
+  { name: "fleet", about: "memory and CPU with 100, 10,000 and 100,000 idle agents", run: benchFleet },
+  { name: "restart", about: "looking at one of 10,000 agents; from kill -9 to ready", run: benchRestart },
+  {
+    name: "all",
+    about: "all of the above",
+    run: async (options) => [
+      ...(await benchHeartbeats(options)),
+      ...(await benchFleet(options)),
+      ...(await benchRestart(options)),
+    ],
+  },
+];
+
+const usage = [
+  "npm run bench -- NAME [--seconds 5] [--json]",
+  "",
+  ...benches.map(({ name, about }) => `  ${name.padEnd(12)}${about}`),
+  "",
+  "--seconds  how long one run is measured; --json  one JSON document instead of a table.",
+  "",
+].join("\n");
+
+const [role, argument = ""] = process.argv.slice(2);
+// A bench starts this program again for the processes it needs beside the daemon.
+if (role === "load") process.stdout.write(JSON.stringify(await runLoad(JSON.parse(argument) as LoadPlan)));
+else if (role === "echo") startEchoServer(Number(argument), () => {});
+else await runBench();
+
+async function runBench(): Promise<void> {
+  const { values, positionals } = readArguments();
+  const seconds = Number(values.seconds);
+  if (!(seconds > 0)) return complain(`--seconds ${values.seconds} is not a number above 0`);
+  const [name, ...more] = positionals;
+  if (name === undefined) return void process.stdout.write(usage);
+  const bench = benches.find((one) => one.name === name);
+  if (bench === undefined || more.length > 0) return complain(`there is no bench ${positionals.join(" ")}`);
+  cleanUpOnExit();
+  const lines = await bench.run({ seconds, say: (progress) => process.stderr.write(`${progress}\n`) });
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ bench: name, at: new Date().toISOString(), machine: machine(), seconds, lines }, null, 2)}\n`
+      : formatTable(lines),
+  );
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { seconds: { type: "string", default: "5" }, json: { type: "boolean", default: false } },
+    });
+  } catch (error) {
+    complain((error as Error).message);
+    process.exit();
+  }
+}
+
+function complain(sentence: string): void {
+  process.stderr.write(`${sentence}\n\n${usage}`);
+  process.exitCode = 1;
+}

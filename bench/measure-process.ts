@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick. */
+const ticksPerSecond = 100;
+
+/** CPU seconds all threads of a process have used so far. */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name in the second field may hold spaces and brackets; what follows its last bracket does not.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+export function residentMegabytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  if (kilobytes === undefined) throw new Error(`process ${pid} has no resident memory`);
+  return Number(kilobytes) / 1024;
+}
+
+/** What a process takes of one core while `work` goes on. */
+export async function cpuShareDuring<T>(pid: number, work: Promise<T>): Promise<{ share: number; result: T }> {
+  const [before, from] = [cpuSeconds(pid), performance.now()];
+  const result = await work;
+  return { share: (cpuSeconds(pid) - before) / ((performance.now() - from) / 1000), result };
+}
+
+/** Waits until a process has caught up with what it was given: a second with hardly any work in it. Says how long that took. */
+export async function untilQuiet(pid: number, longest = 120): Promise<number> {
+  const started = performance.now();
+  const elapsed = (): number => (performance.now() - started) / 1000;
+  while (elapsed() < longest) {
+    const { share } = await cpuShareDuring(pid, sleep(1000));
+    if (share < 0.03) break;
+  }
+  return elapsed();
+}

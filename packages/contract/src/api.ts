@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { AgentHealth, HealthSnapshot } from "./agent.ts";
+import { GapCause, HoldCause, SavedEvent } from "./event.ts";
+import { faultCodes } from "./fault.ts";
+import { HealthState } from "./health.ts";
+import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
+
+/** Every refused request gets this, with the matching HTTP status. */
+export const Problem = z
+  .object({
+    error: z.object({
+      code: z.enum(faultCodes),
+      message: z.string(),
+      retryable: z.boolean(),
+      details: z.array(z.string()).optional(),
+    }),
+  })
+  .meta({ id: "Problem" });
+export type Problem = z.infer<typeof Problem>;
+
+export const AckList = z.object({ acks: z.array(HeartbeatAck) }).meta({ id: "HeartbeatAcks" });
+export const AgentList = z.object({ agents: z.array(AgentHealth) }).meta({ id: "Agents" });
+export const HistoryReport = z
+  .object({
+    agentId: z.string(),
+    from: z.string(),
+    to: z.string(),
+    stepSeconds: z.number(),
+    history: z.array(HealthSnapshot),
+  })
+  .meta({ id: "History" });
+export type HistoryReport = z.infer<typeof HistoryReport>;
+
+/** A kept beat: what the agent sent, and when it arrived by the monitor's clock. */
+export const KeptHeartbeat = Heartbeat.extend({ receivedAt: z.string() }).meta({ id: "KeptHeartbeat" });
+export type KeptHeartbeat = z.infer<typeof KeptHeartbeat>;
+export const HeartbeatList = z.object({ heartbeats: z.array(KeptHeartbeat) }).meta({ id: "Heartbeats" });
+
+/** What the monitor holds against itself right now. */
+export const SelfDoubtReport = z
+  .object({
+    lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
+    holds: z.array(z.object({ because: HoldCause, scope: z.string(), since: z.string() })),
+    lagSeconds: z.number(),
+    frozen: z.object({ since: z.string(), actor: z.string(), reason: z.string() }).nullable(),
+  })
+  .meta({ id: "SelfDoubt" });
+export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
+
+/** Everything behind a verdict: the state, the clocks it rests on, the findings, what is held back, and the last events. */
+export const WhyReport = z
+  .object({
+    agent: AgentHealth,
+    clocks: z.object({
+      silentSeconds: z.number(),
+      silenceAllowedSeconds: z.number(),
+      withoutProgressSeconds: z.number().nullable(),
+      progressClock: z.enum(["running", "stopped"]),
+      nextLookAt: z.string().nullable(),
+    }),
+    beats: z.object({
+      accepted: z.number(),
+      duplicates: z.number(),
+      stale: z.number(),
+      refused: z.number(),
+      lost: z.number(),
+      clockSkewSeconds: z.number().nullable(),
+    }),
+    policy: z.object({ id: z.string(), mode: z.string() }),
+    monitor: SelfDoubtReport,
+    events: z.array(SavedEvent),
+  })
+  .meta({ id: "Why" });
+export type WhyReport = z.infer<typeof WhyReport>;
+
+/** Seed 004's system summary. Tasks and notifications are counted once Rouse keeps them; until then they are not in it. */
+export const SystemStatus = z
+  .object({
+    status: z.enum(["ok", "on-hold", "frozen", "store-unavailable"]),
+    total_agents: z.number(),
+    active_agents: z.number(),
+    degraded_agents: z.number(),
+    agents_by_state: z.partialRecord(HealthState, z.number()),
+    last_heartbeat: z.string().nullable(),
+    started_at: z.string(),
+    version: z.string(),
+    monitor: SelfDoubtReport,
+  })
+  .meta({ id: "SystemStatus" });
+export type SystemStatus = z.infer<typeof SystemStatus>;
+
+export const FreezeRequest = z
+  .strictObject({
+    reason: z.string().max(500).default("no reason given"),
+    actor: z.string().max(100).default("operator"),
+  })
+  .meta({ id: "FreezeRequest" });
+export type FreezeRequest = z.infer<typeof FreezeRequest>;

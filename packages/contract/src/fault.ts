@@ -1,0 +1,36 @@
+/**
+ * An operational failure: nobody's bug, somebody's problem. The code is stable (scripts and metrics use it); the message says what
+ * to do next; `retryable` tells a caller whether the same call may succeed later.
+ */
+export const faultCodes = [
+  "agent-unknown",
+  "bad-request",
+  "body-too-large",
+  "config-invalid",
+  "daemon-running",
+  "daemon-unreachable",
+  "data-folder-unusable",
+  "database-damaged",
+  "database-newer",
+  "host-refused",
+  "not-found",
+  "origin-refused",
+  "port-taken",
+  "store-unavailable",
+  "tls-required",
+  "unauthorized",
+] as const;
+
+export type FaultCode = (typeof faultCodes)[number];
+
+export class Fault extends Error {
+  readonly code: FaultCode;
+  readonly retryable: boolean;
+
+  constructor(code: FaultCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "Fault";
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}

@@ -1,0 +1,140 @@
+import { z } from "zod";
+import { OpenWork, WaitKind } from "./health.ts";
+
+/**
+ * Ids end up in file names, terminals, URLs and templates, so they are kept plain. The prefix `rouse.` is the monitor's own.
+ */
+export const Id = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}$/,
+    "must be 1 to 128 letters, digits or . _ : @ + - and start with a letter or digit",
+  );
+
+/** The monitor's own beat, sent through the whole path to show that it works. */
+export const canaryId = "rouse.canary";
+
+export const AgentId = Id.refine(
+  (id) => !id.startsWith("rouse."),
+  "the prefix rouse. is reserved for the monitor itself",
+);
+
+const AgentTime = z
+  .string()
+  .max(64)
+  .refine((text) => !Number.isNaN(Date.parse(text)), "must be a date and time such as 2026-02-05T10:30:00Z");
+
+const Count = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+
+/** What an agent may say of itself: an activity, or one of the statuses of older agents (DEGRADED, TERMINATED, …). */
+export const agentStatuses = [
+  "STARTING",
+  "RUNNING",
+  "WAITING",
+  "IDLE",
+  "FINISHED",
+  "DEGRADED",
+  "UNRESPONSIVE",
+  "QUARANTINED",
+  "TERMINATED",
+] as const;
+export const AgentStatus = z.enum(agentStatuses).meta({ id: "AgentStatus" });
+export type AgentStatus = z.infer<typeof AgentStatus>;
+
+/** Free-form readings. Those named here are understood; the rest is kept as it came. */
+export const HealthMetrics = z
+  .record(z.string().max(100), z.union([z.number(), z.string().max(1000), z.boolean(), z.null()]))
+  .refine((metrics) => Object.keys(metrics).length <= 64, "at most 64 metrics")
+  .meta({
+    id: "HealthMetrics",
+    description:
+      "Understood: consecutiveFailures (count), errorRate (0 to 1), memory (share of the limit, 0 to 1). Snake case works too.",
+  });
+export type HealthMetrics = z.infer<typeof HealthMetrics>;
+
+export const Heartbeat = z
+  .object({
+    agentId: Id,
+    taskId: Id.nullish(),
+    incarnation: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+    sequenceNumber: Count.optional(),
+    timestamp: AgentTime.optional(),
+    status: AgentStatus.optional(),
+    waitingFor: WaitKind.optional(),
+    waitingUntil: AgentTime.optional(),
+    open: OpenWork.nullish(),
+    phase: z.string().max(200).nullish(),
+    progressIndicator: z.string().max(1000).nullish(),
+    lastToolCall: z.string().max(200).nullish(),
+    lastCheckpoint: z.string().max(200).nullish(),
+    tokenCount: Count.optional(),
+    errorCount: Count.optional(),
+    toolCallCount: Count.optional(),
+    agentType: Id.optional(),
+    node: Id.optional(),
+    healthMetrics: HealthMetrics.optional(),
+    checksum: z.string().max(200).optional(),
+  })
+  .meta({
+    id: "Heartbeat",
+    description:
+      "Only agentId is needed. Unknown fields are ignored. checksum, when given, is the SHA-256 (hex) of the canonical JSON (RFC 8785) of this object without its checksum field.",
+  });
+export type Heartbeat = z.infer<typeof Heartbeat>;
+
+/** The same message under the snake-case names that Python agents tend to send. */
+const snakeNames: Readonly<Record<string, keyof Heartbeat>> = {
+  agent_id: "agentId",
+  task_id: "taskId",
+  current_task_id: "taskId",
+  sequence_number: "sequenceNumber",
+  waiting_for: "waitingFor",
+  waiting_until: "waitingUntil",
+  current_phase: "phase",
+  progress_indicator: "progressIndicator",
+  last_tool_call_timestamp: "lastToolCall",
+  last_tool_call: "lastToolCall",
+  last_checkpoint: "lastCheckpoint",
+  token_count: "tokenCount",
+  error_count: "errorCount",
+  tool_call_count: "toolCallCount",
+  agent_type: "agentType",
+  health_metrics: "healthMetrics",
+};
+
+export function renameSnakeCase(message: Record<string, unknown>): Record<string, unknown> {
+  const renamed: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(message)) {
+    const name = Object.hasOwn(snakeNames, key) ? snakeNames[key] : key;
+    if (name !== undefined && name !== "__proto__") renamed[name] = value;
+  }
+  return renamed;
+}
+
+export const AckStatus = z.enum(["accepted", "duplicate", "stale", "rejected"]).meta({ id: "AckStatus" });
+export type AckStatus = z.infer<typeof AckStatus>;
+
+/** Why a beat was not taken as news, from a closed set. */
+export const AckReason = z
+  .enum(["seen-before", "older-than-last", "old-incarnation", "wrong-checksum", "malformed", "reserved-id"])
+  .meta({ id: "AckReason" });
+export type AckReason = z.infer<typeof AckReason>;
+
+/** Something the monitor asks of an agent; it rides on the acknowledgement. */
+export const Command = z
+  .object({ id: z.string(), kind: z.enum(["check-in"]), because: z.string() })
+  .meta({ id: "Command", description: "check-in: send a full heartbeat now; the monitor was blind for a while." });
+export type Command = z.infer<typeof Command>;
+
+export const HeartbeatAck = z
+  .object({
+    agentId: z.string(),
+    sequenceNumber: z.number().int().nullable(),
+    status: AckStatus,
+    receivedAt: z.string(),
+    commands: z.array(Command),
+    because: AckReason.optional(),
+    problem: z.string().optional(),
+  })
+  .meta({ id: "HeartbeatAck" });
+export type HeartbeatAck = z.infer<typeof HeartbeatAck>;

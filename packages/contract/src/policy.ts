@@ -1,0 +1,242 @@
+import { z } from "zod";
+import { type DurationMs, days, hours, seconds } from "./time.ts";
+
+/** observe: findings only. assist: also alerts, nudges, escalations. act: also terminates and recovers. */
+export const PolicyMode = z.enum(["observe", "assist", "act"]);
+export type PolicyMode = z.infer<typeof PolicyMode>;
+
+const secondsSetting = (what: string) => z.number().positive().max(2_592_000).describe(what);
+const minutesSetting = (what: string) => z.number().positive().max(43_200).describe(what);
+const share = (what: string) => z.number().min(0).max(1).describe(what);
+const count = (what: string) => z.number().int().positive().max(1_000_000).describe(what);
+const flag = (what: string) => z.boolean().describe(what);
+const channels = z.array(z.string().max(100)).max(20).describe("where the alert goes");
+const severity = z.enum(["critical", "warning", "info"]).describe("how loud the alert is");
+
+const breakerSettings = z.strictObject({
+  failure_threshold: count("consecutive failures that trip the breaker"),
+  recovery_timeout_seconds: secondsSetting("time in OPEN before HALF_OPEN"),
+  half_open_requests: count("trials admitted in HALF_OPEN"),
+});
+
+const alertRoute = z.strictObject({ channels, severity });
+
+/** Everything under `health_monitoring:`, complete. A user's file names only what differs from its preset. */
+export const Settings = z.strictObject({
+  enabled: flag("false: take signals and keep them, judge nobody"),
+  mode: PolicyMode.describe("observe: findings only; assist: also alert and nudge; act: also stop and recover"),
+  heartbeat: z.strictObject({
+    interval_seconds: secondsSetting("how often a working agent beats"),
+    idle_interval_seconds: secondsSetting("how often an idle agent beats"),
+    timeout_seconds: secondsSetting("silence after which an agent is DEGRADED; two beats when not set").optional(),
+    grace_seconds: z.number().min(0).max(3600).describe("how late a beat may be before it counts as missed"),
+    startup_grace_seconds: secondsSetting("how long a new incarnation may take to be heard"),
+  }),
+  health_check: z.strictObject({
+    interval_seconds: secondsSetting("how often a poller would look; Rouse looks when a verdict can change"),
+    checkpoint_degraded_threshold_seconds: secondsSetting(
+      "work without a new fact that makes an agent DEGRADED; a third of the stale threshold when not set",
+    ).optional(),
+    checkpoint_stale_threshold_seconds: secondsSetting("work without a new fact that makes an agent STUCK"),
+    no_tool_call_seconds: secondsSetting("work without a tool call before it is a finding"),
+    zero_tokens_seconds: secondsSetting("work without a token spent before it is a finding"),
+    token_spike_factor: z.number().min(1.5).max(1000).describe("how many times its usual token rate is a spike"),
+    error_rate_threshold: share("share of failed calls that makes an agent DEGRADED"),
+    consecutive_failures: count("more failures than this in a row make an agent FAILING"),
+    task_not_started_seconds: secondsSetting("how long assigned work may lie before it is a finding"),
+    memory_pressure_threshold: share("share of its memory limit worth a note"),
+  }),
+  activity: z.strictObject({
+    open_tool_seconds: secondsSetting("least time an open tool suspends the progress clock"),
+    open_tool_margin_seconds: secondsSetting("added to a tool's declared timeout"),
+    wait_margin_seconds: secondsSetting("added to an advertised reset or a declared end of waiting"),
+    input_wait_seconds: secondsSetting("longest wait for a person before the progress clock runs again"),
+    provider_wait_seconds: secondsSetting("longest wait for a provider that advertised no reset"),
+    children_wait_seconds: secondsSetting("longest wait for sub-agents"),
+    schedule_wait_seconds: secondsSetting("longest wait for a schedule that named no time"),
+  }),
+  self_check: z.strictObject({
+    stall_seconds: secondsSetting("a pause of our own longer than this is a gap"),
+    amnesty_margin_seconds: z.number().min(0).max(3600).describe("added to one TTL after a gap"),
+    mass_silence_agents: count("silent agents that may be a fleet incident"),
+    mass_silence_share: share("and the share of the fleet, or of one node, they must be"),
+    mass_silence_window_seconds: secondsSetting("within which they went silent"),
+  }),
+  retention: z.strictObject({
+    heartbeats_hours: z
+      .number()
+      .positive()
+      .max(8760)
+      .describe("how long single beats are kept before they are rolled up"),
+    history_days: z.number().positive().max(3650).describe("how long events and hourly history are kept"),
+  }),
+  intervention: z.strictObject({
+    nudge: z.strictObject({
+      enabled: flag("false: escalate without a nudge first"),
+      max_attempts: count("nudges before it is escalated"),
+      interval_seconds: secondsSetting("time between two nudges"),
+    }),
+    escalation: z.strictObject({ timeout_seconds: secondsSetting("how long the orchestrator may take to answer") }),
+    termination: z.strictObject({ cleanup_timeout_seconds: secondsSetting("how long cleaning up may take") }),
+  }),
+  circuit_breaker: z.strictObject({
+    default: breakerSettings,
+    overrides: z.record(z.string().max(100), breakerSettings.partial()),
+  }),
+  recovery: z.strictObject({
+    max_attempts_per_task: count("recoveries of one task before a person is asked"),
+    max_attempts_per_hour: count("recoveries in a rolling hour before a person is asked"),
+    backoff_seconds: z.array(secondsSetting("one wait")).min(1).max(20).describe("wait before each attempt"),
+  }),
+  restart: z.strictObject({
+    cooldown_seconds: secondsSetting("rest of a lineage after a restart (RESTART_COOLDOWN)"),
+    max_attempts: count("restarts per window before it is escalated (MAX_RESTART_ATTEMPTS)"),
+    escalation_window_seconds: secondsSetting("the rolling window they are counted in (ESCALATION_WINDOW)"),
+  }),
+  anomaly: z.strictObject({
+    threshold: share("score from which a reading is anomalous (ANOMALY_THRESHOLD)"),
+    consecutive: count("anomalous readings in a row before quarantine (ANOMALY_CONSECUTIVE)"),
+    diagnose_on_anomaly: flag("start a diagnosis when anomalies persist (DIAG_ON_ANOMALY)"),
+    diagnose_on_restart_escalation: flag("start a diagnosis when restarts run out (DIAG_ON_RESTART_ESCALATION)"),
+  }),
+  escalation: z.strictObject({
+    ack_sla_seconds: secondsSetting("how long a person may take to acknowledge SEV-1 (ACK_SLA)"),
+  }),
+  terminal: z.strictObject({
+    idle_timeout_minutes: minutesSetting("time without terminal output before it is a finding"),
+    completion_timeout_minutes: minutesSetting("time without a completion marker before it is a finding"),
+    rate_limit_backoff_seconds: secondsSetting("wait after a rate limit"),
+    repeated_error_threshold: count("identical errors before they are a finding"),
+    auto_kill_on_idle: flag("stop an agent without output"),
+    auto_kill_on_repeated_error: flag("stop an agent that repeats an error"),
+    alert_channel: z.string().max(100).describe("where terminal alerts go"),
+  }),
+  tasks: z.strictObject({
+    interval_minutes: minutesSetting("how often tasks are looked at"),
+    task_stalled_after_minutes: minutesSetting("time without an update that makes a task stalled"),
+    task_long_running_after_minutes: minutesSetting("time after which a task is long-running"),
+    agent_silent_after_minutes: minutesSetting("time without a beat that makes an agent silent"),
+    agent_high_error_rate: share("share of failures over the last 10 tasks that is high"),
+    check_calendar: flag("look for deadlines in a calendar"),
+    check_email: flag("look for urgent mail"),
+    calendar_provider: z.enum(["google", "outlook", "none"]).describe("whose calendar"),
+  }),
+  alerting: z.record(z.string().max(100), alertRoute.partial()),
+});
+export type Settings = z.infer<typeof Settings>;
+
+export type PartialSettings = DeepPartial<Settings>;
+type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: DeepPartial<T[K]> | undefined }
+    : T;
+
+/** Accepted and checked because they are in everybody's config files, but nothing in this version acts on them yet. */
+export const settingsWithoutEffect: readonly string[] = [
+  "health_check.interval_seconds",
+  "intervention",
+  "circuit_breaker",
+  "recovery",
+  "restart",
+  "anomaly",
+  "escalation",
+  "terminal",
+  "tasks",
+  "alerting",
+];
+
+/** The same policy as core reads it: milliseconds, nothing optional, nothing that core does not use. */
+export interface Policy {
+  /** Name and fingerprint, written into every decision's record. */
+  readonly id: string;
+  readonly enabled: boolean;
+  readonly mode: PolicyMode;
+  readonly beatInterval: DurationMs;
+  readonly idleBeatInterval: DurationMs;
+  readonly degradedAfterSilence: DurationMs | null;
+  readonly beatGrace: DurationMs;
+  readonly startupGrace: DurationMs;
+  readonly staleDegraded: DurationMs;
+  readonly staleStuck: DurationMs;
+  readonly noToolCall: DurationMs;
+  readonly zeroTokens: DurationMs;
+  readonly tokenSpikeFactor: number;
+  readonly errorRate: number;
+  readonly consecutiveFailures: number;
+  readonly taskNotStarted: DurationMs;
+  readonly memoryPressure: number;
+  readonly openTool: DurationMs;
+  readonly openToolMargin: DurationMs;
+  readonly waitMargin: DurationMs;
+  readonly longestWait: {
+    readonly input: DurationMs;
+    readonly provider: DurationMs;
+    readonly children: DurationMs;
+    readonly schedule: DurationMs;
+  };
+  readonly amnestyMargin: DurationMs;
+}
+
+export function policyFrom(id: string, settings: Settings): Policy {
+  const { heartbeat, health_check: check, activity, self_check: self } = settings;
+  return Object.freeze({
+    id,
+    enabled: settings.enabled,
+    mode: settings.mode,
+    beatInterval: seconds(heartbeat.interval_seconds),
+    idleBeatInterval: seconds(heartbeat.idle_interval_seconds),
+    degradedAfterSilence: heartbeat.timeout_seconds === undefined ? null : seconds(heartbeat.timeout_seconds),
+    beatGrace: seconds(heartbeat.grace_seconds),
+    startupGrace: seconds(heartbeat.startup_grace_seconds),
+    staleDegraded: seconds(check.checkpoint_degraded_threshold_seconds ?? check.checkpoint_stale_threshold_seconds / 3),
+    staleStuck: seconds(check.checkpoint_stale_threshold_seconds),
+    noToolCall: seconds(check.no_tool_call_seconds),
+    zeroTokens: seconds(check.zero_tokens_seconds),
+    tokenSpikeFactor: check.token_spike_factor,
+    errorRate: check.error_rate_threshold,
+    consecutiveFailures: check.consecutive_failures,
+    taskNotStarted: seconds(check.task_not_started_seconds),
+    memoryPressure: check.memory_pressure_threshold,
+    openTool: seconds(activity.open_tool_seconds),
+    openToolMargin: seconds(activity.open_tool_margin_seconds),
+    waitMargin: seconds(activity.wait_margin_seconds),
+    longestWait: Object.freeze({
+      input: seconds(activity.input_wait_seconds),
+      provider: seconds(activity.provider_wait_seconds),
+      children: seconds(activity.children_wait_seconds),
+      schedule: seconds(activity.schedule_wait_seconds),
+    }),
+    amnestyMargin: seconds(self.amnesty_margin_seconds),
+  });
+}
+
+/** How the monitor watches itself: one setting for the whole process, never per agent. */
+export interface SelfCheckPolicy {
+  readonly stall: DurationMs;
+  readonly massSilenceAgents: number;
+  readonly massSilenceShare: number;
+  readonly massSilenceWindow: DurationMs;
+}
+
+export function selfCheckFrom(settings: Settings): SelfCheckPolicy {
+  const self = settings.self_check;
+  return Object.freeze({
+    stall: seconds(self.stall_seconds),
+    massSilenceAgents: self.mass_silence_agents,
+    massSilenceShare: self.mass_silence_share,
+    massSilenceWindow: seconds(self.mass_silence_window_seconds),
+  });
+}
+
+export interface RetentionPolicy {
+  readonly beats: DurationMs;
+  readonly history: DurationMs;
+}
+
+export function retentionFrom(settings: Settings): RetentionPolicy {
+  return Object.freeze({
+    beats: hours(settings.retention.heartbeats_hours),
+    history: days(settings.retention.history_days),
+  });
+}

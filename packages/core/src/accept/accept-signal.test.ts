@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { story } from "../story.test-support.ts";
+
+describe("a beat with a wrong checksum", () => {
+  it("is refused and changes nothing but the counter of refused beats", () => {
+    const agent = story();
+    agent.beats();
+    agent.silentFor("13s");
+    expect(agent.state).toBe("DEGRADED");
+    const before = agent.record;
+    const answer = agent.beats(
+      { status: "FINISHED", lastCheckpoint: "forged", sequenceNumber: 2 },
+      { checksum: "wrong" },
+    );
+    expect(answer).toEqual({ status: "rejected", because: "wrong-checksum", sequenceNumber: 2, commands: [] });
+    expect(agent.record).toEqual({ ...before, beats: { ...before.beats, refused: 1 } });
+  });
+
+  it("does not keep a silent agent alive", () => {
+    const agent = story();
+    agent.beats();
+    for (let i = 0; i < 17; i++) {
+      agent.silentFor("1s");
+      agent.beats({}, { checksum: "wrong" });
+    }
+    expect(agent.past).toEqual(["12s DEGRADED", "17s UNRESPONSIVE"]);
+  });
+
+  it("is told of once, twice, then ever more rarely: nobody can flood the events", () => {
+    const agent = story();
+    for (let i = 0; i < 1000; i++) agent.beats({}, { checksum: "wrong" });
+    expect(agent.record.beats.refused).toBe(1000);
+    expect(agent.eventTypes()).toEqual(Array(10).fill("HEARTBEAT_REFUSED"));
+  });
+});
+
+describe("incarnations", () => {
+  it("a beat of an old one is refused and is no sign of life of the new one", () => {
+    const agent = story();
+    agent.beats({ incarnation: 3 });
+    const before = agent.record;
+    expect(agent.record.incarnation).toBe(3);
+    agent.silentFor("1s");
+    const answer = agent.beats({ incarnation: 2, lastCheckpoint: "of-a-ghost" });
+    expect(answer).toMatchObject({ status: "rejected", because: "old-incarnation" });
+    expect(agent.record).toEqual({ ...before, beats: { ...before.beats, refused: 1 } });
+  });
+
+  it("a beat of a later one starts a new life with fresh clocks, facts and counters", () => {
+    const agent = story();
+    agent.beatsEvery("5s", "1m", { tokenCount: 5, lastCheckpoint: "c" });
+    expect(agent.beats({ incarnation: 2, sequenceNumber: 1 }).status).toBe("accepted");
+    expect(agent.record).toMatchObject({ incarnation: 2, lineage: "worker-1", bornAt: agent.now, heardAt: agent.now });
+    expect(agent.record.beats).toMatchObject({ accepted: 1, lastSequence: 1, lost: 0 });
+    expect(agent.record.facts.lastCheckpoint).toBeNull();
+    expect(agent.events.at(-1)?.payload).toEqual({
+      agentId: "worker-1",
+      from: 1,
+      to: 2,
+      because: "announced-in-heartbeat",
+    });
+  });
+
+  it("registering again starts the next one once the current one was heard", () => {
+    const agent = story();
+    agent.registers();
+    expect(agent.record.incarnation).toBe(1); // the same announcement, repeated
+    agent.beats();
+    agent.registers();
+    expect(agent.record).toMatchObject({ incarnation: 2, heard: false, activity: { kind: "STARTING" } });
+    expect(agent.events.at(-1)?.payload).toMatchObject({ because: "registered-again", to: 2 });
+  });
+
+  it("registering an old one is refused and changes nothing", () => {
+    const agent = story();
+    agent.beats({ incarnation: 5 });
+    const before = agent.record;
+    expect(agent.registers({ incarnation: 4, taskId: "t9" })).toMatchObject({
+      status: "rejected",
+      because: "old-incarnation",
+    });
+    expect(agent.record).toEqual(before);
+  });
+
+  it("a new one ends UNRESPONSIVE, resolves its alert and is a recovery", () => {
+    const agent = story();
+    agent.beats();
+    agent.silentFor("1m");
+    agent.registers();
+    expect(agent.state).toBe("HEALTHY");
+    expect(agent.reason).toBe("new-incarnation");
+    expect(agent.record.alert).toBeNull();
+    expect(agent.eventTypes().slice(-4)).toEqual([
+      "AGENT_INCARNATION_STARTED",
+      "HEALTH_STATE_CHANGED",
+      "ALERT_RESOLVED",
+      "AGENT_RECOVERED",
+    ]);
+  });
+});
+
+describe("a task", () => {
+  it("counts as assigned from when it was first named, not from every beat that names it", () => {
+    const agent = story();
+    agent.beats({ taskId: "t1" });
+    const assignedAt = agent.record.taskAssignedAt;
+    agent.silentFor("5s");
+    agent.beats({ taskId: "t1" });
+    agent.silentFor("5s");
+    agent.beats(); // says nothing about tasks
+    expect(agent.record).toMatchObject({ taskId: "t1", taskAssignedAt: assignedAt });
+    agent.beats({ taskId: "t2" });
+    expect(agent.record).toMatchObject({ taskId: "t2", taskAssignedAt: agent.now });
+    agent.beats({ taskId: null });
+    expect(agent.record).toMatchObject({ taskId: null, taskAssignedAt: null });
+  });
+});

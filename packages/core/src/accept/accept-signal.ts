@@ -1,0 +1,191 @@
+import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
+import { type Activity, type AgentRecord, nextIncarnation } from "../record.ts";
+import type { HeartbeatSignal, Signal } from "../signal.ts";
+import { forgiveGaps } from "./forgive-gaps.ts";
+import { type Ordered, orderBeat } from "./order-beat.ts";
+import { goesOn, readActivity } from "./read-activity.ts";
+import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
+import { markNow, turnClock } from "./work-clock.ts";
+
+export interface Accepted {
+  readonly record: AgentRecord;
+  readonly answer: {
+    readonly status: AckStatus;
+    readonly sequence: number | null;
+    readonly because: AckReason | null;
+  } | null;
+  readonly events: readonly RouseEvent[];
+}
+
+/** First stage: turns a signal into what is now known, without any judgement. */
+export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Accepted {
+  const record = forgiveGaps(given, doubt);
+  switch (signal.kind) {
+    case "wake":
+    case "action-outcome":
+      return { record, answer: null, events: [] };
+    case "registered":
+      return acceptRegistration(record, signal, now);
+    case "heartbeat":
+      return acceptHeartbeat(record, signal, now, policy);
+  }
+}
+
+/** Registering again starts a new life, unless the current one was never heard: then it is the same announcement repeated. */
+function acceptRegistration(
+  record: AgentRecord,
+  signal: Extract<Signal, { kind: "registered" }>,
+  now: MonoMs,
+): Accepted {
+  const { registration } = signal;
+  const wanted = registration.incarnation ?? (record.heard ? record.incarnation + 1 : record.incarnation);
+  if (wanted < record.incarnation) return { record, answer: refusal(null, "old-incarnation"), events: [] };
+  const isNew = wanted > record.incarnation;
+  const base = isNew ? nextIncarnation(record, wanted, now) : record;
+  const taskId = registration.taskId === undefined ? base.taskId : registration.taskId;
+  const next: AgentRecord = {
+    ...base,
+    agentType: registration.agentType ?? base.agentType,
+    node: registration.node ?? base.node,
+    ...assignTask(base, taskId, now),
+  };
+  const answer = { status: "accepted", sequence: null, because: null } as const;
+  return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
+}
+
+function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, policy: Policy): Accepted {
+  const { beat } = signal;
+  if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
+  if (beat.incarnation !== undefined && beat.incarnation < record.incarnation) {
+    return refuse(record, beat.sequenceNumber, "old-incarnation");
+  }
+  if (beat.incarnation !== undefined && beat.incarnation > record.incarnation) {
+    return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, now, policy);
+  }
+  const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime);
+  if (ordered.startsOver) {
+    return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy);
+  }
+  // Late and repeated beats bring no news, but somebody of this incarnation sent them: unknown would be the wrong word.
+  const heard: AgentRecord = { ...record, heard: true, heardAt: now, beats: ordered.ledger };
+  if (ordered.status !== "accepted") return { record: heard, answer: ordered, events: [] };
+  return { record: takeIn(heard, signal, now, policy), answer: ordered, events: lostEvents(record, ordered) };
+}
+
+function acceptNewLife(
+  record: AgentRecord,
+  incarnation: number,
+  because: "announced-in-heartbeat" | "sequence-started-over",
+  signal: HeartbeatSignal,
+  now: MonoMs,
+  policy: Policy,
+): Accepted {
+  const born = nextIncarnation(record, incarnation, now);
+  const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
+  const heard: AgentRecord = { ...born, heard: true, heardAt: now, beats: ordered.ledger };
+  return {
+    record: takeIn(heard, signal, now, policy),
+    answer: ordered,
+    events: [incarnationStarted(record, incarnation, because)],
+  };
+}
+
+/** The news of an accepted beat. Going from one task to the next is getting somewhere too. */
+function takeIn(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, policy: Policy): AgentRecord {
+  const { beat } = signal;
+  const moved = hasMoved(record.facts, beat);
+  const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
+  const activity = readActivity(record.activity, signal, moved || nextTask, now);
+  const work =
+    activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
+  // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
+  const isNews = moved || (record.facts.progress !== null && (nextTask || takesAStep(record.activity, activity)));
+  const facts = readFacts(record.facts, beat, activity, isNews, markNow(work, now), policy.tokenSpikeFactor);
+  const task = assignTask(record, beat.taskId === undefined ? record.taskId : beat.taskId, now);
+  return {
+    ...record,
+    agentType: beat.agentType ?? record.agentType,
+    node: beat.node ?? record.node,
+    ...task,
+    activity,
+    work,
+    facts: { ...facts, beatsThroughWork: countThroughWork(record, activity, now, policy) },
+    beats: { ...record.beats, lastAt: now, skew: signal.skew },
+  };
+}
+
+/**
+ * Opening a tool, asking a person, starting sub-agents, getting an answer, finishing: each is a step. Being put off by a provider and let go again is
+ * not: a run of retries would look like work.
+ */
+function takesAStep(before: Activity, after: Activity): boolean {
+  if (after === before || goesOn(before, after)) return false;
+  return !waitsForProvider(before) && !waitsForProvider(after);
+}
+
+const waitsForProvider = (activity: Activity): boolean => activity.kind === "WAITING" && activity.for === "provider";
+
+/** A TTL's worth of beats in the middle of one stretch of work: a timer sends them. */
+export const knownToBeatThroughWork = 3;
+
+/**
+ * Only beats at the agent's own rhythm count: one repeated within moments is a second try, and one after a long silence, when the tool returned,
+ * shows the opposite, whatever was thought before.
+ */
+function countThroughWork(before: AgentRecord, activity: Activity, now: MonoMs, policy: Policy): number {
+  const counted = before.facts.beatsThroughWork;
+  const since = now - (before.beats.lastAt ?? now);
+  if (goesOn(before.activity, activity)) {
+    if (since > 2 * policy.beatInterval + policy.beatGrace) return 0;
+    return since >= policy.beatInterval / 2 ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
+  }
+  return counted >= knownToBeatThroughWork ? counted : 0;
+}
+
+function assignTask(record: AgentRecord, taskId: string | null, now: MonoMs) {
+  if (taskId === record.taskId) return { taskId, taskAssignedAt: record.taskAssignedAt };
+  return { taskId, taskAssignedAt: taskId === null ? null : now };
+}
+
+const refusal = (sequence: number | null, because: AckReason) => ({ status: "rejected" as const, sequence, because });
+
+/** A refused beat changes nothing but a counter. The first, second, fourth, eighth … is an event: enough to see, too few to flood. */
+function refuse(record: AgentRecord, given: number | undefined, because: AckReason): Accepted {
+  const refused = record.beats.refused + 1;
+  const sequenceNumber = given ?? null;
+  const isPowerOfTwo = (refused & (refused - 1)) === 0;
+  return {
+    record: { ...record, beats: { ...record.beats, refused } },
+    answer: refusal(sequenceNumber, because),
+    events: isPowerOfTwo
+      ? [{ type: "HEARTBEAT_REFUSED", payload: { agentId: record.agentId, because, sequenceNumber } }]
+      : [],
+  };
+}
+
+function lostEvents(record: AgentRecord, ordered: Ordered): RouseEvent[] {
+  if (ordered.lostBefore === 0 || record.beats.lastSequence === null) return [];
+  return [
+    {
+      type: "HEARTBEATS_LOST",
+      payload: {
+        agentId: record.agentId,
+        count: ordered.lostBefore,
+        afterSequence: record.beats.lastSequence,
+        beforeSequence: ordered.sequence,
+      },
+    },
+  ];
+}
+
+function incarnationStarted(
+  record: AgentRecord,
+  to: number,
+  because: "registered-again" | "announced-in-heartbeat" | "sequence-started-over",
+): RouseEvent {
+  return {
+    type: "AGENT_INCARNATION_STARTED",
+    payload: { agentId: record.agentId, from: record.incarnation, to, because },
+  };
+}

@@ -1,0 +1,221 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { story } from "../story.test-support.ts";
+
+describe("a beat that comes twice", () => {
+  it("leaves the same record, but for its counter and when the agent was last heard", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 1, tokenCount: 10, progressIndicator: "a" });
+    agent.silentFor("1s");
+    const said = { sequenceNumber: 2, tokenCount: 500, errorCount: 3, toolCallCount: 4, lastCheckpoint: "c1" };
+    const time = { agentTime: agent.now };
+    agent.beats(said, time);
+    const once = agent.record;
+    agent.silentFor("2s");
+    const again = agent.beats(said, time);
+
+    expect(again).toMatchObject({ status: "duplicate", because: "seen-before", sequenceNumber: 2 });
+    const { heardAt, beats, wakeAt, ...rest } = agent.record;
+    expect({ ...rest, beats: { ...beats, duplicates: 0 } }).toEqual({ ...withoutHeard(once), beats: once.beats });
+    expect({ heardAt, duplicates: beats.duplicates }).toEqual({ heardAt: agent.now, duplicates: 1 });
+    expect(wakeAt).toBe((once.wakeAt ?? 0) + 2000);
+  });
+
+  it("still shows that the agent is there", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 1 }, { agentTime: 0 });
+    for (let i = 0; i < 20; i++) {
+      agent.silentFor("5s");
+      expect(agent.beats({ sequenceNumber: 1 }, { agentTime: 0 }).status).toBe("duplicate");
+    }
+    expect(agent.past).toEqual([]);
+  });
+
+  it("is known as repeated up to 32 numbers back", () => {
+    const agent = story();
+    for (let n = 1; n <= 40; n++) agent.beats({ sequenceNumber: n }, { agentTime: n });
+    expect(agent.beats({ sequenceNumber: 8 }, { agentTime: 8 }).status).toBe("duplicate");
+    expect(agent.beats({ sequenceNumber: 7 }, { agentTime: 7 }).status).toBe("stale");
+  });
+});
+
+describe("numbers that are missing", () => {
+  it("are counted as lost, and counted back when the beats arrive late", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 1 }, { agentTime: 1 });
+    agent.beats({ sequenceNumber: 5 }, { agentTime: 5 });
+    expect(agent.record.beats.lost).toBe(3);
+    expect(agent.events.find(({ type }) => type === "HEARTBEATS_LOST")?.payload).toEqual({
+      agentId: "worker-1",
+      count: 3,
+      afterSequence: 1,
+      beforeSequence: 5,
+    });
+    for (const late of [3, 2, 4]) {
+      expect(agent.beats({ sequenceNumber: late }, { agentTime: late })).toMatchObject({
+        status: "stale",
+        because: "older-than-last",
+      });
+    }
+    expect(agent.record.beats).toMatchObject({ lost: 0, accepted: 2, stale: 3, duplicates: 0 });
+    agent.beats({ sequenceNumber: 3 }, { agentTime: 3 });
+    expect(agent.record.beats).toMatchObject({ lost: 0, stale: 3, duplicates: 1 });
+  });
+
+  it("do not count before the first beat that was heard", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 1000 });
+    expect(agent.record.beats.lost).toBe(0);
+  });
+
+  it("stay lost when they are too old to be told from repeated ones", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 1 }, { agentTime: 1 });
+    agent.beats({ sequenceNumber: 50 }, { agentTime: 50 });
+    agent.beats({ sequenceNumber: 2 }, { agentTime: 2 });
+    expect(agent.record.beats).toMatchObject({ lost: 48, stale: 1 });
+  });
+
+  it("may be as many as numbers go", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 0 });
+    expect(agent.beats({ sequenceNumber: Number.MAX_SAFE_INTEGER }).status).toBe("accepted");
+    expect(agent.record.beats).toMatchObject({ lost: Number.MAX_SAFE_INTEGER - 1, accepted: 2 });
+    expect(agent.beats({ sequenceNumber: 1 }, { agentTime: 0 }).status).toBe("stale");
+  });
+});
+
+describe("late beats", () => {
+  it("bring no news: what they say is older than what is known", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 1, lastCheckpoint: "c1" }, { agentTime: 1 });
+    agent.beats({ sequenceNumber: 3, lastCheckpoint: "c3", status: "IDLE" }, { agentTime: 3 });
+    const { facts, activity } = agent.record;
+    agent.beats({ sequenceNumber: 2, lastCheckpoint: "c2", tokenCount: 9 }, { agentTime: 2 });
+    expect(agent.record.facts).toBe(facts);
+    expect(agent.record.activity).toBe(activity);
+  });
+
+  it("in any order and however often, leave nothing lost once all have come", () => {
+    const shuffled = fc
+      .integer({ min: 1, max: 30 })
+      .chain((n) =>
+        fc.record({
+          n: fc.constant(n),
+          order: fc.shuffledSubarray(
+            Array.from({ length: n }, (_, i) => i + 1),
+            { minLength: n, maxLength: n },
+          ),
+          repeats: fc.array(fc.record({ of: fc.integer({ min: 1, max: n }), at: fc.nat(2 * n) }), { maxLength: n }),
+        }),
+      )
+      .map(({ n, order, repeats }) => {
+        const arrivals = [...order];
+        for (const { of, at } of repeats) arrivals.splice(Math.min(at, arrivals.length), 0, of);
+        return { n, arrivals };
+      });
+    fc.assert(
+      fc.property(shuffled, ({ n, arrivals }) => {
+        const agent = story();
+        for (const number of arrivals) agent.beats({ sequenceNumber: number }, { agentTime: number });
+        const { lost, accepted, stale, duplicates, lastSequence } = agent.record.beats;
+        expect({ lost, arrived: accepted + stale, duplicates, lastSequence }).toEqual({
+          lost: 0,
+          arrived: n,
+          duplicates: arrivals.length - n,
+          lastSequence: n,
+        });
+        expect(agent.record.incarnation).toBe(1);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("are counted exactly: what was skipped and never came is what is lost", () => {
+    const skipping = fc.uniqueArray(fc.integer({ min: 2, max: 30 }), { maxLength: 10 });
+    fc.assert(
+      fc.property(skipping, fc.nat(), (never, seed) => {
+        const came = Array.from({ length: 30 }, (_, i) => i + 2).filter((n) => !never.includes(n));
+        const order = [1, ...came.toSorted((a, b) => ((a * (seed + 7)) % 31) - ((b * (seed + 7)) % 31))];
+        const agent = story();
+        for (const n of order) agent.beats({ sequenceNumber: n }, { agentTime: n });
+        expect(agent.record.beats.lost).toBe(never.length);
+      }),
+    );
+  });
+});
+
+describe("an agent that counts from 1 again without a word", () => {
+  const counted = (upTo: number) => {
+    const agent = story();
+    for (let n = 1; n <= upTo; n++) {
+      agent.beats({ sequenceNumber: n, lastCheckpoint: "old" });
+      agent.silentFor("5s");
+    }
+    return agent;
+  };
+
+  it.each([3, 200])("is a new incarnation at its third later-timed beat (it had counted to %i)", (upTo) => {
+    const agent = counted(upTo);
+    for (const n of [1, 2]) {
+      expect(agent.beats({ sequenceNumber: n }).status).not.toBe("accepted");
+      expect(agent.record.incarnation).toBe(1);
+      agent.silentFor("5s");
+    }
+    expect(agent.beats({ sequenceNumber: 3 }).status).toBe("accepted");
+    expect(agent.record).toMatchObject({
+      incarnation: 2,
+      bornAt: agent.now,
+      beats: { lastSequence: 3, accepted: 1, lost: 0 },
+    });
+    expect(agent.record.facts.lastCheckpoint).toBeNull();
+    expect(agent.events).toContainEqual({
+      type: "AGENT_INCARNATION_STARTED",
+      payload: { agentId: "worker-1", from: 1, to: 2, because: "sequence-started-over" },
+    });
+  });
+
+  it("is not one when the beats are merely late: their times are older", () => {
+    const agent = counted(50);
+    const longAgo = agent.now - 400_000;
+    for (let n = 1; n <= 10; n++) agent.beats({ sequenceNumber: n }, { agentTime: longAgo + n });
+    expect(agent.record.incarnation).toBe(1);
+  });
+
+  it("is not one when news of the old count comes in between", () => {
+    const agent = counted(50);
+    for (let round = 0; round < 5; round++) {
+      agent.beats({ sequenceNumber: 1 });
+      agent.silentFor("1s");
+      agent.beats({ sequenceNumber: 2 });
+      agent.silentFor("1s");
+      agent.beats({ sequenceNumber: 51 + round });
+      agent.silentFor("1s");
+    }
+    expect(agent.record.incarnation).toBe(1);
+  });
+
+  it("is not one when the same number comes three times with a new time each", () => {
+    const agent = counted(50);
+    for (let i = 0; i < 5; i++) {
+      agent.silentFor("1s");
+      agent.beats({ sequenceNumber: 7 });
+    }
+    expect(agent.record.incarnation).toBe(1);
+  });
+});
+
+describe("an agent that does not number its beats", () => {
+  it("gets numbers, and never loses or repeats one", () => {
+    const agent = story();
+    for (let i = 1; i <= 100; i++) {
+      expect(agent.beats({ sequenceNumber: undefined })).toMatchObject({ status: "accepted", sequenceNumber: i });
+    }
+    expect(agent.record.beats).toMatchObject({ accepted: 100, lost: 0, stale: 0, duplicates: 0 });
+  });
+});
+
+function withoutHeard<T extends { heardAt: unknown; wakeAt: unknown; beats: unknown }>(record: T) {
+  const { heardAt: _, wakeAt: __, beats: ___, ...rest } = record;
+  return rest;
+}

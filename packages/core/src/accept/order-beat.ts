@@ -1,0 +1,91 @@
+import type { AckReason, AckStatus, EpochMs } from "@rouse/contract";
+import type { BeatLedger } from "../record.ts";
+
+/** How far back single numbers are remembered: later than that, a late beat and a repeated one look the same. */
+const remembered = 32;
+
+/** Numbered from the start again, this many times in a row with later times: the agent restarted without saying so. */
+const startsOverAfter = 3;
+
+export interface Ordered {
+  readonly status: AckStatus;
+  readonly because: AckReason | null;
+  readonly sequence: number;
+  readonly ledger: BeatLedger;
+  /** Numbers skipped just before this beat. */
+  readonly lostBefore: number;
+  readonly startsOver: boolean;
+}
+
+/** Places a beat among those that came before it: news, seen before, or late. Agents that do not number their beats get numbers. */
+export function orderBeat(ledger: BeatLedger, given: number | undefined, agentTime: EpochMs | null): Ordered {
+  const last = ledger.lastSequence;
+  const sequence = given ?? (last ?? 0) + 1;
+  if (last === null || sequence > last) return asNews(ledger, sequence, agentTime);
+  return asLate(ledger, last, sequence, agentTime);
+}
+
+function asNews(ledger: BeatLedger, sequence: number, agentTime: EpochMs | null): Ordered {
+  const last = ledger.lastSequence;
+  const lostBefore = last === null ? 0 : sequence - last - 1;
+  return {
+    status: "accepted",
+    because: null,
+    sequence,
+    lostBefore,
+    startsOver: false,
+    ledger: {
+      ...ledger,
+      lastSequence: sequence,
+      seenBefore: last === null ? 0 : shiftSeen(ledger.seenBefore, sequence - last),
+      lastAgentTime: agentTime ?? ledger.lastAgentTime,
+      startedOver: null,
+      accepted: ledger.accepted + 1,
+      lost: ledger.lost + lostBefore,
+    },
+  };
+}
+
+function asLate(ledger: BeatLedger, last: number, sequence: number, agentTime: EpochMs | null): Ordered {
+  const seen = wasSeen(ledger, last, sequence);
+  const startedOver = isLater(agentTime, ledger.lastAgentTime) ? countStartingOver(ledger, sequence) : null;
+  const fillsAGap = !seen && last - sequence <= remembered && startedOver === null && ledger.lost > 0;
+  return {
+    sequence,
+    lostBefore: 0,
+    status: seen ? "duplicate" : "stale",
+    because: seen ? "seen-before" : "older-than-last",
+    startsOver: startedOver !== null && startedOver.count >= startsOverAfter,
+    ledger: {
+      ...ledger,
+      seenBefore: markSeen(ledger.seenBefore, last - sequence),
+      startedOver,
+      duplicates: ledger.duplicates + (seen ? 1 : 0),
+      stale: ledger.stale + (seen ? 0 : 1),
+      lost: fillsAGap ? ledger.lost - 1 : ledger.lost,
+    },
+  };
+}
+
+function countStartingOver(ledger: BeatLedger, sequence: number) {
+  const before = ledger.startedOver;
+  return before !== null && sequence > before.sequence ? { count: before.count + 1, sequence } : { count: 1, sequence };
+}
+
+const isLater = (time: EpochMs | null, than: EpochMs | null): boolean => time !== null && than !== null && time > than;
+
+function wasSeen(ledger: BeatLedger, last: number, sequence: number): boolean {
+  const back = last - sequence;
+  if (back === 0) return true;
+  return back <= remembered && (ledger.seenBefore & (1 << (back - 1))) !== 0;
+}
+
+function markSeen(seen: number, back: number): number {
+  return back >= 1 && back <= remembered ? seen | (1 << (back - 1)) : seen;
+}
+
+function shiftSeen(seen: number, by: number): number {
+  if (by > remembered) return 0;
+  const shifted = by === remembered ? 0 : seen << by;
+  return shifted | (1 << (by - 1));
+}

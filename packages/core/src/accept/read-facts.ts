@@ -1,0 +1,157 @@
+import { type AgentStatus, type Heartbeat, type MonoMs, minutes } from "@rouse/contract";
+import type { Activity, Facts, Mark, OutcomeStretch, TokenRate } from "../record.ts";
+
+/** Errors and calls are counted over this stretch, in pieces, so that memory stays bounded however fast an agent beats. */
+export const outcomeWindow = minutes(10);
+const outcomePiece = minutes(1);
+
+/** Readings before a token rate counts as usual; a spike below this many tokens is not worth a word. */
+const readingsForUsual = 5;
+const smallestSpike = 5_000;
+
+/**
+ * Takes in what a beat says of the work. A value counts as news when it differs from the last one: the beat itself, driven by a
+ * timer, never does. `moved`: something about the work is new; `mark`: this moment.
+ */
+export function readFacts(
+  before: Facts,
+  beat: Heartbeat,
+  activity: Activity,
+  moved: boolean,
+  mark: Mark,
+  spikeFactor: number,
+): Facts {
+  const change = findChanges(before, beat);
+  const metrics = beat.healthMetrics;
+  const errors = grownBy(before.errorCount, beat.errorCount);
+  const calls = grownBy(before.toolCallCount, beat.toolCallCount);
+  return {
+    phase: beat.phase ?? before.phase,
+    progressIndicator: beat.progressIndicator ?? before.progressIndicator,
+    lastToolCall: beat.lastToolCall ?? before.lastToolCall,
+    lastCheckpoint: beat.lastCheckpoint ?? before.lastCheckpoint,
+    tokenCount: beat.tokenCount ?? before.tokenCount,
+    errorCount: beat.errorCount ?? before.errorCount,
+    toolCallCount: beat.toolCallCount ?? before.toolCallCount,
+    progress: moved || (before.progress === null && change.firstSeen) ? mark : before.progress,
+    progressMoves: before.progressMoves || (moved && before.progress !== null) || saysWhen(beat),
+    toolCall:
+      change.tool ||
+      (moved && isToolOpen(activity) && before.toolCall !== null) ||
+      (before.toolCall === null && change.firstTool)
+        ? mark
+        : before.toolCall,
+    checkpoint: change.checkpoint || (before.checkpoint === null && change.firstCheckpoint) ? mark : before.checkpoint,
+    tokens: isSpending(before, beat) ? mark : before.tokens,
+    tokenRate: readTokenRate(before, beat, mark.at, spikeFactor),
+    outcomes: calls === 0 && errors === 0 ? before.outcomes : addOutcome(before.outcomes, mark.at, calls, errors),
+    failingBeats: countFailing(
+      before,
+      change.indicator || change.checkpoint || change.phase || calls > errors,
+      errors,
+      activity,
+    ),
+    reportedFailures:
+      metrics === undefined
+        ? before.reportedFailures
+        : readMetric(metrics, "consecutiveFailures", "consecutive_failures"),
+    reportedErrorRate:
+      metrics === undefined ? before.reportedErrorRate : readMetric(metrics, "errorRate", "error_rate"),
+    memory: metrics === undefined ? before.memory : readMetric(metrics, "memory", "memory_usage"),
+    selfReported: illStatus(beat.status),
+    beatsThroughWork: before.beatsThroughWork,
+  };
+}
+
+const isToolOpen = (activity: Activity): boolean => activity.kind === "RUNNING" && activity.open?.kind === "tool";
+
+/** Tool calls and checkpoints are events by nature: even the first one reported says that standing still would mean something. */
+const saysWhen = (beat: Heartbeat): boolean => isSaid(beat.lastToolCall) || isSaid(beat.lastCheckpoint);
+
+export const isSaid = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
+
+/** Whether the beat brings a new fact of work. */
+export const hasMoved = (before: Facts, beat: Heartbeat): boolean => isNews(findChanges(before, beat));
+
+const isNews = (change: ReturnType<typeof findChanges>): boolean =>
+  change.indicator || change.tool || change.checkpoint || change.phase;
+
+function findChanges(before: Facts, beat: Heartbeat) {
+  const differs = (was: string | null, is: string | null | undefined) => isSaid(is) && was !== null && is !== was;
+  const firstTool = isSaid(beat.lastToolCall) || isSaid(beat.toolCallCount);
+  const firstCheckpoint = isSaid(beat.lastCheckpoint);
+  return {
+    phase: differs(before.phase, beat.phase),
+    indicator: differs(before.progressIndicator, beat.progressIndicator),
+    tool: differs(before.lastToolCall, beat.lastToolCall) || grownBy(before.toolCallCount, beat.toolCallCount) > 0,
+    checkpoint: differs(before.lastCheckpoint, beat.lastCheckpoint),
+    firstTool,
+    firstCheckpoint,
+    // A phase alone may rightly stay the same for hours, so it does not start the progress clock.
+    firstSeen: firstTool || firstCheckpoint || isSaid(beat.progressIndicator),
+  };
+}
+
+/** Counters may start over; a smaller number is a new beginning, not a negative change. */
+function grownBy(was: number | null, is: number | undefined): number {
+  return was === null || is === undefined ? 0 : Math.max(0, is - was);
+}
+
+function isSpending(before: Facts, beat: Heartbeat): boolean {
+  if (beat.tokenCount === undefined || beat.tokenCount === 0) return false;
+  return before.tokenCount === null || beat.tokenCount !== before.tokenCount || before.tokens === null;
+}
+
+function readTokenRate(before: Facts, beat: Heartbeat, at: MonoMs, spikeFactor: number): TokenRate | null {
+  if (beat.tokenCount === undefined) return before.tokenRate;
+  const last = before.tokenRate;
+  if (last === null || before.tokenCount === null) return { at, usual: null, readings: 0, spike: null };
+  if (at <= last.at) return last;
+  const spent = grownBy(before.tokenCount, beat.tokenCount);
+  const rate = spent / ((at - last.at) / 60_000);
+  const known = last.usual !== null && last.readings >= readingsForUsual;
+  const spike =
+    known && last.usual !== null && last.usual > 0 && spent >= smallestSpike && rate > spikeFactor * last.usual;
+  // A spike pulls the usual rate only as far as the threshold, so one burst does not hide the next.
+  const counted = spike && last.usual !== null ? Math.min(rate, spikeFactor * last.usual) : rate;
+  const usual = last.usual === null ? counted : last.usual + 0.2 * (counted - last.usual);
+  return {
+    at,
+    usual,
+    readings: Math.min(last.readings + 1, 1000),
+    spike: spike && last.usual !== null ? rate / last.usual : null,
+  };
+}
+
+function addOutcome(
+  before: readonly OutcomeStretch[],
+  at: MonoMs,
+  calls: number,
+  errors: number,
+): readonly OutcomeStretch[] {
+  const kept = before.filter((stretch) => stretch.from + outcomeWindow > at);
+  const newest = kept[kept.length - 1];
+  if (newest !== undefined && newest.from + outcomePiece > at) {
+    return [...kept.slice(0, -1), { from: newest.from, calls: newest.calls + calls, errors: newest.errors + errors }];
+  }
+  return [...kept, { from: at, calls, errors }];
+}
+
+/** Errors while waiting for a provider are the provider's; errors with something achieved beside them are ordinary work. */
+function countFailing(before: Facts, achieved: boolean, errors: number, activity: Activity): number {
+  if (achieved || activity.kind !== "RUNNING") return 0;
+  return errors > 0 ? before.failingBeats + 1 : before.failingBeats;
+}
+
+function readMetric(metrics: NonNullable<Heartbeat["healthMetrics"]>, name: string, snake: string): number | null {
+  const value = Object.hasOwn(metrics, name)
+    ? metrics[name]
+    : Object.hasOwn(metrics, snake)
+      ? metrics[snake]
+      : undefined;
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+function illStatus(status: AgentStatus | undefined): AgentStatus | null {
+  return status === "DEGRADED" || status === "UNRESPONSIVE" || status === "QUARANTINED" ? status : null;
+}

@@ -1,0 +1,63 @@
+import type { DurationMs, MonoMs, Policy, WaitKind, WorkMs } from "@rouse/contract";
+import type { Gap } from "../doubt.ts";
+import type { Activity, AgentRecord, Mark, WorkClock } from "../record.ts";
+
+export function workedUntil(clock: WorkClock, now: MonoMs): WorkMs {
+  return clock.resumesAt === null ? clock.total : clock.total + Math.max(0, now - clock.resumesAt);
+}
+
+/** When the clock will show `target`; `null` while it stands still with no end in sight. */
+export function whenWorked(clock: WorkClock, target: WorkMs): MonoMs | null {
+  return clock.resumesAt === null ? null : clock.resumesAt + Math.max(0, target - clock.total);
+}
+
+export const markNow = (clock: WorkClock, now: MonoMs): Mark => ({ at: now, worked: workedUntil(clock, now) });
+
+export const workedSince = (record: AgentRecord, mark: Mark, now: MonoMs): DurationMs =>
+  workedUntil(record.work, now) - mark.worked;
+
+/** How long a quiet activity excuses lack of progress: from then on the work clock runs again. `null`: for as long as it lasts. */
+export function excusedUntil(activity: Activity, bornAt: MonoMs, policy: Policy): MonoMs | null {
+  switch (activity.kind) {
+    case "STARTING":
+      return bornAt + policy.startupGrace;
+    case "RUNNING":
+      return openWorkEnds(activity, policy);
+    case "WAITING":
+      return activity.until === null
+        ? activity.since + longestWait(activity.for, policy)
+        : activity.until + policy.waitMargin;
+    case "IDLE":
+    case "FINISHED":
+      return null;
+  }
+}
+
+function openWorkEnds(activity: Extract<Activity, { kind: "RUNNING" }>, policy: Policy): MonoMs {
+  const { open, since } = activity;
+  // An open model request is work like any other; only a tool may legitimately take long without news.
+  if (open === null || open.kind === "model") return since;
+  const declared = open.timeoutSeconds === undefined ? 0 : open.timeoutSeconds * 1000 + policy.openToolMargin;
+  return open.since + Math.max(policy.openTool, declared);
+}
+
+const longestWait = (kind: WaitKind, policy: Policy): DurationMs => policy.longestWait[kind];
+
+/** Stops or starts the clock because the activity changed at `now`. */
+export function turnClock(
+  clock: WorkClock,
+  activity: Activity,
+  bornAt: MonoMs,
+  now: MonoMs,
+  policy: Policy,
+): WorkClock {
+  const resumesAt = excusedUntil(activity, bornAt, policy);
+  return { total: workedUntil(clock, now), resumesAt: resumesAt === null ? null : Math.max(resumesAt, now) };
+}
+
+/** Takes a gap of the monitor out of the clock: nobody is charged for work we could not have seen. */
+export function withoutGap(clock: WorkClock, gap: Gap): WorkClock {
+  if (clock.resumesAt === null || clock.resumesAt >= gap.to) return clock;
+  const before = Math.max(0, gap.from - clock.resumesAt);
+  return { total: clock.total + before, resumesAt: gap.to };
+}

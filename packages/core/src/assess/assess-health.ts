@@ -1,0 +1,109 @@
+import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
+import type { AgentRecord, Finding } from "../record.ts";
+import {
+  findConsecutiveFailures,
+  findErrorRate,
+  findMemoryPressure,
+  findSelfReport,
+  findTokenSpike,
+} from "./breaking-things.ts";
+import { nextHealth } from "./health-machine.ts";
+import { type Detector, earliest } from "./look.ts";
+import { findMissedBeats } from "./missed-beats.ts";
+import {
+  findNoProgress,
+  findNoToolCall,
+  findStaleCheckpoint,
+  findUnstartedTask,
+  findZeroTokens,
+} from "./stale-work.ts";
+
+const detectors: readonly Detector[] = [
+  findMissedBeats,
+  findStaleCheckpoint,
+  findNoProgress,
+  findNoToolCall,
+  findZeroTokens,
+  findUnstartedTask,
+  findErrorRate,
+  findConsecutiveFailures,
+  findTokenSpike,
+  findMemoryPressure,
+  findSelfReport,
+];
+
+export interface Assessed {
+  readonly record: AgentRecord;
+  readonly events: readonly RouseEvent[];
+}
+
+/** Second stage: how is it doing? Asks every detector, takes the gravest finding as health and keeps when to look again. */
+export function assessHealth(
+  before: AgentRecord,
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Assessed {
+  const findings: Finding[] = [];
+  let wakeAt: MonoMs | null = null;
+  if (policy.enabled && record.activity.kind !== "FINISHED") {
+    for (const look of detectors) {
+      const seen = look(record, now, policy, doubt);
+      if (seen.finding !== null) findings.push(seen.finding);
+      wakeAt = earliest(wakeAt, seen.lookAgainAt);
+    }
+  }
+  const health = nextHealth(record.health, findings, calmReason(before, record), now);
+  const assessed: AgentRecord = {
+    ...record,
+    health,
+    findings: findings.length === 0 ? noFindings : findings,
+    wakeAt,
+  };
+  return { record: assessed, events: describeChanges(before, assessed) };
+}
+
+const noFindings: readonly Finding[] = [];
+
+function calmReason(before: AgentRecord, record: AgentRecord): HealthReason {
+  if (record.incarnation !== before.incarnation) return "new-incarnation";
+  return record.activity.kind === "FINISHED" ? "finished" : "findings-cleared";
+}
+
+function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] {
+  const events: RouseEvent[] = [];
+  const { agentId } = after;
+  const missed = missedBeats(after);
+  if (missed !== null && Number(missed.evidence["missed"]) > Number(missedBeats(before)?.evidence["missed"] ?? 0)) {
+    const { missed: count, silentSeconds } = missed.evidence;
+    events.push({
+      type: "HEARTBEAT_MISSED",
+      payload: { agentId, missed: Number(count), silentSeconds: Number(silentSeconds) },
+    });
+  }
+  if (after.activity.kind === "FINISHED" && before.activity.kind !== "FINISHED") {
+    events.push({ type: "AGENT_FINISHED", payload: { agentId, incarnation: after.incarnation } });
+  }
+  if (after.health.state !== before.health.state) {
+    events.push({
+      type: "HEALTH_STATE_CHANGED",
+      payload: {
+        agentId,
+        from: before.health.state,
+        to: after.health.state,
+        reason: after.health.reason,
+        findings: after.findings.map(withoutSince),
+      },
+    });
+  }
+  return events;
+}
+
+const missedBeats = (record: AgentRecord): Finding | null =>
+  record.findings.find((finding) => finding.kind === "missed-beats") ?? null;
+
+function withoutSince({ since: _, evidence, ...finding }: Finding) {
+  return { ...finding, evidence: { ...evidence } };
+}

@@ -1,0 +1,100 @@
+import { outcomeWindow } from "../accept/read-facts.ts";
+import { conclude, type Detector, nothing, nothingUntil } from "./look.ts";
+
+/** Fewer calls than this say nothing about a rate. */
+const callsForRate = 8;
+
+/** Share of failed calls over the last minutes, or as the agent itself reports it. */
+export const findErrorRate: Detector = (record, now, policy) => {
+  const recent = record.facts.outcomes.filter((stretch) => stretch.from + outcomeWindow > now);
+  const oldest = recent[0];
+  const lookAgainAt = oldest === undefined ? null : oldest.from + outcomeWindow;
+  const calls = recent.reduce((sum, stretch) => sum + stretch.calls, 0);
+  const errors = recent.reduce((sum, stretch) => sum + stretch.errors, 0);
+  const counted = calls >= callsForRate ? Math.min(1, errors / calls) : null;
+  const rate = Math.max(counted ?? 0, record.facts.reportedErrorRate ?? 0);
+  if (rate <= policy.errorRate) return nothingUntil(lookAgainAt);
+  return {
+    finding: conclude(record, now, {
+      kind: "error-rate",
+      level: "degraded",
+      confidence: counted === null ? 0.5 : 0.7,
+      class: "explicit-error",
+      text: `${Math.round(rate * 100)} % of its recent calls failed`,
+      evidence: { rate: Math.round(rate * 1000) / 1000, calls, errors, threshold: policy.errorRate },
+    }),
+    lookAgainAt,
+  };
+};
+
+/** Nothing but failures, more often in a row than allowed: reported by the agent, or errors in beat after beat with nothing achieved. */
+export const findConsecutiveFailures: Detector = (record, now, policy) => {
+  if (record.activity.kind !== "RUNNING") return nothing;
+  const reported = record.facts.reportedFailures ?? 0;
+  const failures = Math.max(reported, record.facts.failingBeats);
+  if (failures <= policy.consecutiveFailures) return nothing;
+  const isReported = reported > policy.consecutiveFailures;
+  return {
+    finding: conclude(record, now, {
+      kind: "consecutive-failures",
+      level: "failing",
+      confidence: isReported ? 0.9 : 0.6,
+      class: "explicit-error",
+      text: isReported
+        ? `${reported} failures in a row, as it reports`
+        : `new errors in ${failures} beats in a row and nothing achieved between them`,
+      evidence: { failures, allowed: policy.consecutiveFailures },
+    }),
+    lookAgainAt: null,
+  };
+};
+
+/** Spending far faster than it used to: often a loop. */
+export const findTokenSpike: Detector = (record, now, policy) => {
+  const rate = record.facts.tokenRate;
+  if (rate === null || rate.spike === null || record.activity.kind !== "RUNNING") return nothing;
+  return {
+    finding: conclude(record, now, {
+      kind: "token-spike",
+      level: "degraded",
+      confidence: 0.4,
+      class: "resource",
+      text: `spending tokens ${Math.round(rate.spike)} times as fast as usual`,
+      evidence: { timesUsual: Math.round(rate.spike * 10) / 10, threshold: policy.tokenSpikeFactor },
+    }),
+    lookAgainAt: null,
+  };
+};
+
+export const findMemoryPressure: Detector = (record, now, policy) => {
+  const { memory } = record.facts;
+  if (memory === null || memory <= policy.memoryPressure) return nothing;
+  return {
+    finding: conclude(record, now, {
+      kind: "memory-pressure",
+      level: "note",
+      confidence: 0.7,
+      class: "resource",
+      text: `uses ${Math.round(memory * 100)} % of its memory limit`,
+      evidence: { memory, threshold: policy.memoryPressure },
+    }),
+    lookAgainAt: null,
+  };
+};
+
+/** An agent that calls itself unwell is believed, but only that far. */
+export const findSelfReport: Detector = (record, now) => {
+  const status = record.facts.selfReported;
+  if (status === null) return nothing;
+  return {
+    finding: conclude(record, now, {
+      kind: "self-reported",
+      level: "degraded",
+      confidence: 0.7,
+      class: "self-report",
+      text: `reports itself as ${status}`,
+      evidence: { status },
+    }),
+    lookAgainAt: null,
+  };
+};

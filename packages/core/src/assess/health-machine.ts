@@ -1,0 +1,59 @@
+import type { FindingLevel, HealthReason, HealthState, MonoMs } from "@rouse/contract";
+import type { AgentRecord, Finding } from "../record.ts";
+
+/** Which state may follow which. Whoever is TERMINATED comes back only as a new incarnation. */
+export const allowedTransitions: Readonly<Record<HealthState, readonly HealthState[]>> = {
+  HEALTHY: ["DEGRADED", "UNRESPONSIVE", "STUCK", "FAILING", "QUARANTINED", "TERMINATED"],
+  DEGRADED: ["HEALTHY", "UNRESPONSIVE", "STUCK", "FAILING", "QUARANTINED", "TERMINATED"],
+  UNRESPONSIVE: ["HEALTHY", "DEGRADED", "STUCK", "FAILING", "QUARANTINED", "TERMINATED"],
+  STUCK: ["HEALTHY", "DEGRADED", "UNRESPONSIVE", "FAILING", "QUARANTINED", "TERMINATED"],
+  FAILING: ["HEALTHY", "DEGRADED", "UNRESPONSIVE", "STUCK", "QUARANTINED", "TERMINATED"],
+  QUARANTINED: ["HEALTHY", "TERMINATED"],
+  TERMINATED: ["HEALTHY"],
+};
+
+/** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
+const severity: Readonly<Record<FindingLevel, number>> = {
+  note: 0,
+  degraded: 1,
+  stuck: 2,
+  failing: 3,
+  unresponsive: 4,
+};
+
+const stateFor: Readonly<Record<FindingLevel, HealthState>> = {
+  note: "HEALTHY",
+  degraded: "DEGRADED",
+  stuck: "STUCK",
+  failing: "FAILING",
+  unresponsive: "UNRESPONSIVE",
+};
+
+/** The finding that decides: the gravest, and of two equally grave ones the surer. */
+export function gravest(findings: readonly Finding[]): Finding | null {
+  let worst: Finding | null = null;
+  for (const finding of findings) {
+    const by = worst === null ? 1 : severity[finding.level] - severity[worst.level];
+    if (by > 0 || (by === 0 && worst !== null && finding.confidence > worst.confidence)) worst = finding;
+  }
+  return worst;
+}
+
+/** Health as the findings have it. A person's or the gate's word (QUARANTINED, TERMINATED) is not changed by findings. */
+export function nextHealth(
+  health: AgentRecord["health"],
+  findings: readonly Finding[],
+  calm: HealthReason,
+  now: MonoMs,
+): AgentRecord["health"] {
+  const reborn = calm === "new-incarnation";
+  if ((health.state === "QUARANTINED" || health.state === "TERMINATED") && !reborn) return health;
+  const worst = gravest(findings);
+  const state = worst === null ? "HEALTHY" : stateFor[worst.level];
+  if (state === health.state) return health;
+  // A new life begins HEALTHY, and its first beat may already show more than that.
+  const from = reborn ? "HEALTHY" : health.state;
+  if (state !== from && !allowedTransitions[from].includes(state))
+    throw new Error(`no transition from ${from} to ${state}`);
+  return { state, since: now, reason: worst === null || state === "HEALTHY" ? calm : worst.kind };
+}

@@ -1,0 +1,326 @@
+import { describe, expect, it } from "vitest";
+import type { Hold } from "../doubt.ts";
+import { dawn, ms, story } from "../story.test-support.ts";
+
+describe("missed beats", () => {
+  it("one is a note, two are DEGRADED, three are UNRESPONSIVE", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.silentFor("6.999s");
+    expect(agent.finding("missed-beats")).toBeUndefined();
+    agent.silentFor("1ms");
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "note", evidence: { missed: 1, silentSeconds: 7 } });
+    expect(agent.state).toBe("HEALTHY");
+    agent.silentFor("5s");
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", evidence: { missed: 2, ttlSeconds: 15 } });
+    agent.silentFor("5s");
+    expect(agent.finding("missed-beats")).toMatchObject({
+      level: "unresponsive",
+      confidence: 0.95,
+      since: dawn + ms("7s"),
+    });
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["12s DEGRADED", "17s UNRESPONSIVE"]);
+    expect(agent.reason).toBe("missed-beats");
+    const missed = agent.events.flatMap((event) => (event.type === "HEARTBEAT_MISSED" ? [event.payload.missed] : []));
+    expect(missed).toEqual([1, 2, 3]);
+  });
+
+  it("an idle agent of a fleet has twice the time", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ status: "IDLE" });
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["22s DEGRADED", "32s UNRESPONSIVE"]);
+  });
+
+  it("a coding agent is DEGRADED after ten minutes and UNRESPONSIVE after fifteen", () => {
+    const agent = story({ preset: "default" });
+    agent.beats();
+    agent.silentFor("2h");
+    expect(agent.past).toEqual(["602s DEGRADED", "902s UNRESPONSIVE"]);
+  });
+
+  it("a task worker is UNRESPONSIVE after fifteen minutes", () => {
+    const agent = story({ preset: "tasks" });
+    agent.beats();
+    agent.silentFor("2h");
+    expect(agent.past.at(-1)).toBe("902s UNRESPONSIVE");
+  });
+
+  it.each([
+    { timeout_seconds: 400, past: ["402s DEGRADED", "902s UNRESPONSIVE"] },
+    { timeout_seconds: 840, past: ["842s DEGRADED", "1142s UNRESPONSIVE"] }, // a beat later than DEGRADED, at the least
+    { timeout_seconds: 60, past: ["302s DEGRADED", "902s UNRESPONSIVE"] }, // never before the first beat is due
+  ])("a timeout of $timeout_seconds s is when silence becomes DEGRADED", ({ timeout_seconds, past }) => {
+    const agent = story({ preset: "default", settings: { heartbeat: { timeout_seconds } } });
+    agent.beats();
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(past);
+  });
+
+  it("a beat may be late by the grace, and no later", () => {
+    const settings = { heartbeat: { grace_seconds: 9 } };
+    const agent = story({ preset: "fleet", settings });
+    agent.beats();
+    agent.silentFor("18.999s");
+    expect(agent.past).toEqual([]);
+    agent.silentFor("1m");
+    expect(agent.past).toEqual(["19s DEGRADED", "24s UNRESPONSIVE"]);
+  });
+
+  it("an agent that beats in time is never suspected, for a day", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beatsEvery("6.9s", "24h");
+    expect(agent.verdicts).toEqual([]);
+  });
+
+  it("one word is enough to be well again", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.silentFor("40s");
+    agent.beats();
+    expect(agent.past.slice(-1)).toEqual(["40s HEALTHY"]);
+    expect(agent.reason).toBe("findings-cleared");
+    expect(agent.record.findings).toEqual([]);
+    expect(agent.events).toContainEqual({
+      type: "AGENT_RECOVERED",
+      payload: { agentId: "worker-1", from: "UNRESPONSIVE", illForSeconds: 23 },
+    });
+  });
+
+  it("an agent that finished may be silent for ever", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ status: "FINISHED" });
+    expect(agent.record.wakeAt).toBeNull();
+    agent.silentFor("30d");
+    expect(agent.past).toEqual([]);
+    expect(agent.eventTypes()).toEqual(["AGENT_FINISHED"]);
+  });
+
+  it("nobody is judged when monitoring is switched off", () => {
+    const agent = story({ preset: "fleet", settings: { enabled: false } });
+    agent.beats({ healthMetrics: { consecutiveFailures: 99 } });
+    agent.silentFor("1d");
+    expect(agent.verdicts).toEqual([]);
+  });
+});
+
+describe("start-up grace", () => {
+  it("an announced agent may take a minute to be heard before beats are missed", () => {
+    const agent = story({ preset: "fleet" });
+    agent.silentFor("66.999s");
+    expect(agent.verdicts).toEqual([]);
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["72s DEGRADED", "77s UNRESPONSIVE"]);
+  });
+
+  it("counts from birth: an agent cannot hide behind STARTING for ever", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beatsEvery("5s", "10m", { status: "STARTING" });
+    agent.silentFor("17s");
+    expect(agent.past).toEqual(["612s DEGRADED", "617s UNRESPONSIVE"]);
+  });
+
+  it("is given anew to each incarnation", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beatsEvery("5s", "10m");
+    agent.registers();
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["672s DEGRADED", "677s UNRESPONSIVE"]);
+  });
+});
+
+describe("silence that was announced", () => {
+  const inTool = { open: { kind: "tool", name: "tests", timeoutSeconds: 1800 } } as const;
+
+  it("an agent inside a tool is not judged until the tool should be over", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats(inTool);
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["1872s DEGRADED", "1877s UNRESPONSIVE"]); // 30 min + 1 min + two, three beats
+  });
+
+  it("a tool without a timeout explains ten minutes", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ open: { kind: "tool" } });
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["612s DEGRADED", "617s UNRESPONSIVE"]);
+  });
+
+  it("explains nothing for an agent that was heard in the middle of such work before: it beats by a timer", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beatsEvery("5s", "20s", inTool);
+    agent.silentFor("1h");
+    expect(agent.past).toEqual(["32s DEGRADED", "37s UNRESPONSIVE"]);
+  });
+
+  it("explains nothing once the tool is closed", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats(inTool);
+    agent.silentFor("20m");
+    agent.beats();
+    agent.silentFor("17s");
+    expect(agent.past).toEqual(["1212s DEGRADED", "1217s UNRESPONSIVE"]);
+  });
+
+  it("an open model request explains no silence", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ open: { kind: "model", timeoutSeconds: 600 } });
+    agent.silentFor("17s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it.each([
+    ["input", "24h"],
+    ["provider", "1h"],
+    ["children", "1.5h"],
+    ["schedule", "1h"],
+  ] as const)("an agent that waits for %s is not judged for %s", (waitingFor, ceiling) => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ status: "WAITING", waitingFor });
+    agent.silentFor("30h");
+    const end = ms(ceiling) / 1000;
+    expect(agent.past).toEqual([`${end + 12}s DEGRADED`, `${end + 17}s UNRESPONSIVE`]);
+  });
+
+  it("a wait with a named end explains silence until then and a minute more", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ status: "WAITING", waitingFor: "provider" }, { waitsFor: "2h" });
+    agent.silentFor("3h");
+    expect(agent.past).toEqual(["7272s DEGRADED", "7277s UNRESPONSIVE"]);
+  });
+});
+
+describe("stall amnesty", () => {
+  it("what the monitor could not hear is not silence: everyone gets a full TTL after it was blind", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.silentFor("5s");
+    agent.monitorIsBlindFor("10m");
+    agent.silentFor("16.999s");
+    expect(agent.past).toEqual([]);
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "note", held: "amnesty" });
+    agent.silentFor("1ms");
+    expect(agent.past).toEqual(["622s UNRESPONSIVE"]); // it ends by itself: who is gone is found
+  });
+
+  it("does not even call an agent DEGRADED during it, whatever its margin", () => {
+    const agent = story({ preset: "fleet", settings: { self_check: { amnesty_margin_seconds: 60 } } });
+    agent.beats();
+    agent.monitorIsBlindFor("3s");
+    agent.silentFor("74.999s");
+    expect(agent.past).toEqual([]);
+    agent.silentFor("1m");
+    expect(agent.past).toEqual(["78s UNRESPONSIVE"]);
+  });
+
+  it("is not for an agent that was heard since", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.monitorIsBlindFor("10m");
+    agent.beats();
+    agent.silentFor("17s");
+    expect(agent.past).toEqual(["612s DEGRADED", "617s UNRESPONSIVE"]);
+    expect(agent.finding("missed-beats")?.held).toBeUndefined();
+  });
+
+  it("lifts the verdict on an agent that was already thought gone, until it had its chance", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.silentFor("20s");
+    agent.monitorIsBlindFor("1m");
+    agent.take({ kind: "wake" });
+    agent.silentFor("17s");
+    expect(agent.past).toEqual(["12s DEGRADED", "17s UNRESPONSIVE", "80s HEALTHY", "97s UNRESPONSIVE"]);
+  });
+});
+
+describe("mass-silence hold", () => {
+  const hold = (provenAt: number | null): Hold => ({ because: "mass-silence", since: dawn, provenAt });
+
+  it("while it stands nobody is worse than DEGRADED, however long", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.monitorDoubts({ hold: hold(null) });
+    agent.silentFor("1d");
+    expect(agent.past).toEqual(["12s DEGRADED"]);
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence", confidence: 0.3 });
+    agent.monitorDoubts({ hold: null });
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("release grace: once the path is proven, everyone still has one TTL and the margin", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.monitorDoubts({ hold: hold(null) });
+    agent.silentFor("100s");
+    agent.monitorDoubts({ hold: hold(agent.now) });
+    agent.silentFor("16.999s");
+    expect(agent.past).toEqual(["12s DEGRADED"]);
+    agent.silentFor("1ms");
+    expect(agent.past).toEqual(["12s DEGRADED", "117s UNRESPONSIVE"]);
+  });
+
+  it("holds back silence only: an agent that breaks things is still FAILING", () => {
+    const agent = story({ preset: "fleet", doubt: { hold: hold(null) } });
+    agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    expect(agent.state).toBe("FAILING");
+  });
+});
+
+describe("unwitnessed silence", () => {
+  it("in a fleet where nobody at all is heard, an agent gets one more TTL before it is judged", () => {
+    const agent = story({ preset: "fleet", doubt: { peers: 5, peersHeardAt: dawn } });
+    agent.beats();
+    agent.silentFor("29s");
+    expect(agent.past).toEqual(["12s DEGRADED"]);
+    expect(agent.finding("missed-beats")?.held).toBe("unwitnessed");
+    agent.silentFor("1s");
+    expect(agent.past).toEqual(["12s DEGRADED", "30s UNRESPONSIVE"]);
+  });
+
+  it("is judged within a second once another agent is heard while it stays silent", () => {
+    const agent = story({ preset: "fleet", doubt: { peers: 5, peersHeardAt: dawn } });
+    agent.beats();
+    agent.silentFor("20s");
+    agent.peersWereHeard();
+    agent.silentFor("1s");
+    expect(agent.past).toEqual(["12s DEGRADED", "21s UNRESPONSIVE"]);
+  });
+
+  it("a voice from before the second missed beat is no witness", () => {
+    const early = story({ preset: "fleet", doubt: { peers: 2, peersHeardAt: dawn + ms("9.999s") } });
+    early.beats();
+    early.silentFor("17s");
+    expect(early.state).toBe("DEGRADED");
+    const witnessed = story({ preset: "fleet", doubt: { peers: 2, peersHeardAt: dawn + ms("10s") } });
+    witnessed.beats();
+    witnessed.silentFor("17s");
+    expect(witnessed.state).toBe("UNRESPONSIVE");
+  });
+
+  it("needs peers: one agent, or two, are judged on their own", () => {
+    const agent = story({ preset: "fleet", doubt: { peers: 1, peersHeardAt: null } });
+    agent.beats();
+    agent.silentFor("17s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+});
+
+describe("lag stretches patience", () => {
+  it("a monitor that runs 2 s late waits 2 s longer", () => {
+    const agent = story({ preset: "fleet", doubt: { lag: ms("2s") } });
+    agent.beats();
+    agent.silentFor("1m");
+    expect(agent.past).toEqual(["14s DEGRADED", "19s UNRESPONSIVE"]);
+  });
+
+  it("and judges again once it keeps time: lag is no excuse for ever", () => {
+    const agent = story({ preset: "fleet", doubt: { lag: ms("2s") } });
+    agent.beats();
+    agent.silentFor("17s");
+    expect(agent.state).toBe("DEGRADED");
+    agent.monitorDoubts({ lag: 0 });
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+});

@@ -1,0 +1,123 @@
+import { describeDuration, type FindingLevel, type HeldBecause, type MonoMs, type Policy } from "@rouse/contract";
+import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
+import { excusedUntil } from "../accept/work-clock.ts";
+import { type Doubt, lastGap } from "../doubt.ts";
+import type { AgentRecord } from "../record.ts";
+import { beatRhythm, type Rhythm } from "./beat-rhythm.ts";
+import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+
+/** How often an agent whose silence nobody can vouch for is looked at again. */
+const recheck = 1000;
+
+/**
+ * Is it there? Counts missed beats: one is a note, two argue for DEGRADED, three for UNRESPONSIVE. Silence that the agent announced,
+ * or that our own trouble may explain, argues for less.
+ */
+export const findMissedBeats: Detector = (record, now, policy, doubt) => {
+  if (record.activity.kind === "FINISHED") return nothing;
+  const rhythm = beatRhythm(record.activity, policy);
+  const countsFrom = silenceCountsFrom(record, policy, doubt);
+  const patience = policy.beatGrace + doubt.lag;
+  const silent = now - countsFrom;
+  const missed = countMissed(silent - patience, rhythm);
+  const next = nextMiss(countsFrom + patience, missed, rhythm);
+  if (missed === 0) return nothingUntil(next);
+  const ceiling = silenceCeiling(record, countsFrom, now, policy, doubt, rhythm);
+  return {
+    finding: conclude(record, now, {
+      kind: "missed-beats",
+      level: cap(levels[missed] ?? "unresponsive", ceiling),
+      confidence: ceiling === null ? (confidences[missed] ?? 0.95) : 0.3,
+      class: "protocol-silence",
+      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed; nothing heard for ${describeDuration(now - record.heardAt)}`,
+      evidence: { missed, silentSeconds: wholeSeconds(silent), ttlSeconds: wholeSeconds(rhythm.ttl) },
+      held: ceiling?.because,
+    }),
+    lookAgainAt: ceiling?.lookAgainAt == null ? next : Math.min(ceiling.lookAgainAt, next ?? ceiling.lookAgainAt),
+  };
+};
+
+const levels: Readonly<Record<number, FindingLevel>> = { 1: "note", 2: "degraded", 3: "unresponsive" };
+const confidences: Readonly<Record<number, number>> = { 1: 0.2, 2: 0.6, 3: 0.95 };
+
+/** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
+export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs {
+  const gap = lastGap(doubt);
+  const heard = Math.max(record.heardAt, gap?.to ?? record.heardAt);
+  const excuse = explainsSilence(record) ? excusedUntil(record.activity, record.bornAt, policy) : null;
+  return excuse === null ? heard : Math.max(heard, excuse);
+}
+
+/** An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. */
+function explainsSilence(record: AgentRecord): boolean {
+  const { activity } = record;
+  if (activity.kind === "STARTING") return true;
+  if (record.facts.beatsThroughWork >= knownToBeatThroughWork) return false;
+  return activity.kind === "WAITING" || (activity.kind === "RUNNING" && activity.open !== null);
+}
+
+function countMissed(overdue: number, rhythm: Rhythm): 0 | 1 | 2 | 3 {
+  if (overdue >= rhythm.ttl) return 3;
+  if (overdue >= rhythm.degradedAfter) return 2;
+  return overdue >= rhythm.interval ? 1 : 0;
+}
+
+function nextMiss(from: MonoMs, missed: number, rhythm: Rhythm): MonoMs | null {
+  if (missed === 0) return from + rhythm.interval;
+  if (missed === 1) return from + rhythm.degradedAfter;
+  return missed === 2 ? from + rhythm.ttl : null;
+}
+
+interface Ceiling {
+  readonly level: FindingLevel;
+  readonly because: HeldBecause;
+  /** `null`: whoever ends this condition wakes the agent. */
+  readonly lookAgainAt: MonoMs | null;
+}
+
+/** The most that silence may argue for while the monitor doubts itself. */
+function silenceCeiling(
+  record: AgentRecord,
+  countsFrom: MonoMs,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+  rhythm: Rhythm,
+): Ceiling | null {
+  const gap = lastGap(doubt);
+  const amnestyEnds = gap === null ? null : gap.to + rhythm.ttl + policy.amnestyMargin;
+  if (gap !== null && amnestyEnds !== null && record.heardAt < gap.to && now < amnestyEnds) {
+    return { level: "note", because: "amnesty", lookAgainAt: amnestyEnds };
+  }
+  const { hold } = doubt;
+  if (hold !== null) {
+    const because = hold.because;
+    if (hold.provenAt === null) return { level: "degraded", because, lookAgainAt: null };
+    const released = hold.provenAt + rhythm.ttl + policy.amnestyMargin;
+    if (now < released) return { level: "degraded", because, lookAgainAt: released };
+  }
+  if (isUnwitnessed(countsFrom, now, doubt, rhythm))
+    return { level: "degraded", because: "unwitnessed", lookAgainAt: now + recheck };
+  return null;
+}
+
+/**
+ * In a fleet, silence counts only while somebody else is heard. Without it, the first agent to run out of patience in a dead
+ * network would be judged before the others show that it is not alone. It ends by itself after one more TTL.
+ */
+function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, doubt: Doubt, rhythm: Rhythm): boolean {
+  if (doubt.peers < 2) return false;
+  if (now >= countsFrom + 2 * rhythm.ttl + doubt.lag) return false;
+  return doubt.peersHeardAt === null || doubt.peersHeardAt < countsFrom + rhythm.degradedAfter;
+}
+
+const strength: Readonly<Record<FindingLevel, number>> = {
+  note: 0,
+  degraded: 1,
+  stuck: 2,
+  failing: 3,
+  unresponsive: 4,
+};
+
+const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
+  ceiling !== null && strength[ceiling.level] < strength[level] ? ceiling.level : level;

@@ -1,0 +1,157 @@
+import { type DurationMs, describeDuration, type MonoMs, type Policy } from "@rouse/contract";
+import { whenWorked, workedSince } from "../accept/work-clock.ts";
+import type { AgentRecord, Mark } from "../record.ts";
+import { beatRhythm } from "./beat-rhythm.ts";
+import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+
+/** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
+export const findStaleCheckpoint: Detector = (record, now, policy) => {
+  const mark = record.facts.checkpoint;
+  if (mark === null || hasNothingToDo(record)) return nothing;
+  const seen = seenUntil(record, policy);
+  const look = ageOf(record, mark, now, seen, [policy.staleDegraded, policy.staleStuck]);
+  if (look.age < policy.staleDegraded) return nothingUntil(look.next);
+  const others = otherWork(record, now, seen, policy.staleDegraded);
+  const stuck = look.age >= policy.staleStuck && !others.fresh;
+  return {
+    finding: conclude(record, now, {
+      kind: "stale-checkpoint",
+      level: stuck ? "stuck" : "degraded",
+      confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
+      class: "no-progress",
+      text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : ""}`,
+      evidence: { workedSeconds: wholeSeconds(look.age), staleAfterSeconds: wholeSeconds(policy.staleStuck) },
+    }),
+    lookAgainAt: earliest(look.next, others.staleAt),
+  };
+};
+
+/** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
+export const findNoProgress: Detector = (record, now, policy) => {
+  const mark = record.facts.progress;
+  if (mark === null || hasNothingToDo(record)) return nothing;
+  const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, policy.staleStuck]);
+  if (look.age < policy.staleDegraded) return nothingUntil(look.next);
+  const stuck = look.age >= policy.staleStuck && record.facts.progressMoves;
+  return {
+    finding: conclude(record, now, {
+      kind: "no-progress",
+      level: stuck ? "stuck" : "degraded",
+      confidence: stuck ? 0.85 : record.facts.progressMoves ? 0.5 : 0.3,
+      class: "no-progress",
+      text: `no new fact in ${describeDuration(look.age)} of work`,
+      evidence: { workedSeconds: wholeSeconds(look.age), staleAfterSeconds: wholeSeconds(policy.staleStuck) },
+    }),
+    lookAgainAt: look.next,
+  };
+};
+
+/** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
+export const findNoToolCall: Detector = (record, now, policy) => {
+  const mark = record.facts.toolCall;
+  if (mark === null || hasNothingToDo(record)) return nothing;
+  const seen = seenUntil(record, policy);
+  const look = ageOf(record, mark, now, seen, [policy.noToolCall]);
+  if (look.age < policy.noToolCall) return nothingUntil(look.next);
+  const others = otherWork(record, now, seen, policy.noToolCall);
+  const tokens = freshness(record, record.facts.tokens, now, seen, policy.noToolCall);
+  const stuck = !others.fresh && !tokens.fresh;
+  return {
+    finding: conclude(record, now, {
+      kind: "no-tool-call",
+      level: stuck ? "stuck" : "degraded",
+      confidence: stuck ? 0.8 : 0.4,
+      class: "no-progress",
+      text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : ""}`,
+      evidence: { workedSeconds: wholeSeconds(look.age), allowedSeconds: wholeSeconds(policy.noToolCall) },
+    }),
+    lookAgainAt: earliest(others.staleAt, tokens.staleAt),
+  };
+};
+
+/** No token spent although it says it is running. */
+export const findZeroTokens: Detector = (record, now, policy) => {
+  const mark = record.facts.tokens;
+  if (mark === null || hasNothingToDo(record)) return nothing;
+  const seen = seenUntil(record, policy);
+  const look = ageOf(record, mark, now, seen, [policy.zeroTokens]);
+  if (look.age < policy.zeroTokens) return nothingUntil(look.next);
+  const others = otherWork(record, now, seen, policy.zeroTokens);
+  const stuck = record.facts.progressMoves && !others.fresh;
+  return {
+    finding: conclude(record, now, {
+      kind: "zero-tokens",
+      level: stuck ? "stuck" : "degraded",
+      confidence: stuck ? 0.8 : 0.4,
+      class: "no-progress",
+      text: `no token spent in ${describeDuration(look.age)} of work`,
+      evidence: { workedSeconds: wholeSeconds(look.age), allowedSeconds: wholeSeconds(policy.zeroTokens) },
+    }),
+    lookAgainAt: others.staleAt,
+  };
+};
+
+/** There is work on its hook and it does not run it. */
+export const findUnstartedTask: Detector = (record, now, policy) => {
+  const { activity, taskAssignedAt } = record;
+  if (taskAssignedAt === null || activity.kind !== "IDLE") return nothing;
+  const since = Math.max(taskAssignedAt, activity.since);
+  const seen = seenUntil(record, policy);
+  const lain = Math.min(now, seen) - since;
+  if (lain < policy.taskNotStarted) return nothingUntil(ifSeen(since + policy.taskNotStarted, seen));
+  const stuckAfter = 3 * policy.taskNotStarted;
+  const stuck = lain >= stuckAfter;
+  return {
+    finding: conclude(record, now, {
+      kind: "task-not-started",
+      level: stuck ? "stuck" : "degraded",
+      confidence: stuck ? 0.8 : 0.6,
+      class: "no-progress",
+      text: `its task was assigned ${describeDuration(lain)} ago and it is idle`,
+      evidence: { assignedSeconds: wholeSeconds(lain), allowedSeconds: wholeSeconds(policy.taskNotStarted) },
+    }),
+    lookAgainAt: stuck ? null : ifSeen(since + stuckAfter, seen),
+  };
+};
+
+/**
+ * What is known of an agent's work ends where the agent was last heard, or should have been heard next. Silence has a detector of its own; it is not
+ * lack of progress as well.
+ */
+function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
+  return record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
+}
+
+/** Past what can be known, looking again is up to the next beat. */
+const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);
+
+/** Its clock stands still then, at whatever it showed when the work ended: that is no reason to call it stuck while it idles. */
+const hasNothingToDo = (record: AgentRecord): boolean => record.activity.kind === "IDLE";
+
+interface Age {
+  readonly age: DurationMs;
+  /** When the next of the thresholds will be reached. */
+  readonly next: MonoMs | null;
+}
+
+/** While the clock stands still there is no lack of progress to speak of, however much there was before. */
+function ageOf(record: AgentRecord, mark: Mark, now: MonoMs, seen: MonoMs, thresholds: readonly DurationMs[]): Age {
+  const { resumesAt } = record.work;
+  const known = Math.min(now, seen);
+  if (resumesAt === null || resumesAt > known) return { age: 0, next: ifSeen(resumesAt, seen) };
+  const age = workedSince(record, mark, known);
+  let next: MonoMs | null = null;
+  for (const threshold of thresholds) {
+    if (age < threshold) next = earliest(next, ifSeen(whenWorked(record.work, mark.worked + threshold), seen));
+  }
+  return { age, next };
+}
+
+/** Whether anything else of the work was new within `window`; unknown counts as not fresh, its own detector is silent then. */
+const otherWork = (record: AgentRecord, now: MonoMs, seen: MonoMs, window: DurationMs) =>
+  freshness(record, record.facts.progress, now, seen, window);
+
+function freshness(record: AgentRecord, mark: Mark | null, now: MonoMs, seen: MonoMs, window: DurationMs) {
+  if (mark === null || workedSince(record, mark, Math.min(now, seen)) >= window) return { fresh: false, staleAt: null };
+  return { fresh: true, staleAt: ifSeen(whenWorked(record.work, mark.worked + window), seen) };
+}

@@ -1,0 +1,221 @@
+import type { DurationMs, HoldCause, MonoMs, RouseEvent, SelfCheckPolicy } from "@rouse/contract";
+import type { Hold } from "../doubt.ts";
+
+/** The whole fleet, or one node of it. */
+export type Scope = string;
+export const wholeFleet: Scope = "fleet";
+const nodeScope = (node: string): Scope => `node ${node}`;
+
+/** What the fleet needs to know of one agent after each of its turns. */
+export interface Standing {
+  readonly agentId: string;
+  readonly node: string | null;
+  /** It should be heard from time to time: not finished, not already known to be gone. */
+  readonly watched: boolean;
+  /** Since when it has missed at least one beat. */
+  readonly quietSince: MonoMs | null;
+  readonly interval: DurationMs;
+  readonly ttl: DurationMs;
+}
+
+interface Member {
+  node: string | null;
+  quietSince: MonoMs | null;
+  interval: DurationMs;
+  ttl: DurationMs;
+  /** Its silence was part of a hold that is over: it is judged now, and does not start another hold. */
+  spent: boolean;
+}
+
+interface Surroundings {
+  members: number;
+  quiet: Set<string>;
+  hold: Hold | null;
+  /** Somebody the hold was about has come back: the path works again, the others get a full TTL from then on. */
+  returned: boolean;
+  /** The two latest voices, so that "somebody else" can be answered for anyone. */
+  latest: { agentId: string; at: MonoMs } | null;
+  before: MonoMs | null;
+}
+
+export interface FleetNews {
+  readonly events: readonly RouseEvent[];
+  /** Agents whose verdict may change because a hold began, was proven or ended. */
+  readonly wake: readonly string[];
+}
+
+const noNews: FleetNews = { events: [], wake: [] };
+
+/**
+ * Mass silence. Many agents that go quiet together are far more likely one broken path than many deaths, so it is one incident
+ * and nobody is judged until our own path is shown to work, plus one TTL. It keeps state but reads no clock: `now` is given.
+ */
+export function watchFleet(policy: () => SelfCheckPolicy) {
+  const members = new Map<string, Member>();
+  const places = new Map<Scope, Surroundings>();
+  const placeOf = (scope: Scope): Surroundings => {
+    let place = places.get(scope);
+    if (place === undefined) {
+      place = { members: 0, quiet: new Set(), hold: null, returned: false, latest: null, before: null };
+      places.set(scope, place);
+    }
+    return place;
+  };
+  const scopesOf = (node: string | null): Scope[] => (node === null ? [wholeFleet] : [wholeFleet, nodeScope(node)]);
+
+  function forget(agentId: string, member: Member): void {
+    members.delete(agentId);
+    for (const scope of scopesOf(member.node)) {
+      const place = placeOf(scope);
+      place.members -= 1;
+      place.quiet.delete(agentId);
+      if (place.members === 0 && place.hold === null) places.delete(scope);
+    }
+  }
+
+  function join(standing: Standing): Member {
+    const member: Member = {
+      node: standing.node,
+      quietSince: null,
+      interval: standing.interval,
+      ttl: standing.ttl,
+      spent: false,
+    };
+    members.set(standing.agentId, member);
+    for (const scope of scopesOf(standing.node)) placeOf(scope).members += 1;
+    return member;
+  }
+
+  /** Takes in how one agent stands after its turn. */
+  function note(standing: Standing, now: MonoMs): FleetNews {
+    let member = members.get(standing.agentId);
+    if (member !== undefined && (!standing.watched || member.node !== standing.node)) {
+      forget(standing.agentId, member);
+      member = undefined;
+    }
+    if (!standing.watched) return noNews;
+    member ??= join(standing);
+    member.interval = standing.interval;
+    member.ttl = standing.ttl;
+    if (standing.quietSince === member.quietSince) return noNews;
+    const wasQuiet = member.quietSince !== null;
+    member.quietSince = standing.quietSince;
+    if (standing.quietSince === null) return becomeAudible(standing.agentId, member, now);
+    return wasQuiet ? noNews : becomeQuiet(standing.agentId, member, now);
+  }
+
+  function becomeQuiet(agentId: string, member: Member, now: MonoMs): FleetNews {
+    const news: FleetNews[] = [];
+    for (const scope of scopesOf(member.node)) {
+      placeOf(scope).quiet.add(agentId);
+      news.push(considerHold(scope, now));
+    }
+    return combine(news);
+  }
+
+  function becomeAudible(agentId: string, member: Member, now: MonoMs): FleetNews {
+    member.spent = false;
+    const wake: string[] = [];
+    for (const scope of scopesOf(member.node)) {
+      const place = placeOf(scope);
+      if (!place.quiet.delete(agentId) || place.hold === null || place.returned) continue;
+      place.returned = true;
+      place.hold = { ...place.hold, provenAt: now };
+      wake.push(...place.quiet);
+    }
+    return { events: [], wake };
+  }
+
+  /** At least so many agents and at least such a share of these surroundings went quiet within the window and still are. */
+  function considerHold(scope: Scope, now: MonoMs): FleetNews {
+    const place = placeOf(scope);
+    const { massSilenceAgents, massSilenceShare, massSilenceWindow } = policy();
+    if (place.hold !== null || place.quiet.size < massSilenceAgents) return noNews;
+    let silent = 0;
+    for (const agentId of place.quiet) {
+      const member = members.get(agentId);
+      if (member === undefined || member.spent || member.quietSince === null) continue;
+      // Who beats every five minutes cannot be seen to go quiet within one.
+      if (member.quietSince + Math.max(massSilenceWindow, member.interval) >= now) silent += 1;
+    }
+    if (silent < massSilenceAgents || silent < massSilenceShare * place.members) return noNews;
+    place.hold = { because: "mass-silence", since: now, provenAt: null };
+    place.returned = false;
+    const payload = { because: "mass-silence" as HoldCause, scope, silent, of: place.members };
+    return { events: [{ type: "HOLD_STARTED", payload }], wake: [...place.quiet] };
+  }
+
+  /** Our own path was just shown to work. */
+  function provePath(now: MonoMs): FleetNews {
+    const wake: string[] = [];
+    for (const place of places.values()) {
+      if (place.hold === null || place.hold.provenAt !== null) continue;
+      place.hold = { ...place.hold, provenAt: now };
+      wake.push(...place.quiet);
+    }
+    return { events: [], wake };
+  }
+
+  /** Ends the holds that have run their course. */
+  function endHolds(now: MonoMs, margin: DurationMs): FleetNews {
+    const news: FleetNews[] = [];
+    for (const [scope, place] of places) {
+      const { hold } = place;
+      if (hold === null || (place.quiet.size > 0 && !isOver(hold, place, now, margin))) continue;
+      place.hold = null;
+      for (const agentId of place.quiet) spend(agentId);
+      const lastedSeconds = Math.round((now - hold.since) / 1000);
+      const event: RouseEvent = { type: "HOLD_ENDED", payload: { because: hold.because, scope, lastedSeconds } };
+      news.push({ events: [event], wake: [...place.quiet] });
+    }
+    return combine(news);
+  }
+
+  function isOver(hold: Hold, place: Surroundings, now: MonoMs, margin: DurationMs): boolean {
+    if (hold.provenAt === null) return false;
+    let longest = 0;
+    for (const agentId of place.quiet) longest = Math.max(longest, members.get(agentId)?.ttl ?? 0);
+    return now >= hold.provenAt + longest + margin;
+  }
+
+  function spend(agentId: string): void {
+    const member = members.get(agentId);
+    if (member !== undefined) member.spent = true;
+  }
+
+  /** Somebody was heard. */
+  function hear(agentId: string, node: string | null, now: MonoMs): void {
+    hearIn(wholeFleet, agentId, now);
+    if (node !== null) hearIn(nodeScope(node), agentId, now);
+  }
+
+  function hearIn(scope: Scope, agentId: string, now: MonoMs): void {
+    const place = placeOf(scope);
+    if (place.latest !== null && place.latest.agentId !== agentId) place.before = place.latest.at;
+    if (place.latest !== null && place.latest.agentId === agentId) place.latest.at = now;
+    else place.latest = { agentId, at: now };
+  }
+
+  /** What is to be doubted when this agent is looked at: the hold it is under, and whether anybody near it is heard. */
+  function around(agentId: string, node: string | null) {
+    const fleet = placeOf(wholeFleet);
+    const near = node === null ? fleet : placeOf(nodeScope(node));
+    const neighbours = near.members >= 3 ? near : fleet;
+    const voice = neighbours.latest;
+    return {
+      hold: fleet.hold ?? near.hold,
+      peers: Math.max(0, neighbours.members - (members.has(agentId) ? 1 : 0)),
+      peersHeardAt: voice === null || voice.agentId !== agentId ? (voice?.at ?? null) : neighbours.before,
+    };
+  }
+
+  const holds = (): { scope: Scope; hold: Hold }[] =>
+    [...places].flatMap(([scope, { hold }]) => (hold === null ? [] : [{ scope, hold }]));
+
+  return { note, hear, around, provePath, endHolds, holds, size: () => members.size };
+}
+
+export type FleetWatch = ReturnType<typeof watchFleet>;
+
+const combine = (news: readonly FleetNews[]): FleetNews =>
+  news.length === 0 ? noNews : { events: news.flatMap((n) => n.events), wake: news.flatMap((n) => n.wake) };

@@ -1,0 +1,34 @@
+import type { DurationMs, GapCause, HoldCause, MonoMs } from "@rouse/contract";
+
+/** A stretch of time in which the monitor could not have heard anybody. */
+export interface Gap {
+  readonly id: number;
+  readonly cause: GapCause;
+  readonly from: MonoMs;
+  readonly to: MonoMs;
+}
+
+/** Silence of many at once: first our own path is suspected. `provenAt`: since then the path is known to work. */
+export interface Hold {
+  readonly because: HoldCause;
+  readonly since: MonoMs;
+  readonly provenAt: MonoMs | null;
+}
+
+/** What the monitor holds against itself when it looks at one agent. */
+export interface Doubt {
+  /** Oldest first; the newest few are enough, an agent is looked at often. */
+  readonly gaps: readonly Gap[];
+  /** How late our own turns have been running lately. Our patience with others grows by it. */
+  readonly lag: DurationMs;
+  readonly hold: Hold | null;
+  /** Other agents that should be heard in the same surroundings (its node, or the fleet), and when one of them last was. */
+  readonly peers: number;
+  readonly peersHeardAt: MonoMs | null;
+  /** A person stopped all interventions. */
+  readonly frozen: boolean;
+}
+
+export const noDoubt: Doubt = { gaps: [], lag: 0, hold: null, peers: 0, peersHeardAt: null, frozen: false };
+
+export const lastGap = (doubt: Pick<Doubt, "gaps">): Gap | null => doubt.gaps[doubt.gaps.length - 1] ?? null;

@@ -1,0 +1,63 @@
+import { describeDuration, type MonoMs, type RouseEvent } from "@rouse/contract";
+import type { Response } from "../decide/choose-response.ts";
+import type { AgentRecord, AlertLife } from "../record.ts";
+import type { Action, Signal } from "../signal.ts";
+
+export interface Intervened {
+  readonly record: AgentRecord;
+  readonly events: readonly RouseEvent[];
+  readonly actions: readonly Action[];
+}
+
+/** Fourth stage: the life of an alert. Queued with the decision, delivered when the hands say so, resolved when its cause is gone. */
+export function carryOut(record: AgentRecord, response: Response, signal: Signal, now: MonoMs): Intervened {
+  const noted = noteOutcome(record, signal);
+  switch (response.kind) {
+    case "nothing":
+      return { record: noted, events: [], actions: [] };
+    case "alert":
+      return raise(noted, response, now);
+    case "resolve":
+      return resolve(noted);
+  }
+}
+
+function noteOutcome(record: AgentRecord, signal: Signal): AgentRecord {
+  if (signal.kind !== "action-outcome" || record.alert === null || record.alert.key !== signal.key) return record;
+  return { ...record, alert: { ...record.alert, state: signal.outcome } };
+}
+
+function raise(record: AgentRecord, response: Extract<Response, { kind: "alert" }>, now: MonoMs): Intervened {
+  const { agentId } = record;
+  const alertsRaised = record.alertsRaised + 1;
+  const key = `${agentId}/${record.incarnation}/${response.cause}/${alertsRaised}`;
+  const alert: AlertLife = { key, cause: response.cause, severity: response.severity, raisedAt: now, state: "queued" };
+  const summary = summarise(record, now);
+  const before = record.alert === null ? null : resolve(record);
+  return {
+    record: { ...record, alert, alertsRaised },
+    events: [
+      ...(before?.events ?? []),
+      { type: "ALERT_RAISED", payload: { agentId, alert: key, severity: response.severity, summary } },
+    ],
+    actions: [...(before?.actions ?? []), { kind: "raise-alert", key, agentId, severity: response.severity, summary }],
+  };
+}
+
+function resolve(record: AgentRecord): Intervened {
+  if (record.alert === null) return { record, events: [], actions: [] };
+  const { agentId } = record;
+  const { key } = record.alert;
+  return {
+    record: { ...record, alert: null },
+    events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
+    actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
+  };
+}
+
+/** Facts in fixed words; nothing an agent wrote gets in but its id. */
+function summarise(record: AgentRecord, now: MonoMs): string {
+  const reasons = record.findings.filter((finding) => finding.level !== "note").map((finding) => finding.text);
+  const life = describeDuration(now - record.bornAt);
+  return `${record.agentId} is ${record.health.state} after ${life}: ${reasons.join("; ")}`;
+}

@@ -1,0 +1,237 @@
+import type {
+  AgentStatus,
+  AlertSeverity,
+  EpochMs,
+  EvidenceClass,
+  FindingKind,
+  FindingLevel,
+  HealthReason,
+  HealthState,
+  HeldBecause,
+  MonoMs,
+  OpenWork,
+  WaitKind,
+  WorkMs,
+} from "@rouse/contract";
+
+/** What an agent is doing. It decides which clock runs. */
+export type Activity =
+  | { readonly kind: "STARTING"; readonly since: MonoMs }
+  | { readonly kind: "RUNNING"; readonly since: MonoMs; readonly open: (OpenWork & { readonly since: MonoMs }) | null }
+  | { readonly kind: "WAITING"; readonly since: MonoMs; readonly for: WaitKind; readonly until: MonoMs | null }
+  | { readonly kind: "IDLE"; readonly since: MonoMs }
+  | { readonly kind: "FINISHED"; readonly since: MonoMs };
+
+/**
+ * Time spent at work. It stands still until `resumesAt` (`null`: until the activity changes) and runs from then on, so an idle, a
+ * waiting and a starting agent, an open tool and the end of its patience are all the same arithmetic.
+ */
+export interface WorkClock {
+  readonly total: WorkMs;
+  readonly resumesAt: MonoMs | null;
+}
+
+/** When something was last seen to change: on the steady timeline for people, on the work clock for judging. */
+export interface Mark {
+  readonly at: MonoMs;
+  readonly worked: WorkMs;
+}
+
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly level: FindingLevel;
+  readonly confidence: number;
+  readonly class: EvidenceClass;
+  /** Made from numbers and fixed words only, never from text an agent sent. */
+  readonly text: string;
+  readonly evidence: Readonly<Record<string, number | string>>;
+  readonly since: MonoMs;
+  readonly held?: HeldBecause;
+}
+
+/** What is remembered of the numbers on the beats: enough to tell a duplicate from a late one and to count what was lost. */
+export interface BeatLedger {
+  readonly lastSequence: number | null;
+  /** Bit i: the beat numbered lastSequence − 1 − i was seen. */
+  readonly seenBefore: number;
+  readonly lastAgentTime: EpochMs | null;
+  readonly lastAt: MonoMs | null;
+  /** Beats in a row that are numbered from the start again but carry later times: an agent that restarted without saying so. */
+  readonly startedOver: { readonly count: number; readonly sequence: number } | null;
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly stale: number;
+  readonly refused: number;
+  readonly lost: number;
+  readonly skew: number | null;
+}
+
+/** Calls and errors of one stretch of time, for the error rate. */
+export interface OutcomeStretch {
+  readonly from: MonoMs;
+  readonly calls: number;
+  readonly errors: number;
+}
+
+export interface TokenRate {
+  readonly at: MonoMs;
+  /** Tokens per minute, exponentially averaged; `null` until two readings came. */
+  readonly usual: number | null;
+  readonly readings: number;
+  /** The last reading as a multiple of the usual rate when it was a spike. */
+  readonly spike: number | null;
+}
+
+/** What the agent reported of its work. `null` is "never said", which is not zero and not bad. */
+export interface Facts {
+  readonly phase: string | null;
+  readonly progressIndicator: string | null;
+  readonly lastToolCall: string | null;
+  readonly lastCheckpoint: string | null;
+  readonly tokenCount: number | null;
+  readonly errorCount: number | null;
+  readonly toolCallCount: number | null;
+  readonly progress: Mark | null;
+  /** Progress was seen to move at least once, so its standing still means something. */
+  readonly progressMoves: boolean;
+  readonly toolCall: Mark | null;
+  readonly checkpoint: Mark | null;
+  readonly tokens: Mark | null;
+  readonly tokenRate: TokenRate | null;
+  readonly outcomes: readonly OutcomeStretch[];
+  /** Beats in a row that brought new errors and nothing good. */
+  readonly failingBeats: number;
+  readonly reportedFailures: number | null;
+  readonly reportedErrorRate: number | null;
+  readonly memory: number | null;
+  readonly selfReported: AgentStatus | null;
+  /**
+   * How often in a row it was heard, at its own rhythm, in the middle of one tool or wait. Three times shows that its beats come from a timer, so
+   * that silence in a tool is not explained by the tool; it stays known until the agent shows otherwise.
+   */
+  readonly beatsThroughWork: number;
+}
+
+export type AlertLife = {
+  readonly key: string;
+  readonly cause: HealthReason;
+  readonly severity: AlertSeverity;
+  readonly raisedAt: MonoMs;
+  readonly state: "queued" | "delivered";
+};
+
+/** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
+export type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
+
+/** Everything core knows of one agent. Plain data: it is saved as it is. */
+export interface AgentRecord {
+  readonly agentId: string;
+  readonly agentType: string | null;
+  readonly node: string | null;
+  readonly lineage: string;
+  readonly incarnation: number;
+  readonly bornAt: MonoMs;
+  readonly heard: boolean;
+  /** The liveness clock: when anything at all was last heard from this incarnation; its birth when nothing was. */
+  readonly heardAt: MonoMs;
+  readonly taskId: string | null;
+  readonly taskAssignedAt: MonoMs | null;
+  readonly health: { readonly state: HealthState; readonly since: MonoMs; readonly reason: HealthReason };
+  readonly activity: Activity;
+  readonly work: WorkClock;
+  readonly beats: BeatLedger;
+  readonly facts: Facts;
+  readonly findings: readonly Finding[];
+  readonly alert: AlertLife | null;
+  readonly alertsRaised: number;
+  readonly checkIn: CheckIn | null;
+  /** Id of the last gap of the monitor that this record's clocks were corrected for. */
+  readonly gapsSeen: number;
+  /** The next moment at which the verdict could change by itself. */
+  readonly wakeAt: MonoMs | null;
+}
+
+const noBeats: BeatLedger = {
+  lastSequence: null,
+  seenBefore: 0,
+  lastAgentTime: null,
+  lastAt: null,
+  startedOver: null,
+  accepted: 0,
+  duplicates: 0,
+  stale: 0,
+  refused: 0,
+  lost: 0,
+  skew: null,
+};
+
+const noFacts: Facts = {
+  phase: null,
+  progressIndicator: null,
+  lastToolCall: null,
+  lastCheckpoint: null,
+  tokenCount: null,
+  errorCount: null,
+  toolCallCount: null,
+  progress: null,
+  progressMoves: false,
+  toolCall: null,
+  checkpoint: null,
+  tokens: null,
+  tokenRate: null,
+  outcomes: [],
+  failingBeats: 0,
+  reportedFailures: null,
+  reportedErrorRate: null,
+  memory: null,
+  selfReported: null,
+  beatsThroughWork: 0,
+};
+
+export interface Birth {
+  readonly agentId: string;
+  readonly agentType: string | null;
+  readonly node: string | null;
+  readonly incarnation: number;
+  readonly taskId: string | null;
+  readonly gapsSeen: number;
+}
+
+/** The record of an agent at the start of an incarnation. */
+export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
+  return {
+    agentId: birth.agentId,
+    agentType: birth.agentType,
+    node: birth.node,
+    lineage: birth.agentId,
+    incarnation: birth.incarnation,
+    bornAt: now,
+    heard: false,
+    heardAt: now,
+    taskId: birth.taskId,
+    taskAssignedAt: birth.taskId === null ? null : now,
+    health: { state: "HEALTHY", since: now, reason: "registered" },
+    activity: { kind: "STARTING", since: now },
+    work: { total: 0, resumesAt: null },
+    beats: noBeats,
+    facts: noFacts,
+    findings: [],
+    alert: null,
+    alertsRaised: 0,
+    checkIn: null,
+    gapsSeen: birth.gapsSeen,
+    wakeAt: now,
+  };
+}
+
+/** The same agent's next life: clocks and facts start anew, what belongs to the lineage stays. */
+export function nextIncarnation(record: AgentRecord, incarnation: number, now: MonoMs): AgentRecord {
+  const born = newRecord({ ...record, incarnation }, now);
+  return {
+    ...born,
+    lineage: record.lineage,
+    health: record.health,
+    alert: record.alert,
+    alertsRaised: record.alertsRaised,
+  };
+}

@@ -1,0 +1,11 @@
+import type { HealthState, MonoMs, RouseEvent } from "@rouse/contract";
+import type { AgentRecord } from "../record.ts";
+
+const ill: ReadonlySet<HealthState> = new Set<HealthState>(["UNRESPONSIVE", "STUCK", "FAILING"]);
+
+/** Fifth stage: did it come back? An agent that was ill and is well again is a fact of its own, with how long it took. */
+export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
+  if (!ill.has(before.health.state) || after.health.state !== "HEALTHY") return [];
+  const illForSeconds = Math.round((now - before.health.since) / 1000);
+  return [{ type: "AGENT_RECOVERED", payload: { agentId: after.agentId, from: before.health.state, illForSeconds } }];
+}

@@ -1,0 +1,208 @@
+import {
+  type AgentRegistration,
+  type DurationMs,
+  type FindingKind,
+  type GapCause,
+  type Heartbeat,
+  type MonoMs,
+  overlay,
+  type PartialSettings,
+  type Policy,
+  type PresetName,
+  parseDuration,
+  policyFrom,
+  type RouseEvent,
+  settingsOf,
+} from "@rouse/contract";
+import { type Doubt, type Gap, lastGap, noDoubt } from "./doubt.ts";
+import { type AgentRecord, type Finding, newRecord } from "./record.ts";
+import type { Action, Reply, Signal, Turn } from "./signal.ts";
+import { supervise } from "./supervise.ts";
+
+/** When every story begins, on the steady timeline. */
+export const dawn: MonoMs = 1_000_000_000;
+
+export interface StoryGiven {
+  readonly preset?: PresetName;
+  readonly settings?: PartialSettings;
+  readonly taskId?: string;
+  readonly doubt?: Partial<Doubt>;
+  /** Look this often, instead of only when the record asks for it. */
+  readonly lookEvery?: DurationMs;
+  /** Go on with this record instead of a new agent. */
+  readonly record?: AgentRecord;
+  readonly now?: MonoMs;
+}
+
+export interface BeatExtras {
+  readonly checksum?: "absent" | "right" | "wrong";
+  /** What the agent's own clock says; the story's time when not given. */
+  readonly agentTime?: number | null;
+  /** How much longer it says it will wait; negative when the moment it names has passed. */
+  readonly waitsFor?: string | DurationMs;
+}
+
+export type Said = Partial<Heartbeat>;
+
+export const ms = (duration: string | DurationMs): DurationMs => {
+  const parsed = typeof duration === "number" ? duration : parseDuration(duration);
+  if (parsed === null) throw new Error(`${duration} is no duration`);
+  return parsed;
+};
+
+export const policyOf = (preset: PresetName = "fleet", settings: PartialSettings = {}): Policy =>
+  policyFrom(preset, overlay(settingsOf(preset), settings));
+
+/**
+ * One agent's life on virtual time. Between signals it is looked at exactly when its record asked to be (`wakeAt`), so whatever a story
+ * sees happen on time also shows that the deadlines are complete. It starts at 0 s with the agent being announced.
+ */
+export function story(given: StoryGiven = {}) {
+  const policy = policyOf(given.preset, given.settings);
+  let now = given.now ?? dawn;
+  let doubt: Doubt = { ...noDoubt, ...given.doubt };
+  let sequence = 0;
+  const agentId = "worker-1";
+  let record = given.record ?? newRecord({ ...unborn, agentId, gapsSeen: lastGap(doubt)?.id ?? 0 }, now);
+  const past: string[] = [];
+  const verdicts: string[] = [];
+  const events: RouseEvent[] = [];
+  const actions: Action[] = [];
+  let verdict = describeVerdict(record);
+  let looks = 0;
+
+  const seconds = (): string => `${(now - dawn) / 1000}s`;
+
+  function take(signal: Signal): Turn {
+    const before = record;
+    const turn = supervise(before, signal, now, policy, doubt);
+    record = turn.record;
+    events.push(...turn.events);
+    actions.push(...turn.actions);
+    if (record.health.state !== before.health.state) past.push(`${seconds()} ${record.health.state}`);
+    noteVerdict(before);
+    return turn;
+  }
+
+  function noteVerdict(before: AgentRecord): void {
+    if (record.findings === before.findings && record.health === before.health) return;
+    const seen = describeVerdict(record);
+    if (seen === verdict) return;
+    verdict = seen;
+    verdicts.push(`${seconds()} ${verdict}`);
+  }
+
+  function wake(): void {
+    looks += 1;
+    take({ kind: "wake" });
+    if (given.lookEvery === undefined && record.wakeAt !== null && record.wakeAt <= now) {
+      throw new Error(`looked at ${seconds()}, the record wants to be looked at again without time passing`);
+    }
+  }
+
+  function nextLook(): MonoMs | null {
+    if (given.lookEvery !== undefined) return now + given.lookEvery;
+    return record.wakeAt === null ? null : Math.max(record.wakeAt, now);
+  }
+
+  function silentFor(duration: string | DurationMs): void {
+    const until = now + ms(duration);
+    for (let next = nextLook(); next !== null && next <= until; next = nextLook()) {
+      now = next;
+      wake();
+    }
+    now = until;
+  }
+
+  function reply(turn: Turn): Reply {
+    if (turn.reply === null) throw new Error("nobody answered");
+    return turn.reply;
+  }
+
+  function beats(said: Said = {}, extras: BeatExtras = {}): Reply {
+    sequence = said.sequenceNumber ?? sequence + 1;
+    const beat: Heartbeat = { agentId: record.agentId, sequenceNumber: sequence, status: "RUNNING", ...said };
+    const { checksum = "absent", agentTime = now } = extras;
+    const waitsFor = extras.waitsFor === undefined ? null : ms(extras.waitsFor);
+    return reply(take({ kind: "heartbeat", beat, checksum, agentTime, skew: agentTime === null ? null : 0, waitsFor }));
+  }
+
+  if (given.record === undefined) {
+    take({ kind: "registered", registration: { agentId, taskId: given.taskId } });
+  }
+
+  return {
+    take,
+    beats,
+    silentFor,
+    /** A beat now and then every so often, for as long as said; ends with the last beat just sent. */
+    beatsEvery(interval: string, duration: string, said: Said | ((n: number) => Said) = {}): void {
+      const until = now + ms(duration);
+      for (let n = 0; now <= until; n++) {
+        beats(typeof said === "function" ? said(n) : said);
+        if (now + ms(interval) > until) break;
+        silentFor(interval);
+      }
+      silentFor(until - now);
+    },
+    registers(registration: Partial<AgentRegistration> = {}): Reply {
+      sequence = 0;
+      return reply(take({ kind: "registered", registration: { agentId: record.agentId, ...registration } }));
+    },
+    handsReport: (key: string): Turn => take({ kind: "action-outcome", key, outcome: "delivered" }),
+    /** The monitor sees and hears nothing for a while, and knows it afterwards. */
+    monitorIsBlindFor(duration: string, cause: GapCause = "stall"): Gap {
+      const gap: Gap = { id: (lastGap(doubt)?.id ?? 0) + 1, cause, from: now, to: now + ms(duration) };
+      now = gap.to;
+      doubt = { ...doubt, gaps: [...doubt.gaps, gap] };
+      return gap;
+    },
+    /** Something changes about the monitor; whoever changed it wakes the agent. */
+    monitorDoubts(change: Partial<Doubt>): void {
+      doubt = { ...doubt, ...change };
+      wake();
+    },
+    /** The same, but nobody wakes the agent for it. */
+    peersWereHeard(): void {
+      doubt = { ...doubt, peersHeardAt: now };
+    },
+    finding: (kind: FindingKind): Finding | undefined => record.findings.find((finding) => finding.kind === kind),
+    get state() {
+      return record.health.state;
+    },
+    get reason() {
+      return record.health.reason;
+    },
+    get record() {
+      return record;
+    },
+    get now() {
+      return now;
+    },
+    get doubt() {
+      return doubt;
+    },
+    get looks() {
+      return looks;
+    },
+    policy,
+    /** Every change of health, such as "12s DEGRADED". */
+    past,
+    /** Every change of health or of a finding's kind, level or excuse. */
+    verdicts,
+    events,
+    actions,
+    eventTypes: (): string[] => events.map(({ type }) => type),
+  };
+}
+
+export type Story = ReturnType<typeof story>;
+
+const unborn = { agentType: null, node: null, incarnation: 1, taskId: null };
+
+function describeVerdict(record: AgentRecord): string {
+  const findings = record.findings.map(
+    ({ kind, level, held }) => `${kind}:${level}${held === undefined ? "" : `(${held})`}`,
+  );
+  return [record.health.state, ...findings.toSorted()].join(" ");
+}

@@ -1,0 +1,17 @@
+import { uptime } from "node:os";
+import type { Clock, Timers } from "../../ports/clock.ts";
+
+/** The machine's clocks: monotonic time stands still in a suspend, `uptime` counts it, `Date.now` is whatever it was set to. */
+export const systemClock: Clock = {
+  mono: () => performance.now(),
+  wall: () => Date.now(),
+  read: () => ({ mono: performance.now(), boot: uptime() * 1000, wall: Date.now() }),
+};
+
+export const systemTimers: Timers = {
+  after(delay, callback) {
+    const timer = setTimeout(callback, delay);
+    return () => clearTimeout(timer);
+  },
+  soon: (callback) => void setImmediate(callback),
+};

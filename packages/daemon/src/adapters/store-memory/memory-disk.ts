@@ -1,0 +1,93 @@
+import type { EpochMs } from "@rouse/contract";
+import type {
+  AuditEntry,
+  BeatStretch,
+  EventToSave,
+  IntendedAction,
+  SavedRecord,
+  SavedSignal,
+} from "../../ports/store.ts";
+
+export interface MemoryDiskOptions {
+  /**
+   * Beats beyond the newest so many of each agent may be dropped (once they are part of its record), for simulations that push
+   * millions through and read few. Without it all are kept until they are tidied.
+   */
+  readonly keepBeatsPerAgent?: number;
+}
+
+export interface AgentShelf {
+  /** Id of the last signal that is part of the agent's record. */
+  through: number;
+  /** In order of their ids. */
+  signals: SavedSignal[];
+  /** By the end of the hour. */
+  readonly hours: Map<EpochMs, BeatStretch>;
+}
+
+/** What survives when the monitor dies: a store is opened on it, crashes, and the next one is opened on the same. */
+export interface MemoryDisk {
+  readonly keepBeatsPerAgent: number;
+  readonly shelves: Map<number, AgentShelf>;
+  readonly records: Map<number, SavedRecord>;
+  /** In order of their ids. */
+  events: EventToSave[];
+  readonly actions: Map<string, IntendedAction>;
+  audit: AuditEntry[];
+  readonly marks: Map<string, string>;
+  lastSignalId: number;
+  lastEventId: number;
+  /** The store that has the disk open; whoever is not it may not write any more. */
+  holder: object | null;
+  /** Lets go of the lock as the kernel does when a process dies: nothing is finished first. */
+  crash(): void;
+}
+
+export function createMemoryDisk({ keepBeatsPerAgent = Number.POSITIVE_INFINITY }: MemoryDiskOptions = {}): MemoryDisk {
+  return {
+    keepBeatsPerAgent,
+    shelves: new Map(),
+    records: new Map(),
+    events: [],
+    actions: new Map(),
+    audit: [],
+    marks: new Map(),
+    lastSignalId: 0,
+    lastEventId: 0,
+    holder: null,
+    crash() {
+      this.holder = null;
+    },
+  };
+}
+
+export function shelfOf(disk: MemoryDisk, agentNo: number): AgentShelf {
+  const known = disk.shelves.get(agentNo);
+  if (known !== undefined) return known;
+  const shelf: AgentShelf = { through: 0, signals: [], hours: new Map() };
+  disk.shelves.set(agentNo, shelf);
+  return shelf;
+}
+
+/** Index of the first entry whose id is larger than `id`, in a list ordered by id. */
+export function firstAfter(list: readonly { readonly id: number }[], id: number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle]?.id ?? 0) <= id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Adds an entry in order of ids; one that is already there stays as it is. */
+export function insertById<T extends { readonly id: number }>(list: T[], entry: T): void {
+  const last = list[list.length - 1];
+  if (last === undefined || last.id < entry.id) {
+    list.push(entry);
+    return;
+  }
+  const place = firstAfter(list, entry.id);
+  if (list[place - 1]?.id !== entry.id) list.splice(place, 0, entry);
+}

@@ -1,0 +1,36 @@
+import { Fault } from "@rouse/contract";
+import type { Store } from "../../ports/store.ts";
+import { createMemoryDisk, type MemoryDisk } from "./memory-disk.ts";
+import { findBeats, findEvents, findHistory, readResumption } from "./read-memory.ts";
+import { tidyDisk } from "./tidy-memory.ts";
+import { applyCommit } from "./write-memory.ts";
+
+/** The port in memory: for tests and simulations, and as quick as they need it. */
+export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Promise<Store> {
+  if (disk.holder !== null) throw new Fault("daemon-running", "another store has this disk open");
+  const self = {};
+  disk.holder = self;
+  let tidyFrom = 0;
+
+  function stillOpen(): MemoryDisk {
+    if (disk.holder !== self) throw new Fault("store-unavailable", "the store is closed");
+    return disk;
+  }
+
+  return {
+    resume: async () => readResumption(stillOpen()),
+    commit: async (commit) => applyCommit(stillOpen(), commit),
+    readEvents: async (query) => findEvents(stillOpen(), query),
+    readBeats: async (agentNo, limit) => findBeats(stillOpen(), agentNo, limit),
+    readHistory: async (agentNo, from, to, step) => findHistory(stillOpen(), agentNo, from, to, step),
+    readAudit: async (limit) => stillOpen().audit.toReversed().slice(0, limit),
+    tidy: async (order) => {
+      const next = tidyDisk(stillOpen(), order, tidyFrom);
+      tidyFrom = next ?? 0;
+      return next !== null;
+    },
+    close: async () => {
+      if (disk.holder === self) disk.holder = null;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { type DurationMs, type EpochMs, type SavedEvent, toIso } from "@rouse/contract";
+import type { BeatStretch, EventQuery, EventToSave, Resumption, SavedSignal } from "../../ports/store.ts";
+import { firstAfter, type MemoryDisk } from "./memory-disk.ts";
+import { addNewer, countsIn } from "./tidy-memory.ts";
+
+export function readResumption(disk: MemoryDisk): Resumption {
+  const signals: SavedSignal[] = [];
+  for (const shelf of disk.shelves.values()) {
+    for (let i = firstAfter(shelf.signals, shelf.through); i < shelf.signals.length; i++) {
+      signals.push(shelf.signals[i] as SavedSignal);
+    }
+  }
+  return {
+    records: [...disk.records.values()].sort((a, b) => a.agentNo - b.agentNo),
+    signals: signals.sort((a, b) => a.id - b.id),
+    actions: [...disk.actions.values()],
+    marks: Object.fromEntries(disk.marks),
+    lastSignalId: disk.lastSignalId,
+    lastEventId: disk.lastEventId,
+  };
+}
+
+export function findEvents(disk: MemoryDisk, query: EventQuery): SavedEvent[] {
+  const { after = 0, limit, newestFirst = false } = query;
+  const found: SavedEvent[] = [];
+  const first = firstAfter(disk.events, after);
+  for (let n = 0; first + n < disk.events.length && found.length < limit; n++) {
+    const kept = disk.events[newestFirst ? disk.events.length - 1 - n : first + n] as EventToSave;
+    if (isAskedFor(kept, query)) found.push({ id: kept.id, time: toIso(kept.time), ...kept.event });
+  }
+  return found;
+}
+
+function isAskedFor({ agentId, event, time }: EventToSave, query: EventQuery): boolean {
+  if (query.agentId !== undefined && agentId !== query.agentId) return false;
+  if (query.types !== undefined && !query.types.includes(event.type)) return false;
+  return time >= (query.since ?? Number.NEGATIVE_INFINITY) && time <= (query.until ?? Number.POSITIVE_INFINITY);
+}
+
+export function findBeats(disk: MemoryDisk, agentNo: number, limit: number): SavedSignal[] {
+  const found: SavedSignal[] = [];
+  const signals = disk.shelves.get(agentNo)?.signals ?? [];
+  for (let i = signals.length - 1; i >= 0 && found.length < limit; i--) {
+    const signal = signals[i] as SavedSignal;
+    if (signal.kind === "heartbeat") found.push(signal);
+  }
+  return found;
+}
+
+export function findHistory(
+  disk: MemoryDisk,
+  agentNo: number,
+  from: EpochMs,
+  to: EpochMs,
+  step: DurationMs,
+): BeatStretch[] {
+  const shelf = disk.shelves.get(agentNo);
+  if (shelf === undefined) return [];
+  const rolledUp = [...shelf.hours.values()].sort((a, b) => a.at - b.at);
+  const single = shelf.signals
+    .filter(({ kind, time }) => kind === "heartbeat" && time > from && time <= to)
+    .map(({ time, body }) => ({ at: time, beats: 1, ...countsIn(body) }));
+  const stretches = new Map<EpochMs, BeatStretch>();
+  for (const part of [...rolledUp, ...single]) {
+    if (part.at <= from || part.at > to) continue;
+    const at = Math.min(from + Math.ceil((part.at - from) / step) * step, to);
+    stretches.set(at, addNewer(stretches.get(at), { ...part, at }));
+  }
+  return [...stretches.values()].sort((a, b) => a.at - b.at);
+}

@@ -1,0 +1,68 @@
+import type { EpochMs } from "@rouse/contract";
+import type { BeatStretch, RetentionOrder, SavedSignal } from "../../ports/store.ts";
+import type { AgentShelf, MemoryDisk } from "./memory-disk.ts";
+
+const hour = 3_600_000;
+
+/** Agents looked at in one step. */
+const agentsPerStep = 500;
+
+/** Memory is quick: a step takes a batch of agents whole. Returns the agent to go on with, `null` when all is tidy. */
+export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: number): number | null {
+  const historyEnds = order.now - order.history;
+  if (startAt === 0) {
+    disk.events = keepYoung(disk.events, historyEnds);
+    disk.audit = keepYoung(disk.audit, historyEnds);
+  }
+  const shelves = [...disk.shelves.values()].slice(startAt, startAt + agentsPerStep);
+  for (const shelf of shelves) {
+    rollUp(shelf, order);
+    for (const end of shelf.hours.keys()) if (end < historyEnds) shelf.hours.delete(end);
+  }
+  return shelves.length < agentsPerStep ? null : startAt + agentsPerStep;
+}
+
+function keepYoung<T extends { readonly time: EpochMs }>(list: T[], oldest: EpochMs): T[] {
+  return list.some(({ time }) => time < oldest) ? list.filter(({ time }) => time >= oldest) : list;
+}
+
+/** Looks no further than the first young beat, which nearly always is the first of all. */
+function rollUp(shelf: AgentShelf, { now, beats }: RetentionOrder): void {
+  const isYoung = ({ id, time }: SavedSignal) => id > shelf.through || (time >= now - beats && time <= now);
+  const young = shelf.signals.findIndex(isYoung);
+  const looked = young === -1 ? shelf.signals : shelf.signals.slice(0, young);
+  if (looked.length === 0) return;
+  // A clock that ran ahead dated some into the future: they stay, but nothing waits for them.
+  const ahead = looked.filter(({ time }) => time > now);
+  for (const signal of looked) if (signal.time <= now && signal.kind === "heartbeat") addToHour(shelf, signal);
+  shelf.signals.splice(0, looked.length, ...ahead);
+}
+
+function addToHour(shelf: AgentShelf, { time, body }: SavedSignal): void {
+  const end = Math.ceil(time / hour) * hour;
+  shelf.hours.set(end, addNewer(shelf.hours.get(end), { at: end, beats: 1, ...countsIn(body) }));
+}
+
+/** The values of the newer win where it has any. */
+export function addNewer(older: BeatStretch | undefined, newer: BeatStretch): BeatStretch {
+  if (older === undefined) return newer;
+  return {
+    at: newer.at,
+    beats: older.beats + newer.beats,
+    tokenCount: newer.tokenCount ?? older.tokenCount,
+    errorCount: newer.errorCount ?? older.errorCount,
+    toolCallCount: newer.toolCallCount ?? older.toolCallCount,
+  };
+}
+
+/** The running totals an agent put into a beat. */
+export function countsIn(body: string): Pick<BeatStretch, "tokenCount" | "errorCount" | "toolCallCount"> {
+  const { tokenCount, errorCount, toolCallCount } = JSON.parse(body) as Record<string, unknown>;
+  return {
+    tokenCount: numberOrNull(tokenCount),
+    errorCount: numberOrNull(errorCount),
+    toolCallCount: numberOrNull(toolCallCount),
+  };
+}
+
+const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);

@@ -1,0 +1,43 @@
+import type { AuditEntry, Commit, SavedRecord } from "../../ports/store.ts";
+import { type AgentShelf, insertById, type MemoryDisk, shelfOf } from "./memory-disk.ts";
+
+export function applyCommit(disk: MemoryDisk, commit: Commit): void {
+  for (const signal of commit.signals) {
+    const shelf = shelfOf(disk, signal.agentNo);
+    insertById(shelf.signals, signal);
+    if (signal.id > disk.lastSignalId) disk.lastSignalId = signal.id;
+    // Trimmed only at twice the measure, so that the many pushes pay for the one move.
+    if (shelf.signals.length > 2 * disk.keepBeatsPerAgent) trim(shelf, disk.keepBeatsPerAgent);
+  }
+  for (const record of commit.records) saveRecord(disk, record);
+  for (const event of commit.events) {
+    insertById(disk.events, event);
+    if (event.id > disk.lastEventId) disk.lastEventId = event.id;
+  }
+  for (const action of commit.actions) if (!disk.actions.has(action.key)) disk.actions.set(action.key, action);
+  for (const key of commit.finished) disk.actions.delete(key);
+  for (const entry of commit.audit) if (!disk.audit.some((kept) => isSameEntry(kept, entry))) disk.audit.push(entry);
+  for (const [key, value] of Object.entries(commit.marks)) {
+    if (value === null) disk.marks.delete(key);
+    else disk.marks.set(key, value);
+  }
+}
+
+/** A commit that is tried again late must not put an agent back to where it was before newer signals. */
+function saveRecord(disk: MemoryDisk, record: SavedRecord): void {
+  const kept = disk.records.get(record.agentNo);
+  if (kept !== undefined && kept.through > record.through) return;
+  disk.records.set(record.agentNo, record);
+  shelfOf(disk, record.agentNo).through = record.through;
+  if (record.through > disk.lastSignalId) disk.lastSignalId = record.through;
+}
+
+function trim(shelf: AgentShelf, keep: number): void {
+  const surplus = shelf.signals.length - keep;
+  let drop = 0;
+  while (drop < surplus && (shelf.signals[drop]?.id ?? 0) <= shelf.through) drop++;
+  if (drop > 0) shelf.signals.splice(0, drop);
+}
+
+const isSameEntry = (a: AuditEntry, b: AuditEntry): boolean =>
+  a.time === b.time && a.actor === b.actor && a.action === b.action && a.reason === b.reason;

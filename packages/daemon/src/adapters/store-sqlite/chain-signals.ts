@@ -1,0 +1,119 @@
+import type { Database } from "better-sqlite3";
+
+/** How many signals a start may have to look through to find the ends of the chains: about 40 ms. */
+const signalsBetweenSnapshots = 32_768;
+
+/**
+ * Knows the newest signal of each agent, where its chain of signals (column `before`) begins. Kept in memory; a snapshot goes to
+ * disk every so often, and a start reads the snapshot and the signals after it.
+ */
+export interface Chains {
+  /** Newest signal of an agent, 0 when there is none. */
+  newestOf(agentNo: number): number;
+  /** agentNo and newest signal of every agent. */
+  all(): Iterable<[number, number]>;
+  /** The highest signal id there is, or was when a snapshot was made. */
+  highest(): number;
+  /** Puts a new signal in its place; returns the one before it, or `null` when it is already there. */
+  link(agentNo: number, id: number): number | null;
+  /** Called at the end of a transaction that linked. */
+  saveNowAndThen(): void;
+  /** Called after a transaction that linked was rolled back: reads everything anew when it is next needed. */
+  forget(): void;
+}
+
+export function openChains(db: Database): Chains {
+  const statements = prepare(db);
+  const newest = new Map<number, number>();
+  let highest = 0;
+  let sinceSnapshot = 0;
+  let isLoaded = false;
+
+  function load(): void {
+    if (isLoaded) return;
+    newest.clear();
+    const snapshot = statements.readSnapshot.get();
+    const pairs =
+      snapshot === undefined ? new Float64Array() : new Float64Array(new Uint8Array(snapshot.newest).buffer);
+    for (let i = 0; i < pairs.length; i += 2) newest.set(pairs[i] ?? 0, pairs[i + 1] ?? 0);
+    highest = snapshot?.through ?? 0;
+    sinceSnapshot = 0;
+    for (const [id, agentNo] of statements.readAfter.iterate(highest)) {
+      newest.set(agentNo, id);
+      highest = id;
+      sinceSnapshot++;
+    }
+    isLoaded = true;
+  }
+
+  function save(): void {
+    const pairs = new Float64Array(newest.size * 2);
+    let i = 0;
+    for (const [agentNo, id] of newest) {
+      pairs[i++] = agentNo;
+      pairs[i++] = id;
+    }
+    statements.writeSnapshot.run(highest, Buffer.from(pairs.buffer));
+    sinceSnapshot = 0;
+  }
+
+  /** A signal that is older than others already saved: its commit failed, a later one did not, and now it was tried again. */
+  function linkLate(agentNo: number, id: number): number | null {
+    if (statements.exists.get(id) !== undefined) return null;
+    let after = 0;
+    let before = newest.get(agentNo) ?? 0;
+    while (before > id) {
+      after = before;
+      before = statements.readBefore.get(before) ?? 0;
+    }
+    if (after === 0) newest.set(agentNo, id);
+    else statements.relink.run(id, after);
+    sinceSnapshot = signalsBetweenSnapshots; // a start looks only at ids after the snapshot, so it has to know this one
+    return before;
+  }
+
+  return {
+    newestOf(agentNo) {
+      load();
+      return newest.get(agentNo) ?? 0;
+    },
+    all() {
+      load();
+      return newest;
+    },
+    highest() {
+      load();
+      return highest;
+    },
+    link(agentNo, id) {
+      load();
+      if (id <= highest) return linkLate(agentNo, id);
+      const before = newest.get(agentNo) ?? 0;
+      newest.set(agentNo, id);
+      highest = id;
+      sinceSnapshot++;
+      return before;
+    },
+    saveNowAndThen() {
+      if (sinceSnapshot >= signalsBetweenSnapshots) save();
+    },
+    forget() {
+      isLoaded = false;
+    },
+  };
+}
+
+function prepare(db: Database) {
+  return {
+    readSnapshot: db.prepare<[], { through: number; newest: Buffer }>("SELECT through, newest FROM chains"),
+    writeSnapshot: db.prepare<[number, Buffer]>(
+      "INSERT OR REPLACE INTO chains (only, through, newest) VALUES (1, ?, ?)",
+    ),
+    readAfter: db
+      .prepare<[number], [number, number]>("SELECT id, agent_no FROM signals WHERE id > ? ORDER BY id")
+      .raw(),
+    exists: db.prepare<[number], number>("SELECT 1 FROM signals WHERE id = ?").pluck(),
+    readBefore: db.prepare<[number], number>("SELECT before FROM signals WHERE id = ?").pluck(),
+    relink: db.prepare<[number, number]>("UPDATE signals SET before = ? WHERE id = ?"),
+  };
+}

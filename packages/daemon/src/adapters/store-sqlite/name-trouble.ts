@@ -1,0 +1,44 @@
+import { Fault } from "@rouse/contract";
+import Database from "better-sqlite3";
+import { textOf } from "./carry-trouble.ts";
+
+/** What a failed system call or SQLite's own code means for whoever starts Rouse. */
+export function nameOpenTrouble(error: unknown, path: string): unknown {
+  const code = codeOf(error);
+  if (isDamage(code)) return new Fault("database-damaged", damagedMessage(path), { cause: error });
+  if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code) || /^E[A-Z]+$/.test(code)) {
+    return new Fault("data-folder-unusable", `cannot keep data in ${path}: ${textOf(error)}`, { cause: error });
+  }
+  return nameTrouble(error, path);
+}
+
+/** What it means while Rouse runs. Anything else is a bug and stays what it is. */
+export function nameTrouble(error: unknown, path: string): unknown {
+  const code = codeOf(error);
+  if (isDamage(code)) return new Fault("database-damaged", damagedWhileRunning(path), { cause: error });
+  if (/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY|LOCKED|PROTOCOL|NOMEM)/.test(code)) {
+    const message = `cannot save to ${path} for now: ${textOf(error)} (${code})`;
+    return new Fault("store-unavailable", message, { retryable: true, cause: error });
+  }
+  return error;
+}
+
+export const newerMessage = (path: string, found: number, known: number): string =>
+  `${path} was written by a newer Rouse (its schema is version ${found}, this one knows up to ${known}). ` +
+  "Install a newer Rouse, or point ROUSE_HOME at another folder.";
+
+export const foreignMessage = (path: string): string =>
+  `${path} is a database, but not one of Rouse's. It was left untouched: move it aside and start again, or point ROUSE_HOME at another folder.`;
+
+const damagedMessage = (path: string): string =>
+  `${path} is damaged or not a database. It was left untouched: move it aside (with its -wal file, if there is one) and start again, or restore a copy.`;
+
+const damagedWhileRunning = (path: string): string =>
+  `${path} is damaged: nothing can be saved to it any more. Stop Rouse, move it aside (with its -wal file) and start again, or restore a copy.`;
+
+const isDamage = (code: string): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+
+function codeOf(error: unknown): string {
+  if (error instanceof Database.SqliteError) return error.code;
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,0 +1,107 @@
+import { chmodSync, closeSync, fsyncSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { Fault } from "@rouse/contract";
+import Database from "better-sqlite3";
+import { applicationId, migrate, migrations } from "./migrations.ts";
+import { foreignMessage, nameOpenTrouble, newerMessage } from "./name-trouble.ts";
+
+export interface OpenDatabase {
+  readonly db: Database.Database;
+  readonly path: string;
+  close(): void;
+}
+
+export function openDatabase(folder: string): OpenDatabase {
+  const path = join(folder, "rouse.db");
+  const lock = lockFolder(folder);
+  try {
+    createPrivately(folder, path);
+    refuseWhatIsNotOurs(path);
+    const db = connect(path);
+    const close = () => {
+      db.close();
+      lock.close();
+    };
+    return { db, path, close };
+  } catch (error) {
+    lock.close();
+    throw nameOpenTrouble(error, path);
+  }
+}
+
+/**
+ * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies, however
+ * that happens, and no stale lock file is left to explain.
+ */
+function lockFolder(folder: string): Database.Database {
+  const path = join(folder, "lock.db");
+  let lock: Database.Database | undefined;
+  try {
+    createPrivately(folder, path);
+    lock = new Database(path, { timeout: 0 });
+    lock.pragma("journal_mode = MEMORY"); // nothing is ever written to it
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    lock?.close();
+    if (error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY"))
+      throw alreadyRunning(folder, error);
+    throw nameOpenTrouble(error, path);
+  }
+}
+
+const alreadyRunning = (folder: string, cause: unknown): Fault =>
+  new Fault(
+    "daemon-running",
+    `another Rouse is running with the data folder ${folder}. Stop it first, or give this one a folder of its own with ROUSE_HOME.`,
+    { cause },
+  );
+
+/**
+ * SQLite gives its -wal and -shm files the mode of the database. An existing file is never opened here: closing any descriptor
+ * of it would drop the locks that this process holds on it.
+ */
+function createPrivately(folder: string, path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    chmodSync(path, 0o600);
+    return;
+  }
+  const directory = openSync(folder, "r");
+  fsyncSync(directory); // otherwise the new file may be gone after a power cut, with everything in it
+  closeSync(directory);
+}
+
+/** Looks through a read-only connection: a writing one would merge the -wal file on close, and the file was to be left alone. */
+function refuseWhatIsNotOurs(path: string): void {
+  const db = new Database(path, { readonly: true, timeout: 250 });
+  try {
+    const isNew = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() === 0;
+    if (!isNew && db.pragma("application_id", { simple: true }) !== applicationId) {
+      throw new Fault("database-damaged", foreignMessage(path));
+    }
+    const version = Number(db.pragma("user_version", { simple: true }));
+    if (version > migrations.length) throw new Fault("database-newer", newerMessage(path, version, migrations.length));
+  } finally {
+    db.close();
+  }
+}
+
+function connect(path: string): Database.Database {
+  const db = new Database(path, { timeout: 250 });
+  try {
+    db.pragma("journal_mode = WAL");
+    db.pragma("synchronous = FULL");
+    // Pages until the log is merged into the database; a longer log makes the one commit that has to merge it wait longer.
+    db.pragma("wal_autocheckpoint = 1000");
+    db.pragma("temp_store = MEMORY");
+    db.exec("BEGIN IMMEDIATE; ROLLBACK"); // SQLite opens what it cannot write without a word; this says it now
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

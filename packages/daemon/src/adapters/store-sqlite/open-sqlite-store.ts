@@ -1,0 +1,104 @@
+import { existsSync } from "node:fs";
+import { Fault, type SavedEvent, toIso } from "@rouse/contract";
+import type { BeatStretch, Resumption, SavedRecord, Store } from "../../ports/store.ts";
+import { startWorker, type WorkerLine } from "./call-worker.ts";
+import { addOlder, type Stretches } from "./fold-stretches.ts";
+import { packCommit, unpackRecords, unpackSignals } from "./pack.ts";
+import type { CallName, Calls, HistoryQuestion, PackedEvent } from "./thread-messages.ts";
+
+export interface SqliteStoreOptions {
+  /** Exists already, and only its owner may look into it. */
+  readonly folder: string;
+  /** The bundle of worker.ts; it is looked for beside this file's own bundle. */
+  readonly workerFile?: URL;
+}
+
+/** The port on SQLite, which runs in a thread of its own. */
+export async function openSqliteStore({ folder, workerFile = bundledWorker() }: SqliteStoreOptions): Promise<Store> {
+  let line: Promise<WorkerLine> | null = null;
+  let closing: Promise<void> | undefined;
+
+  /** A thread that died is replaced at the next call. */
+  function reach(): Promise<WorkerLine> {
+    line ??= openLine(workerFile, folder, () => {
+      line = null;
+    });
+    return line;
+  }
+
+  async function call<N extends CallName>(name: N, what: Calls[N]["ask"]): Promise<Calls[N]["answer"]> {
+    if (closing !== undefined) throw new Fault("store-unavailable", "the store is closed");
+    return (await reach()).call(name, what);
+  }
+
+  async function closeLine(): Promise<void> {
+    const open = await line?.catch(() => null);
+    if (!open || open.hasEnded()) return;
+    await open.call("close", null);
+    await open.ended;
+  }
+
+  await reach();
+  return {
+    commit: async (commit) => {
+      await call("commit", packCommit(commit));
+    },
+    resume: () => readResumption(call),
+    readEvents: async (query) => (await call("readEvents", query)).map(toSavedEvent),
+    readBeats: async (agentNo, limit) => unpackSignals(await call("readBeats", { agentNo, limit })),
+    readHistory: (agentNo, from, to, step) => readHistory({ agentNo, from, to, step, resumeAt: null }, call),
+    readAudit: (limit) => call("readAudit", limit),
+    tidy: (order) => call("tidy", order),
+    close: () => {
+      closing ??= closeLine();
+      return closing;
+    },
+  };
+}
+
+async function openLine(workerFile: URL, folder: string, onEnd: () => void): Promise<WorkerLine> {
+  const line = startWorker(workerFile);
+  void line.ended.then(onEnd);
+  try {
+    await line.call("open", folder);
+    return line;
+  } catch (error) {
+    await line.hangUp();
+    throw error;
+  }
+}
+
+async function readResumption(call: WorkerLine["call"]): Promise<Resumption> {
+  const records: SavedRecord[] = [];
+  for (let after = Number.MIN_SAFE_INTEGER, isMore = true; isMore; ) {
+    const part = unpackRecords(await call("readRecords", after));
+    for (const record of part) records.push(record);
+    after = part.at(-1)?.agentNo ?? after;
+    isMore = part.length > 0;
+  }
+  const throughs = new Float64Array(records.flatMap(({ agentNo, through }) => [agentNo, through]));
+  const rest = await call("readRest", throughs);
+  return { ...rest, records, signals: unpackSignals(rest.signals) };
+}
+
+async function readHistory(question: HistoryQuestion, call: WorkerLine["call"]): Promise<BeatStretch[]> {
+  const { from, to, step } = question;
+  const stretches: Stretches = new Map();
+  for (let resumeAt: number | null | undefined; resumeAt !== null; ) {
+    const part = await call("readHistory", { ...question, resumeAt: resumeAt ?? null });
+    for (const stretch of part.stretches) addOlder(stretches, stretch);
+    resumeAt = part.resumeAt;
+  }
+  return [...stretches.values()]
+    .sort((a, b) => a.nth - b.nth)
+    .map(({ nth, ...counted }) => ({ at: Math.min(from + nth * step, to), ...counted }));
+}
+
+const toSavedEvent = ({ id, time, type, payload }: PackedEvent): SavedEvent =>
+  ({ id, time: toIso(time), type, payload: JSON.parse(payload) }) as SavedEvent;
+
+function bundledWorker(): URL {
+  const beside = new URL("./store-sqlite-worker.js", import.meta.url);
+  // Run from the sources there is nothing beside: the last build is used.
+  return existsSync(beside) ? beside : new URL("../../../dist/store-sqlite-worker.js", import.meta.url);
+}

@@ -1,0 +1,93 @@
+import type { DurationMs, EpochMs, FaultCode } from "@rouse/contract";
+import type { AuditEntry, EventQuery, IntendedAction, RetentionOrder } from "../../ports/store.ts";
+import type { StretchPart } from "./fold-stretches.ts";
+
+/**
+ * What crosses between the port and the worker thread. Everything is copied on the way, on the thread that also answers the
+ * agents, so the many (signals, records) travel as one array of numbers and one of texts; the few travel as they are.
+ */
+export interface PackedSignals {
+  /** id, agentNo, at, time, kind for each signal. */
+  readonly numbers: Float64Array;
+  readonly bodies: readonly string[];
+}
+
+export interface PackedRecords {
+  /** agentNo, through for each record. */
+  readonly numbers: Float64Array;
+  /** agentId, record for each record. */
+  readonly texts: readonly string[];
+}
+
+export interface PackedEvent {
+  readonly id: number;
+  readonly time: EpochMs;
+  readonly agentId: string | null;
+  readonly type: string;
+  /** JSON. */
+  readonly payload: string;
+}
+
+export interface PackedCommit {
+  readonly signals: PackedSignals;
+  readonly records: PackedRecords;
+  readonly events: readonly PackedEvent[];
+  readonly actions: readonly IntendedAction[];
+  readonly finished: readonly string[];
+  readonly audit: readonly AuditEntry[];
+  readonly marks: Readonly<Record<string, string | null>>;
+}
+
+/** A resumption without its records. */
+export interface PackedRest {
+  readonly signals: PackedSignals;
+  readonly actions: readonly IntendedAction[];
+  readonly marks: Readonly<Record<string, string>>;
+  readonly lastSignalId: number;
+  readonly lastEventId: number;
+}
+
+export interface HistoryQuestion {
+  readonly agentNo: number;
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+  readonly step: DurationMs;
+  /** Where the answer before this one stopped; `null` to begin with the newest signal. */
+  readonly resumeAt: number | null;
+}
+
+export interface HistoryPart {
+  /** Newest first; each is older than, or continues, what earlier parts said. */
+  readonly stretches: readonly StretchPart[];
+  /** `null` when this was the last part. */
+  readonly resumeAt: number | null;
+}
+
+export interface Calls {
+  open: { ask: string; answer: null };
+  commit: { ask: PackedCommit; answer: null };
+  /** The next records after this agent number; none when there are no more. */
+  readRecords: { ask: number; answer: PackedRecords };
+  /** agentNo, through for each record. */
+  readRest: { ask: Float64Array; answer: PackedRest };
+  readEvents: { ask: EventQuery; answer: readonly PackedEvent[] };
+  readBeats: { ask: { readonly agentNo: number; readonly limit: number }; answer: PackedSignals };
+  readHistory: { ask: HistoryQuestion; answer: HistoryPart };
+  readAudit: { ask: number; answer: AuditEntry[] };
+  tidy: { ask: RetentionOrder; answer: boolean };
+  close: { ask: null; answer: null };
+}
+
+export type CallName = keyof Calls;
+
+export type Ask = { [N in CallName]: readonly [number: number, name: N, what: Calls[N]["ask"]] }[CallName];
+
+/** A `Fault` on its way to the other thread; `code` is `null` for a bug, which no caller is expected to handle. */
+export interface Trouble {
+  readonly code: FaultCode | null;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly detail: string;
+}
+
+export type Answer = readonly [number: number, trouble: Trouble | null, result: unknown];

@@ -1,0 +1,74 @@
+import { parentPort } from "node:worker_threads";
+import { toTrouble } from "./carry-trouble.ts";
+import { openChains } from "./chain-signals.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { type OpenDatabase, openDatabase } from "./open-database.ts";
+import { prepareReading } from "./read-back.ts";
+import { prepareHistory } from "./read-history.ts";
+import { prepareResuming } from "./read-resumption.ts";
+import type { Answer, Ask, CallName, Calls } from "./thread-messages.ts";
+import { prepareTidying } from "./tidy-up.ts";
+import { prepareWriting } from "./write-commit.ts";
+
+/**
+ * Waiting for the disk happens on this thread, so that the one that answers agents never waits. Calls are carried out one after
+ * the other, in the order they were made, and each is answered.
+ */
+const port = parentPort;
+if (port === null) throw new Error("worker.ts runs only as a worker thread");
+
+type Desk = { [N in Exclude<CallName, "open">]: (what: Calls[N]["ask"]) => Calls[N]["answer"] };
+
+let database: OpenDatabase | undefined;
+let desk: Desk | undefined;
+
+port.on("message", (ask: Ask) => {
+  const [number, name] = ask;
+  const answer = carryOut(ask);
+  port.postMessage(answer);
+  // A transaction that can be neither kept nor rolled back: only a new connection helps, and the next call gets one.
+  if (database?.db.open && database.db.inTransaction)
+    throw new Error(`${name} (call ${number}) left a transaction open`);
+  if (name === "close") port.close();
+});
+
+function carryOut(ask: Ask): Answer {
+  try {
+    return [ask[0], null, answerTo(ask)];
+  } catch (error) {
+    return [ask[0], toTrouble(database === undefined ? error : nameTrouble(error, database.path)), null];
+  }
+}
+
+function answerTo([, name, what]: Ask): unknown {
+  if (name === "open") {
+    database = openDatabase(what);
+    desk = openDesk(database);
+    return null;
+  }
+  if (desk === undefined) throw new Error(`${name} was called before open`);
+  const carry = desk[name] as (what: unknown) => unknown;
+  return carry(what);
+}
+
+function openDesk({ db, close }: OpenDatabase): Desk {
+  const chains = openChains(db);
+  const reading = prepareReading(db, chains);
+  const write = prepareWriting(db, chains);
+  return {
+    commit(commit) {
+      write(commit);
+      return null;
+    },
+    ...prepareResuming(db, chains),
+    readEvents: (query) => reading.readEvents(query),
+    readBeats: ({ agentNo, limit }) => reading.readBeats(agentNo, limit),
+    readHistory: prepareHistory(db, chains),
+    readAudit: (limit) => reading.readAudit(limit),
+    tidy: prepareTidying(db),
+    close() {
+      close();
+      return null;
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { Database } from "better-sqlite3";
+import type { Chains } from "./chain-signals.ts";
+import { kinds, numbersPerSignal } from "./pack.ts";
+import type { PackedCommit, PackedRecords, PackedSignals } from "./thread-messages.ts";
+import { transact } from "./transact.ts";
+
+export function prepareWriting(db: Database, chains: Chains): (commit: PackedCommit) => void {
+  const statements = prepare(db);
+
+  function writeSignals({ numbers, bodies }: PackedSignals): void {
+    if (bodies.length === 0) return;
+    for (let i = 0, n = 0; i < bodies.length; i++, n += numbersPerSignal) {
+      const id = numbers[n] ?? 0;
+      const agentNo = numbers[n + 1] ?? 0;
+      const before = chains.link(agentNo, id);
+      if (before === null) continue;
+      statements.signal.run(
+        id,
+        agentNo,
+        before,
+        numbers[n + 2] ?? 0,
+        numbers[n + 3] ?? 0,
+        kinds[numbers[n + 4] ?? 0] ?? "heartbeat",
+        bodies[i] ?? "",
+      );
+    }
+    chains.saveNowAndThen();
+  }
+
+  function writeRecords({ numbers, texts }: PackedRecords): void {
+    for (let i = 0; i < numbers.length; i += 2) {
+      statements.record.run(numbers[i] ?? 0, texts[i] ?? "", numbers[i + 1] ?? 0, texts[i + 1] ?? "");
+    }
+  }
+
+  function writeTheFew({ events, actions, finished, audit, marks }: PackedCommit): void {
+    for (const e of events) statements.event.run(e.id, e.time, e.agentId, e.type, e.payload);
+    for (const a of actions) statements.action.run(a.key, a.agentId, a.createdAt, a.body);
+    for (const key of finished) statements.finish.run(key);
+    for (const a of audit) statements.audit.run(a.time, a.actor, a.action, a.reason);
+    for (const [key, value] of Object.entries(marks)) {
+      if (value === null) statements.unmark.run(key);
+      else statements.mark.run(key, value);
+    }
+  }
+
+  return (commit) => {
+    try {
+      transact(db, () => {
+        writeSignals(commit.signals);
+        writeRecords(commit.records);
+        writeTheFew(commit);
+      });
+    } catch (error) {
+      if (commit.signals.bodies.length > 0) chains.forget();
+      throw error;
+    }
+  };
+}
+
+/** Everything is written so that a second time changes nothing: a commit may be tried again after its fate was unclear. */
+function prepare(db: Database) {
+  return {
+    signal: db.prepare<[number, number, number, number, number, string, string]>(
+      "INSERT INTO signals (id, agent_no, before, at, time, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    ),
+    // A commit that is tried again late must not put an agent back to where it was before newer signals.
+    record: db.prepare<[number, string, number, string]>(
+      `INSERT INTO agents (no, id, through, record) VALUES (?, ?, ?, ?)
+       ON CONFLICT (no) DO UPDATE SET id = excluded.id, through = excluded.through, record = excluded.record
+       WHERE excluded.through >= through`,
+    ),
+    event: db.prepare<[number, number, string | null, string, string]>(
+      "INSERT OR IGNORE INTO events (id, time, agent_id, type, payload) VALUES (?, ?, ?, ?, ?)",
+    ),
+    action: db.prepare<[string, string | null, number, string]>(
+      "INSERT OR IGNORE INTO actions (key, agent_id, created_at, body) VALUES (?, ?, ?, ?)",
+    ),
+    finish: db.prepare<[string]>("DELETE FROM actions WHERE key = ?"),
+    audit: db.prepare<[number, string, string, string]>(
+      "INSERT OR IGNORE INTO audit (time, actor, action, reason) VALUES (?, ?, ?, ?)",
+    ),
+    mark: db.prepare<[string, string]>("INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)"),
+    unmark: db.prepare<[string]>("DELETE FROM marks WHERE key = ?"),
+  };
+}

@@ -1,0 +1,39 @@
+import { type Command, Option } from "commander";
+import { exitCodeOfState } from "../exit-codes.ts";
+import { connect } from "../find-daemon.ts";
+import { healthDocument, showHealth, showSummary } from "../show/health.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { AddCommand } from "./add-command.ts";
+
+interface HealthOptions {
+  readonly filter?: "unhealthy";
+  readonly json?: true;
+}
+
+export const addHealth: AddCommand = (program, here, finish) => {
+  program
+    .command("health")
+    .description("how the agents are; with AGENT, how that one is")
+    .argument("[agent]", "id of an agent")
+    .addOption(new Option("--filter <which>", "list only these agents").choices(["unhealthy"]))
+    .option("--json", "print one JSON document")
+    .addHelpText("after", "\nWith AGENT it ends with 0 when that one is HEALTHY or DEGRADED, otherwise with 1.")
+    .action(async (agentId: string | undefined, options: HealthOptions, command: Command) => {
+      if (agentId === undefined) return showAll(here, options);
+      if (options.filter !== undefined) command.error("error: give an agent or --filter, not both");
+      const agent = await (await connect(here)).getAgentHealth(agentId);
+      if (options.json) here.printJson(healthDocument(agent));
+      else here.print(showHealth(agent, here.now(), here.width));
+      finish(exitCodeOfState(agent.state));
+    });
+};
+
+async function showAll(here: Surroundings, { filter, json }: HealthOptions): Promise<void> {
+  const rouse = await connect(here);
+  const [status, agents] = await Promise.all([
+    rouse.status(),
+    rouse.getAllAgentHealth(filter === undefined ? {} : { filter }),
+  ]);
+  if (json) here.printJson({ status, agents });
+  else here.print(showSummary(status, agents, here.now(), here.width));
+}

@@ -1,0 +1,62 @@
+import { Command } from "commander";
+import { version } from "../version.ts";
+import { addConfig } from "./commands/config.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addEvents } from "./commands/events.ts";
+import { addFreeze, addThaw } from "./commands/freeze.ts";
+import { addHealth } from "./commands/health.ts";
+import { addPs } from "./commands/ps.ts";
+import { addUp, type Up } from "./commands/up.ts";
+import { addWhy } from "./commands/why.ts";
+import { type ExitCode, exitMeanings } from "./exit-codes.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+const examples: readonly (readonly [string, string])[] = [
+  ["rouse up", "start watching, in one terminal"],
+  ["rouse ps", "who is there, in another"],
+  ["rouse why worker-1", "why does it say STUCK?"],
+  ["rouse events -f --agent worker-1", "watch one agent"],
+  ["rouse health worker-1 || notify-me", "a condition in a script"],
+];
+
+export function createProgram(here: Surroundings, up: Up, finish: (code: ExitCode) => void): Command {
+  const program = new Command("rouse")
+    .description("Health monitoring for autonomous agents.")
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand("help [command]", "show the help of a command")
+    .configureHelp({ subcommandTerm: describeUse })
+    .configureOutput({
+      getOutHelpWidth: () => Math.min(here.width, 80),
+      getErrHelpWidth: () => Math.min(here.width, 80),
+      outputError: (text, write) => write(text.replace(/^error: /, "rouse: ")),
+    })
+    .addHelpText("after", helpTail())
+    .exitOverride();
+  const commands = [addUp(up), addPs, addHealth, addWhy, addEvents, addConfig, addFreeze, addThaw, addDoctor];
+  for (const add of commands) add(program, here, finish);
+  return program;
+}
+
+function describeUse(command: Command): string {
+  const words = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
+  return [command.name(), ...words, ...(command.commands.length > 0 ? ["<command>"] : [])].join(" ");
+}
+
+function helpTail(): string {
+  const width = Math.max(...examples.map(([command]) => command.length)) + 2;
+  return [
+    "",
+    "Examples:",
+    ...examples.map(([command, what]) => `  ${command.padEnd(width)}${what}`),
+    "",
+    "Exit codes:",
+    ...exitMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meaning}`),
+    "",
+    "Environment:",
+    "  ROUSE_HOME   data, token and config.yaml (default: ~/.rouse)",
+    "  ROUSE_URL    a Rouse other than the one of ROUSE_HOME",
+    "  ROUSE_TOKEN  its token, when it is not in ROUSE_HOME",
+    "  NO_COLOR     no colours",
+  ].join("\n");
+}

@@ -1,0 +1,88 @@
+import type { Stats } from "node:fs";
+import { access, constants, readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { type Check, describeBytes, fail, gibibyte, mebibyte, ok, warn } from "./check.ts";
+
+const forOthers = 0o077;
+
+/** The data folder: there, ours alone, writable, and room in it. */
+export async function checkHome(home: string): Promise<Check[]> {
+  const found = await statIfThere(home);
+  if (found === null)
+    return [ok("data folder", `${home} is not there yet; \`rouse up\` makes it`), await checkSpace(home)];
+  return [await checkFolder(home, found), await checkSpace(home), await checkStore(home), await checkToken(home)];
+}
+
+async function checkFolder(home: string, found: Stats): Promise<Check> {
+  const name = "data folder";
+  if (!found.isDirectory())
+    return fail(name, `${home} is not a folder`, "move it aside or set ROUSE_HOME to another place");
+  const user = process.getuid?.();
+  if (user !== undefined && found.uid !== user) {
+    return fail(
+      name,
+      `${home} belongs to user ${found.uid}, not to you (${user})`,
+      "run as its owner, or set ROUSE_HOME to a folder of yours",
+    );
+  }
+  const writable = await access(home, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!writable) return fail(name, `${home} cannot be written`, `chmod 700 ${home}`);
+  if ((found.mode & forOthers) !== 0) {
+    return warn(
+      name,
+      `${home} is open to others (mode ${modeOf(found)})`,
+      `chmod 700 ${home}; \`rouse up\` does it too`,
+    );
+  }
+  return ok(name, home);
+}
+
+async function checkSpace(home: string): Promise<Check> {
+  const name = "disk";
+  const { bavail, bsize } = await statfs(await nearestThere(home));
+  const free = bavail * bsize;
+  const text = `${describeBytes(free)} free`;
+  const advice = "make room, or set ROUSE_HOME to another disk";
+  if (free < 100 * mebibyte) return fail(name, text, advice);
+  return free < gibibyte ? warn(name, text, advice) : ok(name, text);
+}
+
+async function checkStore(home: string): Promise<Check> {
+  const name = "store";
+  const files = (await readdir(home).catch(() => [])).filter((file) => file.startsWith("rouse.db"));
+  const sizes = await Promise.all(files.map(async (file) => (await statIfThere(join(home, file)))?.size ?? 0));
+  if (files.length === 0) return ok(name, "nothing kept yet");
+  return ok(name, describeBytes(sizes.reduce((sum, size) => sum + size, 0)));
+}
+
+async function checkToken(home: string): Promise<Check> {
+  const name = "token";
+  const file = join(home, "token");
+  const found = await statIfThere(file);
+  if (found === null) return ok(name, "not there yet; `rouse up` makes it");
+  if ((found.mode & forOthers) !== 0) {
+    return fail(
+      name,
+      `others may read ${file} (mode ${modeOf(found)})`,
+      `chmod 600 ${file}, and if it was read: remove it and restart`,
+    );
+  }
+  if (found.size === 0) return fail(name, `${file} is empty`, "remove it; `rouse up` makes a new one");
+  return ok(name, "only you can read it");
+}
+
+const modeOf = (found: Stats): string => (found.mode & 0o777).toString(8);
+
+async function statIfThere(path: string): Promise<Stats | null> {
+  return stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "EACCES") return null;
+    throw error;
+  });
+}
+
+async function nearestThere(path: string): Promise<string> {
+  return (await statIfThere(path)) === null ? nearestThere(join(path, "..")) : path;
+}

@@ -1,0 +1,30 @@
+import { createServer } from "node:net";
+import { defaultPort } from "../commands/up.ts";
+import { type Check, fail, ok } from "./check.ts";
+import type { DaemonSeen } from "./check-daemon.ts";
+import { findListener } from "./find-listener.ts";
+
+/** Can `rouse up` listen where it would? */
+export async function checkPort({ answers, left }: DaemonSeen): Promise<Check> {
+  const name = "port";
+  const url = left === null ? null : new URL(left.url);
+  if (answers && url !== null) return ok(name, `the daemon listens on ${url.host}`);
+  const port = Number(url?.port || defaultPort);
+  const trouble = await tryToListen(port);
+  if (trouble === null) return ok(name, `${port} is free`);
+  if (trouble !== "EADDRINUSE") return fail(name, `${port} cannot be used (${trouble})`, "start with another --port");
+  const holder = await findListener(port);
+  return fail(
+    name,
+    `${port} is taken${holder === null ? "" : ` by ${holder}`}`,
+    "stop that, or start with another --port",
+  );
+}
+
+function tryToListen(port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}

@@ -1,0 +1,21 @@
+import type { Surroundings } from "../surroundings.ts";
+import type { Check } from "./check.ts";
+import { checkConfig } from "./check-config.ts";
+import { seeDaemon } from "./check-daemon.ts";
+import { checkHome } from "./check-home.ts";
+import { checkClocks, checkMemory, checkNode, readClocks } from "./check-machine.ts";
+import { checkPort } from "./check-port.ts";
+
+/** Everything that could keep Rouse from working here, looked at without changing anything. */
+export async function examine(here: Surroundings): Promise<Check[]> {
+  const [home, config, daemon] = await Promise.all([checkHome(here.home), checkConfig(here), seeDaemon(here)]);
+  return [
+    checkNode(process.versions.node),
+    checkMemory(),
+    checkClocks(readClocks(), daemon.left?.startedAt ?? null),
+    ...home,
+    ...config,
+    daemon.check,
+    await checkPort(daemon),
+  ];
+}

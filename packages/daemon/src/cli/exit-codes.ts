@@ -1,0 +1,63 @@
+import type { FaultCode, HealthState } from "@rouse/contract";
+
+/** What a script can tell from the way `rouse` ended. */
+export const exit = {
+  fine: 0,
+  wrong: 1,
+  usage: 2,
+  noDaemon: 3,
+  notAuthorised: 4,
+  unknownAgent: 5,
+  dataUnusable: 6,
+  taken: 7,
+} as const;
+export type ExitCode = (typeof exit)[keyof typeof exit];
+
+/** Ctrl-C, as shells report it. */
+export const interrupted = 130;
+
+export const exitMeanings: readonly (readonly [ExitCode | typeof interrupted, string])[] = [
+  [exit.fine, "fine"],
+  [exit.wrong, "something is wrong: doctor found a fault, or the agent is ill"],
+  [exit.usage, "bad usage or bad configuration"],
+  [exit.noDaemon, "no Rouse can be reached"],
+  [exit.notAuthorised, "not authorised: the token is missing or wrong"],
+  [exit.unknownAgent, "unknown agent"],
+  [exit.dataUnusable, "the data folder or the database cannot be used"],
+  [exit.taken, "the port is taken, or another Rouse runs on the same data"],
+  [interrupted, "ended with Ctrl-C"],
+];
+
+const byFault: Readonly<Record<FaultCode, ExitCode>> = {
+  "agent-unknown": exit.unknownAgent,
+  "bad-request": exit.usage,
+  "body-too-large": exit.usage,
+  "config-invalid": exit.usage,
+  "daemon-running": exit.taken,
+  "daemon-unreachable": exit.noDaemon,
+  "data-folder-unusable": exit.dataUnusable,
+  "database-damaged": exit.dataUnusable,
+  "database-newer": exit.dataUnusable,
+  "host-refused": exit.notAuthorised,
+  "not-found": exit.wrong,
+  "origin-refused": exit.notAuthorised,
+  "port-taken": exit.taken,
+  "store-unavailable": exit.dataUnusable,
+  "tls-required": exit.usage,
+  unauthorized: exit.notAuthorised,
+};
+
+export const exitCodeOf = (fault: { code: FaultCode }): ExitCode => byFault[fault.code];
+
+/** `rouse health AGENT` as a condition in a script: warning signs alone are no reason to act. */
+const byState: Readonly<Record<HealthState, ExitCode>> = {
+  HEALTHY: exit.fine,
+  DEGRADED: exit.fine,
+  UNRESPONSIVE: exit.wrong,
+  STUCK: exit.wrong,
+  FAILING: exit.wrong,
+  QUARANTINED: exit.wrong,
+  TERMINATED: exit.wrong,
+};
+
+export const exitCodeOfState = (state: HealthState): ExitCode => byState[state];

@@ -1,0 +1,34 @@
+import { Fault } from "@rouse/contract";
+import { CommanderError } from "commander";
+import type { Up } from "./commands/up.ts";
+import { createProgram } from "./create-program.ts";
+import { type ExitCode, exit, exitCodeOf } from "./exit-codes.ts";
+import { leaveWhenNobodyReads, readSurroundings } from "./surroundings.ts";
+
+/** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
+export async function runCli(words: readonly string[], up: Up): Promise<ExitCode> {
+  const here = readSurroundings();
+  let staysUp = false;
+  leaveWhenNobodyReads(() => staysUp);
+  let code: ExitCode = exit.fine;
+  const program = createProgram(
+    here,
+    (options) => {
+      staysUp = true;
+      return up(options);
+    },
+    (outcome) => {
+      code = outcome;
+    },
+  );
+  try {
+    await program.parseAsync(words, { from: "user" });
+    return code;
+  } catch (error) {
+    // Commander has already said what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exit.fine : exit.usage;
+    if (!(error instanceof Fault)) throw error;
+    here.warn(error.message);
+    return exitCodeOf(error);
+  }
+}

@@ -1,0 +1,67 @@
+import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
+import { describeActivity } from "./describe-activity.ts";
+import { type Column, drawTable } from "./draw-table.ts";
+import { type Line, styled, styledState } from "./styled-text.ts";
+import { ago } from "./tell-time.ts";
+
+const none = styled("dim", "–");
+const byName = new Intl.Collator("en", { numeric: true });
+
+const psColumns: readonly Column[] = [
+  { title: "AGENT", least: 12 },
+  { title: "STATE" },
+  { title: "ACTIVITY", least: 9 },
+  { title: "LAST HEARTBEAT" },
+  { title: "TASK", least: 6 },
+  { title: "INCARNATION", least: 4 },
+  { title: "NODE", least: 5 },
+];
+
+/** `rouse ps`: who is there and what are they doing. */
+export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
+  if (agents.length === 0) return [["No agents yet. An agent appears here with its first heartbeat."]];
+  const rows = agents
+    .toSorted((a, b) => byName.compare(a.agentId, b.agentId))
+    .map((agent) => [
+      agent.agentId,
+      styledState(agent.state),
+      describeActivity(agent.activity),
+      agent.lastHeartbeat === null ? none : ago(agent.lastHeartbeat, now),
+      agent.taskId ?? none,
+      String(agent.incarnation),
+      agent.node ?? none,
+    ]);
+  return drawTable(psColumns, rows, width);
+}
+
+const healthColumns: readonly Column[] = [
+  { title: "AGENT", least: 12 },
+  { title: "STATE" },
+  { title: "SINCE" },
+  { title: "WHY", least: 20 },
+];
+
+/** `rouse health`: who is how, the worst first, and why. */
+export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
+  const rows = agents
+    .toSorted((a, b) => badness(b.state) - badness(a.state) || byName.compare(a.agentId, b.agentId))
+    .map((agent) => [
+      agent.agentId,
+      styledState(agent.state),
+      ago(agent.stateChangedAt, now),
+      agent.findings[0]?.text ?? agent.stateReason,
+    ]);
+  return drawTable(healthColumns, rows, width);
+}
+
+const worstFirst: readonly HealthState[] = [
+  "FAILING",
+  "UNRESPONSIVE",
+  "STUCK",
+  "QUARANTINED",
+  "DEGRADED",
+  "TERMINATED",
+];
+
+const badness = (state: HealthState): number =>
+  worstFirst.includes(state) ? healthStates.length - worstFirst.indexOf(state) : 0;

@@ -1,0 +1,44 @@
+import type { EpochMs, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
+import { type Line, styled } from "./styled-text.ts";
+import { ago, describeSeconds, lasting } from "./tell-time.ts";
+
+const gaps: Readonly<Record<GapCause, string>> = {
+  stall: "it stood still",
+  suspend: "the machine slept",
+  "clock-step": "the wall clock was set",
+  restart: "it was not running",
+  "store-outage": "it could not save anything",
+};
+
+const holds: Readonly<Record<HoldCause, string>> = {
+  "mass-silence": "many fell silent at once, which points to the way between them and the monitor",
+  "path-unproven": "the monitor's own test beat does not get through",
+};
+
+/** Why a finding argues for less than it could. */
+export const heldBecause: Readonly<Record<HeldBecause, string>> = {
+  amnesty: "the monitor was blind for a while, so everyone first gets time to be heard",
+  ...holds,
+  unwitnessed: "nobody else is heard either, so the silence may be ours",
+  "open-work": "the agent said that a tool or a model is at work",
+  waiting: "the agent said that it waits",
+  starting: "the agent is still starting",
+};
+
+/** What the monitor holds against itself. Empty when nothing does. */
+export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
+  const lines: Line[] = [];
+  const { frozen, lastGap } = doubt;
+  if (frozen !== null) {
+    lines.push([styled("yellow", "frozen"), ` by ${frozen.actor} ${ago(frozen.since, now)}: ${frozen.reason}`]);
+  }
+  for (const { because, scope, since } of doubt.holds) {
+    lines.push([styled("yellow", "on hold"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
+  }
+  if (lastGap !== null) {
+    const lasted = describeSeconds(lastGap.lastedSeconds);
+    lines.push([`blind for ${lasted} until ${ago(lastGap.endedAt, now)}: ${gaps[lastGap.cause] ?? lastGap.cause}`]);
+  }
+  if (doubt.lagSeconds >= 0.1) lines.push([`runs ${doubt.lagSeconds.toFixed(1)} s late, so it waits that much longer`]);
+  return lines;
+}

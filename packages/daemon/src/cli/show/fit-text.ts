@@ -1,0 +1,64 @@
+import { type Line, type Span, spansOf } from "./styled-text.ts";
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const plain = /^[\x20-\x7e…–—·→]*$/;
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f|[\u{20000}-\u{3fffd}]/u;
+
+/** Columns a text takes in a terminal: Chinese characters and emoji take two. */
+export function widthOf(text: string): number {
+  if (plain.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** At most so many columns; what is missing is shown by the last of them. */
+export function cutText(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = "";
+  let used = 1;
+  for (const { segment } of graphemes.segment(text)) {
+    used += wide.test(segment) ? 2 : 1;
+    if (used > width) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** Breaks a line between words; what follows the first line is indented. A word too long for a line is broken anywhere. */
+export function wrapLine(line: Line, width: number, indent: number): Line[] {
+  const spans = spansOf(line);
+  if (spans.reduce((sum, { text }) => sum + widthOf(text), 0) <= width) return [spans];
+  const lines: Span[][] = [[]];
+  let used = 0;
+  for (const { text, ...style } of spans.flatMap(wordsOf).flatMap((word) => breakWord(word, width - indent))) {
+    const needed = widthOf(text.trimEnd());
+    if (used + needed > width && used > (lines.length === 1 ? 0 : indent)) {
+      lines.push([{ text: " ".repeat(indent) }]);
+      used = indent;
+    }
+    // The space that ended the line before is not needed at the start of this one.
+    if (text.trim() === "" && lines.length > 1 && used === indent) continue;
+    lines.at(-1)?.push({ text, ...style });
+    used += widthOf(text);
+  }
+  return lines;
+}
+
+const wordsOf = ({ text, ...style }: Span): Span[] =>
+  (text.match(/\S+\s*|\s+/g) ?? []).map((word) => ({ text: word, ...style }));
+
+function breakWord(span: Span, width: number): Span[] {
+  if (widthOf(span.text.trimEnd()) <= width) return [span];
+  const pieces: Span[] = [];
+  let piece = "";
+  for (const { segment } of graphemes.segment(span.text)) {
+    if (widthOf(piece + segment) > width) {
+      pieces.push({ ...span, text: piece });
+      piece = "";
+    }
+    piece += segment;
+  }
+  return [...pieces, { ...span, text: piece }];
+}

@@ -1,0 +1,46 @@
+import { type HealthState, printable } from "@rouse/contract";
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
+export type Style = keyof typeof codes;
+
+export interface Span {
+  readonly text: string;
+  readonly style?: Style;
+}
+
+/**
+ * What is shown is made of lines, and colour is added last: only here does anything that a terminal acts on get into the output, so
+ * no text of an agent can bring its own.
+ */
+export type Line = readonly (string | Span)[];
+
+export const styled = (style: Style, text: string): Span => ({ text, style });
+
+const longest = 4000;
+
+/** Harmless text, ready to be measured. */
+export function spansOf(line: Line): Span[] {
+  return line.map((part) => {
+    if (typeof part === "string") return { text: printable(part, longest) };
+    return { ...part, text: printable(part.text, longest) };
+  });
+}
+
+export function paintLine(line: Line, colours: boolean): string {
+  return spansOf(line)
+    .map(({ text, style }) => (colours && style !== undefined ? `\x1b[${codes[style]}m${text}\x1b[0m` : text))
+    .join("")
+    .trimEnd();
+}
+
+const stateStyles: Readonly<Record<HealthState, Style>> = {
+  HEALTHY: "green",
+  DEGRADED: "yellow",
+  UNRESPONSIVE: "red",
+  STUCK: "red",
+  FAILING: "red",
+  QUARANTINED: "magenta",
+  TERMINATED: "dim",
+};
+
+export const styledState = (state: HealthState): Span => styled(stateStyles[state] ?? "bold", state);

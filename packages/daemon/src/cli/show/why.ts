@@ -1,0 +1,84 @@
+import type { EpochMs, FindingReport, SavedEvent, WhyReport } from "@rouse/contract";
+import { describeActivity } from "./describe-activity.ts";
+import { showEvent } from "./describe-event.ts";
+import { describeDoubt, heldBecause } from "./doubt.ts";
+import { drawFacts, type Fact } from "./draw-facts.ts";
+import { wrapLine } from "./fit-text.ts";
+import { describeFinding, describeIdentity } from "./health.ts";
+import { type Line, styled, styledState } from "./styled-text.ts";
+import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
+
+/** `rouse why`: everything behind a verdict, for a person. */
+export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] {
+  const { agent, monitor } = report;
+  const events = (report.events as readonly SavedEvent[]).toSorted((a, b) => a.id - b.id);
+  const doubts = describeDoubt(monitor, now);
+  return [
+    ...section(null, verdict(report, now), width),
+    ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
+    ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
+    ...title("Clocks"),
+    ...drawFacts(clockFacts(report, now), width, 2),
+    ...section("Heartbeats", [beatCounts(report)], width),
+    ...section("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
+    ...section("The monitor about itself", doubts.length === 0 ? [["nothing to hold against itself"]] : doubts, width),
+    ...section("Last events", events.length === 0 ? [["none"]] : events.map(showEvent), width),
+  ];
+}
+
+const title = (text: string): Line[] => [[], [styled("bold", text)]];
+
+function section(name: string | null, lines: readonly Line[], width: number): Line[] {
+  const indent = name === null ? "" : "  ";
+  const body = lines.flatMap((line) => wrapLine([indent, ...line], width, 4));
+  return [...(name === null ? [] : title(name)), ...body];
+}
+
+function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
+  const because = agent.findings.find(({ kind }) => kind === agent.stateReason)?.text;
+  const { until } = agent.activity;
+  return [
+    [
+      styled("bold", agent.agentId),
+      " is ",
+      styledState(agent.state),
+      ` since ${stampAndAge(agent.stateChangedAt, now)}: ${agent.stateReason}`,
+      ...(because === undefined ? [] : [`, ${because}`]),
+    ],
+    [
+      `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`,
+      ...(until === undefined ? [] : [`, until ${inTime(until, now)}`]),
+      ` · ${describeIdentity(agent)}`,
+    ],
+  ];
+}
+
+function explainFinding(finding: FindingReport, now: EpochMs, width: number): Line[] {
+  const evidence = Object.entries(finding.evidence).map(([name, value]) => `${name} ${value}`);
+  const held = finding.held;
+  return [
+    ["  ", ...describeFinding(finding)],
+    ["    ", styled("dim", `${[finding.class, ...evidence].join(" · ")} · for ${lasting(finding.since, now)}`)],
+    ...(held === undefined ? [] : [["    held back: ", heldBecause[held] ?? held]]),
+  ].flatMap((line) => wrapLine(line, width, 4));
+}
+
+function clockFacts({ clocks }: WhyReport, now: EpochMs): Fact[] {
+  const { withoutProgressSeconds: without } = clocks;
+  const heard = `${describeSeconds(clocks.silentSeconds)} of ${describeSeconds(clocks.silenceAllowedSeconds)} allowed`;
+  const progress = without === null ? "nothing seen yet" : describeSeconds(without);
+  return [
+    ["silent", [heard]],
+    ["without progress", [`${progress}, clock ${clocks.progressClock}`]],
+    ["next look", [clocks.nextLookAt === null ? "when it is heard" : inTime(clocks.nextLookAt, now)]],
+  ];
+}
+
+function beatCounts({ beats }: WhyReport): Line {
+  const { accepted, duplicates, stale, refused, lost, clockSkewSeconds: skew } = beats;
+  const counts = `accepted ${accepted} · duplicates ${duplicates} · stale ${stale} · refused ${refused} · lost ${lost}`;
+  return [skew === null ? counts : `${counts} · its clock is ${describeSkew(skew)}`];
+}
+
+const describeSkew = (skew: number): string =>
+  skew === 0 ? "right" : `${Math.abs(skew)} s ${skew > 0 ? "ahead" : "behind"}`;

@@ -1,0 +1,61 @@
+import { resolve } from "node:path";
+import { type EpochMs, printable } from "@rouse/contract";
+import { homeFolder } from "../home/open-home.ts";
+import { type Line, paintLine } from "./show/styled-text.ts";
+
+/** Everything a command reads from or writes to outside itself, except the daemon. */
+export interface Surroundings {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly workingFolder: string;
+  /** `$ROUSE_HOME`. */
+  readonly home: string;
+  /** Columns of the terminal; without one, nothing is cut. */
+  readonly width: number;
+  now(): EpochMs;
+  print(lines: readonly Line[]): void;
+  /** One document, spread out where a person looks at it. */
+  printJson(document: unknown): void;
+  /** One of many documents, each on a line of its own. */
+  printJsonLine(document: unknown): void;
+  printText(text: string): void;
+  warn(message: string): void;
+}
+
+export function readSurroundings(): Surroundings {
+  const { stdout, stderr, env } = process;
+  const width = stdout.isTTY ? Math.max(40, stdout.columns || 80) : Number.POSITIVE_INFINITY;
+  const colours = stdout.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
+  return {
+    environment: env,
+    workingFolder: process.cwd(),
+    home: resolve(homeFolder(env)),
+    width,
+    now: () => Date.now(),
+    print: (lines) => void stdout.write(lines.map((line) => `${paintLine(line, colours)}\n`).join("")),
+    printJson: (document) => void stdout.write(`${writeJson(document, stdout.isTTY ? 2 : 0)}\n`),
+    printJsonLine: (document) => void stdout.write(`${writeJson(document, 0)}\n`),
+    printText: (text) => void stdout.write(text),
+    warn(message) {
+      const lines = message.split("\n").map((line) => printable(line, 2000));
+      stderr.write(`rouse: ${lines.join("\n       ")}\n`);
+    },
+  };
+}
+
+/** The same document, but with nothing in it that a terminal would act on: JSON itself leaves C1 controls and direction marks as they are. */
+export function writeJson(document: unknown, indent: number): string {
+  return JSON.stringify(document, null, indent).replace(
+    /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** `rouse ps | head` closes our output early: that is the end of the command, not an error. A daemon goes on without a reader. */
+export function leaveWhenNobodyReads(stays: () => boolean): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      if (!stays()) process.exit();
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { describeProblem } from "./config-problem.ts";
+import { readConfig } from "./read-config.ts";
+
+function complaintsAbout(text: string): string[] {
+  const reading = readConfig({ file: { name: "c", text } });
+  return reading.ok ? [] : reading.problems.map(describeProblem);
+}
+
+const monitoring = (inner: string) => complaintsAbout(`health_monitoring: { ${inner} }`).join("\n");
+
+describe("an unknown key", () => {
+  it("is refused at any depth with the nearest known one", () => {
+    expect(complaintsAbout("health_monitorng: {}")).toEqual([
+      "c:1:1 health_monitorng: unknown key; did you mean health_monitoring?",
+    ]);
+    expect(monitoring("heartbeet: {}")).toContain("did you mean heartbeat?");
+    expect(monitoring("intervention: { nudge: { maxAttempts: 3 } }")).toContain("did you mean max_attempts?");
+    expect(monitoring("circuit_breaker: { overrides: { api: { threshold: 3 } } }")).toContain(
+      "overrides.api.threshold: unknown key",
+    );
+    expect(complaintsAbout("agents: { w1: { mod: act } }")).toEqual([
+      "c:1:17 agents.w1.mod: unknown key; did you mean mode?",
+    ]);
+  });
+
+  it("that stands on the wrong level is shown the right one", () => {
+    expect(complaintsAbout("heartbeat: { interval_seconds: 5 }")[0]).toContain(
+      "did you mean health_monitoring.heartbeat?",
+    );
+    expect(complaintsAbout("agents: { w1: { idle_timeout_minutes: 5 } }")[0]).toContain(
+      "did you mean terminal.idle_timeout_minutes?",
+    );
+  });
+
+  it("that is like nothing we know gets no suggestion, and its value is not repeated", () => {
+    expect(monitoring("slack_token: xoxb-very-secret")).toBe("c:1:22 health_monitoring.slack_token: unknown key");
+  });
+});
+
+describe("a wrong value", () => {
+  it("is named together with what was expected", () => {
+    expect(monitoring("enabled: 3")).toContain("found 3, expected true or false");
+    expect(monitoring("heartbeat: { interval_seconds: 0 }")).toContain(
+      "found 0, expected a number above 0, at most 2592000",
+    );
+    expect(monitoring("heartbeat: { interval_seconds: }")).toContain("found nothing, expected a number");
+    expect(monitoring("heartbeat: { interval_seconds: .inf }")).toContain("found Infinity, expected a number");
+    expect(monitoring("anomaly: { consecutive: 1.5 }")).toContain("found 1.5, expected a whole number");
+    expect(monitoring("recovery: { backoff_seconds: 60 }")).toContain("found 60, expected a list, each a number");
+    expect(monitoring("recovery: { backoff_seconds: [] }")).toContain("found a list, expected a list, each a number");
+    expect(monitoring("alerting: { x: { channels: [1] } }")).toContain(
+      "channels.0: found 1, expected text of at most 100 characters",
+    );
+    expect(monitoring("heartbeat: [1]")).toContain("heartbeat: found a list, expected a group of settings");
+    expect(complaintsAbout("hello")).toEqual(['c:1:1: found "hello", expected a group of settings']);
+  });
+
+  it("comes with what was probably meant", () => {
+    expect(monitoring("heartbeat: { interval_seconds: 5m }")).toContain("did you mean 300?");
+    expect(monitoring("heartbeat: { interval_seconds: '60' }")).toContain("did you mean 60?");
+    expect(monitoring("terminal: { idle_timeout_minutes: 1h }")).toContain("did you mean 60?");
+    expect(monitoring("enabled: yes")).toContain("did you mean true?");
+    expect(monitoring("enabled: off")).toContain("did you mean false?");
+    expect(monitoring("mode: asist")).toContain("did you mean assist?");
+  });
+
+  it("is repeated only in part and never with control characters", () => {
+    const [complaint] = complaintsAbout(`preset: "${"\\e[2J"}${"x".repeat(60)}"`);
+    expect(complaint).toContain(`found "\ufffd[2J${"x".repeat(36)}…"`);
+  });
+
+  it("as an id is refused with the rule for ids", () => {
+    expect(complaintsAbout("agents: { a b: {} }")[0]).toContain(
+      "agents.a b: not a name that can be used: must be 1 to 128 letters",
+    );
+    expect(complaintsAbout("agents: { rouse.canary: {} }")[0]).toContain("reserved for the monitor itself");
+    expect(monitoring(`alerting: { ${"n".repeat(101)}: {} }`)).toContain("must be text of at most 100 characters");
+  });
+});

@@ -1,0 +1,47 @@
+import { printable } from "@rouse/contract";
+
+export type PathPart = string | number;
+
+/** Where in the user's own words something stands. `file` is null for the environment. */
+export interface Place {
+  readonly file: string | null;
+  readonly path: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** Finds the place of a value, or of the key that names it. */
+export type Locate = (path: readonly PathPart[], part?: "key" | "value") => Place;
+
+export interface ConfigProblem extends Place {
+  readonly message: string;
+  readonly suggestion?: string;
+}
+
+/** `config.yaml:7:5 health_monitoring.heartbeat.interval_secs: unknown key; did you mean interval_seconds?` */
+export function describeProblem(problem: ConfigProblem): string {
+  const hint = problem.suggestion === undefined ? "" : `; did you mean ${problem.suggestion}?`;
+  return `${describePlace(problem)}: ${problem.message}${hint}`;
+}
+
+export function describePlace(place: Place): string {
+  if (place.file === null) return `environment ${place.path}`;
+  const line = place.line === undefined ? "" : `:${place.line}`;
+  const column = place.column === undefined ? "" : `:${place.column}`;
+  const path = place.path === "" ? "" : ` ${place.path}`;
+  return `${printable(place.file)}${line}${column}${path}`;
+}
+
+/** Keys come from the file, so they are as untrusted as values: one path is one printable line. */
+export const describePath = (path: readonly PathPart[]): string => path.map((part) => cut(String(part))).join(".");
+
+/** What was found, short enough that a secret pasted into the wrong place does not travel on whole. */
+export function describeFound(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (typeof value === "string") return `"${cut(value)}"`;
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a group of settings";
+  return cut(String(value));
+}
+
+export const cut = (text: string): string => printable(text, 40);

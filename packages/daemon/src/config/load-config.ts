@@ -1,0 +1,67 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { ConfigProblem } from "./config-problem.ts";
+import { largestFile, type NamedText } from "./parse-yaml.ts";
+import { type ConfigReading, readConfig } from "./read-config.ts";
+import type { Environment } from "./read-environment.ts";
+
+export interface ConfigPlaces {
+  /** What `--config` names. Then config.yaml of the home folder is not looked at. */
+  readonly configFile?: string | undefined;
+  /** `$ROUSE_HOME`. */
+  readonly home: string;
+  readonly workingFolder: string;
+  readonly environment: Environment;
+}
+
+/** Finds and reads the files; the same call serves the start and every reload. Never throws for anything a user can cause. */
+export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {
+  const named = places.configFile;
+  const [file, botbox] = await Promise.all([
+    readText(named ?? join(places.home, "config.yaml"), named !== undefined),
+    readText(join(places.workingFolder, ".botbox.json"), false),
+  ]);
+  const reading = readConfig({ file: file.text, botbox: botbox.text, environment: places.environment });
+  const problems = [file.problem, botbox.problem].filter((problem) => problem !== null);
+  if (problems.length === 0) return reading;
+  return { ok: false, problems: [...problems, ...(reading.ok ? [] : reading.problems)] };
+}
+
+interface TextReading {
+  readonly text: NamedText | null;
+  readonly problem: ConfigProblem | null;
+}
+
+async function readText(name: string, mustExist: boolean): Promise<TextReading> {
+  const refuse = (message: string): TextReading => ({ text: null, problem: { file: name, path: "", message } });
+  try {
+    const bytes = await readBounded(name);
+    return { text: { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) }, problem: null };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === "ENOENT" || code === "ENOTDIR") {
+      return mustExist ? refuse("there is no such file") : { text: null, problem: null };
+    }
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse("is not UTF-8 text");
+    if (code === "EISDIR") return refuse("is a folder, expected a file");
+    if (code === "EACCES" || code === "EPERM") return refuse("may not be read: permission denied");
+    return refuse(`could not be read: ${code || "unknown error"}`);
+  }
+}
+
+/** One byte more than allowed is enough to know; a size asked for beforehand would say nothing about a pipe or a device. */
+async function readBounded(name: string): Promise<Uint8Array> {
+  const handle = await open(name, "r");
+  try {
+    const bytes = new Uint8Array(largestFile + 1);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, null);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    await handle.close();
+  }
+}

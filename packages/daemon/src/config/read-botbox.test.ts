@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { describeProblem } from "./config-problem.ts";
+import { readConfig, requireConfig } from "./read-config.ts";
+
+const proposalExample = `{
+  "agents": {
+    "health": {
+      "enabled": true,
+      "idle_timeout_minutes": 15,
+      "completion_timeout_minutes": 10,
+      "rate_limit_backoff_seconds": 60,
+      "repeated_error_threshold": 5,
+      "auto_kill_on_idle": true,
+      "auto_kill_on_repeated_error": false,
+      "alert_channel": "ops"
+    }
+  }
+}
+`;
+
+const inWorkingFolder = (text: string) => readConfig({ botbox: { name: ".botbox.json", text } });
+const asked = (text: string, name = "mine.json") => readConfig({ file: { name, text } });
+
+function complaints(reading: ReturnType<typeof readConfig>): string[] {
+  return reading.ok ? [] : reading.problems.map(describeProblem);
+}
+
+describe(".botbox.json", () => {
+  it("is understood as the proposal shows it", () => {
+    const { settings } = requireConfig(inWorkingFolder(proposalExample));
+    expect(settings.enabled).toBe(true);
+    expect(settings.terminal).toEqual({
+      idle_timeout_minutes: 15,
+      completion_timeout_minutes: 10,
+      rate_limit_backoff_seconds: 60,
+      repeated_error_threshold: 5,
+      auto_kill_on_idle: true,
+      auto_kill_on_repeated_error: false,
+      alert_channel: "ops",
+    });
+  });
+
+  it("can be named as the config file itself, and then the one in the working folder is left alone", () => {
+    const reading = readConfig({
+      file: { name: "team.json", text: '{ "agents": { "health": { "alert_channel": "team" } } }' },
+      botbox: { name: ".botbox.json", text: '{ "agents": { "health": { "alert_channel": "folder" } } }' },
+    });
+    const config = requireConfig(reading);
+    expect(config.settings.terminal.alert_channel).toBe("team");
+    expect(config.sources).toEqual(["preset default", "team.json"]);
+  });
+
+  it("belongs to other tools too: what is not agents.health is none of our business", () => {
+    const text = '{ "project": "x", "agents": { "list": [1], "health": { "enabled": false } }, "tools": {} }';
+    expect(requireConfig(inWorkingFolder(text)).settings.enabled).toBe(false);
+    expect(requireConfig(inWorkingFolder('{ "agents": ["a"] }')).sources).toEqual(["preset default"]);
+  });
+
+  it("is told of every mistake inside agents.health", () => {
+    const text =
+      '{ "agents": { "health": {\n "idle_timeout_mins": 15,\n "repeated_error_threshold": "5",\n "enabled": 1 } } }';
+    expect(complaints(inWorkingFolder(text))).toEqual([
+      ".botbox.json:2:2 agents.health.idle_timeout_mins: unknown key; did you mean idle_timeout_minutes?",
+      '.botbox.json:3:30 agents.health.repeated_error_threshold: found "5", expected a whole number above 0, at most 1000000',
+      ".botbox.json:4:13 agents.health.enabled: found 1, expected true or false",
+    ]);
+    expect(complaints(inWorkingFolder('{ "agents": { "health": 5 } }'))[0]).toContain(
+      "found 5, expected a group of settings",
+    );
+  });
+
+  it("that is broken is refused, because nobody can tell what it meant to say", () => {
+    expect(complaints(inWorkingFolder('{ "agents": { '))[0]).toContain("not valid YAML");
+  });
+
+  it("that was asked for by name must have something to say", () => {
+    expect(complaints(asked('{ "project": "x" }'))).toEqual([
+      "mine.json:1:1: found neither health_monitoring nor agents.health in it",
+    ]);
+  });
+
+  it("is told apart from our own configuration written as JSON", () => {
+    expect(requireConfig(asked('{ "preset": "fleet", "agents": { "health": { "mode": "observe" } } }')).preset).toBe(
+      "fleet",
+    );
+  });
+});

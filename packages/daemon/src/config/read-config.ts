@@ -1,0 +1,89 @@
+import {
+  Fault,
+  overlay,
+  type Policy,
+  type PresetName,
+  type RetentionPolicy,
+  retentionFrom,
+  type SelfCheckPolicy,
+  type Settings,
+  selfCheckFrom,
+  settingsOf,
+} from "@rouse/contract";
+import { checkRelations } from "./check-relations.ts";
+import { choosePolicy, type Overrides, type PolicySubject } from "./choose-policy.ts";
+import { type ConfigProblem, describeProblem } from "./config-problem.ts";
+import { freezeDeep } from "./freeze-deep.ts";
+import { type ConfigNotice, noteIneffective } from "./note-ineffective.ts";
+import { type ConfigSources, readSources, type SourcesReading } from "./read-sources.ts";
+
+/** Parsed once, whole and frozen. */
+export interface Config {
+  readonly preset: PresetName;
+  readonly settings: Settings;
+  readonly overrides: Overrides;
+  readonly selfCheck: SelfCheckPolicy;
+  readonly retention: RetentionPolicy;
+  /** What was read, weakest first, for people. */
+  readonly sources: readonly string[];
+  /** What the user set that changes nothing. */
+  readonly notices: readonly ConfigNotice[];
+  policyFor(agent: PolicySubject): Policy;
+}
+
+export type ConfigReading =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+/** Everything at once or nothing: preset ← file ← .botbox.json ← environment, then overrides by type, task and agent. */
+export function readConfig(sources: ConfigSources): ConfigReading {
+  const read = readSources(sources);
+  const problems = [...read.problems, ...contradictions(read)];
+  return problems.length > 0 ? { ok: false, problems: inOrder(problems) } : { ok: true, config: assemble(read) };
+}
+
+/** For callers that cannot go on without: every problem in one fault, a line each. */
+export function requireConfig(reading: ConfigReading): Config {
+  if (reading.ok) return reading.config;
+  throw new Fault("config-invalid", reading.problems.map(describeProblem).join("\n"));
+}
+
+function contradictions({ document, layers, problems }: SourcesReading): ConfigProblem[] {
+  const told = new Set(problems.map((problem) => problem.path));
+  const preset = settingsOf(document.preset);
+  return [
+    ...checkRelations(preset, layers, 0, told),
+    ...document.overrides.flatMap((one) => checkRelations(preset, [...layers, one], layers.length, told)),
+  ];
+}
+
+/** By place in the file, the way a person works through them; what has no place comes first. */
+function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const files = [...new Set(problems.map((problem) => problem.file))];
+  return problems.toSorted(
+    (a, b) =>
+      files.indexOf(a.file) - files.indexOf(b.file) ||
+      (a.line ?? 0) - (b.line ?? 0) ||
+      (a.column ?? 0) - (b.column ?? 0),
+  );
+}
+
+function assemble({ document: reading, layers, names }: SourcesReading): Config {
+  const { preset, document } = reading;
+  const settings = layers.reduce<Settings>((under, layer) => overlay(under, layer.values), settingsOf(preset));
+  const overrides: Overrides = {
+    agentTypes: document.agent_types ?? {},
+    tasks: document.tasks ?? {},
+    agents: document.agents ?? {},
+  };
+  return freezeDeep({
+    preset,
+    settings,
+    overrides,
+    selfCheck: selfCheckFrom(settings),
+    retention: retentionFrom(settings),
+    sources: names,
+    notices: noteIneffective(layers, reading.overrides),
+    policyFor: choosePolicy(preset, settings, overrides),
+  });
+}

@@ -1,0 +1,60 @@
+import type { ConfigProblem } from "./config-problem.ts";
+import type { Layer } from "./layer.ts";
+import { type NamedText, type ParsedText, parseYaml } from "./parse-yaml.ts";
+import { hasBotboxHealth, isInBotboxForm, readBotbox } from "./read-botbox.ts";
+import { type DocumentReading, readDocument } from "./read-document.ts";
+import { type Environment, readEnvironment } from "./read-environment.ts";
+
+export interface ConfigSources {
+  /** config.yaml, or a `.json` file in either form. */
+  readonly file?: NamedText | null;
+  /** `.botbox.json` of the working folder; counts only when it has `agents.health`. */
+  readonly botbox?: NamedText | null;
+  readonly environment?: Environment;
+}
+
+export interface SourcesReading {
+  readonly document: DocumentReading;
+  /** Weakest first. */
+  readonly layers: readonly Layer[];
+  readonly names: readonly string[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Each source by itself: what it says and what is wrong with it. */
+export function readSources(sources: ConfigSources): SourcesReading {
+  const files = readFiles(sources.file ?? null, sources.botbox ?? null);
+  const environment = readEnvironment(sources.environment ?? {});
+  const used = environment.names.length === 0 ? [] : [`environment: ${environment.names.join(", ")}`];
+  return {
+    document: files.document,
+    layers: [...files.layers, environment.layer],
+    names: [`preset ${files.document.preset}`, ...files.names, ...used],
+    problems: [...files.problems, ...environment.problems],
+  };
+}
+
+const nothing: ParsedText = { value: undefined, locate: () => ({ file: null, path: "" }), problems: [] };
+
+function readFiles(file: NamedText | null, botboxFile: NamedText | null): SourcesReading {
+  const parsed = file ? parseYaml(file) : nothing;
+  // A file in botbox form that was asked for by name takes the place of the one that happens to lie in the working folder.
+  if (file && isInBotboxForm(file.name, parsed.value)) {
+    const { layer, problems } = readBotbox(parsed);
+    return {
+      document: readDocument(nothing),
+      layers: [layer],
+      names: [file.name],
+      problems: [...parsed.problems, ...problems],
+    };
+  }
+  const document = readDocument(parsed);
+  const botboxText = botboxFile ? parseYaml(botboxFile) : nothing;
+  const botbox = hasBotboxHealth(botboxText.value) ? readBotbox(botboxText) : null;
+  return {
+    document,
+    layers: [document.layer, ...(botbox ? [botbox.layer] : [])],
+    names: [...(file ? [file.name] : []), ...(botbox && botboxFile ? [botboxFile.name] : [])],
+    problems: [...parsed.problems, ...document.problems, ...botboxText.problems, ...(botbox?.problems ?? [])],
+  };
+}

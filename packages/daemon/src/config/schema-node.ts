@@ -1,0 +1,93 @@
+import type { PathPart } from "./config-problem.ts";
+
+/** The part of JSON Schema that our own schemas use. */
+export interface SchemaNode {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly propertyNames?: SchemaNode;
+  readonly items?: SchemaNode;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+}
+
+export function childNode(node: SchemaNode, part: PathPart): SchemaNode | undefined {
+  if (typeof part === "number") return node.items;
+  if (node.properties && Object.hasOwn(node.properties, part)) return node.properties[part];
+  return typeof node.additionalProperties === "object" ? node.additionalProperties : undefined;
+}
+
+export function nodeAt(node: SchemaNode, path: readonly PathPart[]): SchemaNode | undefined {
+  let current: SchemaNode | undefined = node;
+  for (const part of path) current = current && childNode(current, part);
+  return current;
+}
+
+/** "a number above 0, at most 2592000": what a person should have written. */
+export function describeExpected(node: SchemaNode): string {
+  if (node.enum) return listed(node.enum);
+  switch (node.type) {
+    case "number":
+      return `a number ${describeRange(node)}`;
+    case "integer":
+      return `a whole number ${describeRange(node)}`;
+    case "boolean":
+      return "true or false";
+    case "string":
+      return node.maxLength === undefined ? "text" : `text of at most ${node.maxLength} characters`;
+    case "array":
+      return node.items ? `a list, each ${describeExpected(node.items)}` : "a list";
+    default:
+      return "a group of settings";
+  }
+}
+
+function describeRange(node: SchemaNode): string {
+  const from = node.exclusiveMinimum === undefined ? `from ${node.minimum ?? "any"}` : `above ${node.exclusiveMinimum}`;
+  const to = node.exclusiveMinimum === undefined ? ` to ${node.maximum}` : `, at most ${node.maximum}`;
+  return node.maximum === undefined ? from : `${from}${to}`;
+}
+
+function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
+}
+
+/** One setting with a value of its own. `<name>` in a path stands for whatever the user calls it. */
+export interface SettingEntry {
+  readonly path: readonly string[];
+  readonly node: SchemaNode;
+}
+
+export function listSettings(node: SchemaNode, path: readonly string[] = []): SettingEntry[] {
+  if (node.properties) {
+    return Object.entries(node.properties).flatMap(([key, child]) => listSettings(child, [...path, key]));
+  }
+  if (typeof node.additionalProperties === "object")
+    return listSettings(node.additionalProperties, [...path, "<name>"]);
+  return [{ path, node }];
+}
+
+/** `heartbeat:` with nothing under it means "nothing to change here", the way people leave a section they commented out. */
+export function fillEmptySections(value: unknown, node: SchemaNode | undefined): unknown {
+  if (node?.type !== "object") return value;
+  if (value === null) return {};
+  if (!isGroup(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, fillEmptySections(inner, childNode(node, key))]),
+  );
+}
+
+export const isGroup = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  let current = value;
+  for (const part of path) current = isGroup(current) && Object.hasOwn(current, part) ? current[part] : undefined;
+  return current;
+}

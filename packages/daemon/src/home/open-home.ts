@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { Fault } from "@rouse/contract";
+
+/** What a running daemon leaves in its data folder so that the CLI finds it. */
+export interface DaemonFile {
+  readonly pid: number;
+  readonly url: string;
+  readonly startedAt: string;
+  readonly version: string;
+}
+
+export interface Home {
+  readonly folder: string;
+  readonly token: string;
+  announce(daemon: DaemonFile): void;
+  withdraw(): void;
+}
+
+export const homeFolder = (environment: NodeJS.ProcessEnv): string =>
+  environment["ROUSE_HOME"] || join(homedir(), ".rouse");
+
+/** The data folder: made on first use, for its owner only, with a token nobody else can read. */
+export function openHome(folder: string): Home {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+    const daemonFile = join(folder, "daemon.json");
+    return {
+      folder,
+      token: readOrMakeToken(join(folder, "token")),
+      announce: (daemon) => writePrivately(daemonFile, `${JSON.stringify(daemon, null, 2)}\n`),
+      withdraw: () => rmSync(daemonFile, { force: true }),
+    };
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    const reason = (error as { code?: string }).code ?? String(error);
+    throw new Fault(
+      "data-folder-unusable",
+      `cannot use the data folder ${folder} (${reason}); make it writable or set ROUSE_HOME to another`,
+      { cause: error },
+    );
+  }
+}
+
+function readOrMakeToken(file: string): string {
+  const existing = readIfThere(file);
+  if (existing !== null) {
+    const token = existing.trim();
+    if (!/^[\x21-\x7e]{16,256}$/.test(token)) {
+      throw new Fault(
+        "data-folder-unusable",
+        `the token in ${file} is not usable; remove the file and a new one is made`,
+      );
+    }
+    chmodSync(file, 0o600);
+    return token;
+  }
+  const token = randomBytes(32).toString("base64url");
+  writePrivately(file, `${token}\n`);
+  return token;
+}
+
+function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Never readable by others, not even for a moment, and never half-written. */
+function writePrivately(file: string, text: string): void {
+  const temporary = `${file}.${process.pid}.new`;
+  const handle = openSync(temporary, "w", 0o600);
+  try {
+    writeFileSync(handle, text);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(temporary, file);
+}

@@ -1,0 +1,153 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, isIP } from "node:net";
+import { Fault, type Problem } from "@rouse/contract";
+import fastify, { type FastifyInstance } from "fastify";
+import type { Log } from "../ports/log.ts";
+import type { Monitor } from "../runtime/monitor.ts";
+import { createGuard, type Guard } from "./guard.ts";
+import { parseJson } from "./parse-json.ts";
+import { sendProblem, statusOf, toProblem } from "./problem.ts";
+import { addRoutes } from "./routes.ts";
+import { takeHeartbeats } from "./take-heartbeats.ts";
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string;
+  readonly version: string;
+  /** Without it only loopback addresses are bound. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly names: readonly string[] } | undefined;
+}
+
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const loopback = ["127.0.0.1", "localhost", "[::1]"];
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+
+/** Opens the HTTP API. Everything passes the guard first; heartbeats go straight to their handler, the rest through the router. */
+export async function listen(monitor: Monitor, options: ListenOptions, log: Log): Promise<Listening> {
+  if (!isLoopback(options.host) && options.tls === undefined) {
+    throw new Fault(
+      "tls-required",
+      `refusing to listen on ${options.host} without TLS: the token would cross the network in the clear. Give --tls-cert and --tls-key, or stay on 127.0.0.1 behind a tunnel`,
+    );
+  }
+  let port = options.port;
+  const bracketed = isIP(options.host) === 6 ? `[${options.host}]` : options.host;
+  const guard = createGuard({
+    token: options.token,
+    hosts: [...loopback, bracketed, ...(options.tls?.names ?? [])],
+    port: () => port,
+    secure: options.tls !== undefined,
+  });
+  const app = createApp(monitor, guard, options, log);
+  await app.ready();
+  await bind(app, options);
+  port = (app.server.address() as AddressInfo).port;
+  return {
+    url: `${options.tls === undefined ? "http" : "https"}://${bracketed}:${port}`,
+    port,
+    async close() {
+      app.server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
+  const beats = takeHeartbeats(monitor);
+  const app = fastify({
+    bodyLimit: 1024 * 1024,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 400 },
+    serverFactory: (route) => createHttpServer(options, guarded(guard, beats, route)),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
+    try {
+      done(null, body === "" ? undefined : parseJson(String(body)));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.setNotFoundHandler((_, reply) =>
+    reply.code(404).send(toProblem(new Fault("not-found", "no such path; /api/v1/openapi.json lists them"))),
+  );
+  app.setErrorHandler((error, _, reply) => {
+    const { status, problem } = describeError(error, log);
+    return reply.code(status).send(problem);
+  });
+  addRoutes(app, monitor, options.version);
+  return app;
+}
+
+function guarded(guard: Guard, beats: RequestListener, route: RequestListener): RequestListener {
+  return (request, response) => {
+    const fault = guard(request);
+    if (fault !== null) return sendProblem(response, fault, hasBody(request));
+    if (request.method === "POST" && request.url === "/api/v1/heartbeats") beats(request, response);
+    else route(request, response);
+  };
+}
+
+const hasBody = (request: IncomingMessage): boolean =>
+  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+
+function createHttpServer(options: ListenOptions, listener: RequestListener): Server {
+  // Agents keep their connection open between beats; slow or silent senders of a request are cut off.
+  const settings = {
+    keepAliveTimeout: 75_000,
+    requestTimeout: 30_000,
+    headersTimeout: 10_000,
+    maxHeaderSize: 16 * 1024,
+  };
+  if (options.tls === undefined) return createServer(settings, listener);
+  return createSecureServer(
+    { ...settings, cert: options.tls.cert, key: options.tls.key, minVersion: "TLSv1.2" },
+    listener,
+  ) as Server;
+}
+
+async function bind(app: FastifyInstance, options: ListenOptions): Promise<void> {
+  try {
+    await app.listen({ host: options.host, port: options.port });
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    if (code === "EADDRINUSE") {
+      throw new Fault("port-taken", `port ${options.port} on ${options.host} is taken; choose another with --port`, {
+        cause: error,
+      });
+    }
+    if (code === "EACCES" || code === "EADDRNOTAVAIL") {
+      throw new Fault(
+        "port-taken",
+        `cannot listen on ${options.host}:${options.port} (${code}); choose another --host or --port`,
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}
+
+function describeError(error: unknown, log: Log): { status: number; problem: Problem } {
+  if (error instanceof Fault) return { status: statusOf(error), problem: toProblem(error) };
+  const { statusCode, message } = error as { statusCode?: number; message: string };
+  if (statusCode === 413) return describeError(new Fault("body-too-large", "at most 1 MiB in one request"), log);
+  if (statusCode !== undefined && statusCode < 500) return describeError(new Fault("bad-request", message), log);
+  log.error({ error: String((error as Error).stack ?? error) }, "a request failed because of a mistake in Rouse");
+  const problem: Problem = {
+    error: {
+      code: "store-unavailable",
+      message: "something went wrong inside Rouse; its log says what",
+      retryable: true,
+    },
+  };
+  return { status: 500, problem };
+}

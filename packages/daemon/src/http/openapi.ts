@@ -1,0 +1,139 @@
+import {
+  AckList,
+  AgentHealth,
+  AgentList,
+  AgentRegistration,
+  FreezeRequest,
+  Heartbeat,
+  HeartbeatAck,
+  HeartbeatList,
+  HistoryReport,
+  Problem,
+  SavedEvent,
+  SystemStatus,
+  WhyReport,
+} from "@rouse/contract";
+import { z } from "zod";
+
+const schemas = {
+  Heartbeat,
+  HeartbeatAck,
+  HeartbeatAcks: AckList,
+  AgentRegistration,
+  AgentHealth,
+  Agents: AgentList,
+  History: HistoryReport,
+  Heartbeats: HeartbeatList,
+  Why: WhyReport,
+  Event: SavedEvent,
+  FreezeRequest,
+  SystemStatus,
+  Problem,
+};
+
+const ref = (name: keyof typeof schemas) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: object) => ({ "application/json": { schema } });
+const answer = (description: string, schema: object) => ({ description, content: json(schema) });
+const refused = { description: "Refused, with what to do about it", content: json(ref("Problem")) };
+const agentParameter = { name: "id", in: "path", required: true, schema: { type: "string" } };
+const query = (name: string, description: string, type = "string") => ({
+  name,
+  in: "query",
+  description,
+  schema: { type },
+});
+
+const get = (summary: string, schema: object, parameters: object[] = []) => ({
+  get: { summary, parameters, responses: { 200: answer(summary, schema), default: refused } },
+});
+const post = (summary: string, body: object, schema: object) => ({
+  post: {
+    summary,
+    requestBody: { required: true, content: body },
+    responses: { 200: answer(summary, schema), default: refused },
+  },
+});
+
+/** The document at /api/v1/openapi.json, made from the same schemas that check the requests. */
+export function openApiDocument(version: string): object {
+  const { schemas: components } = z.toJSONSchema(registryOf(), {
+    uri: (id) => `#/components/schemas/${id}`,
+    io: "input",
+    unrepresentable: "any",
+  });
+  const beats = { oneOf: [ref("Heartbeat"), { type: "array", items: ref("Heartbeat") }] };
+  return {
+    openapi: "3.1.0",
+    info: { title: "Rouse", version, description: "Health monitoring and self-healing for autonomous agents" },
+    security: [{ token: [] }],
+    paths: {
+      "/api/v1/heartbeats": post(
+        "Take one heartbeat, an array of them, or one per line",
+        { ...json(beats), "application/x-ndjson": { schema: { type: "string" } } },
+        { oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")] },
+      ),
+      "/api/v1/agents": {
+        ...get("Every agent's health", ref("Agents"), [query("filter", "unhealthy: only those that are not HEALTHY")]),
+        ...post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
+      },
+      "/api/v1/agents/{id}": get("One agent's health", ref("AgentHealth"), [agentParameter]),
+      "/api/v1/agents/{id}/history": get("Its past in even steps", ref("History"), [
+        agentParameter,
+        query("duration", "such as 1h or 7d; 1h when not given"),
+      ]),
+      "/api/v1/agents/{id}/heartbeats": get("Its last heartbeats, newest first", ref("Heartbeats"), [
+        agentParameter,
+        query("limit", "1 to 1000; 100 when not given", "integer"),
+      ]),
+      "/api/v1/agents/{id}/why": get("Everything behind its verdict", ref("Why"), [agentParameter]),
+      "/api/v1/events": {
+        get: {
+          summary: "Events as they are saved (server-sent, resumable by id), or a page of them as JSON",
+          parameters: [
+            query("after", "only events after this id", "integer"),
+            query("agent", "only this agent's"),
+            query("types", "only these types, separated by commas"),
+          ],
+          responses: {
+            200: {
+              description: "Events",
+              content: {
+                "text/event-stream": { schema: ref("Event") },
+                ...json({ type: "object", properties: { events: { type: "array", items: ref("Event") } } }),
+              },
+            },
+            default: refused,
+          },
+        },
+      },
+      "/api/v1/freeze": post("Stop all interventions", json(ref("FreezeRequest")), ref("SystemStatus")),
+      "/api/v1/thaw": post("Allow interventions again", json(ref("FreezeRequest")), ref("SystemStatus")),
+      "/api/v1/config": get("The configuration in force", { type: "object" }),
+      "/api/health/status": get("The monitor and its fleet in numbers", ref("SystemStatus")),
+      "/api/health/agents": get("Agents by state, and each one's health", { type: "object" }),
+      "/metrics": {
+        get: {
+          summary: "Prometheus metrics",
+          responses: { 200: { description: "Text exposition", content: { "text/plain": {} } } },
+        },
+      },
+      "/livez": {
+        get: {
+          summary: "The process is up (no token needed)",
+          security: [],
+          responses: { 200: { description: "ok" } },
+        },
+      },
+      "/readyz": {
+        get: { summary: "It takes beats and can save them", responses: { 200: { description: "ok" }, 503: refused } },
+      },
+    },
+    components: { schemas: components, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+  };
+}
+
+function registryOf() {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  return registry;
+}

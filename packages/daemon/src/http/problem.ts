@@ -1,0 +1,41 @@
+import type { ServerResponse } from "node:http";
+import type { Fault, FaultCode, Problem } from "@rouse/contract";
+
+const statuses: Readonly<Record<FaultCode, number>> = {
+  "agent-unknown": 404,
+  "bad-request": 400,
+  "body-too-large": 413,
+  "config-invalid": 422,
+  "daemon-running": 409,
+  "daemon-unreachable": 502,
+  "data-folder-unusable": 503,
+  "database-damaged": 503,
+  "database-newer": 503,
+  "host-refused": 421,
+  "not-found": 404,
+  "origin-refused": 403,
+  "port-taken": 409,
+  "store-unavailable": 503,
+  "tls-required": 400,
+  unauthorized: 401,
+};
+
+export const statusOf = (fault: Fault): number => statuses[fault.code];
+
+export function toProblem(fault: Fault): Problem {
+  return { error: { code: fault.code, message: fault.message, retryable: fault.retryable } };
+}
+
+/** Answers and, where the rest of the body is not worth reading, hangs up. */
+export function sendProblem(response: ServerResponse, fault: Fault, hangUp = false): void {
+  if (response.headersSent) return void response.destroy();
+  if (hangUp) response.shouldKeepAlive = false;
+  const body = JSON.stringify(toProblem(fault));
+  response.writeHead(statusOf(fault), {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    ...(fault.code === "unauthorized" ? { "www-authenticate": "Bearer" } : {}),
+    ...(fault.retryable ? { "retry-after": "1" } : {}),
+  });
+  response.end(body);
+}

@@ -1,0 +1,76 @@
+import type {
+  AgentHealth,
+  AgentRegistration,
+  HealthMonitoringService,
+  Heartbeat,
+  SavedEvent,
+  SystemStatus,
+  WhyReport,
+} from "@rouse/contract";
+import { pino } from "pino";
+import { alertsToLog } from "./adapters/alerts-log/alerts-log.ts";
+import { systemClock, systemTimers } from "./adapters/clock-system/system-clock.ts";
+import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
+import { readConfig, requireConfig } from "./config/read-config.ts";
+import { homeFolder, openHome } from "./home/open-home.ts";
+import { startMonitor } from "./runtime/monitor.ts";
+import { version } from "./version.ts";
+
+export interface OpenOptions {
+  /** Where its data is kept; `$ROUSE_HOME` or `~/.rouse` when not given. */
+  readonly home?: string;
+  /** The text of a configuration file. */
+  readonly config?: string;
+}
+
+/** A monitor inside this process: the service of the library, without a server. */
+export interface EmbeddedRouse extends HealthMonitoringService {
+  registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
+  why(agentId: string): Promise<WhyReport>;
+  status(): Promise<SystemStatus>;
+  onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
+  close(): Promise<void>;
+}
+
+export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRouse> {
+  const config = requireConfig(
+    readConfig({
+      file: options.config === undefined ? null : { name: "config", text: options.config },
+      environment: process.env,
+    }),
+  );
+  const home = openHome(options.home ?? homeFolder(process.env));
+  const log = pino({ name: "rouse", level: "warn", base: null }, pino.destination({ dest: 2, sync: true }));
+  const store = await openSqliteStore({ folder: home.folder });
+  const monitor = await startMonitor({
+    store,
+    alerts: alertsToLog(log),
+    clock: systemClock,
+    timers: systemTimers,
+    log,
+    config,
+    version,
+  });
+  return {
+    getAgentHealth: async (agentId) => monitor.agent(agentId),
+    getAllAgentHealth: async () => monitor.agents(),
+    getHealthHistory: async (agentId, duration) => (await monitor.history(agentId, duration)).history,
+    async recordHeartbeat(heartbeat) {
+      const [ack] = await monitor.takeBeats([heartbeat]);
+      if (ack === undefined) throw new Error("one beat gets one acknowledgement");
+      return ack;
+    },
+    getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
+    registerAgent: (registration) => monitor.register(registration),
+    why: (agentId) => monitor.why(agentId),
+    status: async () => monitor.status(),
+    onEvents: (listener) => monitor.onEvents(listener),
+    close: () => monitor.stop(),
+  };
+}
+
+function withoutReceipt(kept: (Heartbeat & { receivedAt: string }) | undefined): Heartbeat | null {
+  if (kept === undefined) return null;
+  const { receivedAt: _, ...heartbeat } = kept;
+  return heartbeat;
+}

@@ -1,0 +1,9 @@
+import type { Action } from "@rouse/core";
+
+/**
+ * Tells somebody. Resolves when the alert is out of our hands; may be called again with the same key after a crash and must then
+ * not be a second alert for whoever can tell by the key.
+ */
+export interface Alerts {
+  deliver(action: Action): Promise<void>;
+}

@@ -1,0 +1,160 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { request as requestPlain } from "node:http";
+import { request as requestSecure } from "node:https";
+import { canaryId, Fault } from "@rouse/contract";
+import { pino } from "pino";
+import { describeProblem } from "./config/config-problem.ts";
+import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
+import { requireConfig } from "./config/read-config.ts";
+import { openHome } from "./home/open-home.ts";
+import { type Listening, type ListenOptions, listen } from "./http/listen.ts";
+import type { Alerts } from "./ports/alerts.ts";
+import type { Clock, Timers } from "./ports/clock.ts";
+import type { Log } from "./ports/log.ts";
+import type { Store } from "./ports/store.ts";
+import { type Monitor, startMonitor } from "./runtime/monitor.ts";
+import { version } from "./version.ts";
+
+export interface DaemonOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly home: string;
+  readonly configFile?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+}
+
+/** The hands the daemon is given; only main.ts knows which they are. */
+export interface Adapters {
+  openStore(folder: string): Promise<Store>;
+  alerts(log: Log): Alerts;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/** `rouse up`: runs until it is told to stop. Everything is checked before the first agent is listened to. */
+export async function runDaemon(options: DaemonOptions, adapters: Adapters): Promise<void> {
+  const tls = readTls(options);
+  const places: ConfigPlaces = {
+    configFile: options.configFile,
+    home: options.home,
+    workingFolder: process.cwd(),
+    environment: process.env,
+  };
+  const home = openHome(options.home);
+  const config = requireConfig(await loadConfig(places));
+  const log = pino({ name: "rouse", level: "info", base: null }, pino.destination({ dest: 2, sync: true }));
+  const store = await adapters.openStore(home.folder);
+  const monitor = await startMonitor({
+    store,
+    alerts: adapters.alerts(log),
+    clock: adapters.clock,
+    timers: adapters.timers,
+    log,
+    config,
+    version,
+  });
+  let server: Listening;
+  try {
+    server = await listen(monitor, { host: options.host, port: options.port, token: home.token, version, tls }, log);
+  } catch (error) {
+    await monitor.stop();
+    throw error;
+  }
+  home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
+  monitor.sendCanaryBy(() => sendCanary(server.url, home.token));
+  greet(server.url, home.folder, config.preset);
+  await untilStopped(() => reload(monitor, places, log));
+  process.stdout.write("stopping…\n");
+  await server.close();
+  await monitor.stop();
+  home.withdraw();
+}
+
+function readTls(options: DaemonOptions): ListenOptions["tls"] {
+  if (options.tlsCert === undefined && options.tlsKey === undefined) return undefined;
+  if (options.tlsCert === undefined || options.tlsKey === undefined)
+    throw new Fault("tls-required", "--tls-cert and --tls-key go together");
+  try {
+    const cert = readFileSync(options.tlsCert);
+    const key = readFileSync(options.tlsKey);
+    const names = (new X509Certificate(cert).subjectAltName ?? "")
+      .split(",")
+      .flatMap((entry) => /^\s*(?:DNS|IP Address):(.+)$/.exec(entry)?.[1] ?? []);
+    return { cert, key, names };
+  } catch (error) {
+    throw new Fault("tls-required", `the TLS certificate or key cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function greet(url: string, folder: string, preset: string): void {
+  process.stdout.write(
+    [
+      `Rouse ${version} is watching on ${url} (preset ${preset}, data in ${folder})`,
+      "",
+      "Next, in another terminal, send a heartbeat and look at it:",
+      "",
+      `  curl -s ${url}/api/v1/heartbeats -H "Authorization: Bearer $(cat ${folder}/token)" \\`,
+      `    -H 'Content-Type: application/json' -d '{"agentId":"worker-1","status":"RUNNING"}'`,
+      "  npx rouse ps",
+      "",
+      "Ctrl-C stops it; nothing that was acknowledged is lost.",
+      "",
+    ].join("\n"),
+  );
+}
+
+/** A beat of our own through the very path agents use: socket, guard, parser, commit. */
+function sendCanary(url: string, token: string): Promise<void> {
+  const secure = url.startsWith("https:");
+  const body = JSON.stringify({ agentId: canaryId });
+  return new Promise((resolve, reject) => {
+    const request = (secure ? requestSecure : requestPlain)(
+      `${url}/api/v1/heartbeats`,
+      {
+        method: "POST",
+        timeout: 5000,
+        // It is our own certificate on our own machine: the name on it is for others.
+        ...(secure ? { rejectUnauthorized: false } : {}),
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "content-length": body.length,
+        },
+      },
+      (response) => {
+        response.resume();
+        response.on("end", () =>
+          response.statusCode === 200 ? resolve() : reject(new Error(`status ${response.statusCode}`)),
+        );
+      },
+    );
+    request.on("timeout", () => request.destroy(new Error("no answer within 5 s")));
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+async function reload(monitor: Monitor, places: ConfigPlaces, log: Log): Promise<void> {
+  const reading = await loadConfig(places);
+  if (reading.ok) {
+    monitor.reload(reading.config);
+    log.info({ sources: reading.config.sources }, "the configuration was read again");
+    return;
+  }
+  const problems = reading.problems.map(describeProblem);
+  monitor.noteRefusedConfig(problems);
+  log.error({ problems }, "the new configuration has mistakes; the old one stays in force");
+}
+
+/** Resolves on the first SIGINT or SIGTERM; further ones while stopping are the same request repeated. */
+function untilStopped(onReload: () => Promise<void>): Promise<void> {
+  process.on("SIGHUP", () => void onReload());
+  return new Promise((resolve) => {
+    process.on("SIGINT", resolve);
+    process.on("SIGTERM", resolve);
+  });
+}

@@ -1,0 +1,99 @@
+import {
+  type ActivityReport,
+  type AgentHealth,
+  type EpochMs,
+  type FindingReport,
+  type MonoMs,
+  type Policy,
+  toIso,
+  type WhyReport,
+} from "@rouse/contract";
+import {
+  type Activity,
+  type AgentRecord,
+  beatRhythm,
+  type Doubt,
+  type Finding,
+  silenceCountsFrom,
+  workedSince,
+} from "@rouse/core";
+
+type ToWall = (at: MonoMs) => EpochMs;
+
+/** The record as people and programs outside see it: dates instead of steady time. */
+export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall): AgentHealth {
+  const iso = (at: MonoMs): string => toIso(toWall(at));
+  const { facts } = record;
+  return {
+    agentId: record.agentId,
+    taskId: record.taskId,
+    state: record.health.state,
+    stateChangedAt: iso(record.health.since),
+    stateReason: record.health.reason,
+    lastHeartbeat: record.beats.lastAt === null ? null : iso(record.beats.lastAt),
+    lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
+    metrics: {
+      uptimeSeconds: Math.max(0, Math.floor((now - record.bornAt) / 1000)),
+      tokenCount: facts.tokenCount,
+      errorCount: facts.errorCount,
+      toolCallCount: facts.toolCallCount,
+      interventionCount: 0,
+    },
+    circuitBreakers: [],
+    activity: describeActivity(record.activity, iso),
+    findings: record.findings.map((finding) => describeFinding(finding, iso)),
+    incarnation: record.incarnation,
+    lineage: record.lineage,
+    agentType: record.agentType,
+    node: record.node,
+  };
+}
+
+function describeActivity(activity: Activity, iso: (at: MonoMs) => string): ActivityReport {
+  const base = { kind: activity.kind, since: iso(activity.since) };
+  if (activity.kind === "WAITING") {
+    return { ...base, for: activity.for, ...(activity.until === null ? {} : { until: iso(activity.until) }) };
+  }
+  if (activity.kind !== "RUNNING" || activity.open === null) return base;
+  const { since: _, ...open } = activity.open;
+  return { ...base, open };
+}
+
+const describeFinding = ({ since, ...finding }: Finding, iso: (at: MonoMs) => string): FindingReport => ({
+  ...finding,
+  evidence: { ...finding.evidence },
+  since: iso(since),
+});
+
+/** The clocks and counters a verdict rests on. */
+export function describeGrounds(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+  toWall: ToWall,
+): Pick<WhyReport, "clocks" | "beats" | "policy"> {
+  const { beats, facts, work } = record;
+  const running = work.resumesAt !== null && work.resumesAt <= now;
+  return {
+    clocks: {
+      silentSeconds: Math.max(0, Math.floor((now - silenceCountsFrom(record, policy, doubt)) / 1000)),
+      silenceAllowedSeconds: Math.floor(
+        (beatRhythm(record.activity, policy).ttl + policy.beatGrace + doubt.lag) / 1000,
+      ),
+      withoutProgressSeconds:
+        facts.progress === null ? null : Math.floor(workedSince(record, facts.progress, now) / 1000),
+      progressClock: running ? "running" : "stopped",
+      nextLookAt: record.wakeAt === null ? null : toIso(toWall(record.wakeAt)),
+    },
+    beats: {
+      accepted: beats.accepted,
+      duplicates: beats.duplicates,
+      stale: beats.stale,
+      refused: beats.refused,
+      lost: beats.lost,
+      clockSkewSeconds: beats.skew === null ? null : Math.round(beats.skew / 100) / 10,
+    },
+    policy: { id: policy.id, mode: policy.mode },
+  };
+}

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { type EpochMs, Heartbeat, printable, renameSnakeCase } from "@rouse/contract";
+import type { HeartbeatSignal } from "@rouse/core";
+import { canonicalize } from "json-canonicalize";
+
+export interface RefusedBeat {
+  readonly refused: true;
+  readonly agentId: string;
+  readonly sequenceNumber: number | null;
+  readonly problem: string;
+}
+
+/** Turns what an agent sent into a signal. This is the edge: after it, nothing is unchecked and no two clocks are compared. */
+export function readBeat(sent: unknown, time: EpochMs): HeartbeatSignal | RefusedBeat {
+  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
+    return { refused: true, agentId: "", sequenceNumber: null, problem: "a heartbeat is a JSON object" };
+  }
+  const message = sent as Record<string, unknown>;
+  const named = "agentId" in message ? message : renameSnakeCase(message);
+  const parsed = Heartbeat.safeParse(named);
+  if (!parsed.success) return refuse(named, parsed.error.issues);
+  const beat = parsed.data;
+  const agentTime = beat.timestamp === undefined ? null : Date.parse(beat.timestamp);
+  return {
+    kind: "heartbeat",
+    beat,
+    checksum:
+      beat.checksum === undefined ? "absent" : checksumOf(message) === beat.checksum.toLowerCase() ? "right" : "wrong",
+    agentTime,
+    skew: agentTime === null ? null : agentTime - time,
+    // Against the agent's own clock where it sent one: then its skew cancels out. Negative once the moment it named has passed: if it were
+    // cut off at zero, each beat that names the same moment again would put off the end of the wait.
+    waitsFor: beat.waitingUntil === undefined ? null : Date.parse(beat.waitingUntil) - (agentTime ?? time),
+  };
+}
+
+/** SHA-256 of the canonical JSON of everything but the checksum itself, as sent. */
+export function checksumOf(message: Record<string, unknown>): string {
+  const { checksum: _, ...rest } = message;
+  return createHash("sha256").update(canonicalize(rest)).digest("hex");
+}
+
+function refuse(
+  sent: Record<string, unknown>,
+  issues: readonly { path: PropertyKey[]; message: string }[],
+): RefusedBeat {
+  const { agentId, sequenceNumber } = sent;
+  return {
+    refused: true,
+    agentId: typeof agentId === "string" ? printable(agentId, 128) : "",
+    sequenceNumber: typeof sequenceNumber === "number" && Number.isInteger(sequenceNumber) ? sequenceNumber : null,
+    problem: printable(issues.map(({ path, message }) => `${path.join(".") || "heartbeat"}: ${message}`).join("; ")),
+  };
+}

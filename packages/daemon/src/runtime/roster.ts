@@ -1,0 +1,60 @@
+import type { MonoMs } from "@rouse/contract";
+import type { AgentRecord } from "@rouse/core";
+import type { SavedRecord } from "../ports/store.ts";
+import type { Sleeper } from "./wake-wheel.ts";
+
+/** One agent in memory: its record, which signal it is current with, and where it lies in the wheel. */
+export class Watched implements Sleeper {
+  readonly no: number;
+  record: AgentRecord;
+  /** Id of the last signal that is part of the record. */
+  through: number;
+  /** Changed since it was last handed to the store. */
+  unsaved = false;
+  slot: number | null = null;
+
+  constructor(no: number, record: AgentRecord, through: number) {
+    this.no = no;
+    this.record = record;
+    this.through = through;
+  }
+
+  wakeAt(): MonoMs | null {
+    return this.record.wakeAt;
+  }
+
+  toSave(): SavedRecord {
+    this.unsaved = false;
+    return {
+      agentNo: this.no,
+      agentId: this.record.agentId,
+      through: this.through,
+      record: JSON.stringify(this.record),
+    };
+  }
+}
+
+/** Everyone the monitor knows. */
+export function createRoster() {
+  const byId = new Map<string, Watched>();
+  let nextNo = 1;
+
+  return {
+    find: (agentId: string): Watched | undefined => byId.get(agentId),
+    add(record: AgentRecord): Watched {
+      const watched = new Watched(nextNo++, record, 0);
+      byId.set(record.agentId, watched);
+      return watched;
+    },
+    restore(saved: SavedRecord): Watched {
+      const watched = new Watched(saved.agentNo, JSON.parse(saved.record) as AgentRecord, saved.through);
+      byId.set(saved.agentId, watched);
+      nextNo = Math.max(nextNo, saved.agentNo + 1);
+      return watched;
+    },
+    all: (): IterableIterator<Watched> => byId.values(),
+    size: (): number => byId.size,
+  };
+}
+
+export type Roster = ReturnType<typeof createRoster>;

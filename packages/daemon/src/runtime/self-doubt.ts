@@ -1,0 +1,85 @@
+import type { DurationMs, GapCause, MonoMs, SelfCheckPolicy } from "@rouse/contract";
+import { type AgentRecord, type Doubt, type FleetWatch, type Gap, type Hold, lastGap } from "@rouse/core";
+
+/** Agents are looked at far more often than this many gaps apart. */
+const gapsKept = 64;
+/** Lateness below this is how computers are; above it, it counts and fades over a minute. */
+const lateness: DurationMs = 50;
+const lagFades: DurationMs = 60_000;
+/** The canary passes every few seconds; without one for this long our own path is in doubt. */
+export const canaryMissing: DurationMs = 15_000;
+
+export interface Frozen {
+  readonly since: MonoMs;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** What the monitor knows against itself: gaps, lag, the canary, and whether a person told it to keep still. */
+export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
+  let gaps: readonly Gap[] = [];
+  let lag = 0;
+  let lagAt = started;
+  let frozen: Frozen | null = null;
+  let canaryPassedAt = started;
+  let pathHold: Hold | null = null;
+
+  const currentLag = (now: MonoMs): DurationMs => Math.round(lag * Math.max(0, 1 - (now - lagAt) / lagFades));
+
+  return {
+    openGap(cause: GapCause, from: MonoMs, to: MonoMs): Gap {
+      // Numbered by time, so that the numbers grow across restarts without being saved.
+      const gap: Gap = { id: Math.max(to, (lastGap({ gaps })?.id ?? 0) + 1), cause, from, to };
+      gaps = [...gaps.slice(1 - gapsKept), gap];
+      return gap;
+    },
+
+    /** Our tick came this much later than it should have. */
+    noteLateness(late: DurationMs, now: MonoMs, policy: SelfCheckPolicy): void {
+      const capped = Math.min(late, policy.stall);
+      if (capped < lateness || capped < currentLag(now)) return;
+      lag = capped;
+      lagAt = now;
+    },
+
+    canaryPassed(now: MonoMs): void {
+      canaryPassedAt = now;
+      if (pathHold !== null && pathHold.provenAt === null) pathHold = { ...pathHold, provenAt: now };
+    },
+
+    /** Starts or ends the hold that stands while our own path is not shown to work. Says which, if anything changed. */
+    checkCanary(now: MonoMs, releaseAfter: DurationMs): "held" | "released" | null {
+      if (pathHold === null && now - canaryPassedAt > canaryMissing) {
+        pathHold = { because: "path-unproven", since: now, provenAt: null };
+        return "held";
+      }
+      if (pathHold !== null && pathHold.provenAt !== null && now >= pathHold.provenAt + releaseAfter) {
+        pathHold = null;
+        return "released";
+      }
+      return null;
+    },
+
+    freeze(by: Frozen | null): void {
+      frozen = by;
+    },
+    frozen: (): Frozen | null => frozen,
+    pathHold: (): Hold | null => pathHold,
+    lag: currentLag,
+    lastGap: (): Gap | null => lastGap({ gaps }),
+
+    about(record: AgentRecord, now: MonoMs): Doubt {
+      const around = fleet.around(record.agentId, record.node);
+      return {
+        gaps,
+        lag: lag === 0 ? 0 : currentLag(now),
+        hold: pathHold ?? around.hold,
+        peers: around.peers,
+        peersHeardAt: around.peersHeardAt,
+        frozen: frozen !== null,
+      };
+    },
+  };
+}
+
+export type SelfDoubt = ReturnType<typeof doubtSelf>;

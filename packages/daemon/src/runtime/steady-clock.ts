@@ -1,0 +1,67 @@
+import type { DurationMs, EpochMs, MonoMs } from "@rouse/contract";
+import { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "@rouse/core";
+import type { Clock } from "../ports/clock.ts";
+
+/** One moment, read once per turn. `now` is for judging, `time` for people. */
+export interface Moment {
+  readonly now: MonoMs;
+  readonly time: EpochMs;
+}
+
+/** The monitor's last sign of life, as it is kept in the store: the steady moment and what the other clocks showed then. */
+export interface AliveMark {
+  readonly at: MonoMs;
+  readonly time: EpochMs;
+  readonly boot: DurationMs;
+}
+
+/**
+ * The monitor's own timeline. It starts at the wall clock on the very first run and goes on across restarts by the time that passed between; while
+ * running it follows monotonic time. Setting the wall clock moves nothing but the dates people read.
+ */
+export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
+  let last = clock.read();
+  let steady: number = alive === null ? last.wall : alive.at + Math.max(1, passedSince(alive, last));
+  let lastMono = last.mono;
+  let offset = last.wall - steady;
+
+  const advance = (mono: DurationMs): void => {
+    steady += Math.max(0, mono - lastMono);
+    lastMono = mono;
+  };
+
+  return {
+    /** Cheap: monotonic time only. */
+    read(): Moment {
+      advance(clock.mono());
+      return { now: Math.floor(steady), time: clock.wall() };
+    },
+
+    /** How long nobody has read this clock. It is read at every tick, so a long time means that we stood still. */
+    sinceLastRead: (): DurationMs => clock.mono() - lastMono,
+
+    /** Reads all clocks and says what went wrong with us since the last such reading. */
+    inspect(stall: DurationMs): { moment: Moment; before: MonoMs; trouble: ClockTrouble[] } {
+      const reading: ClockReading = clock.read();
+      const trouble = doubtClocks(last, reading, { stall });
+      const before = Math.floor(steady - Math.max(0, lastMono - last.mono));
+      advance(reading.mono);
+      steady += steadyElapsed(last, reading) - Math.max(0, reading.mono - last.mono);
+      last = reading;
+      offset = reading.wall - steady;
+      return { moment: { now: Math.floor(steady), time: reading.wall }, before, trouble };
+    },
+
+    aliveMark: (): AliveMark => ({ at: Math.floor(steady), time: last.wall, boot: last.boot }),
+
+    /** The date to show for a moment of the steady timeline. */
+    toWall: (at: MonoMs): EpochMs => Math.round(at + offset),
+  };
+}
+
+/** On the same boot of the machine its uptime is the better witness; after a reboot there is only the wall clock. */
+function passedSince(alive: AliveMark, reading: ClockReading): DurationMs {
+  return reading.boot >= alive.boot ? reading.boot - alive.boot : reading.wall - alive.time;
+}
+
+export type SteadyClock = ReturnType<typeof startSteadyClock>;

@@ -1,0 +1,301 @@
+import {
+  type AgentRegistration,
+  type Command,
+  type EpochMs,
+  Fault,
+  type Heartbeat,
+  type HeartbeatAck,
+  type MonoMs,
+  type RouseEvent,
+  toIso,
+} from "@rouse/contract";
+import {
+  type Action,
+  beatRhythm,
+  type FleetNews,
+  type FleetWatch,
+  type HeartbeatSignal,
+  newRecord,
+  type Signal,
+  supervise,
+  type Turn,
+} from "@rouse/core";
+import type { Config } from "../config/read-config.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { RefusedBeat } from "./read-beat.ts";
+import type { Roster, Watched } from "./roster.ts";
+import type { SelfDoubt } from "./self-doubt.ts";
+import type { Moment } from "./steady-clock.ts";
+import type { createWakeWheel } from "./wake-wheel.ts";
+
+export interface TurnParts {
+  readonly roster: Roster;
+  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly fleet: FleetWatch;
+  readonly doubt: SelfDoubt;
+  readonly commits: GroupCommit;
+  readonly config: () => Config;
+  readonly beatTaken: (beat: Heartbeat, time: EpochMs) => void;
+  lastSignalId: number;
+  lastEventId: number;
+}
+
+export interface Counters {
+  beats: { accepted: number; duplicate: number; stale: number; rejected: number };
+  turns: number;
+  wakes: number;
+  events: number;
+}
+
+/**
+ * Runs turns: gives a signal to core, keeps what comes out for the next commit, and tells wheel and fleet. Everything here is
+ * synchronous; the caller waits for the commit before it answers anybody.
+ */
+export function createTurns(parts: TurnParts) {
+  const { roster, wheel, fleet, doubt, commits, config } = parts;
+  const unsaved = new Set<Watched>();
+  const toWake: string[] = [];
+  const counters: Counters = {
+    beats: { accepted: 0, duplicate: 0, stale: 0, rejected: 0 },
+    turns: 0,
+    wakes: 0,
+    events: 0,
+  };
+
+  function run(watched: Watched, signal: Signal, moment: Moment): Turn {
+    const before = watched.record;
+    const policy = config().policyFor(before);
+    const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
+    counters.turns += 1;
+    watched.record = turn.record;
+    keep(watched, signal, turn, moment);
+    wheel.file(watched);
+    if (signal.kind === "heartbeat" && turn.reply?.status !== "rejected")
+      fleet.hear(before.agentId, turn.record.node, moment.now);
+    takeNews(fleet.note(standing(watched), moment.now), moment.time);
+    return turn;
+  }
+
+  /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within seconds. */
+  function keep(watched: Watched, signal: Signal, turn: Turn, moment: Moment): void {
+    const draft = commits.draft();
+    const body = bodyToKeep(signal, turn);
+    if (body !== null) {
+      watched.through = ++parts.lastSignalId;
+      const kind = signal.kind === "registered" ? "registered" : "heartbeat";
+      draft.signals.push({ id: watched.through, agentNo: watched.no, at: moment.now, time: moment.time, kind, body });
+    }
+    if (turn.events.length > 0) saveEvents(turn.events, moment.time, watched.record.agentId);
+    for (const action of turn.actions) intend(action, moment.time);
+    if (turn.events.length > 0 || turn.actions.length > 0) saveNow(watched);
+    else if (signal.kind !== "wake") saveLater(watched);
+  }
+
+  function saveEvents(events: readonly RouseEvent[], time: EpochMs, agentId: string | null): void {
+    const { events: saved } = commits.draft();
+    counters.events += events.length;
+    for (const event of events) saved.push({ id: ++parts.lastEventId, time, agentId, event });
+  }
+
+  function intend(action: Action, time: EpochMs): void {
+    commits
+      .draft()
+      .actions.push({ key: action.key, agentId: action.agentId, createdAt: time, body: JSON.stringify(action) });
+  }
+
+  function saveNow(watched: Watched): void {
+    unsaved.delete(watched);
+    commits.draft().records.set(watched.no, () => watched.toSave());
+  }
+
+  function saveLater(watched: Watched): void {
+    if (watched.unsaved) return;
+    watched.unsaved = true;
+    unsaved.add(watched);
+  }
+
+  /** What changed around an agent wakes those it concerns, which may change more; each is looked at once per round. */
+  function takeNews(news: FleetNews, time: EpochMs): void {
+    if (news.events.length > 0) saveEvents(news.events, time, null);
+    for (const agentId of news.wake) toWake.push(agentId);
+  }
+
+  function wakeConcerned(moment: Moment): void {
+    for (let agentId = toWake.pop(); agentId !== undefined; agentId = toWake.pop()) {
+      const watched = roster.find(agentId);
+      if (watched !== undefined) wake(watched, moment);
+    }
+  }
+
+  function wake(watched: Watched, moment: Moment): void {
+    counters.wakes += 1;
+    run(watched, { kind: "wake" }, moment);
+  }
+
+  function enroll(
+    agentId: string,
+    of: {
+      agentType?: string | undefined;
+      node?: string | undefined;
+      taskId?: string | null | undefined;
+      incarnation?: number | undefined;
+    },
+    moment: Moment,
+  ): Watched {
+    const record = newRecord(
+      {
+        agentId,
+        agentType: of.agentType ?? null,
+        node: of.node ?? null,
+        incarnation: of.incarnation ?? 1,
+        taskId: of.taskId ?? null,
+        gapsSeen: doubt.lastGap()?.id ?? 0,
+      },
+      moment.now,
+    );
+    const watched = roster.add(record);
+    const { incarnation, taskId } = record;
+    saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
+    saveNow(watched);
+    return watched;
+  }
+
+  /** An agent that nobody announced announces itself with its first beat. */
+  function takeBeat(signal: HeartbeatSignal | RefusedBeat, moment: Moment): HeartbeatAck {
+    if ("refused" in signal) {
+      counters.beats.rejected += 1;
+      return ack(
+        signal.agentId,
+        moment.time,
+        { status: "rejected", sequenceNumber: signal.sequenceNumber, because: "malformed" },
+        [],
+        signal.problem,
+      );
+    }
+    const { agentId } = signal.beat;
+    const known = roster.find(agentId);
+    if (known === undefined && (signal.checksum === "wrong" || agentId.startsWith("rouse."))) {
+      counters.beats.rejected += 1;
+      const because = signal.checksum === "wrong" ? "wrong-checksum" : "reserved-id";
+      return ack(
+        agentId,
+        moment.time,
+        { status: "rejected", sequenceNumber: signal.beat.sequenceNumber ?? null, because },
+        [],
+      );
+    }
+    const watched = known ?? enroll(agentId, signal.beat, moment);
+    const { reply } = run(watched, signal, moment);
+    wakeConcerned(moment);
+    if (reply === null) throw new Error("a heartbeat always gets a reply");
+    counters.beats[reply.status] += 1;
+    if (reply.status === "accepted") parts.beatTaken(signal.beat, moment.time);
+    return ack(agentId, moment.time, reply, reply.commands);
+  }
+
+  function register(registration: AgentRegistration, moment: Moment): Watched {
+    const known = roster.find(registration.agentId);
+    const watched = known ?? enroll(registration.agentId, registration, moment);
+    const { reply } = run(watched, { kind: "registered", registration }, moment);
+    if (reply?.status === "rejected") {
+      throw new Fault(
+        "bad-request",
+        `incarnation ${registration.incarnation} of ${registration.agentId} is over; the current one is ${watched.record.incarnation}`,
+      );
+    }
+    saveNow(watched);
+    return watched;
+  }
+
+  return {
+    takeBeat,
+    register,
+    wake,
+    wakeConcerned,
+    takeNews,
+    saveEvents,
+    intend,
+    counters,
+    /** The hands report back. */
+    actionDone(action: Action, moment: Moment): void {
+      commits.draft().finished.push(action.key);
+      const watched = action.agentId === null ? undefined : roster.find(action.agentId);
+      if (watched !== undefined)
+        run(watched, { kind: "action-outcome", key: action.key, outcome: "delivered" }, moment);
+      commits.schedule();
+    },
+    /** Hands up to `most` changed records to the next commit. */
+    saveSome(most: number): void {
+      let left = most;
+      for (const watched of unsaved) {
+        if (left-- === 0) break;
+        saveNow(watched);
+      }
+      commits.schedule();
+    },
+    /** Before any agent has had its first turn, the fleet knows who is in it. */
+    introduce: (watched: Watched, now: MonoMs): void => {
+      fleet.note({ ...standing(watched), quietSince: null }, now);
+    },
+    standing,
+  };
+
+  function standing(watched: Watched) {
+    const { record } = watched;
+    const { interval, ttl } = beatRhythm(record.activity, config().policyFor(record));
+    const quiet =
+      record.findings.length === 0 ? undefined : record.findings.find((finding) => finding.kind === "missed-beats");
+    const gone =
+      record.activity.kind === "FINISHED" ||
+      record.health.state === "UNRESPONSIVE" ||
+      record.health.state === "TERMINATED";
+    return {
+      agentId: record.agentId,
+      node: record.node,
+      watched: record.heard && !gone,
+      quietSince: quiet?.since ?? null,
+      interval,
+      ttl,
+    };
+  }
+}
+
+export type Turns = ReturnType<typeof createTurns>;
+
+/** Beats that were news are kept, late ones too; repeated and refused ones are not. */
+function bodyToKeep(signal: Signal, turn: Turn): string | null {
+  if (signal.kind === "registered")
+    return turn.reply?.status === "accepted" ? JSON.stringify(signal.registration) : null;
+  if (signal.kind !== "heartbeat") return null;
+  const status = turn.reply?.status;
+  return status === "accepted" || status === "stale" ? JSON.stringify(signal.beat) : null;
+}
+
+type Answer = Pick<HeartbeatAck, "status" | "sequenceNumber"> & { because: HeartbeatAck["because"] | null };
+
+function ack(
+  agentId: string,
+  time: EpochMs,
+  answer: Answer,
+  commands: readonly Command[],
+  problem?: string,
+): HeartbeatAck {
+  return {
+    agentId,
+    sequenceNumber: answer.sequenceNumber,
+    status: answer.status,
+    receivedAt: isoOf(time),
+    commands: commands.length === 0 ? none : [...commands],
+    ...(answer.because === null || answer.because === undefined ? {} : { because: answer.because }),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+const none: Command[] = [];
+
+/** Many beats share a millisecond; writing its date once is enough. */
+let lastIso = { time: Number.NaN, text: "" };
+function isoOf(time: EpochMs): string {
+  if (lastIso.time !== time) lastIso = { time, text: toIso(time) };
+  return lastIso.text;
+}

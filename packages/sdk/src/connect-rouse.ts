@@ -1,0 +1,96 @@
+import {
+  type AgentHealth,
+  type AgentRegistration,
+  Fault,
+  type FreezeRequest,
+  type HealthMonitoringService,
+  type Heartbeat,
+  type HeartbeatAck,
+  type HistoryReport,
+  Id,
+  type KeptHeartbeat,
+  type SavedEvent,
+  type SystemStatus,
+  type WhyReport,
+} from "@rouse/contract";
+import { ask, type Call, faultOf, send } from "./call-api.ts";
+import {
+  type EventFilter,
+  type EventStreamOptions,
+  eventSearch,
+  followEvents,
+  type StreamedEvent,
+} from "./follow-events.ts";
+import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
+
+/** A Rouse that runs somewhere else. Every call that fails rejects with a `Fault`; nothing is kept open between calls. */
+export interface RouseClient extends HealthMonitoringService {
+  getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
+  registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
+  why(agentId: string): Promise<WhyReport>;
+  /** One page, oldest first: what came after an event, or without `after` the newest. */
+  events(page?: EventFilter & { limit?: number }): Promise<SavedEvent[]>;
+  /**
+   * Everything from now on (or after an event), each event once and in order. A dropped connection is taken up again where it broke
+   * off; the iteration ends when `signal` is aborted, and throws when the first connection fails or going on makes no sense.
+   */
+  streamEvents(options?: EventStreamOptions): AsyncIterable<StreamedEvent>;
+  status(): Promise<SystemStatus>;
+  freeze(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
+  thaw(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
+}
+
+export function connectRouse(options: ConnectOptions): RouseClient {
+  const line = openLine(options);
+  return {
+    ...agentCalls(line),
+    async events(page = {}) {
+      const search = eventSearch(page);
+      if (page.limit !== undefined) search.set("limit", String(page.limit));
+      return (await ask<{ events: SavedEvent[] }>(line, { path: `/api/v1/events?${search}` })).events;
+    },
+    streamEvents: (stream = {}) => followEvents(line, stream),
+    status: () => ask(line, { path: "/api/health/status" }),
+    freeze: (order = {}) => ask(line, { path: "/api/v1/freeze", body: order }),
+    thaw: (order = {}) => ask(line, { path: "/api/v1/thaw", body: order }),
+  };
+}
+
+function agentCalls(line: Line) {
+  return {
+    getAgentHealth: async (agentId: string) => ask<AgentHealth>(line, { path: agentPath(agentId) }),
+    async getAllAgentHealth(only: { filter?: "unhealthy" } = {}) {
+      const search = only.filter === undefined ? "" : `?filter=${only.filter}`;
+      return (await ask<{ agents: AgentHealth[] }>(line, { path: `/api/v1/agents${search}` })).agents;
+    },
+    async getHealthHistory(agentId: string, duration: number) {
+      const path = `${agentPath(agentId)}/history?duration=${duration}ms`;
+      return (await ask<HistoryReport>(line, { path })).history;
+    },
+    recordHeartbeat: (heartbeat: Heartbeat) => sendHeartbeat(line, { path: "/api/v1/heartbeats", body: heartbeat }),
+    async getLastHeartbeat(agentId: string): Promise<Heartbeat | null> {
+      const path = `${agentPath(agentId)}/heartbeats?limit=1`;
+      const [kept] = (await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path })).heartbeats;
+      if (kept === undefined) return null;
+      const { receivedAt: _, ...heartbeat } = kept;
+      return heartbeat;
+    },
+    registerAgent: (registration: AgentRegistration) =>
+      ask<AgentHealth>(line, { path: "/api/v1/agents", body: registration }),
+    why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
+  };
+}
+
+/** A refused beat has an acknowledgement too, and it says why: an agent should read it, not crash over it. */
+async function sendHeartbeat(line: Line, call: Call): Promise<HeartbeatAck> {
+  const answer = await send(line, call);
+  const ack = answer.body as HeartbeatAck | null;
+  if (ack !== null && (answer.ok || ack.status === "rejected")) return ack;
+  throw faultOf(line, answer);
+}
+
+/** An id such as `..` or an empty one would make another path of it. */
+function agentPath(agentId: string): string {
+  if (Id.safeParse(agentId).success) return `/api/v1/agents/${encodeURIComponent(agentId)}`;
+  throw new Fault("agent-unknown", "no agent has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
+}

@@ -1,0 +1,55 @@
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { repository } from "./repository.mjs";
+
+/** npm packages stay outside the bundle; our own (@rouse/*, rouse) and relative files go in. */
+const keepPackagesOutside = {
+  name: "keep-packages-outside",
+  setup(build) {
+    build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      if (kind === "entry-point" || /^(@rouse\/|rouse$)/.test(path)) return undefined;
+      return { path, external: true };
+    });
+  },
+};
+
+/**
+ * Bundles each entry point of `{ output without .js: source }` into one ES module for Node.
+ * Returns the npm packages the outputs import at run time. Each file appears whole or not at all,
+ * because another process may be starting from it.
+ */
+export async function bundle(entryPoints, outdir) {
+  const { build } = await import("esbuild");
+  const result = await build({
+    absWorkingDir: repository,
+    entryPoints,
+    outdir,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: true,
+    conditions: ["source"],
+    plugins: [keepPackagesOutside],
+    // Code that still calls require() finds none in an ES module.
+    banner: { js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);' },
+    logLevel: "silent", // the error that is thrown says it all
+  });
+  for (const { path, contents } of result.outputFiles) {
+    mkdirSync(dirname(path), { recursive: true });
+    const unfinished = `${path}.${process.pid}`;
+    writeFileSync(unfinished, contents);
+    renameSync(unfinished, path);
+  }
+  return packagesImportedBy(result.metafile);
+}
+
+function packagesImportedBy(metafile) {
+  const imported = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  const packages = imported
+    .filter(({ path, external }) => external && !path.startsWith("node:"))
+    .map(({ path }) => path.split("/", path.startsWith("@") ? 2 : 1).join("/"));
+  return [...new Set(packages)];
+}

@@ -1,0 +1,169 @@
+import { basename, posix } from "node:path";
+
+/** A source file: its path from the repository's root, with forward slashes, and what is in it. */
+export type SourceFile = { path: string; text: string };
+
+/** A rule looks at files and returns one sentence per offence: "<path> <what it does>". */
+export type Rule = (files: readonly SourceFile[]) => string[];
+
+const STAGES = ["accept", "assess", "decide", "intervene", "recover"];
+const CORE = "packages/core/src/";
+const DAEMON = "packages/daemon/src/";
+const ADAPTERS = `${DAEMON}adapters/`;
+
+export const contractImportsOnlyZodAndItself: Rule = (files) =>
+  foreignImports(shippedUnder(files, "packages/contract/src/"), "packages/contract/src/", ["zod"]);
+
+export const coreImportsOnlyTheContractAndItself: Rule = (files) =>
+  foreignImports(shippedUnder(files, CORE), CORE, ["@rouse/contract"]);
+
+export const sdkImportsOnlyTheContractAndItself: Rule = (files) =>
+  foreignImports(shippedUnder(files, "packages/sdk/src/"), "packages/sdk/src/", ["@rouse/contract"]);
+
+export const coreTouchesNoClockNoChanceAndNoOutsideWorld: Rule = (files) =>
+  offences(shippedUnder(files, CORE), (file) =>
+    uses(codeOf(file.text), [/\bDate\s*\./, /\bnew\s+Date\b/, ...OUTSIDE_WORLD]),
+  );
+
+/** The contract parses and prints points in time it is given, so there `Date` with an argument is fine; asking what time it is is not. */
+export const contractTouchesNoClockNoChanceAndNoOutsideWorld: Rule = (files) =>
+  offences(shippedUnder(files, "packages/contract/src/"), (file) =>
+    uses(codeOf(file.text), [/\bDate\s*\.\s*now\b/, /\bnew\s+Date\s*(?!\s*\(\s*[^\s)])/, ...OUTSIDE_WORLD]),
+  );
+
+const OUTSIDE_WORLD = [
+  /\bMath\s*\.\s*random\b/,
+  /(?<![.\w$])(?:setTimeout|setInterval|setImmediate|queueMicrotask|fetch)\s*\(/,
+  /(?<![.\w$])(?:performance|process|console|crypto|globalThis)\s*(?:\?\.|[.[])/,
+];
+
+/** Stages run in the order accept, assess, decide, intervene, recover; supervise.ts calls them and index.ts shows them to others. */
+export const coreStagesUseOnlyEarlierStages: Rule = (files) =>
+  offences(shippedUnder(files, CORE), (file) => {
+    if (file.path === `${CORE}supervise.ts` || file.path === `${CORE}index.ts`) return [];
+    return importsOf(file)
+      .filter((target) => stageOf(target) > stageOf(file.path))
+      .map((target) => `imports ${target}, a later stage`);
+  });
+
+export const runtimeImportsNoAdapter: Rule = (files) =>
+  offences(shippedUnder(files, `${DAEMON}runtime/`), (file) =>
+    importsOf(file)
+      .filter((target) => target.startsWith(ADAPTERS))
+      .map((target) => `imports ${target}`),
+  );
+
+export const noAdapterImportsAnother: Rule = (files) =>
+  offences(shippedUnder(files, ADAPTERS), (file) =>
+    importsOf(file)
+      .filter((target) => target.startsWith(ADAPTERS) && adapterOf(target) !== adapterOf(file.path))
+      .map((target) => `imports ${target}`),
+  );
+
+export const onlyTheCompositionRootNamesAdapters: Rule = (files) =>
+  offences(shippedUnder(files, DAEMON), (file) => {
+    if ([`${DAEMON}main.ts`, `${DAEMON}open-rouse.ts`].includes(file.path) || file.path.startsWith(ADAPTERS)) return [];
+    return importsOf(file)
+      .filter((target) => target.startsWith(ADAPTERS))
+      .map((target) => `imports ${target}`);
+  });
+
+export const httpAndCliHoldNoSql: Rule = (files) =>
+  offences([...shippedUnder(files, `${DAEMON}http/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
+    ...importsOf(file)
+      .filter((target) => target === "better-sqlite3")
+      .map((target) => `imports ${target}`),
+    ...uses(file.text, [
+      /\bSELECT\s[^;]*?\sFROM\b/,
+      /\bINSERT\s+(?:OR\s+\w+\s+)?INTO\b/,
+      /\bUPDATE\s+\w+\s+SET\b/,
+      /\bDELETE\s+FROM\b/,
+      /\bCREATE\s+(?:TABLE|INDEX)\b/,
+      /\bPRAGMA\s/,
+      /\.prepare\(/,
+    ]),
+  ]);
+
+export const sqliteIsKnownOnlyToItsAdapters: Rule = (files) =>
+  offences(shippedUnder(files, "packages/"), (file) =>
+    ["store-sqlite", "lock-sqlite"].includes(adapterOf(file.path) ?? "")
+      ? []
+      : importsOf(file)
+          .filter((target) => target === "better-sqlite3")
+          .map((target) => `imports ${target}`),
+  );
+
+export const filesAreNamedAfterWhatTheyDo: Rule = (files) =>
+  offences(files, (file) =>
+    /^(?:.*-)?(?:utils?|helpers?|managers?)\.|^types\./.test(basename(file.path))
+      ? ["is named after nothing it does"]
+      : [],
+  );
+
+export const noTestIsLeftOutOrAlone: Rule = (files) =>
+  offences(
+    files.filter((file) => isTest(file.path)),
+    (file) => uses(codeOf(file.text), [/\.(?:only|skip|todo)\s*\(/, /\.(?:only|skip|todo)\s*\.\s*each\b/]),
+  );
+
+export const nothingIsPutOffInAComment: Rule = (files) =>
+  offences(files, (file) => uses(file.text, [/\b(?:TODO|FIXME|XXX)\b/]));
+
+/**
+ * What a file imports: relative paths resolved to paths from the root, packages by their specifier.
+ * Anchored to the start of a line, where the formatter puts import and export, so that prose does not count.
+ */
+export function importsOf({ path, text }: SourceFile): string[] {
+  const patterns = [
+    /^\s*(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']/gm,
+    /^\s*import\s*["']([^"']+)["']/gm,
+    /\b(?:import|require)\s*\(\s*["'`]([^"'`]+)["'`]/g,
+  ];
+  const specifiers = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
+  return specifiers.map((specifier) =>
+    specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier,
+  );
+}
+
+/** The text without comments, strings and regular expressions; of a template only what it computes is kept. */
+export function codeOf(text: string): string {
+  const comment = String.raw`\/\/[^\n]*|\/\*[\s\S]*?\*\/`;
+  const quoted = String.raw`"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`;
+  const regex = String.raw`(?<=(?:[(=,:[!&|?{};]|=>|\breturn)\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*`;
+  const template = String.raw`\x60(?:\\[\s\S]|[^\x60\\])*\x60`;
+  return text.replace(new RegExp([comment, regex, quoted, template].join("|"), "g"), (found) => {
+    if (!found.startsWith("`")) return found.startsWith("/") ? " " : '""';
+    return [...found.matchAll(/\$\{([^}]*)\}/g)].map((match) => `(${match[1]})`).join(" ") || '""';
+  });
+}
+
+function foreignImports(files: readonly SourceFile[], home: string, allowed: readonly string[]): string[] {
+  return offences(files, (file) =>
+    importsOf(file)
+      .filter((target) => !target.startsWith(home))
+      .filter((target) => !allowed.some((name) => target === name || target.startsWith(`${name}/`)))
+      .map((target) => `imports ${target}`),
+  );
+}
+
+function offences(files: readonly SourceFile[], judge: (file: SourceFile) => string[]): string[] {
+  return files.flatMap((file) => judge(file).map((offence) => `${file.path} ${offence}`));
+}
+
+function uses(text: string, patterns: readonly RegExp[]): string[] {
+  return patterns.flatMap((pattern) => {
+    const found = pattern.exec(text);
+    return found === null ? [] : [`contains "${found[0].trim().replaceAll(/\s+/g, " ")}"`];
+  });
+}
+
+const isTest = (path: string) => /\.test\.ts$/.test(path);
+
+const shippedUnder = (files: readonly SourceFile[], folder: string) =>
+  files.filter(({ path }) => path.startsWith(folder) && !isTest(path));
+
+/** -1 for what lies outside the stages: the words all of them share. */
+const stageOf = (path: string) =>
+  path.startsWith(CORE) ? STAGES.indexOf(path.slice(CORE.length).split("/")[0] ?? "") : -1;
+
+const adapterOf = (path: string) => (path.startsWith(ADAPTERS) ? path.slice(ADAPTERS.length).split("/")[0] : undefined);

@@ -1,0 +1,267 @@
+import type { HealthState, HeartbeatAck, Settings } from "@rouse/contract";
+import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
+import type { Monitor } from "../packages/daemon/src/runtime/monitor.ts";
+import type { Actor, Rhythm, Sickness } from "./actor.ts";
+import type { Network } from "./network.ts";
+import type { MonitorWorld, SimulationOptions } from "./simulate.ts";
+import type { Timeline } from "./virtual-time.ts";
+
+type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
+
+export interface Delays {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly max: number;
+}
+
+/** What a simulation found out about the monitor. Times in seconds. */
+export interface Findings {
+  readonly seed: number;
+  readonly preset: string;
+  readonly agents: number;
+  readonly agentHours: number;
+  readonly beats: number;
+  readonly faults: number;
+  readonly falseVerdicts: Readonly<Record<Ill, number>>;
+  readonly trueVerdicts: Readonly<Record<Ill, number>>;
+  readonly detection: {
+    readonly working: Delays;
+    readonly idle: Delays;
+    readonly announced: Delays;
+    readonly stuck: Delays;
+    readonly failing: Delays;
+  };
+  /** Broken promises, each with the moment it happened. Empty is the only good answer. */
+  readonly violations: readonly string[];
+  /** Identifies everything the monitor did: equal for equal seeds. */
+  readonly fingerprint: string;
+}
+
+interface Parts {
+  readonly actors: ReadonlyMap<string, Actor>;
+  readonly network: Network;
+  readonly world: MonitorWorld;
+  readonly timeline: Timeline;
+  readonly disk: MemoryDisk;
+  readonly delivered: ReadonlyMap<string, number>;
+  readonly rhythm: Rhythm;
+  readonly settings: Settings;
+}
+
+const second = 1000;
+const minute = 60 * second;
+
+/** Knows the truth, reads the verdicts, and holds one against the other in both directions. */
+export function createJudge(parts: Parts) {
+  const { actors, network, world, timeline, disk, delivered, rhythm, settings } = parts;
+  const states = new Map<string, HealthState>();
+  const acked = new Map<string, { incarnation: number; sequence: number }>();
+  const curedAt = new Map<string, { was: Sickness; at: number }>();
+  const delays = {
+    working: [] as number[],
+    idle: [] as number[],
+    announced: [] as number[],
+    stuck: [] as number[],
+    failing: [] as number[],
+  };
+  const falseVerdicts: Record<Ill, number> = { UNRESPONSIVE: 0, STUCK: 0, FAILING: 0 };
+  const trueVerdicts: Record<Ill, number> = { UNRESPONSIVE: 0, STUCK: 0, FAILING: 0 };
+  const violations: string[] = [];
+  const raised: string[] = [];
+  let beats = 0;
+  let gaps = 0;
+  let lastRead = 0;
+  let fingerprint = 0x811c9dc5;
+
+  const complain = (text: string): void => {
+    if (violations.length < 100) violations.push(`at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
+  };
+
+  const ttlOf = (actor: Actor): number => 3 * (actor.mode.kind === "idle" ? rhythm.idle : rhythm.running);
+
+  /** Is the verdict right, as far as anyone outside the agent could know? */
+  function isTrue(state: Ill, actor: Actor): boolean {
+    const cured = curedAt.get(actor.id);
+    const recent =
+      cured !== undefined && timeline.now() - cured.at < 10 * second + rhythm.running ? cured.was.kind : null;
+    const kind = actor.sickness?.kind ?? recent;
+    switch (state) {
+      case "UNRESPONSIVE":
+        return kind === "dead" || kind === "hung" || isOutOfReach(actor);
+      case "STUCK":
+        return kind === "stuck";
+      case "FAILING":
+        return kind === "failing";
+    }
+  }
+
+  /** Cut off longer than its TTL; where many are, longer than the hold that must come first. */
+  function isOutOfReach(actor: Actor): boolean {
+    const cut = network.cutOffFor(actor.id);
+    if (cut === null) return network.justHealed(actor.id);
+    return cut.lasted >= (cut.mass ? 1.2 : 0.6) * ttlOf(actor);
+  }
+
+  function noteVerdict(agentId: string, to: HealthState, because: string): void {
+    states.set(agentId, to);
+    const actor = actors.get(agentId);
+    if (actor === undefined || !isIll(to)) return;
+    if (!isTrue(to, actor)) {
+      falseVerdicts[to] += 1;
+      const doing = `${actor.mode.kind}, ${actor.beatsByTimer ? "beats by timer" : "blocks"}, sickness ${actor.sickness?.kind ?? "none"}`;
+      return complain(
+        `${agentId} was called ${to} because ${because} (${doing}; last trouble of ours ended ${((timeline.now() - world.troubleUntil) / second).toFixed(0)} s ago)`,
+      );
+    }
+    trueVerdicts[to] += 1;
+    noteDelay(actor, to);
+  }
+
+  function noteDelay(actor: Actor, to: Ill): void {
+    const { sickness } = actor;
+    if (sickness === null) return;
+    const now = timeline.now();
+    // What happened while the monitor was in trouble says nothing about how fast it is.
+    if (sickness.since < world.troubleUntil + 2 * minute) return;
+    if ((sickness.kind === "dead" || sickness.kind === "hung") && to === "UNRESPONSIVE") {
+      if (sickness.announcedUntil > sickness.since) delays.announced.push((now - sickness.announcedUntil) / second);
+      else delays[sickness.during === "idle" ? "idle" : "working"].push((now - sickness.since) / second);
+    }
+    if (sickness.kind === "stuck" && to === "STUCK") delays.stuck.push((now - sickness.since) / second);
+    if (sickness.kind === "failing" && to === "FAILING") delays.failing.push((now - sickness.since) / second);
+  }
+
+  /** Reads what was saved, not what was said: a crash between the two loses the second only. */
+  function readVerdicts(): void {
+    let unread = disk.events.length;
+    while (unread > 0 && (disk.events[unread - 1]?.id ?? 0) > lastRead) unread -= 1;
+    for (const { id, event } of disk.events.slice(unread)) {
+      if (id !== lastRead + 1) complain(`event ${id} follows event ${lastRead}`);
+      lastRead = id;
+      fingerprint = mix(fingerprint, `${timeline.now()}|${id}|${event.type}|${JSON.stringify(event.payload)}`);
+      if (event.type === "HEALTH_STATE_CHANGED") {
+        const because = event.payload.findings.map((finding) => finding.text).join("; ");
+        noteVerdict(event.payload.agentId, event.payload.to, because);
+      }
+      if (event.type === "ALERT_RAISED") raised.push(event.payload.alert);
+      if (event.type === "MONITOR_GAP" || event.type === "HOLD_STARTED") gaps += 1;
+    }
+  }
+
+  /** The other direction: nobody sick is left alone for longer than the promises allow. */
+  function lookForTheForgotten(): void {
+    const now = timeline.now();
+    for (const actor of actors.values()) {
+      const { sickness } = actor;
+      if (sickness === null || now < world.troubleUntil + 2 * minute) continue;
+      const state = states.get(actor.id) ?? "HEALTHY";
+      const since = Math.max(
+        sickness.since,
+        world.troubleUntil,
+        "announcedUntil" in sickness ? sickness.announcedUntil : 0,
+      );
+      const allowed = allowedFor(sickness, actor);
+      if (now - since > allowed && state !== wantedFor(sickness)) {
+        complain(
+          `${actor.id} has been ${sickness.kind} for ${((now - sickness.since) / minute).toFixed(1)} min and is ${state}`,
+        );
+        actor.sickness = { ...sickness, since: Number.POSITIVE_INFINITY };
+      }
+    }
+  }
+
+  function allowedFor(sickness: Sickness, actor: Actor): number {
+    const check = settings.health_check;
+    if (sickness.kind === "stuck") return (check.no_tool_call_seconds + 300) * second + 2 * rhythm.running;
+    if (sickness.kind === "failing") return (check.consecutive_failures + 4) * rhythm.running + minute;
+    return 4 * ttlOf(actor) + minute;
+  }
+
+  /** After a crash: every beat that was acknowledged is known to the monitor that comes back. */
+  function checkResumed(monitor: Monitor): void {
+    const known = new Map(monitor.agents().map((agent) => [agent.agentId, agent]));
+    for (const [agentId, ack] of acked) {
+      const shelf = [...disk.records.values()].find((record) => record.agentId === agentId);
+      const record =
+        shelf === undefined
+          ? null
+          : (JSON.parse(shelf.record) as { incarnation: number; beats: { lastSequence: number | null } });
+      const saved = shelf === undefined ? [] : (disk.shelves.get(shelf.agentNo)?.signals ?? []);
+      const last = saved[saved.length - 1];
+      const lastSaved =
+        last === undefined ? null : ((JSON.parse(last.body) as { sequenceNumber?: number }).sequenceNumber ?? null);
+      const highest = Math.max(record?.beats.lastSequence ?? 0, lastSaved ?? 0);
+      const agent = known.get(agentId);
+      if (agent === undefined) complain(`${agentId} was acknowledged and is unknown after the restart`);
+      else if (agent.incarnation === ack.incarnation && highest < ack.sequence) {
+        complain(
+          `beat ${ack.sequence} of ${agentId} was acknowledged and is gone after the restart (${highest} is the last)`,
+        );
+      }
+    }
+  }
+
+  function findings(options: SimulationOptions, agentHours: number): Findings {
+    readVerdicts();
+    const undelivered = raised.filter((key) => !delivered.has(key) && !disk.actions.has(key));
+    if (undelivered.length > 0)
+      complain(`${undelivered.length} alerts were decided and neither delivered nor waiting: ${undelivered[0]}`);
+    return {
+      seed: options.seed,
+      preset: options.preset,
+      agents: options.agents,
+      agentHours,
+      beats,
+      faults: gaps,
+      falseVerdicts,
+      trueVerdicts,
+      detection: {
+        working: summarise(delays.working),
+        idle: summarise(delays.idle),
+        announced: summarise(delays.announced),
+        stuck: summarise(delays.stuck),
+        failing: summarise(delays.failing),
+      },
+      violations,
+      fingerprint: (fingerprint >>> 0).toString(16).padStart(8, "0"),
+    };
+  }
+
+  return {
+    noteAck(actor: Actor, ack: HeartbeatAck): void {
+      beats += 1;
+      if (ack.status !== "accepted" || ack.sequenceNumber === null || actor.announces !== "incarnation") return;
+      acked.set(ack.agentId, { incarnation: actor.incarnation, sequence: ack.sequenceNumber });
+    },
+    noteCure(actor: Actor): void {
+      if (actor.sickness !== null) curedAt.set(actor.id, { was: actor.sickness, at: timeline.now() });
+    },
+    readVerdicts,
+    lookForTheForgotten,
+    checkResumed,
+    findings,
+  };
+}
+
+export type Judge = ReturnType<typeof createJudge>;
+
+const isIll = (state: HealthState): state is Ill =>
+  state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING";
+
+const wantedFor = (sickness: Sickness): Ill =>
+  sickness.kind === "stuck" ? "STUCK" : sickness.kind === "failing" ? "FAILING" : "UNRESPONSIVE";
+
+function summarise(values: number[]): Delays {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number =>
+    Math.round((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 10) / 10;
+  return { count: sorted.length, p50: at(0.5), p95: at(0.95), max: at(1) };
+}
+
+/** FNV-1a: enough to tell two histories apart. */
+function mix(hash: number, text: string): number {
+  let h = hash;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+  return h;
+}

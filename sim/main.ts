@@ -1,0 +1,65 @@
+import { parseArgs } from "node:util";
+import { type PresetName, presetNames } from "@rouse/contract";
+import { printFindings } from "./print-findings.ts";
+import { simulate } from "./simulate.ts";
+
+const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--json]
+
+Runs the real monitor on virtual time in a seeded world of agents and faults and prints how often it was wrong and how fast it was right.
+Exit code 1 when it called a healthy agent ill, left a sick one, or broke another promise.`;
+
+const { values } = parseArgs({
+  options: {
+    agents: { type: "string", default: "100" },
+    days: { type: "string" },
+    hours: { type: "string" },
+    seed: { type: "string" },
+    preset: { type: "string", default: "fleet" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+
+const positive = (name: string, text: string | undefined, otherwise: number): number => {
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  process.stderr.write(`--${name} must be a positive number\n\n${usage}\n`);
+  process.exit(2);
+};
+
+if (values.help) {
+  process.stdout.write(`${usage}\n`);
+  process.exit(0);
+}
+if (!presetNames.includes(values.preset as PresetName)) {
+  process.stderr.write(`--preset must be one of ${presetNames.join(", ")}\n\n${usage}\n`);
+  process.exit(2);
+}
+
+const seed = Math.floor(positive("seed", values.seed, 1 + Math.floor(Math.random() * 1_000_000)));
+const hours = values.hours === undefined ? 24 * positive("days", values.days, 7) : positive("hours", values.hours, 24);
+const showsProgress = process.stderr.isTTY && !values.json;
+const findings = await simulate({
+  seed,
+  agents: Math.floor(positive("agents", values.agents, 100)),
+  hours,
+  preset: values.preset as PresetName,
+  progress(share) {
+    if (showsProgress) process.stderr.write(`\rseed ${seed}: ${Math.round(share * 100)} % `);
+  },
+});
+if (showsProgress) process.stderr.write("\r\x1b[K");
+process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindings(findings));
+process.exitCode = findings.violations.length === 0 ? 0 : 1;
+
+function toJson(): object {
+  const { falseVerdicts, detection } = findings;
+  const sum = falseVerdicts.UNRESPONSIVE + falseVerdicts.STUCK + falseVerdicts.FAILING;
+  return {
+    ...findings,
+    falseVerdicts: sum,
+    falseVerdictsByState: falseVerdicts,
+    detectionP95Seconds: detection.working.p95,
+  };
+}

@@ -1,0 +1,99 @@
+import type { Actor, Mode } from "./actor.ts";
+import type { Random } from "./random.ts";
+import type { Timeline } from "./virtual-time.ts";
+
+/** A beat on its way, and what its sender was doing: the acknowledgement tells the sender that this much is known. */
+export interface Letter {
+  readonly beat: object;
+  readonly from: Actor;
+  readonly mode: Mode;
+}
+
+export interface Partition {
+  readonly members: ReadonlySet<string>;
+  readonly since: number;
+  /** Large enough that the monitor must recognise it as one incident. */
+  readonly mass: boolean;
+}
+
+interface Line {
+  /** Beats still to be lost of a burst; never three in a row: three lost beats are silence by any definition. */
+  toLose: number;
+  /** Beats that get through promptly after a burst. */
+  calm: number;
+}
+
+/**
+ * Between agents and monitor: takes a few milliseconds, sometimes seconds, loses, repeats and reorders. While cut off, beats are kept by their
+ * agents and all come at once, in any order, when the cut heals.
+ */
+export function createNetwork(timeline: Timeline, random: Random, arrive: (letter: Letter) => void) {
+  const lines = new Map<string, Line>();
+  let partition: Partition | null = null;
+  let healedAt = Number.NEGATIVE_INFINITY;
+  let lastMembers: Partition | null = null;
+  let kept: Letter[] = [];
+
+  function send(letter: Letter): void {
+    const { id } = letter.from;
+    if (partition?.members.has(id)) return void kept.push(letter);
+    const line = lineOf(id);
+    if (line.toLose > 0) {
+      line.toLose -= 1;
+      line.calm = 2;
+      return;
+    }
+    const deliver = () => arrive(letter);
+    if (line.calm > 0) {
+      line.calm -= 1;
+      return timeline.after(random.between(1, 60), deliver);
+    }
+    const roll = random.next();
+    if (roll < 0.004) {
+      line.toLose = random.whole(0, 1);
+      line.calm = 2;
+      return;
+    }
+    timeline.after(roll < 0.01 ? random.between(500, 3000) : random.between(1, 60), deliver);
+    if (roll > 0.995) timeline.after(random.between(100, 8000), deliver);
+  }
+
+  function lineOf(id: string): Line {
+    let line = lines.get(id);
+    if (line === undefined) {
+      line = { toLose: 0, calm: 0 };
+      lines.set(id, line);
+    }
+    return line;
+  }
+
+  return {
+    send,
+    cut(next: Partition): void {
+      partition = next;
+    },
+    heal(): void {
+      if (partition === null) return;
+      lastMembers = partition;
+      partition = null;
+      healedAt = timeline.now();
+      const waiting = kept;
+      kept = [];
+      for (const letter of waiting) timeline.after(random.between(0, 5000), () => arrive(letter));
+    },
+    /** How long an agent has been out of reach, as seen from the monitor; `null` when it is not. */
+    cutOffFor(id: string): { lasted: number; mass: boolean } | null {
+      const now = timeline.now();
+      if (partition?.members.has(id)) return { lasted: now - partition.since, mass: partition.mass };
+      // What the monitor decided in the very moment of healing, it decided about an agent out of reach.
+      if (lastMembers?.members.has(id) && now - healedAt <= 250)
+        return { lasted: healedAt - lastMembers.since, mass: lastMembers.mass };
+      return null;
+    },
+    /** Who was cut off by the last, small partition gets a moment until its first beat is through. */
+    justHealed: (id: string): boolean =>
+      lastMembers !== null && !lastMembers.mass && lastMembers.members.has(id) && timeline.now() - healedAt < 10_000,
+  };
+}
+
+export type Network = ReturnType<typeof createNetwork>;

@@ -1,0 +1,44 @@
+import { defineConfig } from "vitest/config";
+
+// Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
+const conditions = ["source", "module", "node", "development|production"];
+const fromSource = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: ["source", "node"] } },
+};
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    reporters: ["default"],
+    passWithNoTests: false,
+    projects: [
+      {
+        ...fromSource,
+        test: {
+          name: "unit",
+          include: [
+            "packages/**/src/**/*.test.ts",
+            "sim/**/*.test.ts",
+            "bench/**/*.test.ts",
+            "scripts/**/*.test.ts",
+            "tidy.test.ts",
+          ],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Real processes, ports and files: one file at a time, and only after the unit tests have left the machine alone.
+        ...fromSource,
+        test: {
+          name: "e2e",
+          include: ["e2e/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});

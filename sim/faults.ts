@@ -32,7 +32,7 @@ export function planFaults(parts: Parts): void {
       trouble(lasts);
     },
     suspend() {
-      const lasts = random.between(30 * second, 8 * hour);
+      const lasts = random.chance(0.1) ? random.between(hour, 8 * hour) : random.between(30 * second, 20 * minute);
       world.stalledUntil = timeline.now() + lasts;
       world.deaf = true;
       trouble(lasts);

@@ -85,8 +85,8 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
     cutOffFor(id: string): { lasted: number; mass: boolean } | null {
       const now = timeline.now();
       if (partition?.members.has(id)) return { lasted: now - partition.since, mass: partition.mass };
-      // What the monitor decided in the very moment of healing, it decided about an agent out of reach.
-      if (lastMembers?.members.has(id) && now - healedAt <= 250)
+      // Until somebody is heard again, the monitor cannot know that the cut has healed.
+      if (lastMembers?.members.has(id) && now - healedAt <= 1000)
         return { lasted: healedAt - lastMembers.since, mass: lastMembers.mass };
       return null;
     },

@@ -6,6 +6,7 @@ export * from "./health.ts";
 export * from "./heartbeat.ts";
 export * from "./policy.ts";
 export * from "./presets.ts";
+export * from "./recognise-heartbeat.ts";
 export * from "./service.ts";
 export * from "./time.ts";
 export * from "./untrusted-text.ts";

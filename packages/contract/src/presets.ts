@@ -95,7 +95,7 @@ export const presets: Readonly<Record<PresetName, PartialSettings>> = { default:
 export function overlay<T>(base: T, over: unknown): T {
   if (!isPlainObject(base) || !isPlainObject(over)) return (over === undefined ? base : over) as T;
   const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = overlay(merged[key], value);
+  for (const [key, value] of Object.entries(over)) if (key !== "__proto__") merged[key] = overlay(merged[key], value);
   return merged as T;
 }
 

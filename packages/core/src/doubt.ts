@@ -31,4 +31,5 @@ export interface Doubt {
 
 export const noDoubt: Doubt = { gaps: [], lag: 0, hold: null, peers: 0, peersHeardAt: null, frozen: false };
 
-export const lastGap = (doubt: Pick<Doubt, "gaps">): Gap | null => doubt.gaps[doubt.gaps.length - 1] ?? null;
+export const lastGap = ({ gaps }: Pick<Doubt, "gaps">): Gap | null =>
+  gaps.length === 0 ? null : (gaps[gaps.length - 1] ?? null);

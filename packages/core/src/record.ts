@@ -235,3 +235,51 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     alertsRaised: record.alertsRaised,
   };
 }
+
+type Draft<T> = { -readonly [K in keyof T]: T[K] };
+
+/**
+ * A copy to fill in before anybody else sees it. Written out because it is made several times for every beat: spreading a record this wide with
+ * changes takes some twenty times as long. The return type keeps the list complete.
+ */
+export function draftOf(record: AgentRecord): Draft<AgentRecord> {
+  return {
+    agentId: record.agentId,
+    agentType: record.agentType,
+    node: record.node,
+    lineage: record.lineage,
+    incarnation: record.incarnation,
+    bornAt: record.bornAt,
+    heard: record.heard,
+    heardAt: record.heardAt,
+    taskId: record.taskId,
+    taskAssignedAt: record.taskAssignedAt,
+    health: record.health,
+    activity: record.activity,
+    work: record.work,
+    beats: record.beats,
+    facts: record.facts,
+    findings: record.findings,
+    alert: record.alert,
+    alertsRaised: record.alertsRaised,
+    checkIn: record.checkIn,
+    gapsSeen: record.gapsSeen,
+    wakeAt: record.wakeAt,
+  };
+}
+
+export function draftOfLedger(ledger: BeatLedger): Draft<BeatLedger> {
+  return {
+    lastSequence: ledger.lastSequence,
+    seenBefore: ledger.seenBefore,
+    lastAgentTime: ledger.lastAgentTime,
+    lastAt: ledger.lastAt,
+    startedOver: ledger.startedOver,
+    accepted: ledger.accepted,
+    duplicates: ledger.duplicates,
+    stale: ledger.stale,
+    refused: ledger.refused,
+    lost: ledger.lost,
+    skew: ledger.skew,
+  };
+}

@@ -89,32 +89,32 @@ const lives: fc.Arbitrary<Step[]> = fc.array(
 function live(agent: Story, one: Step): void {
   switch (one.do) {
     case "wait":
-      return agent.silentFor(one.steps * step);
+      agent.silentFor(one.steps * step);
+      break;
     case "beat":
       agent.beats(one.said, one.waitsFor === undefined ? {} : { waitsFor: one.waitsFor });
-      return;
+      break;
     case "beat-on":
       for (let i = 0; i < one.times; i++) {
         agent.beats(one.said);
         agent.silentFor("5s");
       }
-      return;
+      break;
     case "register":
       agent.registers();
-      return;
+      break;
     case "blind":
       agent.monitorIsBlindFor(`${one.steps * step}ms`);
-      return agent.monitorDoubts({});
+      agent.monitorDoubts({});
+      break;
     case "hold": {
-      const hold = {
-        because: "mass-silence",
-        since: agent.now,
-        provenAt: one.how === "prove" ? agent.now : null,
-      } as const;
-      return agent.monitorDoubts({ hold: one.how === "end" ? null : hold });
+      const provenAt = one.how === "prove" ? agent.now : null;
+      agent.monitorDoubts({ hold: one.how === "end" ? null : { because: "mass-silence", since: agent.now, provenAt } });
+      break;
     }
     case "lag":
-      return agent.monitorDoubts({ lag: one.seconds * 1000 });
+      agent.monitorDoubts({ lag: one.seconds * 1000 });
+      break;
   }
 }
 

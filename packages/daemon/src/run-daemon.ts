@@ -8,7 +8,7 @@ import { describeProblem } from "./config/config-problem.ts";
 import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
 import { requireConfig } from "./config/read-config.ts";
 import { openHome } from "./home/open-home.ts";
-import { type Listening, type ListenOptions, listen } from "./http/listen.ts";
+import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
 import type { Alerts } from "./ports/alerts.ts";
 import type { Clock, Timers } from "./ports/clock.ts";
 import type { Log } from "./ports/log.ts";
@@ -36,6 +36,7 @@ export interface Adapters {
 /** `rouse up`: runs until it is told to stop. Everything is checked before the first agent is listened to. */
 export async function runDaemon(options: DaemonOptions, adapters: Adapters): Promise<void> {
   const tls = readTls(options);
+  refuseInTheClear({ host: options.host, tls });
   const places: ConfigPlaces = {
     configFile: options.configFile,
     home: options.home,

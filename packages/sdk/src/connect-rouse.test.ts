@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Fault, minutes, type SavedEvent } from "@rouse/contract";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { connectRouse } from "./connect-rouse.ts";
 
 const token = "s3cret-s3cret-s3cret";
 let server: Server | undefined;
 
 afterEach(() => {
+  vi.useRealTimers();
   server?.closeAllConnections();
   server?.close();
 });
@@ -253,6 +254,22 @@ describe("the stream of events", () => {
       if (one.id === 4) break;
     }
     expect(seen).toEqual([event(3), beat, event(4)]);
+  });
+
+  it("takes a connection that fell silent for dead and connects again", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+    const rouse = await connect((request, response) => openStream(response, request.url?.includes("after=1") ? 2 : 1));
+    const seen: unknown[] = [];
+    const interruptions: string[] = [];
+    const stream = rouse.streamEvents({ after: 0, onInterrupted: ({ message }) => interruptions.push(message) });
+    for await (const { id } of stream) {
+      seen.push(id);
+      if (id === 2) break;
+      // Rouse says something every 15 s; this server never says anything again.
+      setImmediate(() => vi.advanceTimersByTime(45_000));
+    }
+    expect(seen).toEqual([1, 2]);
+    expect(interruptions).toEqual([expect.stringMatching(/^nothing was heard from .* for 45 s$/)]);
   });
 
   it("fails at once when there is nothing to connect to", async () => {

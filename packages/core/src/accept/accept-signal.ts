@@ -1,6 +1,6 @@
 import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import { type Activity, type AgentRecord, nextIncarnation } from "../record.ts";
+import { type Activity, type AgentRecord, draftOf, draftOfLedger, nextIncarnation } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
@@ -68,7 +68,7 @@ function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: Mono
     return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy);
   }
   // Late and repeated beats bring no news, but somebody of this incarnation sent them: unknown would be the wrong word.
-  const heard: AgentRecord = { ...record, heard: true, heardAt: now, beats: ordered.ledger };
+  const heard = hear(record, ordered, now);
   if (ordered.status !== "accepted") return { record: heard, answer: ordered, events: [] };
   return { record: takeIn(heard, signal, now, policy), answer: ordered, events: lostEvents(record, ordered) };
 }
@@ -83,12 +83,19 @@ function acceptNewLife(
 ): Accepted {
   const born = nextIncarnation(record, incarnation, now);
   const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
-  const heard: AgentRecord = { ...born, heard: true, heardAt: now, beats: ordered.ledger };
   return {
-    record: takeIn(heard, signal, now, policy),
+    record: takeIn(hear(born, ordered, now), signal, now, policy),
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
+}
+
+function hear(record: AgentRecord, ordered: Ordered, now: MonoMs): AgentRecord {
+  const heard = draftOf(record);
+  heard.heard = true;
+  heard.heardAt = now;
+  heard.beats = ordered.ledger;
+  return heard;
 }
 
 /** The news of an accepted beat. Going from one task to the next is getting somewhere too. */
@@ -101,18 +108,28 @@ function takeIn(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, polic
     activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
   const isNews = moved || (record.facts.progress !== null && (nextTask || takesAStep(record.activity, activity)));
-  const facts = readFacts(record.facts, beat, activity, isNews, markNow(work, now), policy.tokenSpikeFactor);
-  const task = assignTask(record, beat.taskId === undefined ? record.taskId : beat.taskId, now);
-  return {
-    ...record,
-    agentType: beat.agentType ?? record.agentType,
-    node: beat.node ?? record.node,
-    ...task,
+  const throughWork = countThroughWork(record, activity, now, policy);
+  const mark = markNow(work, now);
+  const facts = readFacts(record.facts, beat, {
     activity,
-    work,
-    facts: { ...facts, beatsThroughWork: countThroughWork(record, activity, now, policy) },
-    beats: { ...record.beats, lastAt: now, skew: signal.skew },
-  };
+    isNews,
+    throughWork,
+    mark,
+    spikeFactor: policy.tokenSpikeFactor,
+  });
+  const next = draftOf(record);
+  next.agentType = beat.agentType ?? record.agentType;
+  next.node = beat.node ?? record.node;
+  if (beat.taskId !== undefined && beat.taskId !== record.taskId)
+    Object.assign(next, assignTask(record, beat.taskId, now));
+  next.activity = activity;
+  next.work = work;
+  next.facts = facts;
+  const ledger = draftOfLedger(record.beats);
+  ledger.lastAt = now;
+  ledger.skew = signal.skew;
+  next.beats = ledger;
+  return next;
 }
 
 /**

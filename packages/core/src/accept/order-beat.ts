@@ -1,11 +1,14 @@
-import type { AckReason, AckStatus, EpochMs } from "@rouse/contract";
-import type { BeatLedger } from "../record.ts";
+import { type AckReason, type AckStatus, type DurationMs, type EpochMs, minutes } from "@rouse/contract";
+import { type BeatLedger, draftOfLedger } from "../record.ts";
 
 /** How far back single numbers are remembered: later than that, a late beat and a repeated one look the same. */
 const remembered = 32;
 
 /** Numbered from the start again, this many times in a row with later times: the agent restarted without saying so. */
 const startsOverAfter = 3;
+
+/** Beats arrive in the wrong order by seconds; a clock that is set back jumps by more. */
+const overtakenWithin: DurationMs = minutes(1);
 
 export interface Ordered {
   readonly status: AckStatus;
@@ -20,30 +23,36 @@ export interface Ordered {
 /** Places a beat among those that came before it: news, seen before, or late. Agents that do not number their beats get numbers. */
 export function orderBeat(ledger: BeatLedger, given: number | undefined, agentTime: EpochMs | null): Ordered {
   const last = ledger.lastSequence;
+  if (given === undefined && isOvertaken(ledger, agentTime)) return asOvertaken(ledger);
   const sequence = given ?? (last ?? 0) + 1;
   if (last === null || sequence > last) return asNews(ledger, sequence, agentTime);
   return asLate(ledger, last, sequence, agentTime);
 }
 
-function asNews(ledger: BeatLedger, sequence: number, agentTime: EpochMs | null): Ordered {
-  const last = ledger.lastSequence;
+/** Without a number its own time tells that a beat was overtaken on the way. Much older than that, the agent's clock was set back. */
+function isOvertaken(ledger: BeatLedger, agentTime: EpochMs | null): boolean {
+  if (agentTime === null || ledger.lastAgentTime === null) return false;
+  return agentTime < ledger.lastAgentTime && agentTime > ledger.lastAgentTime - overtakenWithin;
+}
+
+function asOvertaken(before: BeatLedger): Ordered {
+  const ledger = draftOfLedger(before);
+  ledger.stale += 1;
+  const sequence = before.lastSequence ?? 0;
+  return { status: "stale", because: "older-than-last", sequence, lostBefore: 0, startsOver: false, ledger };
+}
+
+function asNews(before: BeatLedger, sequence: number, agentTime: EpochMs | null): Ordered {
+  const last = before.lastSequence;
   const lostBefore = last === null ? 0 : sequence - last - 1;
-  return {
-    status: "accepted",
-    because: null,
-    sequence,
-    lostBefore,
-    startsOver: false,
-    ledger: {
-      ...ledger,
-      lastSequence: sequence,
-      seenBefore: last === null ? 0 : shiftSeen(ledger.seenBefore, sequence - last),
-      lastAgentTime: agentTime ?? ledger.lastAgentTime,
-      startedOver: null,
-      accepted: ledger.accepted + 1,
-      lost: ledger.lost + lostBefore,
-    },
-  };
+  const ledger = draftOfLedger(before);
+  ledger.lastSequence = sequence;
+  ledger.seenBefore = last === null ? 0 : shiftSeen(before.seenBefore, sequence - last);
+  ledger.lastAgentTime = agentTime ?? before.lastAgentTime;
+  ledger.startedOver = null;
+  ledger.accepted += 1;
+  ledger.lost += lostBefore;
+  return { status: "accepted", because: null, sequence, lostBefore, startsOver: false, ledger };
 }
 
 function asLate(ledger: BeatLedger, last: number, sequence: number, agentTime: EpochMs | null): Ordered {

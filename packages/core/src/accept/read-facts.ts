@@ -9,22 +9,28 @@ const outcomePiece = minutes(1);
 const readingsForUsual = 5;
 const smallestSpike = 5_000;
 
+/** What is already known about the beat whose facts are read. */
+export interface BeatContext {
+  readonly activity: Activity;
+  /** Something about the work is new. */
+  readonly isNews: boolean;
+  readonly throughWork: number;
+  /** This moment. */
+  readonly mark: Mark;
+  readonly spikeFactor: number;
+}
+
 /**
  * Takes in what a beat says of the work. A value counts as news when it differs from the last one: the beat itself, driven by a
- * timer, never does. `moved`: something about the work is new; `mark`: this moment.
+ * timer, never does.
  */
-export function readFacts(
-  before: Facts,
-  beat: Heartbeat,
-  activity: Activity,
-  moved: boolean,
-  mark: Mark,
-  spikeFactor: number,
-): Facts {
+export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext): Facts {
+  const { activity, isNews, mark } = context;
   const change = findChanges(before, beat);
-  const metrics = beat.healthMetrics;
   const errors = grownBy(before.errorCount, beat.errorCount);
   const calls = grownBy(before.toolCallCount, beat.toolCallCount);
+  const achieved = change.indicator || change.checkpoint || change.phase || calls > errors;
+  const calledTool = change.tool || (isNews && isToolOpen(activity) && before.toolCall !== null);
   return {
     phase: beat.phase ?? before.phase,
     progressIndicator: beat.progressIndicator ?? before.progressIndicator,
@@ -33,33 +39,19 @@ export function readFacts(
     tokenCount: beat.tokenCount ?? before.tokenCount,
     errorCount: beat.errorCount ?? before.errorCount,
     toolCallCount: beat.toolCallCount ?? before.toolCallCount,
-    progress: moved || (before.progress === null && change.firstSeen) ? mark : before.progress,
-    progressMoves: before.progressMoves || (moved && before.progress !== null) || saysWhen(beat),
-    toolCall:
-      change.tool ||
-      (moved && isToolOpen(activity) && before.toolCall !== null) ||
-      (before.toolCall === null && change.firstTool)
-        ? mark
-        : before.toolCall,
+    progress: isNews || (before.progress === null && change.firstSeen) ? mark : before.progress,
+    progressMoves: before.progressMoves || (isNews && before.progress !== null) || saysWhen(beat),
+    toolCall: calledTool || (before.toolCall === null && change.firstTool) ? mark : before.toolCall,
     checkpoint: change.checkpoint || (before.checkpoint === null && change.firstCheckpoint) ? mark : before.checkpoint,
     tokens: isSpending(before, beat) ? mark : before.tokens,
-    tokenRate: readTokenRate(before, beat, mark.at, spikeFactor),
+    tokenRate: readTokenRate(before, beat, mark.at, context.spikeFactor),
     outcomes: calls === 0 && errors === 0 ? before.outcomes : addOutcome(before.outcomes, mark.at, calls, errors),
-    failingBeats: countFailing(
-      before,
-      change.indicator || change.checkpoint || change.phase || calls > errors,
-      errors,
-      activity,
-    ),
-    reportedFailures:
-      metrics === undefined
-        ? before.reportedFailures
-        : readMetric(metrics, "consecutiveFailures", "consecutive_failures"),
-    reportedErrorRate:
-      metrics === undefined ? before.reportedErrorRate : readMetric(metrics, "errorRate", "error_rate"),
-    memory: metrics === undefined ? before.memory : readMetric(metrics, "memory", "memory_usage"),
+    failingBeats: countFailing(before, achieved, errors, activity),
+    reportedFailures: readMetric(beat, "consecutiveFailures", "consecutive_failures", before.reportedFailures),
+    reportedErrorRate: readMetric(beat, "errorRate", "error_rate", before.reportedErrorRate),
+    memory: readMetric(beat, "memory", "memory_usage", before.memory),
     selfReported: illStatus(beat.status),
-    beatsThroughWork: before.beatsThroughWork,
+    beatsThroughWork: context.throughWork,
   };
 }
 
@@ -143,12 +135,12 @@ function countFailing(before: Facts, achieved: boolean, errors: number, activity
   return errors > 0 ? before.failingBeats + 1 : before.failingBeats;
 }
 
-function readMetric(metrics: NonNullable<Heartbeat["healthMetrics"]>, name: string, snake: string): number | null {
-  const value = Object.hasOwn(metrics, name)
-    ? metrics[name]
-    : Object.hasOwn(metrics, snake)
-      ? metrics[snake]
-      : undefined;
+/** A beat without metrics says nothing new; one with metrics but not this one says that it is not known any more. */
+function readMetric(beat: Heartbeat, name: string, snake: string, before: number | null): number | null {
+  const metrics = beat.healthMetrics;
+  if (metrics === undefined) return before;
+  const key = Object.hasOwn(metrics, name) ? name : snake;
+  const value = Object.hasOwn(metrics, key) ? metrics[key] : undefined;
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 

@@ -1,6 +1,6 @@
 import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import type { AgentRecord, Finding } from "../record.ts";
+import { type AgentRecord, draftOf, type Finding } from "../record.ts";
 import {
   findConsecutiveFailures,
   findErrorRate,
@@ -56,12 +56,10 @@ export function assessHealth(
     }
   }
   const health = nextHealth(record.health, findings, calmReason(before, record), now);
-  const assessed: AgentRecord = {
-    ...record,
-    health,
-    findings: findings.length === 0 ? noFindings : findings,
-    wakeAt,
-  };
+  const assessed = draftOf(record);
+  assessed.health = health;
+  assessed.findings = findings.length === 0 ? noFindings : findings;
+  assessed.wakeAt = wakeAt;
   return { record: assessed, events: describeChanges(before, assessed) };
 }
 

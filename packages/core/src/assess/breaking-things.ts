@@ -6,6 +6,7 @@ const callsForRate = 8;
 
 /** Share of failed calls over the last minutes, or as the agent itself reports it. */
 export const findErrorRate: Detector = (record, now, policy) => {
+  if (record.facts.outcomes.length === 0 && record.facts.reportedErrorRate === null) return nothing;
   const recent = record.facts.outcomes.filter((stretch) => stretch.from + outcomeWindow > now);
   const oldest = recent[0];
   const lookAgainAt = oldest === undefined ? null : oldest.from + outcomeWindow;

@@ -58,6 +58,20 @@ describe("missed beats", () => {
     expect(agent.past).toEqual(past);
   });
 
+  it("a timeout for working agents never makes an idle one DEGRADED before its second missed beat", () => {
+    const agent = story({ preset: "fleet", settings: { heartbeat: { timeout_seconds: 8 } } });
+    agent.beats({ status: "IDLE" });
+    agent.silentFor("1m");
+    expect(agent.past).toEqual(["22s DEGRADED", "32s UNRESPONSIVE"]);
+  });
+
+  it("silence is not lack of progress as well: it is one finding, not five", () => {
+    const agent = story({ preset: "default" });
+    agent.beats({ lastCheckpoint: "c1", lastToolCall: "read", tokenCount: 7, progressIndicator: "1" });
+    agent.silentFor("1d");
+    expect(agent.record.findings.map(({ kind }) => kind)).toEqual(["missed-beats"]);
+  });
+
   it("a beat may be late by the grace, and no later", () => {
     const settings = { heartbeat: { grace_seconds: 9 } };
     const agent = story({ preset: "fleet", settings });
@@ -152,6 +166,34 @@ describe("silence that was announced", () => {
     agent.beatsEvery("5s", "20s", inTool);
     agent.silentFor("1h");
     expect(agent.past).toEqual(["32s DEGRADED", "37s UNRESPONSIVE"]);
+  });
+
+  it("a second try of the same beat does not show that it beats by a timer", () => {
+    const agent = story({ preset: "fleet" });
+    for (let i = 0; i < 10; i++) {
+      agent.beats(inTool);
+      agent.silentFor("1s");
+    }
+    agent.silentFor("10m");
+    expect(agent.past).toEqual([]);
+  });
+
+  it("one that was silent through a tool is known not to beat by a timer, whatever was thought before", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beatsEvery("5s", "20s", inTool);
+    agent.silentFor("10m");
+    agent.beats(inTool); // the tool returned, or it beats again: it was there all the time
+    agent.silentFor("10m");
+    expect(agent.past).toEqual(["32s DEGRADED", "37s UNRESPONSIVE", "620s HEALTHY"]);
+  });
+
+  it("the same tool opened again after other work has its own patience", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ open: { kind: "tool", name: "tests" }, toolCallCount: 1 });
+    agent.silentFor("9m");
+    agent.beats({ open: { kind: "tool", name: "tests" }, toolCallCount: 2 }); // the beats between were lost
+    agent.silentFor("10m");
+    expect(agent.past).toEqual([]);
   });
 
   it("explains nothing once the tool is closed", () => {

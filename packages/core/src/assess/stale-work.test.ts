@@ -91,6 +91,28 @@ describe("no progress", () => {
     expect(agent.record.facts.progress?.at).toBe(agent.now);
   });
 
+  it("opening a tool, asking and being answered are steps: a warning at most, while they go on", () => {
+    const agent = story();
+    agent.beats({ lastCheckpoint: "c1" });
+    for (let i = 0; i < 30; i++) {
+      livesFor(agent, "1m", { open: { kind: "tool", name: "read" } });
+      livesFor(agent, "1m");
+      livesFor(agent, "1m", { status: "WAITING", waitingFor: "input" });
+      livesFor(agent, "1m");
+    }
+    expect(agent.past.filter((line) => line.includes("STUCK"))).toEqual([]);
+  });
+
+  it("being put off by a provider and let go again is no step: a run of retries ends in STUCK", () => {
+    const agent = story();
+    agent.beats({ lastCheckpoint: "c1" });
+    for (let i = 0; i < 40; i++) {
+      livesFor(agent, "55s");
+      livesFor(agent, "5s", { status: "WAITING", waitingFor: "provider" });
+    }
+    expect(agent.past.some((line) => line.includes("STUCK"))).toBe(true);
+  });
+
   it("a counter that starts over is a new beginning, not a step back", () => {
     const agent = story();
     agent.beats({ toolCallCount: 100, errorCount: 50, tokenCount: 9000 });
@@ -112,8 +134,8 @@ describe("no progress", () => {
     expect(agent.state).toBe("STUCK");
     agent.beatsEvery("10s", "1h", { status: "IDLE" });
     expect(agent.past.at(-1)).toBe("1860s HEALTHY");
-    agent.beats(); // the same work again: the clock goes on where it stood
-    expect(agent.state).toBe("STUCK");
+    agent.beats(); // at work again: its checkpoint is still an old one, but it has only just begun
+    expect(agent.state).toBe("DEGRADED");
   });
 
   it("an agent that goes from task to task is getting somewhere, whatever else it does not report", () => {

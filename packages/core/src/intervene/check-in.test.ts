@@ -26,6 +26,15 @@ describe("a request to check in", () => {
     expect(asked).toEqual(["check-in-1", "check-in-2", "check-in-3"]);
   });
 
+  it("is made again when the monitor was blind once more before the answer came", () => {
+    const agent = story();
+    agent.beats();
+    agent.monitorIsBlindFor("3s");
+    expect(agent.beats().commands).toHaveLength(1);
+    agent.monitorIsBlindFor("3s");
+    expect(agent.beats().commands.map(({ id }) => id)).toEqual(["check-in-2"]);
+  });
+
   it("is not made of an agent that was born after the gap", () => {
     const agent = story();
     agent.beats();

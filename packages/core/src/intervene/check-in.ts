@@ -15,19 +15,17 @@ export interface CheckedIn {
 export function askToCheckIn(record: AgentRecord, signal: Signal, doubt: Doubt): CheckedIn {
   if (signal.kind !== "heartbeat") return { record, commands: [] };
   const gap = lastGap(doubt);
-  if (record.checkIn?.state === "asked") {
-    return { record: { ...record, checkIn: { ...record.checkIn, state: "answered" } }, commands: [] };
-  }
   if (
-    gap === null ||
-    doubt.frozen ||
-    record.bornAt >= gap.to ||
-    (record.checkIn !== null && record.checkIn.gap >= gap.id)
+    gap !== null &&
+    !doubt.frozen &&
+    record.bornAt < gap.to &&
+    (record.checkIn === null || record.checkIn.gap < gap.id)
   ) {
-    return { record, commands: [] };
+    return {
+      record: { ...record, checkIn: { gap: gap.id, state: "asked" } },
+      commands: [{ id: `check-in-${gap.id}`, kind: "check-in", because: `the monitor was blind (${gap.cause})` }],
+    };
   }
-  return {
-    record: { ...record, checkIn: { gap: gap.id, state: "asked" } },
-    commands: [{ id: `check-in-${gap.id}`, kind: "check-in", because: `the monitor was blind (${gap.cause})` }],
-  };
+  if (record.checkIn?.state !== "asked") return { record, commands: [] };
+  return { record: { ...record, checkIn: { ...record.checkIn, state: "answered" } }, commands: [] };
 }

@@ -44,10 +44,7 @@ async function readToken(home: string): Promise<string> {
   const file = join(home, "token");
   const token = (await readIfThere(file))?.trim();
   if (token) return token;
-  throw new Fault(
-    "unauthorized",
-    `there is no token in ${file}; set ROUSE_TOKEN, or ROUSE_HOME to the daemon's data folder`,
-  );
+  throw new Fault("unauthorized", `there is no token in ${file}`);
 }
 
 /** The daemon itself refuses to listen beyond this machine without TLS; a client has no reason to be less careful. */

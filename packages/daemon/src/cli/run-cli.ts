@@ -5,6 +5,8 @@ import { createProgram } from "./create-program.ts";
 import { type ExitCode, exit, exitCodeOf } from "./exit-codes.ts";
 import { leaveWhenNobodyReads, readSurroundings } from "./surroundings.ts";
 
+const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKEN its token?";
+
 /** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
 export async function runCli(words: readonly string[], up: Up): Promise<ExitCode> {
   const here = readSurroundings();
@@ -28,7 +30,7 @@ export async function runCli(words: readonly string[], up: Up): Promise<ExitCode
     // Commander has already said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exit.fine : exit.usage;
     if (!(error instanceof Fault)) throw error;
-    here.warn(error.message);
+    here.warn(error.code === "unauthorized" ? `${error.message}\n${tokenAdvice}` : error.message);
     return exitCodeOf(error);
   }
 }

@@ -31,14 +31,19 @@ const loopback = ["127.0.0.1", "localhost", "[::1]"];
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
+const isEvery = (host: string): boolean => host === "0.0.0.0" || host === "::";
+
+export function refuseInTheClear({ host, tls }: Pick<ListenOptions, "host" | "tls">): void {
+  if (isLoopback(host) || tls !== undefined) return;
+  throw new Fault(
+    "tls-required",
+    `refusing to listen on ${host} without TLS: the token would cross the network in the clear. Give --tls-cert and --tls-key, or stay on 127.0.0.1 behind a tunnel`,
+  );
+}
+
 /** Opens the HTTP API. Everything passes the guard first; heartbeats go straight to their handler, the rest through the router. */
 export async function listen(monitor: Monitor, options: ListenOptions, log: Log): Promise<Listening> {
-  if (!isLoopback(options.host) && options.tls === undefined) {
-    throw new Fault(
-      "tls-required",
-      `refusing to listen on ${options.host} without TLS: the token would cross the network in the clear. Give --tls-cert and --tls-key, or stay on 127.0.0.1 behind a tunnel`,
-    );
-  }
+  refuseInTheClear(options);
   let port = options.port;
   const bracketed = isIP(options.host) === 6 ? `[${options.host}]` : options.host;
   const guard = createGuard({
@@ -52,7 +57,8 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
   await bind(app, options);
   port = (app.server.address() as AddressInfo).port;
   return {
-    url: `${options.tls === undefined ? "http" : "https"}://${bracketed}:${port}`,
+    // "Every address" is nothing one can connect to, and no certificate is made out to it.
+    url: `${options.tls === undefined ? "http" : "https"}://${isEvery(options.host) ? "localhost" : bracketed}:${port}`,
     port,
     async close() {
       app.server.closeAllConnections();
@@ -66,7 +72,12 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
   const app = fastify({
     bodyLimit: 1024 * 1024,
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 400 },
+    routerOptions: { maxParamLength: 400, querystringParser: readQuery },
+    // A path that cannot even be decoded never reaches the error handler below.
+    frameworkErrors: (error, _, reply) => {
+      reply.hijack();
+      sendProblem(reply.raw, new Fault("bad-request", error.message));
+    },
     serverFactory: (route) => createHttpServer(options, guarded(guard, beats, route)),
   });
   app.removeAllContentTypeParsers();
@@ -86,6 +97,15 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
   });
   addRoutes(app, monitor, options.version);
   return app;
+}
+
+/** A name that is given twice becomes a list, as it is written everywhere else: `types=A&types=B` is `types=A,B`. */
+function readQuery(text: string): Record<string, string> {
+  const query: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) {
+    query[name] = query[name] === undefined ? value : `${query[name]},${value}`;
+  }
+  return query;
 }
 
 function guarded(guard: Guard, beats: RequestListener, route: RequestListener): RequestListener {

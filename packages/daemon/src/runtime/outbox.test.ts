@@ -38,7 +38,9 @@ function world(failures = 0) {
     takesItsTime: () => {
       slow = true;
     },
-    answer: () => answers.splice(0).forEach((resolve) => resolve()),
+    answer: () => {
+      for (const resolve of answers.splice(0)) resolve();
+    },
   };
 }
 

@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
-import { type EpochMs, Heartbeat, printable, renameSnakeCase } from "@rouse/contract";
+import {
+  type DurationMs,
+  days,
+  type EpochMs,
+  Heartbeat,
+  printable,
+  recogniseHeartbeat,
+  renameSnakeCase,
+} from "@rouse/contract";
 import type { HeartbeatSignal } from "@rouse/core";
 import { canonicalize } from "json-canonicalize";
 
@@ -17,21 +25,35 @@ export function readBeat(sent: unknown, time: EpochMs): HeartbeatSignal | Refuse
   }
   const message = sent as Record<string, unknown>;
   const named = "agentId" in message ? message : renameSnakeCase(message);
-  const parsed = Heartbeat.safeParse(named);
-  if (!parsed.success) return refuse(named, parsed.error.issues);
-  const beat = parsed.data;
+  let beat = recogniseHeartbeat(named);
+  if (beat === null) {
+    const parsed = Heartbeat.safeParse(named);
+    if (!parsed.success) return refuse(named, parsed.error.issues);
+    beat = parsed.data;
+  }
   const agentTime = beat.timestamp === undefined ? null : Date.parse(beat.timestamp);
   return {
     kind: "heartbeat",
     beat,
-    checksum:
-      beat.checksum === undefined ? "absent" : checksumOf(message) === beat.checksum.toLowerCase() ? "right" : "wrong",
+    checksum: beat.checksum === undefined ? "absent" : hasChecksum(message, beat.checksum) ? "right" : "wrong",
     agentTime,
     skew: agentTime === null ? null : agentTime - time,
     // Against the agent's own clock where it sent one: then its skew cancels out. Negative once the moment it named has passed: if it were
     // cut off at zero, each beat that names the same moment again would put off the end of the wait.
-    waitsFor: beat.waitingUntil === undefined ? null : Date.parse(beat.waitingUntil) - (agentTime ?? time),
+    waitsFor: beat.waitingUntil === undefined ? null : withinAYear(Date.parse(beat.waitingUntil) - (agentTime ?? time)),
   };
+}
+
+/** Dates end in the year 275760: the difference of two of them, added to now, need not be a date any more. */
+const withinAYear = (wait: DurationMs): DurationMs => Math.max(-days(365), Math.min(wait, days(365)));
+
+/** A message with a number such as 1e999 in it, which parses as infinity, has no canonical form: then no checksum is right. */
+function hasChecksum(message: Record<string, unknown>, checksum: string): boolean {
+  try {
+    return checksumOf(message) === checksum.toLowerCase();
+  } catch {
+    return false;
+  }
 }
 
 /** SHA-256 of the canonical JSON of everything but the checksum itself, as sent. */

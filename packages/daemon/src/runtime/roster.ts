@@ -9,8 +9,8 @@ export class Watched implements Sleeper {
   record: AgentRecord;
   /** Id of the last signal that is part of the record. */
   through: number;
-  /** Changed since it was last handed to the store. */
-  unsaved = false;
+  /** Since when, and since which signal, it has changed without being handed to the store. */
+  unsaved: { readonly since: MonoMs; readonly through: number } | null = null;
   slot: number | null = null;
 
   constructor(no: number, record: AgentRecord, through: number) {
@@ -24,7 +24,6 @@ export class Watched implements Sleeper {
   }
 
   toSave(): SavedRecord {
-    this.unsaved = false;
     return {
       agentNo: this.no,
       agentId: this.record.agentId,

@@ -22,6 +22,7 @@ import {
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { RecordKeeper } from "./keep-records.ts";
 import type { RefusedBeat } from "./read-beat.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
@@ -34,6 +35,7 @@ export interface TurnParts {
   readonly fleet: FleetWatch;
   readonly doubt: SelfDoubt;
   readonly commits: GroupCommit;
+  readonly records: RecordKeeper;
   readonly config: () => Config;
   readonly beatTaken: (beat: Heartbeat, time: EpochMs) => void;
   lastSignalId: number;
@@ -52,8 +54,7 @@ export interface Counters {
  * synchronous; the caller waits for the commit before it answers anybody.
  */
 export function createTurns(parts: TurnParts) {
-  const { roster, wheel, fleet, doubt, commits, config } = parts;
-  const unsaved = new Set<Watched>();
+  const { roster, wheel, fleet, doubt, commits, records, config } = parts;
   const toWake: string[] = [];
   const counters: Counters = {
     beats: { accepted: 0, duplicate: 0, stale: 0, rejected: 0 },
@@ -87,8 +88,8 @@ export function createTurns(parts: TurnParts) {
     }
     if (turn.events.length > 0) saveEvents(turn.events, moment.time, watched.record.agentId);
     for (const action of turn.actions) intend(action, moment.time);
-    if (turn.events.length > 0 || turn.actions.length > 0) saveNow(watched);
-    else if (signal.kind !== "wake") saveLater(watched);
+    if (turn.events.length > 0 || turn.actions.length > 0) records.saveNow(watched);
+    else if (signal.kind !== "wake") records.saveLater(watched, moment.now);
   }
 
   function saveEvents(events: readonly RouseEvent[], time: EpochMs, agentId: string | null): void {
@@ -101,17 +102,6 @@ export function createTurns(parts: TurnParts) {
     commits
       .draft()
       .actions.push({ key: action.key, agentId: action.agentId, createdAt: time, body: JSON.stringify(action) });
-  }
-
-  function saveNow(watched: Watched): void {
-    unsaved.delete(watched);
-    commits.draft().records.set(watched.no, () => watched.toSave());
-  }
-
-  function saveLater(watched: Watched): void {
-    if (watched.unsaved) return;
-    watched.unsaved = true;
-    unsaved.add(watched);
   }
 
   /** What changed around an agent wakes those it concerns, which may change more; each is looked at once per round. */
@@ -156,7 +146,7 @@ export function createTurns(parts: TurnParts) {
     const watched = roster.add(record);
     const { incarnation, taskId } = record;
     saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
-    saveNow(watched);
+    records.saveNow(watched);
     return watched;
   }
 
@@ -203,7 +193,7 @@ export function createTurns(parts: TurnParts) {
         `incarnation ${registration.incarnation} of ${registration.agentId} is over; the current one is ${watched.record.incarnation}`,
       );
     }
-    saveNow(watched);
+    records.saveNow(watched);
     return watched;
   }
 
@@ -224,15 +214,7 @@ export function createTurns(parts: TurnParts) {
         run(watched, { kind: "action-outcome", key: action.key, outcome: "delivered" }, moment);
       commits.schedule();
     },
-    /** Hands up to `most` changed records to the next commit. */
-    saveSome(most: number): void {
-      let left = most;
-      for (const watched of unsaved) {
-        if (left-- === 0) break;
-        saveNow(watched);
-      }
-      commits.schedule();
-    },
+    lastSignalId: () => parts.lastSignalId,
     /** Before any agent has had its first turn, the fleet knows who is in it. */
     introduce: (watched: Watched, now: MonoMs): void => {
       fleet.note({ ...standing(watched), quietSince: null }, now);

@@ -1,6 +1,6 @@
 import type { Check, Verdict } from "../doctor/check.ts";
 import { exit } from "../exit-codes.ts";
-import { drawFacts, type Fact } from "../show/draw-facts.ts";
+import { wrapLine } from "../show/fit-text.ts";
 import { type Line, type Style, styled } from "../show/styled-text.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -22,11 +22,14 @@ export const addDoctor: AddCommand = (program, here, finish) => {
 const styles: Readonly<Record<Verdict, Style>> = { ok: "green", warn: "yellow", fail: "red" };
 
 export function showChecks(checks: readonly Check[], width: number): Line[] {
-  return drawFacts(
-    checks.map(({ name, verdict, text, advice }): Fact => {
-      const found: Line = [styled(styles[verdict], verdict.padEnd(4)), `  ${text}`];
-      return advice === undefined ? [name, found] : [name, found, [`      ${advice}`]];
-    }),
-    width,
-  );
+  const names = Math.max(...checks.map(({ name }) => name.length)) + 2;
+  const indent = names + 6;
+  return checks.flatMap(({ name, verdict, text, advice }) => [
+    ...wrapLine(
+      [styled("dim", name.padEnd(names)), styled(styles[verdict], verdict.padEnd(4)), "  ", text],
+      width,
+      indent,
+    ),
+    ...(advice === undefined ? [] : wrapLine([" ".repeat(indent), advice], width, indent)),
+  ]);
 }

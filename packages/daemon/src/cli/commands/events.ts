@@ -50,12 +50,20 @@ async function follow(here: Surroundings, rouse: RouseClient, options: EventsOpt
     filter.after === undefined ? await rouse.events({ ...filter, limit: options.limit ?? shownBeforeFollowing }) : [];
   for (const event of past) print(event);
   const after = filter.after ?? past.at(-1)?.id;
+  let interruption = false;
   const stream = rouse.streamEvents({
     ...filter,
     ...(after === undefined ? {} : { after }),
-    onInterrupted: (fault) => here.warn(`${fault.message}; trying again`),
+    onInterrupted() {
+      // Said once, not at every attempt.
+      if (!interruption) here.warn("the connection to Rouse was lost; trying again");
+      interruption = true;
+    },
   });
-  for await (const event of stream) print(event);
+  for await (const event of stream) {
+    interruption = false;
+    print(event);
+  }
 }
 
 function show(here: Surroundings, event: StreamedEvent): void {

@@ -17,7 +17,7 @@ export const addHealth: AddCommand = (program, here, finish) => {
     .argument("[agent]", "id of an agent")
     .addOption(new Option("--filter <which>", "list only these agents").choices(["unhealthy"]))
     .option("--json", "print one JSON document")
-    .addHelpText("after", "\nWith AGENT it ends with 0 when that one is HEALTHY or DEGRADED, otherwise with 1.")
+    .addHelpText("after", "\nWith AGENT it ends with 0 when that is HEALTHY or DEGRADED, otherwise with 1.")
     .action(async (agentId: string | undefined, options: HealthOptions, command: Command) => {
       if (agentId === undefined) return showAll(here, options);
       if (options.filter !== undefined) command.error("error: give an agent or --filter, not both");

@@ -8,7 +8,10 @@ type Places = Pick<Surroundings, "environment" | "home" | "workingFolder">;
 export async function checkConfig({ home, workingFolder, environment }: Places): Promise<Check[]> {
   const name = "config";
   const reading = await loadConfig({ home, workingFolder, environment });
-  if (!reading.ok) return reading.problems.map((problem) => fail(name, describeProblem(problem), "correct it"));
+  if (!reading.ok)
+    return reading.problems.map((problem) =>
+      fail(name, describeProblem(problem), "correct it; `rouse config check` shows whether it is right"),
+    );
   const { sources, notices } = reading.config;
   return [
     ok(name, `valid, from ${sources.join(", ")}`),

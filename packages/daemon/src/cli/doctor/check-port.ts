@@ -7,7 +7,7 @@ import { findListener } from "./find-listener.ts";
 /** Can `rouse up` listen where it would? */
 export async function checkPort({ answers, left }: DaemonSeen): Promise<Check> {
   const name = "port";
-  const url = left === null ? null : new URL(left.url);
+  const url = left !== null && URL.canParse(left.url) ? new URL(left.url) : null;
   if (answers && url !== null) return ok(name, `the daemon listens on ${url.host}`);
   const port = Number(url?.port || defaultPort);
   const trouble = await tryToListen(port);

@@ -11,7 +11,7 @@ const psColumns: readonly Column[] = [
   { title: "AGENT", least: 12 },
   { title: "STATE" },
   { title: "ACTIVITY", least: 9 },
-  { title: "LAST HEARTBEAT" },
+  { title: "HEARTBEAT", least: 10 },
   { title: "TASK", least: 6 },
   { title: "INCARNATION", least: 4 },
   { title: "NODE", least: 5 },

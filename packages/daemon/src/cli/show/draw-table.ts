@@ -1,4 +1,4 @@
-import { cutText, widthOf } from "./fit-text.ts";
+import { cutLine, cutText, widthOf } from "./fit-text.ts";
 import { type Line, type Span, spansOf, styled } from "./styled-text.ts";
 
 export interface Column {
@@ -11,7 +11,7 @@ type Cell = string | Span;
 
 const gap = 2;
 
-/** Columns as wide as their contents; when the terminal is narrower, the widest give way first and end in "…". */
+/** Columns as wide as their contents; when the terminal is narrower, the widest give way first, the later of two alike, and end in "…". */
 export function drawTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], width: number): Line[] {
   const titles = columns.map(({ title }) => styled("dim", title));
   const cells = [titles, ...rows].map((row) => spansOf(row));
@@ -19,7 +19,11 @@ export function drawTable(columns: readonly Column[], rows: readonly (readonly C
     cells.reduce((widest, row) => Math.max(widest, widthOf(row[index]?.text ?? "")), 0),
   );
   const widths = shrink(columns, natural, width - gap * (columns.length - 1));
-  return cells.map((row) => row.flatMap((cell, index) => pad(cell, widths[index] ?? 0, index === row.length - 1)));
+  return cells.map((row) => {
+    const line = row.flatMap((cell, index) => pad(cell, widths[index] ?? 0, index === row.length - 1));
+    // Every column is as narrow as it may be, and still it is too much: rather the end of each row than two lines for it.
+    return cutLine(line, width);
+  });
 }
 
 function shrink(columns: readonly Column[], natural: readonly number[], width: number): number[] {
@@ -29,7 +33,7 @@ function shrink(columns: readonly Column[], natural: readonly number[], width: n
     const room = widths.map((one, index) => one - (floors[index] ?? 0));
     if (Math.max(...room) <= 0) break;
     const widest = room.reduce((best, one, index) => {
-      const wider = (widths[index] ?? 0) > (widths[best] ?? 0) || (room[best] ?? 0) <= 0;
+      const wider = (widths[index] ?? 0) >= (widths[best] ?? 0) || (room[best] ?? 0) <= 0;
       return one > 0 && wider ? index : best;
     }, 0);
     widths[widest] = (widths[widest] ?? 0) - 1;

@@ -26,6 +26,18 @@ export function cutText(text: string, width: number): string {
   return `${kept}…`;
 }
 
+/** The same for a line of several parts. */
+export function cutLine(line: Line, width: number): Line {
+  let room = width;
+  const kept: Span[] = [];
+  for (const span of spansOf(line)) {
+    if (room <= 0) break;
+    kept.push({ ...span, text: cutText(span.text, room) });
+    room -= widthOf(span.text);
+  }
+  return kept;
+}
+
 /** Breaks a line between words; what follows the first line is indented. A word too long for a line is broken anywhere. */
 export function wrapLine(line: Line, width: number, indent: number): Line[] {
   const spans = spansOf(line);

@@ -3,6 +3,7 @@ import { showHealthList } from "./agents.ts";
 import { describeActivity } from "./describe-activity.ts";
 import { describeDoubt } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
+import { wrapLine } from "./fit-text.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
@@ -71,7 +72,7 @@ function describeMetrics({ metrics }: AgentHealth): string {
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   const counted = healthStates.filter((state) => status.agents_by_state[state]);
   const counts = counted.flatMap((state) => ["  ", styledState(state), ` ${status.agents_by_state[state]}`]);
-  const doubts = describeDoubt(status.monitor, now).map((line): Line => ["  ", ...line]);
+  const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));
   const agentsWatched = `${status.total_agents} agent${status.total_agents === 1 ? "" : "s"}`;
   return [
     [`Rouse ${status.version}, ${status.status}: ${agentsWatched}, watching since ${stamp(status.started_at)}`],

@@ -1,0 +1,51 @@
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const chores: (() => Promise<void> | void)[] = [];
+const children = new Set<ChildProcess>();
+
+/** Something to be undone when the test is over; the last begun is undone first. */
+export function afterwards(chore: () => Promise<void> | void): void {
+  chores.push(chore);
+}
+
+/** For `afterEach` or `afterAll`: runs every chore, also when an earlier one failed. */
+export async function cleanUp(): Promise<void> {
+  const failures: unknown[] = [];
+  for (let chore = chores.pop(); chore !== undefined; chore = chores.pop()) {
+    try {
+      await chore();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, "cleaning up failed");
+}
+
+/** A process that does not outlive its test, nor the test runner. Stopped or not, SIGKILL reaches it. */
+export function watchChild(child: ChildProcess): void {
+  children.add(child);
+  const gone = new Promise<void>((resolve) => {
+    child.once("exit", () => {
+      children.delete(child);
+      resolve();
+    });
+  });
+  afterwards(async () => {
+    if (!children.has(child)) return;
+    child.kill("SIGKILL");
+    await gone;
+  });
+}
+
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rouse-e2e-"));
+  afterwards(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

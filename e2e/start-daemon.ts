@@ -1,0 +1,70 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EventType, SavedEvent } from "@rouse/contract";
+import { connectRouse, type RouseClient } from "@rouse/sdk";
+import { makeFolder } from "./clean-up.ts";
+import { type Ended, type Running, runRouse, startRouse } from "./run-rouse.ts";
+import { until } from "./until.ts";
+
+export interface DaemonPlan {
+  /** A new folder when not given. */
+  readonly home?: string;
+  /** The text of config.yaml. */
+  readonly config?: string;
+  readonly args?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface Daemon {
+  readonly home: string;
+  readonly url: string;
+  readonly token: string;
+  readonly process: Running;
+  /** The library a program would use to talk to it. */
+  readonly rouse: RouseClient;
+  events(...types: EventType[]): Promise<SavedEvent[]>;
+  cli(...words: string[]): Promise<Ended>;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<Ended>;
+}
+
+/** `rouse up` on any free port, up and answering. It ends with the test. */
+export async function startDaemon(plan: DaemonPlan = {}): Promise<Daemon> {
+  const home = plan.home ?? join(makeFolder(), "home");
+  const { environment = {} } = plan;
+  if (plan.config !== undefined) {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(join(home, "config.yaml"), plan.config);
+  }
+  const running = startRouse(["up", "--port", "0", ...(plan.args ?? [])], { home, environment });
+  let ended: Ended | undefined;
+  void running.ended.then((end) => {
+    ended = end;
+  });
+  const url = await until("the daemon says where it listens", () => {
+    if (ended !== undefined) throw new Error(`it ended with ${ended.code}: ${ended.stderr}`);
+    return /is watching on (\S+)/.exec(running.stdout())?.[1];
+  });
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  const rouse = connectRouse({ url, token, timeout: 60_000 });
+  return {
+    home,
+    url,
+    token,
+    process: running,
+    rouse,
+    events: (...types) => rouse.events({ after: 0, limit: 1000, ...(types.length > 0 ? { types } : {}) }),
+    cli: (...words) => runRouse(words, { home, environment }),
+    end(signal) {
+      running.child.kill(signal);
+      return running.ended;
+    },
+  };
+}
+
+/** A worker should beat every second; half a second of grace keeps a busy machine from looking like silence. */
+export const quickBeats = `
+preset: fleet
+health_monitoring:
+  heartbeat: { interval_seconds: 1, idle_interval_seconds: 1, grace_seconds: 0.5 }
+`;

@@ -1,0 +1,188 @@
+import { type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { writeJson } from "../surroundings.ts";
+import { showAgents } from "./agents.ts";
+import { describeEvent, showEvent } from "./describe-event.ts";
+import { widthOf } from "./fit-text.ts";
+import { healthDocument, showHealth, showSummary } from "./health.ts";
+import { healthy, hostile, now, status, stuck, why } from "./sample.test-support.ts";
+import { type Line, paintLine } from "./styled-text.ts";
+import { showWhy } from "./why.ts";
+
+const plain = (lines: readonly Line[]): string => lines.map((line) => paintLine(line, false)).join("\n");
+
+describe("rouse ps", () => {
+  it("shows who does what, worker-2 before worker-10", () => {
+    const second = { ...healthy, agentId: "worker-2" };
+    expect(plain(showAgents([healthy, second, stuck], now, 120))).toBe(
+      [
+        "AGENT      STATE    ACTIVITY               HEARTBEAT  TASK    INCARNATION  NODE",
+        "worker-1   STUCK    RUNNING tool npm test  12 s ago   bd-288  3            build-1",
+        "worker-2   HEALTHY  WAITING for provider   –          –       3            –",
+        "worker-10  HEALTHY  WAITING for provider   –          –       3            –",
+      ].join("\n"),
+    );
+  });
+
+  it("says how to get an agent when there is none", () => {
+    expect(plain(showAgents([], now, 80))).toContain("first heartbeat");
+  });
+
+  it("fits any terminal", () => {
+    const long = { ...stuck, agentId: "a".repeat(128), taskId: "t".repeat(128), node: "日".repeat(60) };
+    for (const width of [40, 60, 80, 100]) {
+      for (const line of showAgents([long, healthy], now, width)) {
+        expect(widthOf(paintLine(line, false))).toBeLessThanOrEqual(width);
+      }
+    }
+  });
+});
+
+describe("rouse health", () => {
+  it("answers with the four fields scripts know, then everything", () => {
+    const document = healthDocument(stuck);
+    expect(Object.keys(document).slice(0, 4)).toEqual(["agent", "status", "last_output", "errors"]);
+    expect(document).toMatchObject({
+      agent: "worker-1",
+      status: "stuck",
+      last_output: "2026-02-05T10:09:48.000Z",
+      errors: ["no new fact in 42 min of work"],
+      state: "STUCK",
+    });
+  });
+
+  it("shows the same to a person", () => {
+    expect(
+      plain(showHealth(stuck, now, 100))
+        .split("\n")
+        .slice(0, 7),
+    ).toEqual([
+      "agent           worker-1",
+      "status          stuck",
+      "last heartbeat  2026-02-05T10:09:48Z (12 s ago)",
+      "errors          no new fact in 42 min of work",
+      "state           STUCK, no-progress",
+      "since           2026-02-05T09:58:00Z (12 min ago)",
+      "activity        RUNNING tool npm test, for 50 min",
+    ]);
+  });
+
+  it("counts by state, says what the monitor doubts, and lists the worst first", () => {
+    const text = plain(showSummary(status, [healthy, stuck], now, 100));
+    expect(text).toContain("  HEALTHY 1  STUCK 1");
+    expect(text).toContain("on hold (node build-1) for 60 s: many fell silent at once");
+    expect(text.indexOf("worker-1 ")).toBeLessThan(text.indexOf("worker-10"));
+  });
+});
+
+describe("rouse why", () => {
+  it("gives the verdict, its evidence, what is held back, the clocks and the doubts", () => {
+    const text = plain(showWhy(why, now, 120));
+    for (const part of [
+      "worker-1 is STUCK since 2026-02-05T09:58:00Z (12 min ago): no-progress, no new fact in 42 min of work",
+      "stuck no-progress (90 %): no new fact in 42 min of work",
+      "no-progress · workedSeconds 2520 · staleAfterSeconds 1800 · for 12 min",
+      "held back: the monitor was blind for a while",
+      "silent            12 s of 15 min allowed",
+      "without progress  42 min, clock running",
+      "next look         in 30 s",
+      "accepted 120 · duplicates 1 · stale 0 · refused 0 · lost 2 · its clock is 1.5 s behind",
+      "default@1a2b3c4d, mode act",
+      "blind for 5 min until 2 min ago: the machine slept",
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text.indexOf("#7 ")).toBeLessThan(text.indexOf("#12 "));
+  });
+
+  it("wraps at words in a narrow terminal", () => {
+    for (const line of showWhy(why, now, 50)) expect(widthOf(paintLine(line, false))).toBeLessThanOrEqual(50);
+  });
+});
+
+describe("text that an agent made up", () => {
+  const finding = {
+    ...(stuck.findings[0] as (typeof stuck.findings)[number]),
+    text: hostile,
+    evidence: { [hostile]: hostile },
+  };
+  const agent = { ...stuck, taskId: hostile, node: hostile, findings: [finding] };
+
+  it("brings no control character into any output", () => {
+    const lines = [
+      ...showAgents([agent], now, 80),
+      ...showHealth(agent, now, 80),
+      ...showSummary(status, [agent], now, 80),
+      ...showWhy({ ...why, agent, policy: { id: hostile, mode: hostile } }, now, 80),
+      ...eventTypes.map((type) => showEvent({ ...sampleEvent(type), id: 1, time: hostile })),
+    ];
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+    expect(plain(lines)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    // With colours, the only sequences are those that set and end a colour.
+    const painted = lines.map((line) => paintLine(line, true)).join("\n");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+    expect(painted.replaceAll(/\u001b\[\d{1,2}m/g, "")).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  });
+
+  it("is the same in JSON, but spelt so that a terminal does not act on it", () => {
+    const text = writeJson({ text: hostile }, 0);
+    expect(text).toMatch(/^[\x20-\x7e]*$/);
+    expect(JSON.parse(text)).toEqual({ text: hostile });
+  });
+});
+
+describe("an event", () => {
+  it("is one line with its time, id, type, agent and meaning", () => {
+    const event: RouseEvent = {
+      type: "HEARTBEAT_MISSED",
+      payload: { agentId: "worker-1", missed: 1, silentSeconds: 402 },
+    };
+    expect(plain([showEvent({ ...event, id: 5, time: "2026-02-05T10:09:48.123Z" })])).toBe(
+      "2026-02-05T10:09:48Z  #5  HEARTBEAT_MISSED  worker-1  1 beat missed, silent for 6 min",
+    );
+  });
+
+  it("is shown even when a newer daemon made it up", () => {
+    const event = { type: "AGENT_NUDGED", payload: { agentId: "worker-1", attempt: 2 } } as unknown as RouseEvent;
+    expect(describeEvent(event)).toBe('{"agentId":"worker-1","attempt":2}');
+  });
+});
+
+/** One event of each type with hostile text wherever a text may stand. */
+function sampleEvent(type: EventType): RouseEvent {
+  const payload = {
+    agentId: hostile,
+    taskId: hostile,
+    incarnation: 1,
+    from: "HEALTHY",
+    to: "STUCK",
+    because: hostile,
+    reason: hostile,
+    findings: [{ text: hostile }],
+    progressIndicator: hostile,
+    status: "RUNNING",
+    summary: hostile,
+    severity: "critical",
+    alert: hostile,
+    version: hostile,
+    cause: hostile,
+    detail: hostile,
+    scope: hostile,
+    policy: hostile,
+    problems: [hostile],
+    actor: hostile,
+    missed: 1,
+    silentSeconds: 1,
+    count: 1,
+    afterSequence: 1,
+    beforeSequence: 3,
+    sequenceNumber: 1,
+    illForSeconds: 1,
+    lastedSeconds: 1,
+    agents: 1,
+    resumed: true,
+    silent: 1,
+    of: 2,
+  };
+  return { type, payload } as unknown as RouseEvent;
+}

@@ -1,0 +1,94 @@
+import type { DurationMs, Fault, GapCause, MonoMs } from "@rouse/contract";
+import type { FleetWatch } from "@rouse/core";
+import type { Config } from "../config/read-config.ts";
+import type { Log } from "../ports/log.ts";
+import type { SelfDoubt } from "./self-doubt.ts";
+import type { Moment, SteadyClock } from "./steady-clock.ts";
+import type { Turns } from "./turns.ts";
+
+export interface SelfParts {
+  readonly clock: SteadyClock;
+  readonly doubt: SelfDoubt;
+  readonly fleet: FleetWatch;
+  readonly log: Log;
+  readonly config: () => Config;
+  readonly turns: () => Turns;
+}
+
+/** The monitor looking at itself: every gap in its own sight is recorded and answered with an amnesty. */
+export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: DurationMs) {
+  const { clock, doubt, fleet, log, config } = parts;
+  let nextTickAt = startedAt + tickEvery;
+  let outageSince: MonoMs | null = null;
+
+  function noteGap(cause: GapCause, from: MonoMs, moment: Moment, detail: string): void {
+    const gap = doubt.openGap(cause, from, moment.now);
+    const lastedSeconds = Math.round((gap.to - gap.from) / 100) / 10;
+    parts.turns().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
+    log.warn(
+      { cause, lastedSeconds },
+      "the monitor was blind for a while, so nobody is judged by silence until all had time to be heard",
+    );
+  }
+
+  function inspect(): Moment {
+    const { moment, before, trouble } = clock.inspect(config().selfCheck.stall);
+    for (const { cause, lasted } of trouble) {
+      const from = cause === "clock-step" ? moment.now : before;
+      noteGap(cause, from, moment, `${(lasted / 1000).toFixed(1)} s`);
+    }
+    return moment;
+  }
+
+  /** The clock, read once per turn. After a stall we look at ourselves before anything that waited is taken in. */
+  const readClock = (): Moment => (clock.sinceLastRead() > config().selfCheck.stall ? inspect() : clock.read());
+
+  return {
+    noteGap,
+    readClock,
+
+    /** Compares the clocks and notes how late we are ourselves. */
+    tick(): void {
+      const { now } = inspect();
+      doubt.noteLateness(now - nextTickAt, now, config().selfCheck);
+      nextTickAt = now + tickEvery;
+    },
+
+    /** While our own path is not shown to work, silence is ours before it is anybody else's. True when that changed. */
+    checkPath(moment: Moment): boolean {
+      const policy = config().policyFor({ agentId: "", agentType: null, taskId: null });
+      const since = doubt.pathHold()?.since ?? moment.now;
+      const ttl = 3 * Math.max(policy.beatInterval, policy.idleBeatInterval);
+      const change = doubt.checkCanary(moment.now, ttl + policy.amnestyMargin);
+      if (change === null) return false;
+      const held = { because: "path-unproven", scope: "fleet" } as const;
+      const lastedSeconds = Math.round((moment.now - since) / 1000);
+      parts
+        .turns()
+        .saveEvents(
+          change === "held"
+            ? [{ type: "HOLD_STARTED", payload: { ...held, silent: 0, of: fleet.size() } }]
+            : [{ type: "HOLD_ENDED", payload: { ...held, lastedSeconds } }],
+          moment.time,
+          null,
+        );
+      return true;
+    },
+
+    storeWentDown(fault: Fault): void {
+      outageSince = readClock().now;
+      log.error(
+        { code: fault.code },
+        `the store cannot be written, so nobody is judged and beats are refused: ${fault.message}`,
+      );
+    },
+
+    storeCameBack(): void {
+      const moment = readClock();
+      noteGap("store-outage", outageSince ?? moment.now, moment, "the store could not be written");
+      outageSince = null;
+    },
+  };
+}
+
+export type SelfWatch = ReturnType<typeof watchSelf>;

@@ -62,9 +62,9 @@ export async function startDaemon(plan: DaemonPlan = {}): Promise<Daemon> {
   };
 }
 
-/** A worker should beat every second; half a second of grace keeps a busy machine from looking like silence. */
+/** A beat every second; another second of grace keeps a busy machine that runs these tests from looking like a silent agent. */
 export const quickBeats = `
 preset: fleet
 health_monitoring:
-  heartbeat: { interval_seconds: 1, idle_interval_seconds: 1, grace_seconds: 0.5 }
+  heartbeat: { interval_seconds: 1, idle_interval_seconds: 1, grace_seconds: 1 }
 `;

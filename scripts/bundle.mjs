@@ -1,5 +1,5 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { repository } from "./repository.mjs";
 
 /** npm packages stay outside the bundle; our own (@rouse/*, rouse) and relative files go in. */
@@ -14,11 +14,12 @@ const keepPackagesOutside = {
 };
 
 /**
- * Bundles each entry point of `{ output without .js: source }` into one ES module for Node.
+ * Bundles each entry point of `{ output without .js: source }` into an ES module for Node; with `splitting`, what is imported
+ * on demand or shared goes into files of its own beside it.
  * Returns the npm packages the outputs import at run time. Each file appears whole or not at all,
  * because another process may be starting from it.
  */
-export async function bundle(entryPoints, outdir) {
+export async function bundle(entryPoints, outdir, { splitting = false } = {}) {
   const { build } = await import("esbuild");
   const result = await build({
     absWorkingDir: repository,
@@ -31,6 +32,8 @@ export async function bundle(entryPoints, outdir) {
     platform: "node",
     target: "node20",
     sourcemap: true,
+    splitting,
+    chunkNames: "chunk-[hash]",
     conditions: ["source"],
     plugins: [keepPackagesOutside],
     // Code that still calls require() finds none in an ES module.
@@ -43,7 +46,14 @@ export async function bundle(entryPoints, outdir) {
     writeFileSync(unfinished, contents);
     renameSync(unfinished, path);
   }
+  if (splitting) removeOldChunks(outdir, new Set(result.outputFiles.map(({ path }) => basename(path))));
   return packagesImportedBy(result.metafile);
+}
+
+function removeOldChunks(outdir, current) {
+  for (const name of readdirSync(resolve(repository, outdir))) {
+    if (name.startsWith("chunk-") && !current.has(name)) rmSync(resolve(repository, outdir, name), { force: true });
+  }
 }
 
 function packagesImportedBy(metafile) {

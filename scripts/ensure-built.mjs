@@ -22,7 +22,7 @@ export async function ensureBuilt() {
   if (outputs.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
 
   rmSync(stamp, { force: true }); // from here on it would vouch for outputs it does not know
-  const imported = await bundle(entryPoints, outdir).catch((error) =>
+  const imported = await bundle(entryPoints, outdir, { splitting: true }).catch((error) =>
     giveUp(`cannot build the daemon: ${error.message}`),
   );
   const { dependencies } = JSON.parse(readFileSync(join(daemon, "package.json"), "utf8"));

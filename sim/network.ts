@@ -7,6 +7,7 @@ export interface Letter {
   readonly beat: object;
   readonly from: Actor;
   readonly mode: Mode;
+  acknowledged: boolean;
 }
 
 export interface Partition {

@@ -175,7 +175,9 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       (acks) => {
         if (of !== life) return;
         for (const [i, ack] of acks.entries()) {
-          const { from, mode } = arrived[i] as Letter;
+          const letter = arrived[i] as Letter;
+          const { from, mode } = letter;
+          letter.acknowledged = true;
           if (ack.status !== "rejected") from.acknowledged(mode);
           judge.noteAck(from, ack);
         }
@@ -185,6 +187,15 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
         for (const letter of arrived) if (random.chance(0.8)) timeline.after(1000, () => network.send(letter));
       },
     );
+  }
+
+  /** Who beats every few minutes sends a beat again when no answer comes; who beats every few seconds just beats on. */
+  function sendSurely(letter: Letter, tries = 5): void {
+    network.send(letter);
+    if (rhythm.running < 60_000 || tries === 1) return;
+    timeline.after(15_000, () => {
+      if (!letter.acknowledged && !letter.from.isSilent()) sendSurely(letter, tries - 1);
+    });
   }
 
   /** Starts, or starts again, the agent's beats; whatever it had planned before is off. */
@@ -197,9 +208,11 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     if (actor.isSilent() || actor.lives !== of) return;
     const now = timeline.now();
     const skew = actor.id.endsWith("7") ? 5 * 365 * 86_400_000 : 0;
-    network.send({ beat: actor.beat(now, wallAtStart + now + skew), from: actor, mode: actor.mode });
-    if (random.chance(0.0005))
-      network.send({ beat: { agentId: actor.id, sequenceNumber: "not a number" }, from: actor, mode: actor.mode });
+    sendSurely({ beat: actor.beat(now, wallAtStart + now + skew), from: actor, mode: actor.mode, acknowledged: false });
+    if (random.chance(0.0005)) {
+      const beat = { agentId: actor.id, sequenceNumber: "not a number" };
+      network.send({ beat, from: actor, mode: actor.mode, acknowledged: false });
+    }
     timeline.plan(actor.nextBeatAt(now, rhythm) + random.between(-100, 100), () => beat(actor, of));
   }
 

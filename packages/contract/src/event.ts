@@ -69,4 +69,4 @@ export type SavedEvent = RouseEvent & { id: number; time: string };
 const eventSchemas = eventTypes.map((type) =>
   z.object({ id: z.number().int(), time: z.string(), type: z.literal(type), payload: payloads[type] }),
 );
-export const SavedEvent = z.union(eventSchemas).meta({ id: "Event" });
+export const SavedEvent = z.union(eventSchemas).meta({ id: "Event" }) as unknown as z.ZodType<SavedEvent>;

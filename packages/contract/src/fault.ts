@@ -13,6 +13,7 @@ export const faultCodes = [
   "database-damaged",
   "database-newer",
   "host-refused",
+  "internal",
   "not-found",
   "origin-refused",
   "port-taken",

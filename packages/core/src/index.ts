@@ -1,5 +1,5 @@
+export { beatRhythm, type Rhythm } from "./accept/beat-rhythm.ts";
 export { whenWorked, workedSince } from "./accept/work-clock.ts";
-export { beatRhythm, type Rhythm } from "./assess/beat-rhythm.ts";
 export { allowedTransitions, gravest } from "./assess/health-machine.ts";
 export { silenceCountsFrom } from "./assess/missed-beats.ts";
 export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";

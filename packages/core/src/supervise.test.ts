@@ -30,7 +30,7 @@ const step = 250;
 type Step =
   | { readonly do: "wait"; readonly steps: number }
   | { readonly do: "beat"; readonly said: Said; readonly waitsFor?: number }
-  | { readonly do: "beat-on"; readonly times: number; readonly said: Said }
+  | { readonly do: "beat-on"; readonly times: number; readonly apart: number; readonly said: Said }
   | { readonly do: "register" }
   | { readonly do: "blind"; readonly steps: number }
   | { readonly do: "hold"; readonly how: "start" | "prove" | "end" }
@@ -74,7 +74,15 @@ const lives: fc.Arbitrary<Step[]> = fc.array(
         waitsFor: fc.integer({ min: -20, max: 200 }).map((n) => n * step),
       }),
     },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant("beat-on" as const), times: fc.nat(20), said }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant("beat-on" as const),
+        times: fc.nat(20),
+        apart: fc.integer({ min: 1, max: 27 }),
+        said,
+      }),
+    },
     { weight: 1, arbitrary: fc.constant({ do: "register" as const }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant("blind" as const), steps: fc.integer({ min: 1, max: 100 }) }) },
     {
@@ -97,7 +105,7 @@ function live(agent: Story, one: Step): void {
     case "beat-on":
       for (let i = 0; i < one.times; i++) {
         agent.beats(one.said);
-        agent.silentFor("5s");
+        agent.silentFor(one.apart * step);
       }
       break;
     case "register":

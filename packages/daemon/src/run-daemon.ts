@@ -56,16 +56,18 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
     config,
     version,
   });
-  let server: Listening;
+  let server: Listening | undefined;
   try {
     server = await listen(monitor, { host: options.host, port: options.port, token: home.token, version, tls }, log);
+    home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
   } catch (error) {
+    await server?.close();
     await monitor.stop();
     throw error;
   }
-  home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
-  monitor.sendCanaryBy(() => sendCanary(server.url, home.token));
-  greet(server.url, home.folder, config.preset);
+  const { url } = server;
+  monitor.sendCanaryBy(() => sendCanary(url, home.token));
+  greet(url, home.folder, config.preset);
   await untilStopped(() => reload(monitor, places, log));
   process.stdout.write("stopping…\n");
   await server.close();

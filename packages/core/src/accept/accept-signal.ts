@@ -1,12 +1,13 @@
 import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import { type Activity, type AgentRecord, draftOf, draftOfLedger, nextIncarnation } from "../record.ts";
+import { type Activity, type AgentRecord, draftOf, draftOfLedger, type Mark, nextIncarnation } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
+import { beatRhythm } from "./beat-rhythm.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
-import { markNow, turnClock } from "./work-clock.ts";
+import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
 export interface Accepted {
   readonly record: AgentRecord;
@@ -63,13 +64,18 @@ function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: Mono
   if (beat.incarnation !== undefined && beat.incarnation > record.incarnation) {
     return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, now, policy);
   }
-  const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime);
-  if (ordered.startsOver) {
+  const afterSilence = now - record.heardAt > beatRhythm(record.activity, policy).degradedAfter;
+  const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
+  // Who names its incarnation is believed: it has not started over.
+  if (ordered.startsOver && beat.incarnation === undefined) {
     return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy);
   }
   // Late and repeated beats bring no news, but somebody of this incarnation sent them: unknown would be the wrong word.
-  const heard = hear(record, ordered, now);
-  if (ordered.status !== "accepted") return { record: heard, answer: ordered, events: [] };
+  const heard = hear(record, ordered, now, policy);
+  if (ordered.status !== "accepted") {
+    const unread = ordered.ledger.startedOver === null ? heard : forgetMarks(heard, now);
+    return { record: unread, answer: ordered, events: [] };
+  }
   return { record: takeIn(heard, signal, now, policy), answer: ordered, events: lostEvents(record, ordered) };
 }
 
@@ -84,14 +90,31 @@ function acceptNewLife(
   const born = nextIncarnation(record, incarnation, now);
   const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
   return {
-    record: takeIn(hear(born, ordered, now), signal, now, policy),
+    record: takeIn(hear(born, ordered, now, policy), signal, now, policy),
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
 }
 
-function hear(record: AgentRecord, ordered: Ordered, now: MonoMs): AgentRecord {
+/** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */
+function forgetMarks(record: AgentRecord, now: MonoMs): AgentRecord {
+  const mark = markNow(record.work, now);
+  const anew = (known: Mark | null): Mark | null => (known === null ? null : mark);
+  const { progress, toolCall, checkpoint, tokens } = record.facts;
+  const facts = {
+    progress: anew(progress),
+    toolCall: anew(toolCall),
+    checkpoint: anew(checkpoint),
+    tokens: anew(tokens),
+  };
+  return { ...record, facts: { ...record.facts, ...facts } };
+}
+
+/** Work that nobody could see is not held against the agent: the clock leaves out a silence it has just ended. */
+function hear(record: AgentRecord, ordered: Ordered, now: MonoMs, policy: Policy): AgentRecord {
   const heard = draftOf(record);
+  const knownUntil = record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
+  if (now > knownUntil) heard.work = withoutStretch(record.work, knownUntil, now);
   heard.heard = true;
   heard.heardAt = now;
   heard.beats = ordered.ledger;
@@ -133,15 +156,10 @@ function takeIn(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, polic
 }
 
 /**
- * Opening a tool, asking a person, starting sub-agents, getting an answer, finishing: each is a step. Being put off by a provider and let go again is
- * not: a run of retries would look like work.
+ * Opening a tool, asking a person, getting an answer, being let go by a provider: each is a step, and whoever takes one gets the full time for the next.
+ * A provider that puts an agent off again and again is that agent's wait, not its standstill.
  */
-function takesAStep(before: Activity, after: Activity): boolean {
-  if (after === before || goesOn(before, after)) return false;
-  return !waitsForProvider(before) && !waitsForProvider(after);
-}
-
-const waitsForProvider = (activity: Activity): boolean => activity.kind === "WAITING" && activity.for === "provider";
+const takesAStep = (before: Activity, after: Activity): boolean => after !== before && !goesOn(before, after);
 
 /** A TTL's worth of beats in the middle of one stretch of work: a timer sends them. */
 export const knownToBeatThroughWork = 3;

@@ -20,13 +20,21 @@ export interface Ordered {
   readonly startsOver: boolean;
 }
 
-/** Places a beat among those that came before it: news, seen before, or late. Agents that do not number their beats get numbers. */
-export function orderBeat(ledger: BeatLedger, given: number | undefined, agentTime: EpochMs | null): Ordered {
+/**
+ * Places a beat among those that came before it: news, seen before, or late. Agents that do not number their beats get numbers. `afterSilence`: it
+ * ends a silence of several beats, so one that starts to count again is a new life at once; otherwise it takes a few to be sure.
+ */
+export function orderBeat(
+  ledger: BeatLedger,
+  given: number | undefined,
+  agentTime: EpochMs | null,
+  afterSilence = false,
+): Ordered {
   const last = ledger.lastSequence;
   if (given === undefined && isOvertaken(ledger, agentTime)) return asOvertaken(ledger);
   const sequence = given ?? (last ?? 0) + 1;
   if (last === null || sequence > last) return asNews(ledger, sequence, agentTime);
-  return asLate(ledger, last, sequence, agentTime);
+  return asLate(ledger, last, sequence, agentTime, afterSilence);
 }
 
 /** Without a number its own time tells that a beat was overtaken on the way. Much older than that, the agent's clock was set back. */
@@ -55,7 +63,13 @@ function asNews(before: BeatLedger, sequence: number, agentTime: EpochMs | null)
   return { status: "accepted", because: null, sequence, lostBefore, startsOver: false, ledger };
 }
 
-function asLate(ledger: BeatLedger, last: number, sequence: number, agentTime: EpochMs | null): Ordered {
+function asLate(
+  ledger: BeatLedger,
+  last: number,
+  sequence: number,
+  agentTime: EpochMs | null,
+  afterSilence: boolean,
+): Ordered {
   const seen = wasSeen(ledger, last, sequence);
   const startedOver = isLater(agentTime, ledger.lastAgentTime) ? countStartingOver(ledger, sequence) : null;
   const fillsAGap = !seen && last - sequence <= remembered && startedOver === null && ledger.lost > 0;
@@ -64,7 +78,7 @@ function asLate(ledger: BeatLedger, last: number, sequence: number, agentTime: E
     lostBefore: 0,
     status: seen ? "duplicate" : "stale",
     because: seen ? "seen-before" : "older-than-last",
-    startsOver: startedOver !== null && startedOver.count >= startsOverAfter,
+    startsOver: startedOver !== null && (afterSilence || startedOver.count >= startsOverAfter),
     ledger: {
       ...ledger,
       seenBefore: markSeen(ledger.seenBefore, last - sequence),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Activity } from "../record.ts";
 import { dawn, ms, policyOf, type Said, story } from "../story.test-support.ts";
-import { excusedUntil, turnClock, whenWorked, withoutGap, workedSince, workedUntil } from "./work-clock.ts";
+import { excusedUntil, turnClock, whenWorked, withoutStretch, workedSince, workedUntil } from "./work-clock.ts";
 
 /** An agent that reported a checkpoint at 0 s and beats by a timer, so that only the progress clock is at stake. */
 const working = (settings = {}) => {
@@ -138,7 +138,7 @@ describe("work-clock arithmetic", () => {
         const to = from + length;
         const now = to + later;
         const inGap = Math.max(0, to - Math.max(from, resumesAt));
-        const corrected = withoutGap(clock, { id: 1, cause: "stall", from, to });
+        const corrected = withoutStretch(clock, from, to);
         expect(workedUntil(corrected, now)).toBe(workedUntil(clock, now) - inGap);
       }),
     );

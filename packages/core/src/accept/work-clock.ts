@@ -1,5 +1,4 @@
 import type { DurationMs, MonoMs, Policy, WaitKind, WorkMs } from "@rouse/contract";
-import type { Gap } from "../doubt.ts";
 import type { Activity, AgentRecord, Mark, WorkClock } from "../record.ts";
 
 export function workedUntil(clock: WorkClock, now: MonoMs): WorkMs {
@@ -26,7 +25,8 @@ export function excusedUntil(activity: Activity, bornAt: MonoMs, policy: Policy)
     case "WAITING":
       return activity.until === null
         ? activity.since + longestWait(activity.for, policy)
-        : activity.until + policy.waitMargin;
+        : // That the wait is over, it can say with its next beat at the earliest.
+          activity.until + Math.max(policy.waitMargin, policy.beatInterval + policy.beatGrace);
     case "IDLE":
     case "FINISHED":
       return null;
@@ -55,9 +55,8 @@ export function turnClock(
   return { total: workedUntil(clock, now), resumesAt: resumesAt === null ? null : Math.max(resumesAt, now) };
 }
 
-/** Takes a gap of the monitor out of the clock: nobody is charged for work we could not have seen. */
-export function withoutGap(clock: WorkClock, gap: Gap): WorkClock {
-  if (clock.resumesAt === null || clock.resumesAt >= gap.to) return clock;
-  const before = Math.max(0, gap.from - clock.resumesAt);
-  return { total: clock.total + before, resumesAt: gap.to };
+/** Takes a stretch of time out of the clock: nobody is charged for work we could not have seen. */
+export function withoutStretch(clock: WorkClock, from: MonoMs, to: MonoMs): WorkClock {
+  if (clock.resumesAt === null || clock.resumesAt >= to) return clock;
+  return { total: clock.total + Math.max(0, from - clock.resumesAt), resumesAt: to };
 }

@@ -47,6 +47,14 @@ describe("error rate", () => {
     expect(agent.verdicts.find((line) => !line.includes("error-rate") && line.startsWith("605s"))).toBeDefined();
   });
 
+  it("ages out by itself, at its very second, when nothing is heard meanwhile", () => {
+    const agent = counting();
+    agent.didCalls(10, 10, { status: "WAITING", waitingFor: "input" });
+    expect(agent.state).toBe("DEGRADED");
+    agent.silentFor("11m");
+    expect(agent.past).toEqual(["5s DEGRADED", "605s HEALTHY"]);
+  });
+
   it("judges the last ten minutes only: an hour of good work does not hide a bad spell", () => {
     const agent = counting();
     for (let i = 0; i < 720; i++) agent.didCalls(10, 0);
@@ -113,6 +121,7 @@ describe("consecutive failures", () => {
     for (let i = 0; i < 50; i++) agent.didCalls(0, 1, { status: "WAITING", waitingFor: "provider" });
     expect(agent.finding("consecutive-failures")).toBeUndefined();
     agent.beats({ status: "WAITING", waitingFor: "provider", healthMetrics: { consecutiveFailures: 50 } });
+    agent.beats({ healthMetrics: {} }); // let go again: none of them is held against it
     expect(agent.past).toEqual([]);
   });
 });

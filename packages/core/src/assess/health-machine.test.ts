@@ -131,7 +131,7 @@ describe("a change of health", () => {
               level: "degraded",
               confidence: 0.6,
               class: "protocol-silence",
-              text: "2 expected beats missed; nothing heard for 12 s",
+              text: "2 expected beats missed",
               evidence: { missed: 2, silentSeconds: 12, ttlSeconds: 15 },
             },
           ],

@@ -256,6 +256,14 @@ describe("stall amnesty", () => {
     expect(agent.past).toEqual(["78s UNRESPONSIVE"]);
   });
 
+  it("restarts the silence clock: beats are counted from the end of the gap, with the usual grace", () => {
+    const agent = story({ preset: "fleet", settings: { self_check: { amnesty_margin_seconds: 0 } } });
+    agent.beats();
+    agent.monitorIsBlindFor("10m");
+    agent.silentFor("1m");
+    expect(agent.past).toEqual(["615s DEGRADED", "617s UNRESPONSIVE"]);
+  });
+
   it("is not for an agent that was heard since", () => {
     const agent = story({ preset: "fleet" });
     agent.beats();
@@ -266,14 +274,16 @@ describe("stall amnesty", () => {
     expect(agent.finding("missed-beats")?.held).toBeUndefined();
   });
 
-  it("lifts the verdict on an agent that was already thought gone, until it had its chance", () => {
+  it("makes nobody well: who was found gone before stays so until it is heard", () => {
     const agent = story({ preset: "fleet" });
     agent.beats();
     agent.silentFor("20s");
     agent.monitorIsBlindFor("1m");
     agent.take({ kind: "wake" });
     agent.silentFor("17s");
-    expect(agent.past).toEqual(["12s DEGRADED", "17s UNRESPONSIVE", "80s HEALTHY", "97s UNRESPONSIVE"]);
+    expect(agent.past).toEqual(["12s DEGRADED", "17s UNRESPONSIVE"]);
+    agent.beats();
+    expect(agent.past.at(-1)).toBe("97s HEALTHY");
   });
 });
 

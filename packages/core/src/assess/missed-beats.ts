@@ -1,10 +1,10 @@
-import { describeDuration, type FindingLevel, type HeldBecause, type MonoMs, type Policy } from "@rouse/contract";
+import type { FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
+import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
-import type { AgentRecord } from "../record.ts";
-import { beatRhythm, type Rhythm } from "./beat-rhythm.ts";
-import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import type { AgentRecord, Finding } from "../record.ts";
+import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 
 /** How often an agent whose silence nobody can vouch for is looked at again. */
 const recheck = 1000;
@@ -21,24 +21,36 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   const silent = now - countsFrom;
   const missed = countMissed(silent - patience, rhythm);
   const next = nextMiss(countsFrom + patience, missed, rhythm);
-  if (missed === 0) return nothingUntil(next);
-  const ceiling = silenceCeiling(record, countsFrom, now, policy, doubt, rhythm);
+  const ceiling = missed === 0 ? null : silenceCeiling(record, countsFrom, now, policy, doubt, rhythm);
+  const level = missed === 0 ? null : cap(levels[missed], ceiling);
+  const lookAgainAt = earliest(ceiling?.lookAgainAt ?? null, next);
+  const standing = standingFinding(record);
+  if (standing !== null && (level === null || strength[level] < strength[standing.level])) {
+    return { finding: standing, lookAgainAt };
+  }
+  if (missed === 0 || level === null) return nothingUntil(next);
   return {
     finding: conclude(record, now, {
       kind: "missed-beats",
-      level: cap(levels[missed] ?? "unresponsive", ceiling),
-      confidence: ceiling === null ? (confidences[missed] ?? 0.95) : 0.3,
+      level,
+      confidence: ceiling === null ? confidences[missed] : 0.3,
       class: "protocol-silence",
-      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed; nothing heard for ${describeDuration(now - record.heardAt)}`,
+      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed`,
       evidence: { missed, silentSeconds: wholeSeconds(silent), ttlSeconds: wholeSeconds(rhythm.ttl) },
       held: ceiling?.because,
     }),
-    lookAgainAt: ceiling?.lookAgainAt == null ? next : Math.min(ceiling.lookAgainAt, next ?? ceiling.lookAgainAt),
+    lookAgainAt,
   };
 };
 
-const levels: Readonly<Record<number, FindingLevel>> = { 1: "note", 2: "degraded", 3: "unresponsive" };
-const confidences: Readonly<Record<number, number>> = { 1: 0.2, 2: 0.6, 3: 0.95 };
+/** What silence already argued for stands until the agent is heard: our own doubts stop new verdicts, they do not make anybody well. */
+function standingFinding(record: AgentRecord): Finding | null {
+  const before = record.findings.find((finding) => finding.kind === "missed-beats");
+  return before !== undefined && before.since > record.heardAt ? before : null;
+}
+
+const levels: Readonly<Record<1 | 2 | 3, FindingLevel>> = { 1: "note", 2: "degraded", 3: "unresponsive" };
+const confidences: Readonly<Record<1 | 2 | 3, number>> = { 1: 0.2, 2: 0.6, 3: 0.95 };
 
 /** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
 export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs {

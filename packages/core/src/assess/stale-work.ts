@@ -1,13 +1,13 @@
 import { type DurationMs, describeDuration, type MonoMs, type Policy } from "@rouse/contract";
+import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { AgentRecord, Mark } from "../record.ts";
-import { beatRhythm } from "./beat-rhythm.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 
 /** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
 export const findStaleCheckpoint: Detector = (record, now, policy) => {
   const mark = record.facts.checkpoint;
-  if (mark === null || hasNothingToDo(record)) return nothing;
+  if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
   const look = ageOf(record, mark, now, seen, [policy.staleDegraded, policy.staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
@@ -29,7 +29,7 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
 /** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
 export const findNoProgress: Detector = (record, now, policy) => {
   const mark = record.facts.progress;
-  if (mark === null || hasNothingToDo(record)) return nothing;
+  if (mark === null) return nothing;
   const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, policy.staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const stuck = look.age >= policy.staleStuck && record.facts.progressMoves;
@@ -49,7 +49,7 @@ export const findNoProgress: Detector = (record, now, policy) => {
 /** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
 export const findNoToolCall: Detector = (record, now, policy) => {
   const mark = record.facts.toolCall;
-  if (mark === null || hasNothingToDo(record)) return nothing;
+  if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
   const look = ageOf(record, mark, now, seen, [policy.noToolCall]);
   if (look.age < policy.noToolCall) return nothingUntil(look.next);
@@ -72,7 +72,7 @@ export const findNoToolCall: Detector = (record, now, policy) => {
 /** No token spent although it says it is running. */
 export const findZeroTokens: Detector = (record, now, policy) => {
   const mark = record.facts.tokens;
-  if (mark === null || hasNothingToDo(record)) return nothing;
+  if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
   const look = ageOf(record, mark, now, seen, [policy.zeroTokens]);
   if (look.age < policy.zeroTokens) return nothingUntil(look.next);
@@ -124,9 +124,6 @@ function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
 
 /** Past what can be known, looking again is up to the next beat. */
 const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);
-
-/** Its clock stands still then, at whatever it showed when the work ended: that is no reason to call it stuck while it idles. */
-const hasNothingToDo = (record: AgentRecord): boolean => record.activity.kind === "IDLE";
 
 interface Age {
   readonly age: DurationMs;

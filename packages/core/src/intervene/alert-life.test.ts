@@ -22,7 +22,7 @@ describe("an alert", () => {
     agent.beats({ phase: "ignore all rules", progressIndicator: "rm -rf", lastCheckpoint: "evil" });
     agent.silentFor("17s");
     expect(agent.actions[0]).toMatchObject({
-      summary: "worker-1 is UNRESPONSIVE after 17 s: 3 expected beats missed; nothing heard for 17 s",
+      summary: "worker-1 is UNRESPONSIVE after 17 s: 3 expected beats missed",
     });
   });
 

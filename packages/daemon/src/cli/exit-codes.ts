@@ -39,6 +39,7 @@ const byFault: Readonly<Record<FaultCode, ExitCode>> = {
   "database-damaged": exit.dataUnusable,
   "database-newer": exit.dataUnusable,
   "host-refused": exit.notAuthorised,
+  internal: exit.wrong,
   "not-found": exit.wrong,
   "origin-refused": exit.notAuthorised,
   "port-taken": exit.taken,

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Fault } from "@rouse/contract";
 
 /** What a running daemon leaves in its data folder so that the CLI finds it. */
@@ -34,25 +35,42 @@ export const homeFolder = (environment: NodeJS.ProcessEnv): string =>
 
 /** The data folder: made on first use, for its owner only, with a token nobody else can read. */
 export function openHome(folder: string): Home {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const inFolder = <T>(use: () => T): T => {
+    try {
+      return use();
+    } catch (error) {
+      throw nameTrouble(folder, error);
+    }
+  };
+  const daemonFile = join(folder, "daemon.json");
+  return inFolder(() => {
+    makeFolder(folder);
     if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
-    const daemonFile = join(folder, "daemon.json");
     return {
       folder,
       token: readOrMakeToken(join(folder, "token")),
-      announce: (daemon) => writePrivately(daemonFile, `${JSON.stringify(daemon, null, 2)}\n`),
+      announce: (daemon) => inFolder(() => writePrivately(daemonFile, `${JSON.stringify(daemon, null, 2)}\n`)),
       withdraw: () => rmSync(daemonFile, { force: true }),
     };
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    const reason = (error as { code?: string }).code ?? String(error);
-    throw new Fault(
-      "data-folder-unusable",
-      `cannot use the data folder ${folder} (${reason}); make it writable or set ROUSE_HOME to another`,
-      { cause: error },
-    );
-  }
+  });
+}
+
+/** Level by level: where nothing can be made (below /proc), node's own recursive mkdir never comes back. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const parent = dirname(folder);
+  if (parent !== folder) makeFolder(parent);
+  mkdirSync(folder, { mode: 0o700 });
+}
+
+function nameTrouble(folder: string, error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const reason = (error as { code?: string }).code ?? String(error);
+  return new Fault(
+    "data-folder-unusable",
+    `cannot use the data folder ${folder} (${reason}); make it writable or set ROUSE_HOME to another`,
+    { cause: error },
+  );
 }
 
 function readOrMakeToken(file: string): string {

@@ -162,12 +162,5 @@ function describeError(error: unknown, log: Log): { status: number; problem: Pro
   if (statusCode === 413) return describeError(new Fault("body-too-large", "at most 1 MiB in one request"), log);
   if (statusCode !== undefined && statusCode < 500) return describeError(new Fault("bad-request", message), log);
   log.error({ error: String((error as Error).stack ?? error) }, "a request failed because of a mistake in Rouse");
-  const problem: Problem = {
-    error: {
-      code: "store-unavailable",
-      message: "something went wrong inside Rouse; its log says what",
-      retryable: true,
-    },
-  };
-  return { status: 500, problem };
+  return describeError(new Fault("internal", "something went wrong inside Rouse; its log says what"), log);
 }

@@ -12,6 +12,7 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "database-damaged": 503,
   "database-newer": 503,
   "host-refused": 421,
+  internal: 500,
   "not-found": 404,
   "origin-refused": 403,
   "port-taken": 409,

@@ -81,9 +81,13 @@ export function streamEvents(
     stopBeats();
   });
 
+  const query = {
+    ...(filter.agentId === null ? {} : { agentId: filter.agentId }),
+    ...(filter.types === null ? {} : { types: filter.types }),
+  };
   const catchUp = async (): Promise<void> => {
     for (;;) {
-      const page = await monitor.events({ after: sentThrough, limit: pageSize });
+      const page = await monitor.events({ ...query, after: sentThrough, limit: pageSize });
       for (const event of page) send(event);
       if (page.length < pageSize) break;
     }

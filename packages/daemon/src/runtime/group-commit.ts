@@ -58,6 +58,8 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
   let scheduled = false;
   let down: Fault | null = null;
   let idle: (() => void)[] = [];
+  let cancelRetry: () => void = () => undefined;
+  let over = false;
 
   function schedule(): void {
     if (scheduled || busy || down !== null) return;
@@ -96,7 +98,11 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
     for (const waiter of [...waiting, ...waiters]) waiter.reject(fault);
     waiters = [];
     hooks.wentDown(fault);
-    timers.after(retryAfter, () => retry(commit));
+    retryLater(commit);
+  }
+
+  function retryLater(commit: Commit): void {
+    if (!over) cancelRetry = timers.after(retryAfter, () => retry(commit));
   }
 
   function retry(commit: Commit): void {
@@ -110,7 +116,7 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
       (error: unknown) => {
         down = toFault(error);
         settleIdle();
-        timers.after(retryAfter, () => retry(commit));
+        retryLater(commit);
       },
     );
   }
@@ -136,6 +142,11 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
       if (down !== null || (!busy && !scheduled && isEmpty(draft) && waiters.length === 0)) return Promise.resolve();
       schedule();
       return new Promise((resolve) => idle.push(resolve));
+    },
+    /** A commit that the store refused is not tried again from now on. */
+    stop(): void {
+      over = true;
+      cancelRetry();
     },
   };
 }

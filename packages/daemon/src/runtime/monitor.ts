@@ -318,6 +318,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       turns.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
       markAlive();
       await commits.drain();
+      commits.stop();
       await store.close();
     },
   };

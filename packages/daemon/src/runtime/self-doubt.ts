@@ -31,6 +31,8 @@ export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
       // Numbered by time, so that the numbers grow across restarts without being saved.
       const gap: Gap = { id: Math.max(to, (lastGap({ gaps })?.id ?? 0) + 1), cause, from, to };
       gaps = [...gaps.slice(1 - gapsKept), gap];
+      // While we were blind our own beat could not pass either; that says nothing about the path.
+      canaryPassedAt = Math.max(canaryPassedAt, to);
       return gap;
     },
 

@@ -6,13 +6,21 @@ const dawn = 1_700_000_000_000;
 const slot = 250;
 
 class Person implements Sleeper {
-  slot: number | null = null;
   asked = 0;
+  filed = 0;
+  private lies: number | null = null;
   readonly name: number;
   at: number | null;
   constructor(name: number, at: number | null) {
     this.name = name;
     this.at = at;
+  }
+  get slot(): number | null {
+    return this.lies;
+  }
+  set slot(slot: number | null) {
+    if (slot !== null) this.filed += 1;
+    this.lies = slot;
   }
   wakeAt(): number | null {
     this.asked += 1;
@@ -161,6 +169,7 @@ describe("the wake wheel", () => {
       person.at = dawn + beat + 7000;
       wheel.file(person);
     }
+    expect(person.filed).toBe(1);
     person.asked = 0;
     expect(wheel.takeDue(dawn + 7000)).toEqual([]);
     expect(person.asked).toBeLessThanOrEqual(2);

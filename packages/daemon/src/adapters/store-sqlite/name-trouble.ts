@@ -17,7 +17,8 @@ export function nameTrouble(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (isDamage(code)) return new Fault("database-damaged", damagedWhileRunning(path), { cause: error });
   if (/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY|LOCKED|PROTOCOL|NOMEM)/.test(code)) {
-    const message = `cannot save to ${path} for now: ${textOf(error)} (${code})`;
+    const hint = /^SQLITE_IOERR_(SHMSIZE|WRITE|TRUNCATE)$/.test(code) ? "; is the disk full?" : "";
+    const message = `cannot save to ${path} for now: ${textOf(error)} (${code})${hint}`;
     return new Fault("store-unavailable", message, { retryable: true, cause: error });
   }
   return error;

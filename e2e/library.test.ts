@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import {
+  AgentHealth,
+  HealthSnapshot,
+  type HealthMonitoringService,
+  Heartbeat,
+  HeartbeatAck,
+  SystemStatus,
+  WhyReport,
+} from "@rouse/contract";
+import { Fault } from "@rouse/sdk";
+import { type EmbeddedRouse, openRouse } from "rouse";
+import { afterEach, describe, expect, it } from "vitest";
+import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
+import { repository, startProgram } from "./run-rouse.ts";
+import { startDaemon } from "./start-daemon.ts";
+
+afterEach(cleanUp);
+
+type Service = Pick<EmbeddedRouse, keyof HealthMonitoringService | "registerAgent" | "why" | "status">;
+type Call = readonly [method: keyof Service, ...args: readonly unknown[]];
+type Outcome = { readonly value: unknown } | { readonly fault: string };
+
+const worker = { agentId: "worker", taskId: "task-7", status: "RUNNING", agentType: "coder", node: "node-1" };
+
+/** One of everything: good beats, every kind of bad one, every question, and questions about nobody. */
+const calls: readonly Call[] = [
+  ["registerAgent", { agentId: "planner", agentType: "coder", taskId: "task-1" }],
+  ["getLastHeartbeat", "planner"],
+  ["recordHeartbeat", { ...worker, sequenceNumber: 1, tokenCount: 100, toolCallCount: 2, errorCount: 0 }],
+  ["recordHeartbeat", { ...worker, sequenceNumber: 4, tokenCount: 150, open: { kind: "tool", name: "npm-test" } }],
+  ["recordHeartbeat", { ...worker, sequenceNumber: 4 }],
+  ["recordHeartbeat", { ...worker, sequenceNumber: 2 }],
+  ["recordHeartbeat", { ...worker, sequenceNumber: 5, checksum: "00" }],
+  ["recordHeartbeat", { ...worker, sequenceNumber: 5, lastCheckpoint: "step-3", progressIndicator: "3 of 9" }],
+  ["recordHeartbeat", { agentId: "not an id" }],
+  ["recordHeartbeat", { agentId: "rouse.helper" }],
+  ["recordHeartbeat", { agent_id: "snake", current_task_id: "task-2", token_count: 5 }],
+  ["recordHeartbeat", { agentId: "breaking", healthMetrics: { consecutiveFailures: 9 } }],
+  ["recordHeartbeat", { agentId: "waiting", waitingFor: "provider", waitingUntil: "2099-01-01T00:00:00Z" }],
+  ["recordHeartbeat", { agentId: "done", status: "FINISHED" }],
+  ["getAgentHealth", "worker"],
+  ["getAgentHealth", "breaking"],
+  ["getAllAgentHealth"],
+  ["getLastHeartbeat", "worker"],
+  ["getHealthHistory", "worker", 3_600_000],
+  ["why", "worker"],
+  ["why", "breaking"],
+  ["status"],
+  ["getAgentHealth", "nobody"],
+  ["getAgentHealth", ""],
+  ["getAgentHealth", "../worker"],
+  ["getLastHeartbeat", "nobody"],
+  ["getHealthHistory", "nobody", 1000],
+  ["getHealthHistory", "worker", -1000],
+  ["why", "nobody"],
+  ["registerAgent", { agentId: "rouse.helper" }],
+];
+
+async function callAll(service: Service): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const [method, ...args] of calls) {
+    const call = service[method] as (...args: readonly unknown[]) => Promise<unknown>;
+    outcomes.push(
+      await call(...args).then(
+        (value) => ({ value }),
+        (error: unknown) => ({ fault: error instanceof Fault ? error.code : String(error) }),
+      ),
+    );
+  }
+  return outcomes;
+}
+
+async function embeddedFromSource(): Promise<Outcome[]> {
+  const rouse = await openRouse({ home: join(makeFolder(), "home") });
+  afterwards(() => rouse.close());
+  return callAll(rouse);
+}
+
+async function embeddedFromPackage(): Promise<Outcome[]> {
+  const home = join(makeFolder(), "home");
+  const program = join(repository, "e2e", "embedded-program.mjs");
+  const { stdout, stderr, code } = await startProgram(process.execPath, [program, home, JSON.stringify(calls)], { home })
+    .ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout) as Outcome[];
+}
+
+const overHttp = async (): Promise<Outcome[]> => callAll((await startDaemon()).rouse);
+
+describe("the library", () => {
+  it("gives the same answers embedded, from the package as from its sources, and over HTTP", async () => {
+    const [source, built, remote] = [await embeddedFromSource(), await embeddedFromPackage(), await overHttp()];
+    const asked = (outcomes: Outcome[]) => outcomes.map((outcome, i) => ({ call: calls[i], ...timeless(outcome) }));
+    expect(asked(remote)).toEqual(asked(source));
+    expect(asked(built)).toEqual(asked(source));
+    for (const outcomes of [source, built, remote]) expectPromisedTypes(outcomes);
+  });
+
+  it("keeps what it was told, however it is opened next", async () => {
+    const home = join(makeFolder(), "home");
+    const first = await openRouse({ home });
+    await first.recordHeartbeat({ agentId: "worker", sequenceNumber: 1, tokenCount: 7 });
+    await expect(openRouse({ home })).rejects.toMatchObject({ code: "daemon-running" });
+    await first.close();
+    await first.close();
+    const daemon = await startDaemon({ home });
+    expect(await daemon.rouse.getLastHeartbeat("worker")).toEqual({ agentId: "worker", sequenceNumber: 1, tokenCount: 7 });
+    await daemon.end("SIGTERM");
+    const second = await openRouse({ home });
+    afterwards(() => second.close());
+    expect((await second.recordHeartbeat({ agentId: "worker", sequenceNumber: 1 })).status).toBe("duplicate");
+  });
+
+  it("tells an embedding program what happens", async () => {
+    const rouse = await openRouse({ home: join(makeFolder(), "home") });
+    afterwards(() => rouse.close());
+    const registered = new Promise<unknown>((resolve) => {
+      rouse.onEvents((events) => resolve(events.find(({ type }) => type === "AGENT_REGISTERED")?.payload));
+    });
+    await rouse.recordHeartbeat({ agentId: "worker" });
+    expect(await registered).toMatchObject({ agentId: "worker", incarnation: 1 });
+  });
+
+  it("refuses a configuration with mistakes, all of them at once", async () => {
+    const home = join(makeFolder(), "home");
+    const config = "preset: flet\nhealth_monitoring: { mode: maybe }\n";
+    await expect(openRouse({ home, config })).rejects.toMatchObject({
+      code: "config-invalid",
+      message: expect.stringMatching(/fleet[^]*mode/),
+    });
+  });
+});
+
+/** The same run at another moment differs in its dates and in seconds counted; nothing else may differ. */
+function timeless(outcome: Outcome): Outcome {
+  const text = JSON.stringify(outcome, (key, value: unknown) => {
+    if (key === "lastGap") return null;
+    if (/seconds$/i.test(key) && typeof value === "number" && key !== "silenceAllowedSeconds") return 0;
+    return typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? "(a date)" : value;
+  });
+  const same = JSON.parse(text) as Outcome;
+  return "value" in same && isHistory(same.value) ? { value: joined(same.value) } : same;
+}
+
+const isHistory = (value: unknown): value is HealthSnapshot[] =>
+  Array.isArray(value) && value.some((one) => "beats" in (one as object));
+
+/** Where one stretch of time ends and the next begins depends on the moment of asking. */
+function joined(history: readonly HealthSnapshot[]): HealthSnapshot[] {
+  const last = history.at(-1);
+  return last === undefined ? [] : [{ ...last, beats: history.reduce((sum, { beats }) => sum + beats, 0) }];
+}
+
+function expectPromisedTypes(outcomes: readonly Outcome[]): void {
+  const promised: Record<keyof Service, { parse(value: unknown): unknown }> = {
+    registerAgent: AgentHealth,
+    getAgentHealth: AgentHealth,
+    getAllAgentHealth: AgentHealth.array(),
+    getHealthHistory: HealthSnapshot.array(),
+    recordHeartbeat: HeartbeatAck,
+    getLastHeartbeat: Heartbeat.nullable(),
+    why: WhyReport,
+    status: SystemStatus,
+  };
+  outcomes.forEach((outcome, i) => {
+    const method = calls[i]?.[0];
+    if (method !== undefined && "value" in outcome) expect(promised[method].parse(outcome.value)).toEqual(outcome.value);
+  });
+}

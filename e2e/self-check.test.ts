@@ -1,0 +1,128 @@
+import type { HealthState, SavedEvent } from "@rouse/contract";
+import { afterEach, describe, expect, it } from "vitest";
+import { type BeatingAgent, startBeating } from "./beating-agent.ts";
+import { cleanUp } from "./clean-up.ts";
+import { type Daemon, quickBeats, startDaemon } from "./start-daemon.ts";
+import { until } from "./until.ts";
+
+afterEach(cleanUp);
+
+const untilAllHeard = (agents: readonly BeatingAgent[]): Promise<boolean> =>
+  until("every agent is known", () => agents.every(({ answers }) => answers.some(({ status }) => status === 200)));
+
+const untilState = (daemon: Daemon, agentId: string, state: HealthState): Promise<boolean> =>
+  until(`${agentId} is ${state}`, async () => (await daemon.rouse.getAgentHealth(agentId)).state === state);
+
+const isChangeTo =
+  (state: HealthState) =>
+  (event: SavedEvent): boolean =>
+    event.type === "HEALTH_STATE_CHANGED" && event.payload.to === state;
+
+const agentOf = (event: SavedEvent): unknown => (event.payload as { agentId?: string }).agentId;
+
+describe("a daemon that stood still for longer than any of its agents may be silent", () => {
+  it("takes in what waited in the sockets, blames itself and nobody else", async () => {
+    const daemon = await startDaemon({ config: quickBeats });
+    const agents = ["a", "b", "c"].map((agentId) => startBeating(daemon, agentId));
+    await untilAllHeard(agents);
+
+    daemon.process.child.kill("SIGSTOP");
+    // Silence of 4 s is too long: fifteen beats, 0.4 s apart, take 6 s.
+    await until("fifteen beats of each wait", () => agents.every((agent) => agent.waiting() >= 15));
+    daemon.process.child.kill("SIGCONT");
+    await until("all that waited are answered", () => agents.every((agent) => agent.waiting() <= 1));
+
+    const gap = await until("the gap is recorded", async () =>
+      (await daemon.events("MONITOR_GAP")).find(
+        (event) => event.type === "MONITOR_GAP" && event.payload.cause === "stall" && event.payload.lastedSeconds > 4,
+      ),
+    );
+    // Some more beats, so that whoever was wrongly judged would show.
+    const then = agents.map(({ answers }) => answers.length);
+    await until("they went on beating", () => agents.every(({ answers }, i) => answers.length > (then[i] ?? 0) + 5));
+    for (const { answers } of agents) {
+      expect(new Set(answers.map(({ status, ack }) => `${status} ${ack?.status}`))).toEqual(new Set(["200 accepted"]));
+      expect(answers.flatMap(({ ack }) => ack?.commands ?? []).map(({ because }) => because)).toContain(
+        "the monitor was blind (stall)",
+      );
+    }
+    expect(await daemon.events("HEALTH_STATE_CHANGED", "HOLD_STARTED")).toEqual([]);
+    expect((await daemon.rouse.status()).monitor.lastGap?.cause).toBe("stall");
+    expect(gap.id).toBeGreaterThan(0);
+  });
+});
+
+describe("an agent that died", () => {
+  it.each([
+    ["alone", []],
+    ["beside one that lives", ["survivor"]],
+  ])("%s is DEGRADED, then UNRESPONSIVE with an alert, and well again with its next beat", async (_, others) => {
+    const daemon = await startDaemon({ config: quickBeats });
+    const agents = ["mortal", ...others].map((agentId) => startBeating(daemon, agentId));
+    await untilAllHeard(agents);
+
+    await agents[0]?.fallSilent();
+    const fellSilent = (await daemon.events()).at(-1)?.id ?? 0;
+    await untilState(daemon, "mortal", "UNRESPONSIVE");
+    await until("the alert is in the log", () => /mortal is UNRESPONSIVE/.test(daemon.process.stderr()));
+    const mortal = startBeating(daemon, "mortal");
+    await untilState(daemon, "mortal", "HEALTHY");
+    await until("that is in the log too", () => /resolved: mortal is well again/.test(daemon.process.stderr()));
+
+    const events = await daemon.rouse.events({ agentId: "mortal", after: fellSilent });
+    expect(events.map(inShort)).toEqual([
+      "HEARTBEAT_MISSED 1",
+      "HEARTBEAT_MISSED 2",
+      "HEALTH_STATE_CHANGED to DEGRADED",
+      "HEARTBEAT_MISSED 3",
+      "HEALTH_STATE_CHANGED to UNRESPONSIVE",
+      "ALERT_RAISED critical",
+      "HEALTH_STATE_CHANGED to HEALTHY",
+      "ALERT_RESOLVED",
+      "AGENT_RECOVERED from UNRESPONSIVE",
+    ]);
+    for (const other of others) expect((await daemon.rouse.getAgentHealth(other)).state).toBe("HEALTHY");
+    await mortal.fallSilent();
+  });
+});
+
+describe("six agents that fall silent at once", () => {
+  it("are one incident: nobody is judged until our own path is proven, then only those who stayed away", async () => {
+    const daemon = await startDaemon({ config: quickBeats });
+    const ids = [1, 2, 3, 4, 5, 6].map((n) => `worker-${n}`);
+    const agents = ids.map((agentId) => startBeating(daemon, agentId));
+    await untilAllHeard(agents);
+
+    await Promise.all(agents.map((agent) => agent.fallSilent()));
+    await until("the fleet is on hold", async () => (await daemon.events("HOLD_STARTED")).length > 0);
+    const held = await daemon.rouse.status();
+    expect(held).toMatchObject({ status: "on-hold", monitor: { holds: [{ because: "mass-silence", scope: "fleet" }] } });
+    const [back, gone] = [ids.slice(0, 2), ids.slice(2)];
+    for (const agentId of back) startBeating(daemon, agentId);
+    for (const agentId of gone) await untilState(daemon, agentId, "UNRESPONSIVE");
+
+    const events = await daemon.events();
+    expect(events.filter(({ type }) => type === "HOLD_STARTED")).toHaveLength(1);
+    const ended = events.filter(({ type }) => type === "HOLD_ENDED");
+    expect(ended).toHaveLength(1);
+    const judged = events.filter(isChangeTo("UNRESPONSIVE"));
+    expect(judged.map(agentOf).sort()).toEqual(gone);
+    expect(Math.min(...judged.map(({ id }) => id))).toBeGreaterThan(ended[0]?.id ?? Number.POSITIVE_INFINITY);
+    for (const agentId of back) expect((await daemon.rouse.getAgentHealth(agentId)).state).toBe("HEALTHY");
+  });
+});
+
+function inShort(event: SavedEvent): string {
+  switch (event.type) {
+    case "HEALTH_STATE_CHANGED":
+      return `${event.type} to ${event.payload.to}`;
+    case "HEARTBEAT_MISSED":
+      return `${event.type} ${event.payload.missed}`;
+    case "ALERT_RAISED":
+      return `${event.type} ${event.payload.severity}`;
+    case "AGENT_RECOVERED":
+      return `${event.type} from ${event.payload.from}`;
+    default:
+      return event.type;
+  }
+}

@@ -113,7 +113,10 @@ describe("a body that is not a heartbeat", () => {
 
   it("is refused as soon as it turns out to be larger than 4 MiB", async () => {
     const size = 4 * 1024 * 1024 + 1;
-    const answer = await sendRaw(["transfer-encoding: chunked"], `${size.toString(16)}\r\n${"x".repeat(size)}\r\n0\r\n\r\n`);
+    const answer = await sendRaw(
+      ["transfer-encoding: chunked"],
+      `${size.toString(16)}\r\n${"x".repeat(size)}\r\n0\r\n\r\n`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
@@ -275,17 +278,22 @@ describe("the names of the monitor itself", () => {
 describe("a request from somebody who may not", () => {
   const unauthorised = { status: 401, code: "unauthorized" };
 
-  it.each(["/api/v1/agents", "/api/v1/heartbeats", "/metrics", "/readyz", "/api/v1/openapi.json", "/no/such/path", "/"])(
-    "learns nothing from %s without the token",
-    async (path) => {
-      expect(await refusal({ path, headers: { authorization: null } })).toEqual(unauthorised);
-      expect(await refusal({ path, headers: { authorization: `Bearer ${"x".repeat(43)}` } })).toEqual(unauthorised);
-      expect(await refusal({ path, headers: { authorization: `Basic ${daemon.token}` } })).toEqual(unauthorised);
-      expect(await refusal({ path: `${path}?token=${daemon.token}`, headers: { authorization: null } })).toEqual(
-        unauthorised,
-      );
-    },
-  );
+  it.each([
+    "/api/v1/agents",
+    "/api/v1/heartbeats",
+    "/metrics",
+    "/readyz",
+    "/api/v1/openapi.json",
+    "/no/such/path",
+    "/",
+  ])("learns nothing from %s without the token", async (path) => {
+    expect(await refusal({ path, headers: { authorization: null } })).toEqual(unauthorised);
+    expect(await refusal({ path, headers: { authorization: `Bearer ${"x".repeat(43)}` } })).toEqual(unauthorised);
+    expect(await refusal({ path, headers: { authorization: `Basic ${daemon.token}` } })).toEqual(unauthorised);
+    expect(await refusal({ path: `${path}?token=${daemon.token}`, headers: { authorization: null } })).toEqual(
+      unauthorised,
+    );
+  });
 
   it("changes nothing by beating without the token", async () => {
     const sent = { body: beat("uninvited"), headers: { authorization: null } };

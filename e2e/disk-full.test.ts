@@ -11,7 +11,8 @@ import { until } from "./until.ts";
 afterEach(cleanUp);
 
 const mayMount = await canMount();
-if (!mayMount) console.error("e2e: A SMALL DISK CANNOT BE MOUNTED HERE (not root?): the tests of full disks are SKIPPED.");
+if (!mayMount)
+  console.error("e2e: A SMALL DISK CANNOT BE MOUNTED HERE (not root?): the tests of full disks are SKIPPED.");
 
 function newDisk(): Disk {
   const disk = mountDisk();
@@ -47,7 +48,10 @@ describe.skipIf(!mayMount)("a full disk", () => {
     expect(new Set(beater.answers.slice(before).map(({ status }) => status))).toEqual(new Set([503]));
 
     disk.makeRoom();
-    await until("the daemon is ready again", async () => (await sendRequest(daemon, { path: "/readyz" })).status === 200);
+    await until(
+      "the daemon is ready again",
+      async () => (await sendRequest(daemon, { path: "/readyz" })).status === 200,
+    );
     expect((await ledger.repeatLast()).status).toBe(200);
     for (let i = 0; i < 10; i++) expect((await ledger.beat()).status).toBe(200);
     await until("the other is accepted again", () => beater.answers.at(-1)?.status === 200);
@@ -75,16 +79,19 @@ describe.skipIf(!mayMount)("a full disk", () => {
     await expectAllKept(await startDaemon({ home: disk.folder }), ledger);
   });
 
-  it.each(["SIGTERM", "SIGKILL"] as const)("is told in one sentence to whoever starts it again after %s", async (signal) => {
-    const disk = newDisk();
-    await (await startDaemon({ home: disk.folder })).end(signal);
-    disk.fill();
-    const { code, stderr } = await runRouse(["up", "--port", "0"], { home: disk.folder });
-    expect(code).toBe(6);
-    expect(stderr.trimEnd().split("\n").at(-1)).toMatch(/^rouse: .*(full|ENOSPC)/);
-    disk.makeRoom();
-    expect((await startDaemon({ home: disk.folder })).url).toMatch(/^http:/);
-  });
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "is told in one sentence to whoever starts it again after %s",
+    async (signal) => {
+      const disk = newDisk();
+      await (await startDaemon({ home: disk.folder })).end(signal);
+      disk.fill();
+      const { code, stderr } = await runRouse(["up", "--port", "0"], { home: disk.folder });
+      expect(code).toBe(6);
+      expect(stderr.trimEnd().split("\n").at(-1)).toMatch(/^rouse: .*(full|ENOSPC)/);
+      disk.makeRoom();
+      expect((await startDaemon({ home: disk.folder })).url).toMatch(/^http:/);
+    },
+  );
 });
 
 describe.skipIf(!mayMount)("a disk that may only be read", () => {
@@ -117,7 +124,8 @@ class Ledger {
   async repeatLast(): Promise<Answered> {
     const sequenceNumber = this.#last;
     const answer = await sendBeat(this.#daemon, { agentId: this.agentId, sequenceNumber, phase: "x".repeat(200) });
-    if (answer.status === 200 && (answer.json as HeartbeatAck).status !== "rejected") this.acknowledged.push(sequenceNumber);
+    if (answer.status === 200 && (answer.json as HeartbeatAck).status !== "rejected")
+      this.acknowledged.push(sequenceNumber);
     return answer;
   }
 }

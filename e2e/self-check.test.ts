@@ -96,7 +96,10 @@ describe("six agents that fall silent at once", () => {
     await Promise.all(agents.map((agent) => agent.fallSilent()));
     await until("the fleet is on hold", async () => (await daemon.events("HOLD_STARTED")).length > 0);
     const held = await daemon.rouse.status();
-    expect(held).toMatchObject({ status: "on-hold", monitor: { holds: [{ because: "mass-silence", scope: "fleet" }] } });
+    expect(held).toMatchObject({
+      status: "on-hold",
+      monitor: { holds: [{ because: "mass-silence", scope: "fleet" }] },
+    });
     const [back, gone] = [ids.slice(0, 2), ids.slice(2)];
     for (const agentId of back) startBeating(daemon, agentId);
     for (const agentId of gone) await untilState(daemon, agentId, "UNRESPONSIVE");

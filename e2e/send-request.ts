@@ -34,11 +34,18 @@ export function sendRequest({ url, token }: Target, sent: Sent = {}): Promise<An
       : { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
     ...sent.headers,
   };
-  const headers = Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null));
+  const headers = Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
   return new Promise((resolve, reject) => {
     const request = (url.startsWith("https:") ? secureRequest : plainRequest)(
       `${url}${path}`,
-      { method: sent.method ?? (body === undefined ? "GET" : "POST"), headers, agent: connection, ...(ca ? { ca, checkServerIdentity: () => undefined } : {}) },
+      {
+        method: sent.method ?? (body === undefined ? "GET" : "POST"),
+        headers,
+        agent: connection,
+        ...(ca ? { ca, checkServerIdentity: () => undefined } : {}),
+      },
       (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (part: string) => {

@@ -154,18 +154,21 @@ describe("a daemon that started", () => {
     expect([home, join(home, "token")].map(modeOf)).toEqual(["700", "600"]);
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("stops cleanly on %s, and a later start knows what was there", async (signal) => {
-    const first = await startDaemon();
-    await first.rouse.recordHeartbeat({ agentId: "worker", sequenceNumber: 1, taskId: "task-7" });
-    const end = await first.end(signal);
-    expect(end).toMatchObject({ code: 0, signal: null });
-    expect(existsSync(join(first.home, "daemon.json"))).toBe(false);
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "stops cleanly on %s, and a later start knows what was there",
+    async (signal) => {
+      const first = await startDaemon();
+      await first.rouse.recordHeartbeat({ agentId: "worker", sequenceNumber: 1, taskId: "task-7" });
+      const end = await first.end(signal);
+      expect(end).toMatchObject({ code: 0, signal: null });
+      expect(existsSync(join(first.home, "daemon.json"))).toBe(false);
 
-    const second = await startDaemon({ home: first.home });
-    expect(second.token).toBe(first.token);
-    expect(await second.events("MONITOR_STOPPED")).toHaveLength(1);
-    expect(await second.rouse.getAgentHealth("worker")).toMatchObject({ state: "HEALTHY", taskId: "task-7" });
-  });
+      const second = await startDaemon({ home: first.home });
+      expect(second.token).toBe(first.token);
+      expect(await second.events("MONITOR_STOPPED")).toHaveLength(1);
+      expect(await second.rouse.getAgentHealth("worker")).toMatchObject({ state: "HEALTHY", taskId: "task-7" });
+    },
+  );
 
   it("stops cleanly while somebody listens to its events and somebody else is silent in the middle of a request", async () => {
     const daemon = await startDaemon();

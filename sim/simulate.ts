@@ -22,8 +22,8 @@ export interface SimulationOptions {
   readonly progress?: (share: number) => void;
 }
 
-/** The world moves in steps of this length; within one, everything happens in its own order. */
-const quantum = 250;
+/** The monitor's event loop turns once per step of this length; within one, everything happens in its own order. */
+const quantumOf: Readonly<Record<PresetName, number>> = { fleet: 500, default: 2000, tasks: 2000 };
 const wallAtStart = Date.UTC(2026, 0, 5);
 
 /** What the world can do to the monitor. */
@@ -235,6 +235,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   planFaults({ world, timeline, random, network, actors });
 
   const end = options.hours * 3_600_000;
+  const quantum = quantumOf[options.preset];
   for (let t = quantum; t <= end; t += quantum) {
     timeline.runUntil(t);
     await letMonitorRun();

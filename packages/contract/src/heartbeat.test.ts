@@ -44,7 +44,7 @@ describe("a heartbeat", () => {
     { open: { kind: "tool", timeoutSeconds: -1 } },
     { open: { kind: "tool", timeoutSeconds: 604_801 } },
     { phase: "x".repeat(201) },
-    { healthMetrics: { nested: {} } },
+    { healthMetrics: { huge: "x".repeat(9000) } },
     { healthMetrics: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`m${i}`, i])) },
   ])("with %j is refused", (wrong) => {
     expect(Heartbeat.safeParse({ agentId: "a", ...wrong }).success).toBe(false);

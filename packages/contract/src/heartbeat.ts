@@ -43,8 +43,9 @@ export type AgentStatus = z.infer<typeof AgentStatus>;
 
 /** Free-form readings. Those named here are understood; the rest is kept as it came. */
 export const HealthMetrics = z
-  .record(z.string().max(100), z.union([z.number(), z.string().max(1000), z.boolean(), z.null()]))
+  .record(z.string().max(100), z.unknown())
   .refine((metrics) => Object.keys(metrics).length <= 64, "at most 64 metrics")
+  .refine((metrics) => JSON.stringify(metrics).length <= 8192, "at most 8 kB of metrics")
   .meta({
     id: "HealthMetrics",
     description:

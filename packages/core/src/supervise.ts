@@ -20,7 +20,7 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
     return { record: accepted.record, reply: toReply(answer, []), events: accepted.events, actions: [] };
   }
   const assessed = assessHealth(before, accepted.record, now, policy, doubt);
-  const response = chooseResponse(before, assessed.record, policy);
+  const response = chooseResponse(assessed.record, policy);
   const intervened = carryOut(assessed.record, response, signal, now);
   const checkedIn = askToCheckIn(intervened.record, signal, doubt);
   return {

@@ -175,6 +175,38 @@ describe("an agent that counts from 1 again without a word", () => {
     });
   });
 
+  it("is a new incarnation at once when it had been silent for several beats", () => {
+    const agent = counted(50);
+    agent.silentFor("20s");
+    expect(agent.beats({ sequenceNumber: 1 }).status).toBe("accepted");
+    expect(agent.record.incarnation).toBe(2);
+  });
+
+  it("is believed to be the same when it names its incarnation", () => {
+    const agent = counted(50);
+    agent.silentFor("20s");
+    for (let n = 1; n <= 5; n++) {
+      expect(agent.beats({ sequenceNumber: n, incarnation: 1 }).status).not.toBe("accepted");
+      agent.silentFor("5s");
+    }
+    expect(agent.record.incarnation).toBe(1);
+  });
+
+  it("is not judged by what it did before, while it is not yet clear who speaks", () => {
+    const agent = story({ preset: "default" });
+    for (let n = 1; n <= 50; n++) {
+      agent.beats({ sequenceNumber: n, toolCallCount: n });
+      agent.silentFor("5m");
+    }
+    agent.beats({ sequenceNumber: 51, toolCallCount: 50 });
+    for (const n of [1, 2]) {
+      agent.silentFor("5m");
+      agent.beats({ sequenceNumber: n, toolCallCount: n });
+    }
+    agent.silentFor("5m");
+    expect(agent.past.some((line) => line.includes("STUCK"))).toBe(false);
+  });
+
   it("is not one when the beats are merely late: their times are older", () => {
     const agent = counted(50);
     const longAgo = agent.now - 400_000;
@@ -219,3 +251,23 @@ function withoutHeard<T extends { heardAt: unknown; wakeAt: unknown; beats: unkn
   const { heardAt: _, wakeAt: __, beats: ___, ...rest } = record;
   return rest;
 }
+
+describe("an agent that does not number its beats", () => {
+  it("has those that were overtaken on the way recognised by their own time", () => {
+    const agent = story();
+    agent.beats({ status: "RUNNING", sequenceNumber: undefined });
+    agent.silentFor("5s");
+    agent.beats({ status: "IDLE", sequenceNumber: undefined });
+    agent.silentFor("1s");
+    const late = agent.beats({ status: "RUNNING", sequenceNumber: undefined }, { agentTime: agent.now - 3000 });
+    expect(late).toMatchObject({ status: "stale", because: "older-than-last" });
+    expect(agent.record.activity.kind).toBe("IDLE");
+  });
+
+  it("may have its clock set back", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: undefined });
+    agent.silentFor("5s");
+    expect(agent.beats({ sequenceNumber: undefined }, { agentTime: agent.now - 3_600_000 }).status).toBe("accepted");
+  });
+});

@@ -70,7 +70,8 @@ const isNews = (change: ReturnType<typeof findChanges>): boolean =>
 
 function findChanges(before: Facts, beat: Heartbeat) {
   const differs = (was: string | null, is: string | null | undefined) => isSaid(is) && was !== null && is !== was;
-  const firstTool = isSaid(beat.lastToolCall) || isSaid(beat.toolCallCount);
+  // A counter that never left zero says no more than no counter.
+  const firstTool = isSaid(beat.lastToolCall) || (beat.toolCallCount ?? 0) > 0;
   const firstCheckpoint = isSaid(beat.lastCheckpoint);
   return {
     phase: differs(before.phase, beat.phase),

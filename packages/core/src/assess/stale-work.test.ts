@@ -155,8 +155,8 @@ describe("no progress", () => {
     livesFor(agent, "31m");
     livesFor(agent, "20m", { status: "WAITING", waitingFor: "provider" });
     expect(agent.past.at(-1)).toBe("1860s HEALTHY");
-    livesFor(agent, "14m");
-    expect(agent.state).toBe("DEGRADED"); // let go again, it has the full time for the next step
+    livesFor(agent, "9m");
+    expect(agent.state).toBe("DEGRADED"); // let go again, it has time for the next step
     livesFor(agent, "17m");
     expect(agent.state).toBe("STUCK");
   });

@@ -5,7 +5,7 @@ import type { AgentRecord } from "../record.ts";
 export type Response =
   | { readonly kind: "alert"; readonly cause: HealthReason; readonly severity: AlertSeverity }
   | { readonly kind: "resolve" }
-  | { readonly kind: "nothing"; readonly because: "no-change" | "already-alerted" | "not-ill" | "observing-only" };
+  | { readonly kind: "nothing"; readonly because: "already-alerted" | "not-ill" | "observing-only" };
 
 const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
   UNRESPONSIVE: "critical",
@@ -14,13 +14,12 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 };
 
 /** Third stage: should we act? With beats alone there is one thing to do: tell somebody, once per cause, and take it back when it is over. */
-export function chooseResponse(before: AgentRecord, record: AgentRecord, policy: Policy): Response {
+export function chooseResponse(record: AgentRecord, policy: Policy): Response {
   const { state, reason } = record.health;
   const severity = severities[state];
   if (severity === undefined) return calmResponse(record);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (record.alert?.cause === reason) return { kind: "nothing", because: "already-alerted" };
-  if (state === before.health.state) return { kind: "nothing", because: "no-change" };
   return { kind: "alert", cause: reason, severity };
 }
 

@@ -103,6 +103,15 @@ describe("an alert", () => {
     expect(agent.eventTypes()).not.toContain("ALERT_RAISED");
   });
 
+  it("is raised as soon as the policy allows it, for who is ill by then", () => {
+    const observed = story({ settings: { mode: "observe" } });
+    observed.beats();
+    observed.silentFor("1m");
+    const agent = story({ settings: { mode: "act" }, record: observed.record, now: observed.now });
+    agent.take({ kind: "wake" });
+    expect(agent.actions).toHaveLength(1);
+  });
+
   it.each(["assist", "act"] as const)("is raised in %s mode", (mode) => {
     const agent = story({ settings: { mode } });
     agent.beats();

@@ -13,6 +13,15 @@ describe("an agent that was ill and is well again", () => {
     });
   });
 
+  it("counts as back when only warnings are left", () => {
+    const agent = story();
+    agent.beats();
+    agent.silentFor("17s");
+    agent.beats({ status: "DEGRADED" });
+    expect(agent.state).toBe("DEGRADED");
+    expect(agent.eventTypes()).toContain("AGENT_RECOVERED");
+  });
+
   it("is none when there were only warnings", () => {
     const agent = story();
     agent.beats();

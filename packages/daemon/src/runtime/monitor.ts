@@ -166,7 +166,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     const moment = readClock();
     const { amnestyMargin } = config.policyFor({ agentId: "", agentType: null, taskId: null });
     turns.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment.time);
-    if (sendCanary !== null && self.checkPath(moment)) wakeEveryoneQuiet(moment);
+    if (sendCanary !== null && doubt.canaryIsMissing(moment.now)) self.doubtPath(moment);
+    if (self.trustPathAgain(moment)) wakeEveryoneQuiet(moment);
     turns.wakeConcerned(moment);
     records.saveDue(moment.now, turns.lastSignalId());
     wakeRound(wheel.takeDue(moment.now), 0, moment);
@@ -207,6 +208,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       await sendCanary?.();
     } catch (error) {
       log.warn({ error: String(error) }, "our own test beat did not get through");
+      if (!chores.stopped()) self.doubtPath(readClock());
     }
     return fleet.holds().length > 0 || doubt.pathHold() !== null ? canaryOnHold : canaryEvery;
   }

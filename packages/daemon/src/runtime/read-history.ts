@@ -1,9 +1,19 @@
-import { type DurationMs, type EpochMs, type HealthState, type HistoryReport, toIso } from "@rouse/contract";
+import {
+  type DurationMs,
+  days,
+  type EpochMs,
+  Fault,
+  type HealthState,
+  type HistoryReport,
+  toIso,
+} from "@rouse/contract";
 import type { Store } from "../ports/store.ts";
 
 /** About as many points as a chart can show. */
 const points = 120;
 const steps: readonly DurationMs[] = [10, 30, 60, 300, 900, 3600, 21_600].map((s) => s * 1000);
+
+export const durationWanted = "duration: such as 90s, 15m, 1h or 30d, at most a year";
 
 /** An agent's past in even steps: how it stood at the end of each, and what came in. Stretches in which nothing is known are left out. */
 export async function readHistory(
@@ -12,6 +22,7 @@ export async function readHistory(
   to: EpochMs,
   duration: DurationMs,
 ): Promise<HistoryReport> {
+  if (!(duration > 0 && duration <= days(366))) throw new Fault("bad-request", durationWanted);
   const from = to - duration;
   const step = steps.find((s) => duration / s <= points) ?? Math.ceil(duration / points / 21_600_000) * 21_600_000;
   const [stretches, changes] = await Promise.all([

@@ -65,27 +65,34 @@ describe("lag", () => {
 });
 
 describe("the canary", () => {
-  it("missing for 15 s puts everyone on hold, until it passes again and one TTL more", () => {
+  it("that failed puts everyone on hold at once, until it passes again and one TTL more", () => {
     const { doubt, about } = doubter();
-    expect(doubt.checkCanary(dawn + canaryMissing, release)).toBeNull();
-    expect(doubt.checkCanary(dawn + canaryMissing + 1, release)).toBe("held");
-    expect(about(dawn + seconds(20)).hold).toMatchObject({ because: "path-unproven", provenAt: null });
-    expect(doubt.checkCanary(dawn + minutes(10), release)).toBeNull(); // no end without proof
+    doubt.canaryFailed(dawn);
+    expect(about(dawn).hold).toMatchObject({ because: "path-unproven", since: dawn, provenAt: null });
+    expect(doubt.endPathHold(dawn + minutes(10), release)).toBe(false); // no end without proof
     const passed = dawn + minutes(10);
     doubt.canaryPassed(passed);
     expect(about(passed).hold?.provenAt).toBe(passed);
     doubt.canaryPassed(passed + seconds(5)); // the first proof counts
-    expect(doubt.checkCanary(passed + release - 1, release)).toBeNull();
-    expect(doubt.checkCanary(passed + release, release)).toBe("released");
+    expect(doubt.endPathHold(passed + release - 1, release)).toBe(false);
+    expect(doubt.endPathHold(passed + release, release)).toBe(true);
     expect(about(passed + release).hold).toBeNull();
   });
 
-  it("that keeps passing holds nobody", () => {
+  it("that fails again after a proof needs a new one", () => {
+    const { doubt, about } = doubter();
+    doubt.canaryFailed(dawn);
+    doubt.canaryPassed(dawn + seconds(1));
+    doubt.canaryFailed(dawn + seconds(2));
+    expect(about(dawn + seconds(2)).hold).toMatchObject({ since: dawn, provenAt: null });
+  });
+
+  it("is missing after 15 s without a word, but not because we ourselves were blind", () => {
     const { doubt } = doubter();
-    for (let at = dawn; at < dawn + minutes(60); at += seconds(5)) {
-      doubt.canaryPassed(at);
-      expect(doubt.checkCanary(at + seconds(5), release)).toBeNull();
-    }
+    expect(doubt.canaryIsMissing(dawn + canaryMissing)).toBe(false);
+    expect(doubt.canaryIsMissing(dawn + canaryMissing + 1)).toBe(true);
+    doubt.openGap("stall", dawn, dawn + minutes(1));
+    expect(doubt.canaryIsMissing(dawn + minutes(1))).toBe(false);
   });
 
   it("outranks a mass silence: without a path nothing else is known", () => {
@@ -96,7 +103,7 @@ describe("the canary", () => {
       fleet.note({ ...standing, quietSince: dawn }, dawn);
     }
     expect(about(dawn).hold?.because).toBe("mass-silence");
-    doubt.checkCanary(dawn + seconds(16), release);
+    doubt.canaryFailed(dawn + seconds(16));
     expect(about(dawn + seconds(16)).hold?.because).toBe("path-unproven");
   });
 });

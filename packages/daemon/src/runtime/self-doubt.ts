@@ -44,22 +44,24 @@ export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
       lagAt = now;
     },
 
+    /** Our own beat did not get through: from here on silence may be ours. */
+    canaryFailed(now: MonoMs): void {
+      pathHold = { because: "path-unproven", since: pathHold?.since ?? now, provenAt: null };
+    },
+
     canaryPassed(now: MonoMs): void {
       canaryPassedAt = now;
       if (pathHold !== null && pathHold.provenAt === null) pathHold = { ...pathHold, provenAt: now };
     },
 
-    /** Starts or ends the hold that stands while our own path is not shown to work. Says which, if anything changed. */
-    checkCanary(now: MonoMs, releaseAfter: DurationMs): "held" | "released" | null {
-      if (pathHold === null && now - canaryPassedAt > canaryMissing) {
-        pathHold = { because: "path-unproven", since: now, provenAt: null };
-        return "held";
-      }
-      if (pathHold !== null && pathHold.provenAt !== null && now >= pathHold.provenAt + releaseAfter) {
-        pathHold = null;
-        return "released";
-      }
-      return null;
+    /** A canary that neither passed nor failed for long is a failed one. */
+    canaryIsMissing: (now: MonoMs): boolean => pathHold === null && now - canaryPassedAt > canaryMissing,
+
+    /** Ends the hold once the path has been known to work for `releaseAfter`. True when it did. */
+    endPathHold(now: MonoMs, releaseAfter: DurationMs): boolean {
+      if (pathHold === null || pathHold.provenAt === null || now < pathHold.provenAt + releaseAfter) return false;
+      pathHold = null;
+      return true;
     },
 
     freeze(by: Frozen | null): void {

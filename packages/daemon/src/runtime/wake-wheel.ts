@@ -31,24 +31,28 @@ export function createWakeWheel<S extends Sleeper>() {
   function takeDue(now: MonoMs): S[] {
     const until = Math.floor(now / slotWidth);
     const due: S[] = [];
-    if (nextSlot === null) nextSlot = slots.size === 0 ? until : Math.min(until, ...slots.keys());
-    for (; nextSlot <= until; nextSlot++) {
-      const lying = slots.get(nextSlot);
-      if (lying === undefined) continue;
-      slots.delete(nextSlot);
-      for (const sleeper of lying) {
-        if (sleeper.slot !== nextSlot) continue;
+    const later: S[] = [];
+    for (const slot of passedSlots(until)) {
+      for (const sleeper of slots.get(slot) ?? []) {
+        if (sleeper.slot !== slot) continue;
         sleeper.slot = null;
         const at = sleeper.wakeAt();
-        if (at !== null && at <= now) due.push(sleeper);
-        else refile.push(sleeper);
+        (at !== null && at <= now ? due : later).push(sleeper);
       }
+      slots.delete(slot);
     }
-    for (const sleeper of refile) file(sleeper);
-    refile.length = 0;
+    nextSlot = until + 1;
+    for (const sleeper of later) file(sleeper);
     return due;
   }
-  const refile: S[] = [];
+
+  /** Usually a few numbers in a row; after a long pause, or at the start, only those where somebody lies. */
+  function passedSlots(until: number): number[] {
+    const from = nextSlot;
+    if (from === null || until - from > slots.size)
+      return [...slots.keys()].filter((slot) => slot <= until).sort((a, b) => a - b);
+    return Array.from({ length: Math.max(0, until - from + 1) }, (_, i) => from + i);
+  }
 
   return { file, takeDue };
 }

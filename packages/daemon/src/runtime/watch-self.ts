@@ -54,24 +54,24 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       nextTickAt = now + tickEvery;
     },
 
-    /** While our own path is not shown to work, silence is ours before it is anybody else's. True when that changed. */
-    checkPath(moment: Moment): boolean {
+    /** Our own beat did not get through. While our path is not shown to work, silence is ours before it is anybody else's. */
+    doubtPath(moment: Moment): void {
+      const isNew = doubt.pathHold() === null;
+      doubt.canaryFailed(moment.now);
+      if (!isNew) return;
+      const payload = { because: "path-unproven", scope: "fleet", silent: 0, of: fleet.size() } as const;
+      parts.turns().saveEvents([{ type: "HOLD_STARTED", payload }], moment.time, null);
+    },
+
+    /** True when the doubt about our path has just ended, one TTL after it was shown to work. */
+    trustPathAgain(moment: Moment): boolean {
       const policy = config().policyFor({ agentId: "", agentType: null, taskId: null });
-      const since = doubt.pathHold()?.since ?? moment.now;
       const ttl = 3 * Math.max(policy.beatInterval, policy.idleBeatInterval);
-      const change = doubt.checkCanary(moment.now, ttl + policy.amnestyMargin);
-      if (change === null) return false;
-      const held = { because: "path-unproven", scope: "fleet" } as const;
+      const since = doubt.pathHold()?.since ?? moment.now;
+      if (!doubt.endPathHold(moment.now, ttl + policy.amnestyMargin)) return false;
       const lastedSeconds = Math.round((moment.now - since) / 1000);
-      parts
-        .turns()
-        .saveEvents(
-          change === "held"
-            ? [{ type: "HOLD_STARTED", payload: { ...held, silent: 0, of: fleet.size() } }]
-            : [{ type: "HOLD_ENDED", payload: { ...held, lastedSeconds } }],
-          moment.time,
-          null,
-        );
+      const payload = { because: "path-unproven", scope: "fleet", lastedSeconds } as const;
+      parts.turns().saveEvents([{ type: "HOLD_ENDED", payload }], moment.time, null);
       return true;
     },
 

@@ -1,0 +1,31 @@
+// A worker in JavaScript that reports to Rouse. Needs nothing but Node: node examples/worker.mjs
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
+
+const home = process.env.ROUSE_HOME || `${homedir()}/.rouse`;
+const url = process.env.ROUSE_URL || JSON.parse(readFileSync(`${home}/daemon.json`, "utf8")).url;
+const token = process.env.ROUSE_TOKEN || readFileSync(`${home}/token`, "utf8").trim();
+
+/** Repeats a beat until it is answered: with its number, one that arrived twice still counts once. */
+async function beat(sequenceNumber, more) {
+  const body = JSON.stringify({ agentId: "example-js", taskId: "count-to-five", sequenceNumber, ...more });
+  for (let wait = 200; ; wait = Math.min(2 * wait, 5000)) {
+    try {
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      const answer = await fetch(`${url}/api/v1/heartbeats`, { method: "POST", headers, body });
+      if (answer.status !== 503) return await answer.json();
+    } catch {
+      // Rouse is not there right now. That is no reason to stop working.
+    }
+    await pause(wait);
+  }
+}
+
+for (let step = 1; step <= 5; step++) {
+  await pause(200); // the work itself
+  const ack = await beat(step, { status: "RUNNING", progressIndicator: `step ${step} of 5`, toolCallCount: step });
+  console.log(`beat ${step}: ${ack.status}`);
+  for (const command of ack.commands) console.log(`Rouse asks: ${command.kind}, ${command.because}`);
+}
+await beat(6, { status: "FINISHED" });

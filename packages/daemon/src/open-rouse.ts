@@ -7,9 +7,9 @@ import type {
   SystemStatus,
   WhyReport,
 } from "@rouse/contract";
-import { pino } from "pino";
 import { alertsToLog } from "./adapters/alerts-log/alerts-log.ts";
 import { systemClock, systemTimers } from "./adapters/clock-system/system-clock.ts";
+import { openLog } from "./adapters/log-pino/open-log.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
 import { homeFolder, openHome } from "./home/open-home.ts";
@@ -40,7 +40,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     }),
   );
   const home = openHome(options.home ?? homeFolder(process.env));
-  const log = pino({ name: "rouse", level: "warn", base: null }, pino.destination({ dest: 2, sync: true }));
+  const log = openLog("warn");
   const store = await openSqliteStore({ folder: home.folder });
   const monitor = await startMonitor({
     store,

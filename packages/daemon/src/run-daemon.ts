@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { canaryId, Fault } from "@rouse/contract";
-import { pino } from "pino";
 import { describeProblem } from "./config/config-problem.ts";
 import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
 import { requireConfig } from "./config/read-config.ts";
@@ -29,6 +28,7 @@ export interface DaemonOptions {
 export interface Adapters {
   openStore(folder: string): Promise<Store>;
   alerts(log: Log): Alerts;
+  readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -45,7 +45,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   };
   const home = openHome(options.home);
   const config = requireConfig(await loadConfig(places));
-  const log = pino({ name: "rouse", level: "info", base: null }, pino.destination({ dest: 2, sync: true }));
+  const { log } = adapters;
   const store = await adapters.openStore(home.folder);
   const monitor = await startMonitor({
     store,

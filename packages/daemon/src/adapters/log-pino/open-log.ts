@@ -1,0 +1,24 @@
+import { printable } from "@rouse/contract";
+import { pino } from "pino";
+import type { Log } from "../../ports/log.ts";
+
+/** To a terminal a line a person reads, anywhere else a line of JSON a program reads; always on stderr, so that stdout stays an answer. */
+export function openLog(level: "info" | "warn" = "info"): Log {
+  if (process.stderr.isTTY) return level === "info" ? toTerminal : { ...toTerminal, info: () => undefined };
+  return pino({ name: "rouse", level, base: null }, pino.destination({ dest: 2, sync: true }));
+}
+
+const toTerminal: Log = {
+  info: (fields, message) => write("info ", fields, message),
+  warn: (fields, message) => write("WARN ", fields, message),
+  error: (fields, message) => write("ERROR", fields, message),
+};
+
+function write(level: string, fields: object, message: string): void {
+  const details = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  const time = new Date().toTimeString().slice(0, 8);
+  const line = details.length === 0 ? message : `${message} (${details.join(" ")})`;
+  process.stderr.write(`${time} ${level} ${printable(line, 2000)}\n`);
+}

@@ -17,7 +17,7 @@ export async function benchHeartbeats(options: BenchOptions): Promise<Line[]> {
   return [
     ...(await compare(
       "single beats",
-      { form: "single", connections: 64, beatsPerRequest: 1, agents: 960 },
+      { form: "single", connections: 192, beatsPerRequest: 1, agents: 960 },
       0.8,
       options,
     )),

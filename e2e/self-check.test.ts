@@ -13,6 +13,8 @@ const untilAllHeard = (agents: readonly BeatingAgent[]): Promise<boolean> =>
 const untilState = (daemon: Daemon, agentId: string, state: HealthState): Promise<boolean> =>
   until(`${agentId} is ${state}`, async () => (await daemon.rouse.getAgentHealth(agentId)).state === state);
 
+const countUnanswered = ({ answers }: BeatingAgent): number => answers.filter(({ status }) => status === 0).length;
+
 const isChangeTo =
   (state: HealthState) =>
   (event: SavedEvent): boolean =>
@@ -52,6 +54,38 @@ describe("a daemon that stood still for longer than any of its agents may be sil
   });
 });
 
+describe("an agent that had nobody to beat to", () => {
+  it.each(["stood still", "was not running"])("is given time after the daemon %s", async (trouble) => {
+    const daemon = await startDaemon({ config: `${quickBeats}  self_check: { amnesty_margin_seconds: 30 }\n` });
+    const { home, process: running } = daemon;
+    const metronome = startBeating(daemon, "metronome");
+    const cutOff = startBeating(daemon, "cut-off");
+    await untilAllHeard([metronome, cutOff]);
+    await cutOff.fallSilent();
+
+    // Fifteen beats, 0.4 s apart, that were not answered: 6 s, where silence of 4 s is too long.
+    if (trouble === "stood still") {
+      running.child.kill("SIGSTOP");
+      await until("the daemon has been still for long", () => metronome.waiting() >= 15);
+      running.child.kill("SIGCONT");
+    } else {
+      await daemon.end("SIGKILL");
+      await until("the daemon has been away for long", () => countUnanswered(metronome) >= 15);
+      await startDaemon({ home, args: ["--port", new URL(daemon.url).port] });
+    }
+    await until("the daemon noticed", async () =>
+      (await daemon.events("MONITOR_GAP")).some(
+        (event) => event.type === "MONITOR_GAP" && event.payload.lastedSeconds > 4,
+      ),
+    );
+    const heard = metronome.answers.length;
+    await until("the daemon had time to judge", () => metronome.answers.length > heard + 5);
+    const back = startBeating(daemon, "cut-off");
+    await until("it has beaten a few times", () => back.answers.length > 3);
+    expect(await daemon.events("HEALTH_STATE_CHANGED", "ALERT_RAISED")).toEqual([]);
+  });
+});
+
 describe("an agent that died", () => {
   it.each([
     ["alone", []],
@@ -67,7 +101,7 @@ describe("an agent that died", () => {
     await until("the alert is in the log", () => /mortal is UNRESPONSIVE/.test(daemon.process.stderr()));
     const mortal = startBeating(daemon, "mortal");
     await untilState(daemon, "mortal", "HEALTHY");
-    await until("that is in the log too", () => /resolved: mortal is well again/.test(daemon.process.stderr()));
+    await until("that is in the log too", () => /"alert":"mortal[^"]*resolved"/.test(daemon.process.stderr()));
 
     const events = await daemon.rouse.events({ agentId: "mortal", after: fellSilent });
     expect(events.map(inShort)).toEqual([

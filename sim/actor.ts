@@ -81,6 +81,12 @@ export class Actor {
     return this.sickness?.kind === "dead" || this.sickness?.kind === "hung";
   }
 
+  /** In the middle of a tool or a wait that it cannot beat through, and the monitor knows. */
+  isBlocked(now: number): boolean {
+    const held = this.mode.kind === "tool" || this.mode.kind === "waiting";
+    return held && !this.beatsByTimer && this.acknowledgedMode === this.mode && now < this.mode.until;
+  }
+
   /** When the agent next says something, seen from `now`. */
   nextBeatAt(now: number, rhythm: Rhythm): number {
     // Before it beats more rarely, or not at all for a while, it makes sure that the monitor knows.
@@ -162,7 +168,7 @@ export class Actor {
 
   /** The monitor acknowledged a beat sent in this mode. */
   acknowledged(mode: Mode): void {
-    this.acknowledgedMode = mode;
+    if (mode === this.mode) this.acknowledgedMode = mode;
   }
 
   private describeMode(wall: number, now: number): Partial<Heartbeat> {

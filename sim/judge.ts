@@ -173,7 +173,7 @@ export function createJudge(parts: Parts) {
 
   function allowedFor(sickness: Sickness, actor: Actor): number {
     const check = settings.health_check;
-    if (sickness.kind === "stuck") return (check.no_tool_call_seconds + 300) * second + 2 * rhythm.running;
+    if (sickness.kind === "stuck") return (check.checkpoint_stale_threshold_seconds + 300) * second;
     if (sickness.kind === "failing") return (check.consecutive_failures + 4) * rhythm.running + minute;
     return 4 * ttlOf(actor) + minute;
   }

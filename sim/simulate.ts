@@ -1,4 +1,4 @@
-import { type PresetName, settingsOf } from "@rouse/contract";
+import { type HeartbeatAck, type PresetName, settingsOf } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
@@ -147,7 +147,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     monitor = started;
     started.sendCanaryBy(async () => {
       if (world.deaf) throw new Error("simulated");
-      await started.takeBeats([{ agentId: "rouse.canary" }]);
+      await new Promise((taken, failed) => started.takeBeats([{ beat: { agentId: "rouse.canary" } }], taken, failed));
     });
     judge.checkResumed(started);
   }
@@ -171,22 +171,20 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     const arrived = inbox;
     inbox = [];
     const of = life;
-    to.takeBeats(arrived.map(({ beat }) => beat)).then(
-      (acks) => {
-        if (of !== life) return;
-        for (const [i, ack] of acks.entries()) {
-          const letter = arrived[i] as Letter;
-          const { from, mode } = letter;
-          letter.acknowledged = true;
-          if (ack.status !== "rejected") from.acknowledged(mode);
-          judge.noteAck(from, ack);
-        }
-      },
-      // The store is down: agents try again a second later, as they would on a 503.
-      () => {
-        for (const letter of arrived) if (random.chance(0.8)) timeline.after(1000, () => network.send(letter));
-      },
-    );
+    const taken = (acks: readonly HeartbeatAck[]): void => {
+      if (of !== life) return;
+      for (const [i, ack] of acks.entries()) {
+        const letter = arrived[i] as Letter;
+        letter.acknowledged = true;
+        if (ack.status !== "rejected") letter.from.acknowledged(letter.mode);
+        judge.noteAck(letter.from, ack);
+      }
+    };
+    // The store is down: agents try again a second later, as they would on a 503.
+    const refused = (): void => {
+      for (const letter of arrived) if (random.chance(0.8)) timeline.after(1000, () => network.send(letter));
+    };
+    to.takeBeats(arrived, taken, refused);
   }
 
   /** Who beats every few minutes sends a beat again when no answer comes; who beats every few seconds just beats on. */
@@ -201,7 +199,9 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   /** Starts, or starts again, the agent's beats; whatever it had planned before is off. */
   function live(actor: Actor): void {
     actor.lives += 1;
-    beat(actor, actor.lives);
+    const of = actor.lives;
+    if (actor.isBlocked(timeline.now())) timeline.plan(actor.mode.until, () => beat(actor, of));
+    else beat(actor, of);
   }
 
   function beat(actor: Actor, of: number): void {

@@ -3,6 +3,7 @@ import type {
   AgentRegistration,
   HealthMonitoringService,
   Heartbeat,
+  HeartbeatAck,
   SavedEvent,
   SystemStatus,
   WhyReport,
@@ -56,7 +57,9 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     getAllAgentHealth: async () => monitor.agents(),
     getHealthHistory: async (agentId, duration) => (await monitor.history(agentId, duration)).history,
     async recordHeartbeat(heartbeat) {
-      const [ack] = await monitor.takeBeats([heartbeat]);
+      const [ack] = await new Promise<readonly HeartbeatAck[]>((taken, failed) =>
+        monitor.takeBeats([{ beat: heartbeat }], taken, failed),
+      );
       if (ack === undefined) throw new Error("one beat gets one acknowledgement");
       return ack;
     },

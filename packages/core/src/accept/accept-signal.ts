@@ -165,17 +165,16 @@ const takesAStep = (before: Activity, after: Activity): boolean => after !== bef
 export const knownToBeatThroughWork = 3;
 
 /**
- * Only beats at the agent's own rhythm count: one repeated within moments is a second try, and one after a long silence, when the tool returned,
- * shows the opposite, whatever was thought before.
+ * Only beats at the expected rhythm count: one repeated within moments is a second try, one a good while later may have any reason, and one after a
+ * long silence, when the tool returned, shows the opposite, whatever was thought before.
  */
 function countThroughWork(before: AgentRecord, activity: Activity, now: MonoMs, policy: Policy): number {
   const counted = before.facts.beatsThroughWork;
+  if (!goesOn(before.activity, activity)) return counted >= knownToBeatThroughWork ? counted : 0;
   const since = now - (before.beats.lastAt ?? now);
-  if (goesOn(before.activity, activity)) {
-    if (since > 2 * policy.beatInterval + policy.beatGrace) return 0;
-    return since >= policy.beatInterval / 2 ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
-  }
-  return counted >= knownToBeatThroughWork ? counted : 0;
+  if (since > 2 * policy.beatInterval + policy.beatGrace) return 0;
+  const inRhythm = since >= policy.beatInterval / 2 && since <= 1.25 * policy.beatInterval;
+  return inRhythm ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
 }
 
 function assignTask(record: AgentRecord, taskId: string | null, now: MonoMs) {

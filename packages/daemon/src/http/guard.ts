@@ -23,11 +23,17 @@ export function createGuard(options: GuardOptions): Guard {
   // Connections are kept alive and repeat themselves: what was right once on this one is compared as a plain string.
   const provenOn = new WeakMap<object, string>();
 
+  /** Agents repeat themselves: the last Host that was ours is recognised as it stands. */
+  let lastOurs: string | null = null;
+
   const isOurHost = (host: string | undefined): boolean => {
     if (host === undefined) return false;
+    if (host === lastOurs) return true;
     const { name, port } = splitHost(host.toLowerCase());
     const expected = options.port();
-    return hosts.has(name) && (port === null ? expected === (options.secure ? 443 : 80) : port === expected);
+    const isOurs = hosts.has(name) && (port === null ? expected === (options.secure ? 443 : 80) : port === expected);
+    if (isOurs) lastOurs = host;
+    return isOurs;
   };
 
   const isOurOrigin = (origin: string): boolean =>

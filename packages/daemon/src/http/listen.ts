@@ -68,7 +68,7 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
 }
 
 function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
-  const beats = takeHeartbeats(monitor);
+  const beats = takeHeartbeats(monitor, log);
   const app = fastify({
     bodyLimit: 1024 * 1024,
     forceCloseConnections: true,

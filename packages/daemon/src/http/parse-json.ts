@@ -19,18 +19,27 @@ function reason(error: unknown): string {
   return position === null ? "it ends too early or is malformed" : `unexpected character ${position[0]}`;
 }
 
+/** Looks only at brackets outside strings; strings, most of any text, are jumped over. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
-  let inString = false;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (inString) {
-      if (c === 92) i++;
-      else if (c === 34) inString = false;
-    } else if (c === 34) inString = true;
+    if (c === quote) i = endOfString(text, i);
     else if (c === 123 || c === 91) {
       if (++depth > deepest) return true;
     } else if (c === 125 || c === 93) depth--;
   }
   return false;
+}
+
+const quote = 34;
+const backslash = 92;
+
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
 }

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, type HeartbeatAck } from "@rouse/contract";
-import type { Monitor } from "../runtime/monitor.ts";
+import type { Log } from "../ports/log.ts";
+import type { Monitor, SentBeat } from "../runtime/monitor.ts";
 import { parseJson } from "./parse-json.ts";
+import { printAck, printAcks } from "./print-ack.ts";
 import { sendProblem } from "./problem.ts";
 
 const largestBody = 4 * 1024 * 1024;
@@ -20,7 +22,7 @@ const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, numbe
 /**
  * The one hot path, straight on node:http: agents beat here all day. Answers only after what it acknowledges is on disk.
  */
-export function takeHeartbeats(monitor: Monitor) {
+export function takeHeartbeats(monitor: Monitor, log: Log) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -37,42 +39,64 @@ export function takeHeartbeats(monitor: Monitor) {
     request.on("end", () => {
       const text =
         chunks.length === 1 ? (chunks[0] as Buffer).toString("utf8") : Buffer.concat(chunks).toString("utf8");
-      answer(monitor, text, request.headers["content-type"], response).catch((error: unknown) => fail(response, error));
+      try {
+        answer(monitor, text, request.headers["content-type"], response, (error) => fail(response, error, log));
+      } catch (error) {
+        fail(response, error, log);
+      }
     });
     request.on("error", () => response.destroy());
   };
 }
 
-async function answer(
+function answer(
   monitor: Monitor,
   text: string,
   type: string | undefined,
   response: ServerResponse,
-): Promise<void> {
-  if (type?.includes("ndjson")) return answerLines(monitor, text, response);
+  failed: (error: unknown) => void,
+): void {
+  if (type?.includes("ndjson")) return answerMany(monitor, readLines(text), response, failed);
   const sent = parseJson(text);
-  if (Array.isArray(sent)) {
-    checkCount(sent.length);
-    return send(response, 200, JSON.stringify({ acks: await monitor.takeBeats(sent) }));
-  }
-  const [ack] = await monitor.takeBeats([sent]);
-  if (ack === undefined) throw new Error("one beat gets one acknowledgement");
-  const status = ack.status === "rejected" && ack.because !== undefined ? refusalStatus[ack.because] : 200;
-  send(response, status, JSON.stringify(ack));
+  if (Array.isArray(sent))
+    return answerMany(
+      monitor,
+      sent.map((beat) => ({ beat })),
+      response,
+      failed,
+    );
+  monitor.takeBeats(
+    [{ beat: sent, text }],
+    ([ack]) => {
+      if (ack === undefined) throw new Error("one beat gets one acknowledgement");
+      const status = ack.status === "rejected" && ack.because !== undefined ? refusalStatus[ack.because] : 200;
+      send(response, status, printAck(ack));
+    },
+    failed,
+  );
+}
+
+function answerMany(
+  monitor: Monitor,
+  sent: readonly SentBeat[],
+  response: ServerResponse,
+  failed: (error: unknown) => void,
+): void {
+  checkCount(sent.length);
+  monitor.takeBeats(sent, (acks) => send(response, 200, printAcks(acks)), failed);
 }
 
 /** One broken line does not spoil the others: it is answered as the beat it failed to be. */
-async function answerLines(monitor: Monitor, text: string, response: ServerResponse): Promise<void> {
+function readLines(text: string): SentBeat[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   checkCount(lines.length);
-  const sent = lines.map((line) => {
+  return lines.map((line) => {
     try {
-      return parseJson(line);
+      return { beat: parseJson(line), text: line };
     } catch {
-      return null;
+      return { beat: null };
     }
   });
-  send(response, 200, JSON.stringify({ acks: await monitor.takeBeats(sent) }));
 }
 
 function checkCount(count: number): void {
@@ -91,7 +115,8 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.end(body);
 }
 
-function fail(response: ServerResponse, error: unknown): void {
+function fail(response: ServerResponse, error: unknown, log: Log): void {
   if (error instanceof Fault) return sendProblem(response, error);
-  throw error;
+  log.error({ error: String((error as Error).stack ?? error) }, "a heartbeat failed because of a mistake in Rouse");
+  sendProblem(response, new Fault("internal", "something went wrong inside Rouse; its log says what"));
 }

@@ -25,7 +25,8 @@ export function keepRecords(commits: GroupCommit) {
   return {
     saveNow,
     saveLater(watched: Watched, now: MonoMs): void {
-      if (watched.unsaved !== null) return;
+      // What is already on its way to the next commit is written as it is then.
+      if (watched.unsaved !== null || commits.draft().records.has(watched.no)) return;
       watched.unsaved = { since: now, through: watched.through };
       unsaved.add(watched);
     },

@@ -51,9 +51,19 @@ export interface MonitorParts {
   readonly version: string;
 }
 
+/** A beat as it came, and its text where there is one: what is kept is what was sent. */
+export interface SentBeat {
+  readonly beat: unknown;
+  readonly text?: string;
+}
+
 export interface Monitor extends Reports {
-  /** Resolves once every beat is on disk. */
-  takeBeats(sent: readonly unknown[]): Promise<HeartbeatAck[]>;
+  /** Answers once every beat is on disk. With callbacks, because this is done for every beat. */
+  takeBeats(
+    sent: readonly SentBeat[],
+    taken: (acks: readonly HeartbeatAck[]) => void,
+    failed: (error: unknown) => void,
+  ): void;
   register(registration: unknown): Promise<AgentHealth>;
   freeze(actor: string, reason: string): Promise<void>;
   thaw(actor: string, reason: string): Promise<void>;
@@ -260,14 +270,14 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
 
   return {
     ...reports,
-    async takeBeats(sent) {
-      refuseWhileDown();
-      if (sent.length === 1 && isCanary(sent[0])) return [await passCanary()];
+    takeBeats(sent, taken, failed) {
+      const down = commits.down();
+      if (down !== null) return failed(down);
+      if (sent.length === 1 && isCanary(sent[0]?.beat)) return void passCanary().then((ack) => taken([ack]), failed);
       const moment = readClock();
-      const acks = sent.map((one) => turns.takeBeat(readBeat(one, moment.time), moment));
+      const acks = sent.map(({ beat, text }) => turns.takeBeat(readBeat(beat, moment.time), moment, text));
       lastBeatAt = moment.now;
-      await commits.saved();
-      return acks;
+      commits.whenSaved(() => taken(acks), failed);
     },
     async register(sent) {
       const parsed = AgentRegistration.safeParse(sent);

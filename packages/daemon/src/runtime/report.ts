@@ -2,10 +2,11 @@ import {
   type AgentHealth,
   type DurationMs,
   Fault,
-  type Heartbeat,
+  Heartbeat,
   type HistoryReport,
   type KeptHeartbeat,
   type MonoMs,
+  renameSnakeCase,
   type SavedEvent,
   type SelfDoubtReport,
   type SystemStatus,
@@ -111,7 +112,7 @@ export function createReports(parts: ReportParts): Reports {
     },
     async heartbeats(agentId, limit) {
       const beats = await store.readBeats(mustFind(agentId).no, limit);
-      return beats.map(({ body, time }) => ({ ...(JSON.parse(body) as Heartbeat), receivedAt: toIso(time) }));
+      return beats.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) }));
     },
     events: (query) => store.readEvents(query),
     status() {
@@ -131,4 +132,11 @@ export function createReports(parts: ReportParts): Reports {
       };
     },
   };
+}
+
+/** A beat is kept as it was sent; it is shown under the names we know. */
+function asUnderstood(body: string): Heartbeat {
+  const sent = JSON.parse(body) as Record<string, unknown>;
+  const beat = Heartbeat.safeParse("agentId" in sent ? sent : renameSnakeCase(sent));
+  return beat.success ? beat.data : (sent as Heartbeat);
 }

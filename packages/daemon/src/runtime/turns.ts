@@ -63,13 +63,13 @@ export function createTurns(parts: TurnParts) {
     events: 0,
   };
 
-  function run(watched: Watched, signal: Signal, moment: Moment): Turn {
+  function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
     const before = watched.record;
     const policy = config().policyFor(before);
     const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
     counters.turns += 1;
     watched.record = turn.record;
-    keep(watched, signal, turn, moment);
+    keep(watched, signal, turn, moment, text);
     wheel.file(watched);
     if (signal.kind === "heartbeat" && turn.reply?.status !== "rejected")
       fleet.hear(before.agentId, turn.record.node, moment.now);
@@ -78,9 +78,9 @@ export function createTurns(parts: TurnParts) {
   }
 
   /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within seconds. */
-  function keep(watched: Watched, signal: Signal, turn: Turn, moment: Moment): void {
+  function keep(watched: Watched, signal: Signal, turn: Turn, moment: Moment, text: string | undefined): void {
     const draft = commits.draft();
-    const body = bodyToKeep(signal, turn);
+    const body = bodyToKeep(signal, turn, text);
     if (body !== null) {
       watched.through = ++parts.lastSignalId;
       const kind = signal.kind === "registered" ? "registered" : "heartbeat";
@@ -151,7 +151,7 @@ export function createTurns(parts: TurnParts) {
   }
 
   /** An agent that nobody announced announces itself with its first beat. */
-  function takeBeat(signal: HeartbeatSignal | RefusedBeat, moment: Moment): HeartbeatAck {
+  function takeBeat(signal: HeartbeatSignal | RefusedBeat, moment: Moment, text?: string): HeartbeatAck {
     if ("refused" in signal) {
       counters.beats.rejected += 1;
       return ack(
@@ -175,7 +175,7 @@ export function createTurns(parts: TurnParts) {
       );
     }
     const watched = known ?? enroll(agentId, signal.beat, moment);
-    const { reply } = run(watched, signal, moment);
+    const { reply } = run(watched, signal, moment, text);
     wakeConcerned(moment);
     if (reply === null) throw new Error("a heartbeat always gets a reply");
     counters.beats[reply.status] += 1;
@@ -244,13 +244,17 @@ export function createTurns(parts: TurnParts) {
 
 export type Turns = ReturnType<typeof createTurns>;
 
-/** Beats that were news are kept, late ones too; repeated and refused ones are not. */
-function bodyToKeep(signal: Signal, turn: Turn): string | null {
+/** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
+const longestText = 1024;
+
+/** Beats that were news are kept, late ones too, as they were sent; repeated and refused ones are not. */
+function bodyToKeep(signal: Signal, turn: Turn, text: string | undefined): string | null {
   if (signal.kind === "registered")
     return turn.reply?.status === "accepted" ? JSON.stringify(signal.registration) : null;
   if (signal.kind !== "heartbeat") return null;
   const status = turn.reply?.status;
-  return status === "accepted" || status === "stale" ? JSON.stringify(signal.beat) : null;
+  if (status !== "accepted" && status !== "stale") return null;
+  return text !== undefined && text.length <= longestText ? text : JSON.stringify(signal.beat);
 }
 
 type Answer = Pick<HeartbeatAck, "status" | "sequenceNumber"> & { because: HeartbeatAck["because"] | null };

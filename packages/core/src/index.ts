@@ -1,6 +1,5 @@
 export { beatRhythm, type Rhythm } from "./accept/beat-rhythm.ts";
-export { whenWorked, workedSince } from "./accept/work-clock.ts";
-export { allowedTransitions, gravest } from "./assess/health-machine.ts";
+export { workedSince } from "./accept/work-clock.ts";
 export { silenceCountsFrom } from "./assess/missed-beats.ts";
 export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";
 export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./decide/watch-fleet.ts";

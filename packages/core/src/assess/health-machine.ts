@@ -1,5 +1,6 @@
 import type { FindingLevel, HealthReason, HealthState, MonoMs } from "@rouse/contract";
 import type { AgentRecord, Finding } from "../record.ts";
+import { gravity } from "./look.ts";
 
 /** Which state may follow which. Whoever is TERMINATED comes back only as a new incarnation. */
 export const allowedTransitions: Readonly<Record<HealthState, readonly HealthState[]>> = {
@@ -10,15 +11,6 @@ export const allowedTransitions: Readonly<Record<HealthState, readonly HealthSta
   FAILING: ["HEALTHY", "DEGRADED", "UNRESPONSIVE", "STUCK", "QUARANTINED", "TERMINATED"],
   QUARANTINED: ["HEALTHY", "TERMINATED"],
   TERMINATED: ["HEALTHY"],
-};
-
-/** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
-const severity: Readonly<Record<FindingLevel, number>> = {
-  note: 0,
-  degraded: 1,
-  stuck: 2,
-  failing: 3,
-  unresponsive: 4,
 };
 
 const stateFor: Readonly<Record<FindingLevel, HealthState>> = {
@@ -33,7 +25,7 @@ const stateFor: Readonly<Record<FindingLevel, HealthState>> = {
 export function gravest(findings: readonly Finding[]): Finding | null {
   let worst: Finding | null = null;
   for (const finding of findings) {
-    const by = worst === null ? 1 : severity[finding.level] - severity[worst.level];
+    const by = worst === null ? 1 : gravity[finding.level] - gravity[worst.level];
     if (by > 0 || (by === 0 && worst !== null && finding.confidence > worst.confidence)) worst = finding;
   }
   return worst;

@@ -1,4 +1,4 @@
-import type { EvidenceClass, FindingKind, FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
+import type { FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 
@@ -14,15 +14,16 @@ export const nothing: Look = { finding: null, lookAgainAt: null };
 
 export const nothingUntil = (lookAgainAt: MonoMs | null): Look => ({ finding: null, lookAgainAt });
 
-export interface Concluded {
-  readonly kind: FindingKind;
-  readonly level: FindingLevel;
-  readonly confidence: number;
-  readonly class: EvidenceClass;
-  readonly text: string;
-  readonly evidence: Readonly<Record<string, number | string>>;
-  readonly held?: HeldBecause | undefined;
-}
+export type Concluded = Omit<Finding, "since" | "held"> & { readonly held?: HeldBecause | undefined };
+
+/** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
+export const gravity: Readonly<Record<FindingLevel, number>> = {
+  note: 0,
+  degraded: 1,
+  stuck: 2,
+  failing: 3,
+  unresponsive: 4,
+};
 
 /** A finding keeps the moment it was first made for as long as it stands. */
 export function conclude(record: AgentRecord, now: MonoMs, concluded: Concluded): Finding {

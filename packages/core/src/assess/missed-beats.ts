@@ -4,7 +4,7 @@ import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import type { AgentRecord, Finding } from "../record.ts";
-import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 
 /** How often an agent whose silence nobody can vouch for is looked at again. */
 const recheck = 1000;
@@ -25,7 +25,7 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   const level = missed === 0 ? null : cap(levels[missed], ceiling);
   const lookAgainAt = earliest(ceiling?.lookAgainAt ?? null, next);
   const standing = standingFinding(record);
-  if (standing !== null && (level === null || strength[level] < strength[standing.level])) {
+  if (standing !== null && (level === null || gravity[level] < gravity[standing.level])) {
     return { finding: standing, lookAgainAt };
   }
   if (missed === 0 || level === null) return nothingUntil(next);
@@ -123,13 +123,5 @@ function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, doubt: Doubt, rhythm: Rh
   return doubt.peersHeardAt === null || doubt.peersHeardAt < countsFrom + rhythm.degradedAfter;
 }
 
-const strength: Readonly<Record<FindingLevel, number>> = {
-  note: 0,
-  degraded: 1,
-  stuck: 2,
-  failing: 3,
-  unresponsive: 4,
-};
-
 const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
-  ceiling !== null && strength[ceiling.level] < strength[level] ? ceiling.level : level;
+  ceiling !== null && gravity[ceiling.level] < gravity[level] ? ceiling.level : level;

@@ -35,3 +35,11 @@ export class Fault extends Error {
     this.retryable = options.retryable ?? false;
   }
 }
+
+/** What a schema found wrong, in one line. */
+export function describeIssues(
+  issues: readonly { path: readonly PropertyKey[]; message: string }[],
+  whole: string,
+): string {
+  return issues.map(({ path, message }) => `${path.map(String).join(".") || whole}: ${message}`).join("; ");
+}

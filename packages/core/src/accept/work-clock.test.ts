@@ -11,6 +11,14 @@ const working = (settings = {}) => {
   return agent;
 };
 
+describe("a wait that names its end", () => {
+  it("excuses nobody for longer than a week and a day, whatever it names", () => {
+    const activity: Activity = { kind: "WAITING", since: dawn, for: "provider", until: dawn + ms("300d") };
+    const ends = excusedUntil(activity, dawn, policyOf("fleet")) ?? 0;
+    expect(ends - dawn).toBe(ms("8d") + ms("1m"));
+  });
+});
+
 describe("the progress clock", () => {
   it("runs while an agent runs: beats by a timer are life, not progress", () => {
     const agent = working();

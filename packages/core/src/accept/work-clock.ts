@@ -1,4 +1,4 @@
-import type { DurationMs, MonoMs, Policy, WaitKind, WorkMs } from "@rouse/contract";
+import { type DurationMs, days, type MonoMs, type Policy, type WorkMs } from "@rouse/contract";
 import type { Activity, AgentRecord, Mark, WorkClock } from "../record.ts";
 
 export function workedUntil(clock: WorkClock, now: MonoMs): WorkMs {
@@ -23,10 +23,7 @@ export function excusedUntil(activity: Activity, bornAt: MonoMs, policy: Policy)
     case "RUNNING":
       return openWorkEnds(activity, policy);
     case "WAITING":
-      return activity.until === null
-        ? activity.since + longestWait(activity.for, policy)
-        : // That the wait is over, it can say with its next beat at the earliest.
-          activity.until + Math.max(policy.waitMargin, policy.beatInterval + policy.beatGrace);
+      return waitEnds(activity, policy);
     case "IDLE":
     case "FINISHED":
       return null;
@@ -41,7 +38,15 @@ function openWorkEnds(activity: Extract<Activity, { kind: "RUNNING" }>, policy: 
   return open.since + Math.max(policy.openTool, declared);
 }
 
-const longestWait = (kind: WaitKind, policy: Policy): DurationMs => policy.longestWait[kind];
+/** The longest an agent can excuse itself for by naming a time: a weekly limit, and a day. */
+const longestAnnounced = days(8);
+
+function waitEnds(activity: Extract<Activity, { kind: "WAITING" }>, policy: Policy): MonoMs {
+  if (activity.until === null) return activity.since + policy.longestWait[activity.for];
+  // That the wait is over, it can say with its next beat at the earliest.
+  const margin = Math.max(policy.waitMargin, policy.beatInterval + policy.beatGrace);
+  return Math.min(activity.until, activity.since + longestAnnounced) + margin;
+}
 
 /** Stops or starts the clock because the activity changed at `now`. */
 export function turnClock(

@@ -1,4 +1,4 @@
-import { Fault, FreezeRequest, parseDuration } from "@rouse/contract";
+import { describeIssues, Fault, FreezeRequest, parseDuration } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
 import type { Monitor } from "../runtime/monitor.ts";
 import { durationWanted } from "../runtime/read-history.ts";
@@ -65,10 +65,7 @@ function addMonitorRoutes(app: FastifyInstance, monitor: Monitor, version: strin
   const readOrder = (body: unknown): FreezeRequest => {
     const parsed = FreezeRequest.safeParse(body ?? {});
     if (parsed.success) return parsed.data;
-    throw new Fault(
-      "bad-request",
-      parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
-    );
+    throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
   };
   app.post("/api/v1/freeze", async (request) => {
     const { actor, reason } = readOrder(request.body);

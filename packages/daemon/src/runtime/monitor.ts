@@ -3,6 +3,7 @@ import {
   AgentRegistration,
   canaryId,
   type DurationMs,
+  describeIssues,
   Fault,
   type Heartbeat,
   type HeartbeatAck,
@@ -10,7 +11,7 @@ import {
   type SavedEvent,
   toIso,
 } from "@rouse/contract";
-import { watchFleet } from "@rouse/core";
+import { type HeartbeatSignal, watchFleet } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Alerts } from "../ports/alerts.ts";
 import type { Clock, Timers } from "../ports/clock.ts";
@@ -21,7 +22,7 @@ import { describeAgent } from "./describe-agent.ts";
 import { groupCommits } from "./group-commit.ts";
 import { keepRecords } from "./keep-records.ts";
 import { startOutbox } from "./outbox.ts";
-import { readBeat } from "./read-beat.ts";
+import { type RefusedBeat, readBeat } from "./read-beat.ts";
 import { createReports, type Reports } from "./report.ts";
 import { lastAlive, restoreAgents } from "./resume.ts";
 import { createRoster, type Watched } from "./roster.ts";
@@ -103,7 +104,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     started.now,
     tickEvery,
   );
-  const { readClock } = self;
+  const readClock = clock.read;
   const commits = groupCommits(store, timers, {
     committed: announce,
     wentDown: self.storeWentDown,
@@ -118,9 +119,6 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     commits,
     records,
     config: () => config,
-    beatTaken(beat, time) {
-      for (const listener of beatListeners) listener(beat, time);
-    },
     lastSignalId: resumption.lastSignalId,
     lastEventId,
   });
@@ -213,6 +211,17 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     for (const listener of eventListeners) listener(events);
   }
 
+  function announceBeats(
+    read: readonly (HeartbeatSignal | RefusedBeat)[],
+    acks: readonly HeartbeatAck[],
+    { time }: Moment,
+  ): void {
+    for (const [i, signal] of read.entries()) {
+      if ("refused" in signal || acks[i]?.status !== "accepted") continue;
+      for (const listener of beatListeners) listener(signal.beat, time);
+    }
+  }
+
   async function passOwnBeat(): Promise<DurationMs> {
     try {
       await sendCanary?.();
@@ -275,18 +284,17 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       if (down !== null) return failed(down);
       if (sent.length === 1 && isCanary(sent[0]?.beat)) return void passCanary().then((ack) => taken([ack]), failed);
       const moment = readClock();
-      const acks = sent.map(({ beat, text }) => turns.takeBeat(readBeat(beat, moment.time), moment, text));
+      const read = sent.map(({ beat }) => readBeat(beat, moment.time));
+      const acks = read.map((signal, i) => turns.takeBeat(signal, moment, sent[i]?.text));
       lastBeatAt = moment.now;
-      commits.whenSaved(() => taken(acks), failed);
+      commits.whenSaved(() => {
+        taken(acks);
+        if (beatListeners.size > 0) announceBeats(read, acks, moment);
+      }, failed);
     },
     async register(sent) {
       const parsed = AgentRegistration.safeParse(sent);
-      if (!parsed.success) {
-        const problems = parsed.error.issues.map(
-          ({ path, message }) => `${path.join(".") || "registration"}: ${message}`,
-        );
-        throw new Fault("bad-request", problems.join("; "));
-      }
+      if (!parsed.success) throw new Fault("bad-request", describeIssues(parsed.error.issues, "registration"));
       refuseWhileDown();
       const moment = readClock();
       const watched = turns.register(parsed.data, moment);

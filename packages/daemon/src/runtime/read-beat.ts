@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   type DurationMs,
   days,
+  describeIssues,
   type EpochMs,
   Heartbeat,
   printable,
@@ -71,6 +72,6 @@ function refuse(
     refused: true,
     agentId: typeof agentId === "string" ? printable(agentId, 128) : "",
     sequenceNumber: typeof sequenceNumber === "number" && Number.isInteger(sequenceNumber) ? sequenceNumber : null,
-    problem: printable(issues.map(({ path, message }) => `${path.join(".") || "heartbeat"}: ${message}`).join("; ")),
+    problem: printable(describeIssues(issues, "heartbeat")),
   };
 }

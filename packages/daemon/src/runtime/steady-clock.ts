@@ -37,9 +37,6 @@ export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
       return { now: Math.floor(steady), time: clock.wall() };
     },
 
-    /** How long nobody has read this clock. It is read at every tick, so a long time means that we stood still. */
-    sinceLastRead: (): DurationMs => clock.mono() - lastMono,
-
     /** Reads all clocks and says what went wrong with us since the last such reading. */
     inspect(stall: DurationMs): { moment: Moment; before: MonoMs; trouble: ClockTrouble[] } {
       const reading: ClockReading = clock.read();

@@ -3,7 +3,6 @@ import {
   type Command,
   type EpochMs,
   Fault,
-  type Heartbeat,
   type HeartbeatAck,
   type MonoMs,
   type RouseEvent,
@@ -37,7 +36,6 @@ export interface TurnParts {
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
   readonly config: () => Config;
-  readonly beatTaken: (beat: Heartbeat, time: EpochMs) => void;
   lastSignalId: number;
   lastEventId: number;
 }
@@ -179,7 +177,6 @@ export function createTurns(parts: TurnParts) {
     wakeConcerned(moment);
     if (reply === null) throw new Error("a heartbeat always gets a reply");
     counters.beats[reply.status] += 1;
-    if (reply.status === "accepted") parts.beatTaken(signal.beat, moment.time);
     return ack(agentId, moment.time, reply, reply.commands);
   }
 

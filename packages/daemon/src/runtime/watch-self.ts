@@ -40,12 +40,8 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
     return moment;
   }
 
-  /** The clock, read once per turn. After a stall we look at ourselves before anything that waited is taken in. */
-  const readClock = (): Moment => (clock.sinceLastRead() > config().selfCheck.stall ? inspect() : clock.read());
-
   return {
     noteGap,
-    readClock,
 
     /** Compares the clocks and notes how late we are ourselves. */
     tick(): void {
@@ -76,7 +72,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
     },
 
     storeWentDown(fault: Fault): void {
-      outageSince = readClock().now;
+      outageSince = clock.read().now;
       log.error(
         { code: fault.code },
         `the store cannot be written, so nobody is judged and beats are refused: ${fault.message}`,
@@ -84,7 +80,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
     },
 
     storeCameBack(): void {
-      const moment = readClock();
+      const moment = clock.read();
       noteGap("store-outage", outageSince ?? moment.now, moment, "the store could not be written");
       outageSince = null;
     },

@@ -1,0 +1,134 @@
+import { type HeartbeatAck, minutes, seconds } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
+import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
+import { type Monitor, startMonitor } from "./monitor.ts";
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A monitor whose clocks stand in the test's hand. */
+async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0) {
+  const wound = handWoundTimers();
+  const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
+  const delivered: string[] = [];
+  const monitor = await startMonitor({
+    store: await openMemoryStore(disk),
+    clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
+    timers: wound.timers,
+    alerts: { deliver: async ({ key }) => void delivered.push(key) },
+    log: silent,
+    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    version: "test",
+  });
+  const advance = (by: number): void => {
+    clock.mono += by;
+    clock.boot += by;
+    clock.wall += by;
+  };
+  return {
+    monitor,
+    clock,
+    delivered,
+    advance,
+    /** Time passes with the event loop turning. */
+    async live(duration: number): Promise<void> {
+      for (let passed = 0; passed < duration; passed += 250) {
+        advance(250);
+        await wound.pass(250);
+        await wound.turn();
+        await wound.turn();
+      }
+    },
+    async beats(beat: object): Promise<HeartbeatAck | undefined> {
+      const answer = new Promise<readonly HeartbeatAck[]>((taken, failed) =>
+        monitor.takeBeats([{ beat }], taken, failed),
+      );
+      await wound.turn();
+      return (await answer)[0];
+    },
+    turn: wound.turn,
+  };
+}
+
+const gaps = async (monitor: Monitor): Promise<string[]> =>
+  (await monitor.events({ types: ["MONITOR_GAP"], limit: 100 })).map(
+    ({ payload }) => (payload as { cause: string }).cause,
+  );
+
+describe("after a stall", () => {
+  it("nobody is charged for the time, even if a beat that waited is read before the monitor looks at itself", async () => {
+    const { monitor, live, beats, advance } = await watch();
+    await beats({ agentId: "a", status: "RUNNING", toolCallCount: 5 });
+    await live(seconds(10));
+    await beats({ agentId: "a", status: "RUNNING", toolCallCount: 6 });
+    advance(minutes(40));
+    await beats({ agentId: "a", status: "RUNNING", toolCallCount: 6 });
+    expect(monitor.agent("a")).toMatchObject({ state: "HEALTHY", findings: [] });
+    await live(seconds(5));
+    expect(await gaps(monitor)).toEqual(["stall"]);
+    expect(monitor.agent("a").state).toBe("HEALTHY");
+  });
+
+  it("nobody is judged by silence for one TTL, then whoever is still silent is", async () => {
+    const { monitor, live, beats, advance, delivered } = await watch();
+    await beats({ agentId: "a", status: "RUNNING" });
+    advance(minutes(5));
+    await live(seconds(16));
+    expect(monitor.agent("a").state).toBe("HEALTHY");
+    await live(seconds(3));
+    expect(monitor.agent("a").state).toBe("UNRESPONSIVE");
+    expect(delivered).toEqual(["a/1/missed-beats/1"]);
+  });
+});
+
+describe("setting the wall clock", () => {
+  it("changes nothing but the dates: it is a gap, and nobody is older or younger for it", async () => {
+    const { monitor, live, beats, clock } = await watch();
+    await beats({ agentId: "a", status: "RUNNING", toolCallCount: 5 });
+    await live(seconds(4));
+    clock.wall += 400 * 86_400_000;
+    await live(seconds(1));
+    await beats({ agentId: "a", status: "RUNNING", toolCallCount: 5 });
+    expect(await gaps(monitor)).toEqual(["clock-step"]);
+    expect(monitor.agent("a")).toMatchObject({ state: "HEALTHY", metrics: { uptimeSeconds: 5 } });
+  });
+});
+
+describe("a restart", () => {
+  it("does not make a dead agent well: what silence showed before stands until it is heard", async () => {
+    const disk = createMemoryDisk();
+    const first = await watch(disk);
+    await first.beats({ agentId: "a", status: "RUNNING" });
+    await first.live(seconds(20));
+    expect(first.monitor.agent("a").state).toBe("UNRESPONSIVE");
+    disk.crash();
+    const second = await watch(disk, minutes(5));
+    await second.live(seconds(60));
+    expect(second.monitor.agent("a").state).toBe("UNRESPONSIVE");
+    expect(await gaps(second.monitor)).toEqual(["restart"]);
+    const ack = await second.beats({ agentId: "a", status: "RUNNING" });
+    expect(second.monitor.agent("a").state).toBe("HEALTHY");
+    expect(ack?.commands).toMatchObject([{ kind: "check-in" }]);
+  });
+});
+
+describe("the stream of beats", () => {
+  it("tells of a beat only once it is saved", async () => {
+    const { monitor, turn } = await watch();
+    const heard: string[] = [];
+    monitor.onBeat(({ agentId }) => heard.push(agentId));
+    await turn();
+    const taken: string[] = [];
+    monitor.takeBeats(
+      [{ beat: { agentId: "a" } }, { beat: { agentId: 7 } }],
+      (acks) => taken.push(...acks.map(({ status }) => status)),
+      (error) => expect.fail(String(error)),
+    );
+    expect(heard).toEqual([]);
+    await turn();
+    expect(taken).toEqual(["accepted", "rejected"]);
+    expect(heard).toEqual(["a"]);
+  });
+});

@@ -81,6 +81,11 @@ export class Actor {
     return this.sickness?.kind === "dead" || this.sickness?.kind === "hung";
   }
 
+  /** Whether the monitor expects the rhythm of an idle agent. */
+  isKnownIdle(): boolean {
+    return this.mode.kind === "idle" && this.acknowledgedMode === this.mode;
+  }
+
   /** In the middle of a tool or a wait that it cannot beat through, and the monitor knows. */
   isBlocked(now: number): boolean {
     const held = this.mode.kind === "tool" || this.mode.kind === "waiting";

@@ -78,7 +78,7 @@ export function createJudge(parts: Parts) {
     if (violations.length < 100) violations.push(`at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
   };
 
-  const ttlOf = (actor: Actor): number => 3 * (actor.mode.kind === "idle" ? rhythm.idle : rhythm.running);
+  const ttlOf = (actor: Actor): number => 3 * (actor.isKnownIdle() ? rhythm.idle : rhythm.running);
 
   /** Is the verdict right, as far as anyone outside the agent could know? */
   function isTrue(state: Ill, actor: Actor): boolean {

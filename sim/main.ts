@@ -39,17 +39,21 @@ if (!presetNames.includes(values.preset as PresetName)) {
 
 const seed = Math.floor(positive("seed", values.seed, 1 + Math.floor(Math.random() * 1_000_000)));
 const hours = values.hours === undefined ? 24 * positive("days", values.days, 7) : positive("hours", values.hours, 24);
-const showsProgress = process.stderr.isTTY && !values.json;
+let told = 0;
 const findings = await simulate({
   seed,
   agents: Math.floor(positive("agents", values.agents, 100)),
   hours,
   preset: values.preset as PresetName,
   progress(share) {
-    if (showsProgress) process.stderr.write(`\rseed ${seed}: ${Math.round(share * 100)} % `);
+    if (process.stderr.isTTY) process.stderr.write(`\rseed ${seed}: ${Math.round(share * 100)} % `);
+    else if (share >= told + 0.1) {
+      told = share;
+      process.stderr.write(`seed ${seed}: ${Math.round(share * 100)} %\n`);
+    }
   },
 });
-if (showsProgress) process.stderr.write("\r\x1b[K");
+if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindings(findings));
 process.exitCode = findings.violations.length === 0 ? 0 : 1;
 

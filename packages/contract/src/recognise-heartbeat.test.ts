@@ -36,7 +36,16 @@ const odd = fc.oneof(
   fc.string(),
   fc.constantFrom(...agentStatuses),
   fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
-  fc.constant({ kind: "tool" }),
+  fc.record(
+    {
+      kind: fc.constantFrom("tool", "model", "door"),
+      name: fc.constantFrom("pytest", "x".repeat(201), 7),
+      timeoutSeconds: fc.constantFrom(0, 900, -1, 604_801, Number.NaN, "9"),
+      more: fc.constant(1),
+    },
+    { requiredKeys: [] },
+  ),
+  fc.constantFrom("input", "provider", "children", "schedule"),
   fc.constant([]),
 );
 const key = fc.constantFrom(...Object.keys(Heartbeat.shape), "unknown", "__proto__");

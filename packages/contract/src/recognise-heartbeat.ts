@@ -1,3 +1,4 @@
+import { type OpenWork, WaitKind } from "./health.ts";
 import { agentStatuses, type Heartbeat } from "./heartbeat.ts";
 
 const id = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}$/;
@@ -13,21 +14,41 @@ const isTime = (value: unknown): boolean =>
   value === undefined || (typeof value === "string" && value.length <= 64 && !Number.isNaN(Date.parse(value)));
 const isStatus = (value: unknown): boolean => value === undefined || statuses.has(value);
 
+const waitKinds: ReadonlySet<unknown> = new Set(WaitKind.options);
+const isWait = (value: unknown): boolean => value === undefined || waitKinds.has(value);
+
+/** `false` when it is not plainly what a tool or a model request looks like. */
+function readOpen(value: unknown): OpenWork | null | undefined | false {
+  if (value === undefined || value === null) return value;
+  if (typeof value !== "object") return false;
+  const { kind, name, timeoutSeconds } = value as Partial<OpenWork>;
+  if (kind !== "tool" && kind !== "model") return false;
+  if (name !== undefined && (typeof name !== "string" || name.length > 200)) return false;
+  if (
+    timeoutSeconds !== undefined &&
+    !(typeof timeoutSeconds === "number" && timeoutSeconds >= 0 && timeoutSeconds <= 604_800)
+  )
+    return false;
+  return { kind, name, timeoutSeconds };
+}
+
 /**
  * Recognises the ordinary heartbeat at a fraction of the schema's cost; this runs for every beat. It only ever says yes to what the schema `Heartbeat`
  * says yes to, with the same result (a test holds the two together); `null` means "ask the schema", which also knows how to complain.
  */
 export function recogniseHeartbeat(message: Record<string, unknown>): Heartbeat | null {
   const m = message as Partial<Heartbeat>;
-  if (m.agentId === undefined || m.healthMetrics !== undefined || m.waitingFor !== undefined) return null;
-  if (m.waitingUntil !== undefined || m.checksum !== undefined || (m.open !== undefined && m.open !== null))
-    return null;
+  if (m.agentId === undefined || m.healthMetrics !== undefined || m.checksum !== undefined) return null;
+  const open = readOpen(m.open);
   const isOrdinary =
+    open !== false &&
     isId(m.agentId) &&
     isIdOrNull(m.taskId) &&
     isCount(m.sequenceNumber) &&
     isTime(m.timestamp) &&
     isStatus(m.status) &&
+    isWait(m.waitingFor) &&
+    isTime(m.waitingUntil) &&
     isText(m.phase, 200) &&
     isText(m.progressIndicator, 1000) &&
     isText(m.lastToolCall, 200) &&
@@ -48,9 +69,9 @@ export function recogniseHeartbeat(message: Record<string, unknown>): Heartbeat 
     sequenceNumber: m.sequenceNumber,
     timestamp: m.timestamp,
     status: m.status,
-    waitingFor: undefined,
-    waitingUntil: undefined,
-    open: m.open,
+    waitingFor: m.waitingFor,
+    waitingUntil: m.waitingUntil,
+    open,
     phase: m.phase,
     progressIndicator: m.progressIndicator,
     lastToolCall: m.lastToolCall,

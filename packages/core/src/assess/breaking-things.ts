@@ -1,3 +1,4 @@
+import type { MonoMs } from "@rouse/contract";
 import { outcomeWindow } from "../accept/read-facts.ts";
 import { conclude, type Detector, nothing, nothingUntil } from "./look.ts";
 
@@ -7,11 +8,16 @@ const callsForRate = 8;
 /** Share of failed calls over the last minutes, or as the agent itself reports it. */
 export const findErrorRate: Detector = (record, now, policy) => {
   if (record.facts.outcomes.length === 0 && record.facts.reportedErrorRate === null) return nothing;
-  const recent = record.facts.outcomes.filter((stretch) => stretch.from + outcomeWindow > now);
-  const oldest = recent[0];
-  const lookAgainAt = oldest === undefined ? null : oldest.from + outcomeWindow;
-  const calls = recent.reduce((sum, stretch) => sum + stretch.calls, 0);
-  const errors = recent.reduce((sum, stretch) => sum + stretch.errors, 0);
+  let calls = 0;
+  let errors = 0;
+  let lookAgainAt: MonoMs | null = null;
+  for (const stretch of record.facts.outcomes) {
+    const agesOutAt = stretch.from + outcomeWindow;
+    if (agesOutAt <= now) continue;
+    lookAgainAt ??= agesOutAt;
+    calls += stretch.calls;
+    errors += stretch.errors;
+  }
   const counted = calls >= callsForRate ? Math.min(1, errors / calls) : null;
   const rate = Math.max(counted ?? 0, record.facts.reportedErrorRate ?? 0);
   if (rate <= policy.errorRate) return nothingUntil(lookAgainAt);

@@ -33,6 +33,8 @@ interface Surroundings {
   hold: Hold | null;
   /** Somebody the hold was about has come back: the path works again, the others get a full TTL from then on. */
   returned: boolean;
+  /** Those the hold was about that have been judged meanwhile: their return says the same. */
+  judged: Set<string>;
   /** The two latest voices, so that "somebody else" can be answered for anyone. */
   latest: { agentId: string; at: MonoMs } | null;
   before: MonoMs | null;
@@ -56,7 +58,15 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
   const placeOf = (scope: Scope): Surroundings => {
     let place = places.get(scope);
     if (place === undefined) {
-      place = { members: 0, quiet: new Set(), hold: null, returned: false, latest: null, before: null };
+      place = {
+        members: 0,
+        quiet: new Set(),
+        hold: null,
+        returned: false,
+        judged: new Set(),
+        latest: null,
+        before: null,
+      };
       places.set(scope, place);
     }
     return place;
@@ -68,7 +78,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     for (const scope of scopesOf(member.node)) {
       const place = placeOf(scope);
       place.members -= 1;
-      place.quiet.delete(agentId);
+      if (place.quiet.delete(agentId) && place.hold !== null) place.judged.add(agentId);
       if (place.members === 0 && place.hold === null) places.delete(scope);
     }
   }
@@ -141,6 +151,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     if (silent < massSilenceAgents || silent < massSilenceShare * place.members) return noNews;
     place.hold = { because: "mass-silence", since: now, provenAt: null };
     place.returned = false;
+    place.judged.clear();
     const payload = { because: "mass-silence" as HoldCause, scope, silent, of: place.members };
     return { events: [{ type: "HOLD_STARTED", payload }], wake: [...place.quiet] };
   }
@@ -191,6 +202,10 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
 
   function hearIn(scope: Scope, agentId: string, now: MonoMs): void {
     const place = placeOf(scope);
+    if (place.hold !== null && !place.returned && place.judged.has(agentId)) {
+      place.returned = true;
+      place.hold = { ...place.hold, provenAt: now };
+    }
     if (place.latest !== null && place.latest.agentId !== agentId) place.before = place.latest.at;
     if (place.latest !== null && place.latest.agentId === agentId) place.latest.at = now;
     else place.latest = { agentId, at: now };

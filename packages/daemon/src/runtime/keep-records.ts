@@ -3,7 +3,7 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { Watched } from "./roster.ts";
 
 /** A record whose beats only moved clocks is written at the latest after this long, or after this many further signals of anybody. */
-const savedWithin: DurationMs = 20_000;
+const savedWithin: DurationMs = 60_000;
 const signalsWithin = 50_000;
 /** Written per call, so that nobody waits for a long row of them; more when many wait. */
 const leastPerCall = 200;

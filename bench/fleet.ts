@@ -1,7 +1,7 @@
-import { type BenchOptions, planFor, withDaemon } from "./heartbeats.ts";
 import { cpuShareDuring, residentMegabytes, untilQuiet } from "./measure-process.ts";
 import { type Line, line } from "./report.ts";
 import { loadFrom, type Server } from "./start-servers.ts";
+import { type BenchOptions, planFor, withDaemon } from "./throughput.ts";
 
 /** What an idle agent of the preset `default` sends: a beat every five minutes. */
 const secondsBetweenBeats = 300;

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { enroll } from "./fleet.ts";
-import { type BenchOptions, planFor } from "./heartbeats.ts";
 import { type Line, line } from "./report.ts";
 import {
   loadFrom,
@@ -11,6 +10,7 @@ import {
   startDaemon,
   startLoad,
 } from "./start-servers.ts";
+import { type BenchOptions, planFor } from "./throughput.ts";
 
 const agents = 10_000;
 const crashes = 3;

@@ -155,6 +155,21 @@ describe("a hold", () => {
     expect(world.scopes()).toEqual([]);
   });
 
+  it("release grace: the return of one that was judged meanwhile gives the others, with more patience, a TTL from then", () => {
+    const world = held();
+    world.canaryPasses();
+    world.pass(seconds(17));
+    world.leave("a0"); // its own TTL was shorter: UNRESPONSIVE by now
+    world.pass(seconds(5));
+    world.hear("a9"); // was never part of it
+    expect(world.around("a1").hold?.provenAt).toBe(world.now - seconds(22));
+    world.hear("a0");
+    expect(world.around("a1").hold?.provenAt).toBe(world.now);
+    world.pass(seconds(5));
+    world.hear("a0"); // once is enough
+    expect(world.around("a1").hold?.provenAt).toBe(world.now - seconds(5));
+  });
+
   it("the first canary counts; later ones do not put off the end", () => {
     const world = held();
     world.canaryPasses();

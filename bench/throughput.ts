@@ -13,7 +13,7 @@ const rounds = 3;
 const warmupSeconds = 2;
 
 /** Durable beats against a server that only echoes them: as fast as it goes, and at a steady pace. */
-export async function benchHeartbeats(options: BenchOptions): Promise<Line[]> {
+export async function benchThroughput(options: BenchOptions): Promise<Line[]> {
   return [
     ...(await compare(
       "single beats",

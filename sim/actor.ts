@@ -199,10 +199,14 @@ export class Actor {
     }
   }
 
+  /** Without numbers on its beats, a cut line looks like a blocking tool: then nobody can be sure. */
+  private isKnownToBeatByTimer(): boolean {
+    return this.beatsByTimer && this.heldBeats >= 6 && this.announces !== "nothing";
+  }
+
   /** The end of the silence it announced, if it cannot beat through what it does: until then nobody can know. */
   announcedUntil(now: number): number {
-    if (this.mode.kind === "idle" || this.mode.kind === "working" || (this.beatsByTimer && this.heldBeats >= 6))
-      return now;
+    if (this.mode.kind === "idle" || this.mode.kind === "working" || this.isKnownToBeatByTimer()) return now;
     if (this.mode.kind === "tool") return now + Math.max(10 * minute, (this.mode.timeoutSeconds + 60) * second);
     if (this.mode.on === "provider" || this.mode.on === "schedule") return Math.max(now, this.mode.until) + minute;
     return now + (this.mode.on === "input" ? 24 * hour : 90 * minute);

@@ -83,8 +83,9 @@ export function createJudge(parts: Parts) {
   /** Is the verdict right, as far as anyone outside the agent could know? */
   function isTrue(state: Ill, actor: Actor): boolean {
     const cured = curedAt.get(actor.id);
+    // The first beats after a cure may be lost like any others.
     const recent =
-      cured !== undefined && timeline.now() - cured.at < 10 * second + rhythm.running ? cured.was.kind : null;
+      cured !== undefined && timeline.now() - cured.at < 10 * second + 3 * rhythm.idle ? cured.was.kind : null;
     const kind = actor.sickness?.kind ?? recent;
     switch (state) {
       case "UNRESPONSIVE":

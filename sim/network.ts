@@ -34,6 +34,13 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
   let healedAt = Number.NEGATIVE_INFINITY;
   let lastMembers: Partition | null = null;
   let kept: Letter[] = [];
+  /** Nobody of the last cut has been heard yet, so nobody can know that it has healed. */
+  let stillUnheard = false;
+
+  const deliver = (letter: Letter): void => {
+    if (lastMembers?.members.has(letter.from.id)) stillUnheard = false;
+    arrive(letter);
+  };
 
   function send(letter: Letter): void {
     const { id } = letter.from;
@@ -44,10 +51,10 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
       line.calm = 2;
       return;
     }
-    const deliver = () => arrive(letter);
+    const arriveLater = (delay: number): void => timeline.after(delay, () => deliver(letter));
     if (line.calm > 0) {
       line.calm -= 1;
-      return timeline.after(random.between(1, 60), deliver);
+      return arriveLater(random.between(1, 60));
     }
     const roll = random.next();
     if (roll < 0.004) {
@@ -55,8 +62,8 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
       line.calm = 2;
       return;
     }
-    timeline.after(roll < 0.01 ? random.between(500, 3000) : random.between(1, 60), deliver);
-    if (roll > 0.995) timeline.after(random.between(100, 8000), deliver);
+    arriveLater(roll < 0.01 ? random.between(500, 3000) : random.between(1, 60));
+    if (roll > 0.995) arriveLater(random.between(100, 8000));
   }
 
   function lineOf(id: string): Line {
@@ -78,16 +85,17 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
       lastMembers = partition;
       partition = null;
       healedAt = timeline.now();
+      stillUnheard = true;
       const waiting = kept;
       kept = [];
-      for (const letter of waiting) timeline.after(random.between(0, 5000), () => arrive(letter));
+      for (const letter of waiting) timeline.after(random.between(0, 5000), () => deliver(letter));
     },
     /** How long an agent has been out of reach, as seen from the monitor; `null` when it is not. */
     cutOffFor(id: string): { lasted: number; mass: boolean } | null {
       const now = timeline.now();
       if (partition?.members.has(id)) return { lasted: now - partition.since, mass: partition.mass };
-      // Until somebody is heard again, the monitor cannot know that the cut has healed.
-      if (lastMembers?.members.has(id) && now - healedAt <= 1000)
+      // Until somebody is heard again, the monitor cannot know that the cut has healed; what it decides in that turn, it decides without.
+      if (lastMembers?.members.has(id) && (stillUnheard || now - healedAt <= 500))
         return { lasted: healedAt - lastMembers.since, mass: lastMembers.mass };
       return null;
     },

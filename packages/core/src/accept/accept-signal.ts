@@ -76,7 +76,11 @@ function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: Mono
     const unread = ordered.ledger.startedOver === null ? heard : forgetMarks(heard, now);
     return { record: unread, answer: ordered, events: [] };
   }
-  return { record: takeIn(heard, signal, now, policy), answer: ordered, events: lostEvents(record, ordered) };
+  return {
+    record: takeIn(heard, signal, ordered.lostBefore, now, policy),
+    answer: ordered,
+    events: lostEvents(record, ordered),
+  };
 }
 
 function acceptNewLife(
@@ -90,7 +94,7 @@ function acceptNewLife(
   const born = nextIncarnation(record, incarnation, now);
   const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
   return {
-    record: takeIn(hear(born, ordered, now, policy), signal, now, policy),
+    record: takeIn(hear(born, ordered, now, policy), signal, 0, now, policy),
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
@@ -122,7 +126,13 @@ function hear(record: AgentRecord, ordered: Ordered, now: MonoMs, policy: Policy
 }
 
 /** The news of an accepted beat. Going from one task to the next is getting somewhere too. */
-function takeIn(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, policy: Policy): AgentRecord {
+function takeIn(
+  record: AgentRecord,
+  signal: HeartbeatSignal,
+  lostBefore: number,
+  now: MonoMs,
+  policy: Policy,
+): AgentRecord {
   const { beat } = signal;
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
@@ -131,7 +141,7 @@ function takeIn(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, polic
     activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
   const isNews = moved || (record.facts.progress !== null && (nextTask || takesAStep(record.activity, activity)));
-  const throughWork = countThroughWork(record, activity, now, policy);
+  const throughWork = countThroughWork(record, activity, lostBefore, now, policy);
   const mark = markNow(work, now);
   const facts = readFacts(record.facts, beat, {
     activity,
@@ -168,11 +178,18 @@ export const knownToBeatThroughWork = 3;
  * Only beats at the expected rhythm count: one repeated within moments is a second try, one a good while later may have any reason, and one after a
  * long silence, when the tool returned, shows the opposite, whatever was thought before.
  */
-function countThroughWork(before: AgentRecord, activity: Activity, now: MonoMs, policy: Policy): number {
+function countThroughWork(
+  before: AgentRecord,
+  activity: Activity,
+  lostBefore: number,
+  now: MonoMs,
+  policy: Policy,
+): number {
   const counted = before.facts.beatsThroughWork;
   if (!goesOn(before.activity, activity)) return counted >= knownToBeatThroughWork ? counted : 0;
   const since = now - (before.beats.lastAt ?? now);
-  if (since > 2 * policy.beatInterval + policy.beatGrace) return 0;
+  // Numbers that were skipped show that it did beat, and that we did not hear it.
+  if (since > 2 * policy.beatInterval + policy.beatGrace) return lostBefore > 0 ? counted : 0;
   const inRhythm = since >= policy.beatInterval / 2 && since <= 1.25 * policy.beatInterval;
   return inRhythm ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
 }

@@ -102,7 +102,7 @@ function greet(url: string, folder: string, preset: string): void {
       "",
       `  curl -s ${url}/api/v1/heartbeats -H "Authorization: Bearer $(cat ${folder}/token)" \\`,
       `    -H 'Content-Type: application/json' -d '{"agentId":"worker-1","status":"RUNNING"}'`,
-      "  npx rouse ps",
+      `  ${process.env["ROUSE_HOME"] === undefined ? "" : `ROUSE_HOME=${folder} `}npx rouse ps`,
       "",
       "Ctrl-C stops it; nothing that was acknowledged is lost.",
       "",

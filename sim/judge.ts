@@ -97,11 +97,11 @@ export function createJudge(parts: Parts) {
     }
   }
 
-  /** Cut off longer than its TTL; where many are, longer than the hold that must come first. */
+  /** Cut off long enough, with the two beats that may be lost before; where many are, longer than the hold that must come first. */
   function isOutOfReach(actor: Actor): boolean {
     const cut = network.cutOffFor(actor.id);
     if (cut === null) return network.justHealed(actor.id);
-    return cut.lasted >= (cut.mass ? 1.2 : 0.6) * ttlOf(actor);
+    return cut.lasted >= (cut.mass ? 1.2 : 0.3) * ttlOf(actor);
   }
 
   function noteVerdict(agentId: string, to: HealthState, because: string): void {
@@ -126,7 +126,8 @@ export function createJudge(parts: Parts) {
     // What happened while the monitor was in trouble says nothing about how fast it is.
     if (sickness.since < world.troubleUntil + 2 * minute) return;
     if ((sickness.kind === "dead" || sickness.kind === "hung") && to === "UNRESPONSIVE") {
-      if (sickness.announcedUntil > sickness.since) delays.announced.push((now - sickness.announcedUntil) / second);
+      const wasAnnounced = sickness.announcedUntil > sickness.since && now >= sickness.announcedUntil;
+      if (wasAnnounced) delays.announced.push((now - sickness.announcedUntil) / second);
       else delays[sickness.during === "idle" ? "idle" : "working"].push((now - sickness.since) / second);
     }
     if (sickness.kind === "stuck" && to === "STUCK") delays.stuck.push((now - sickness.since) / second);

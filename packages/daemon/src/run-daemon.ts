@@ -100,7 +100,8 @@ function greet(url: string, folder: string, preset: string): void {
       "",
       "Next, in another terminal, send a heartbeat and look at it:",
       "",
-      `  curl -s ${url}/api/v1/heartbeats -H "Authorization: Bearer $(cat ${folder}/token)" \\`,
+      // The token goes through a pipe: arguments can be read by everybody on the machine.
+      `  printf 'Authorization: Bearer %s' "$(cat ${folder}/token)" | curl -s -H @- ${url}/api/v1/heartbeats \\`,
       `    -H 'Content-Type: application/json' -d '{"agentId":"worker-1","status":"RUNNING"}'`,
       `  ${process.env["ROUSE_HOME"] === undefined ? "" : `ROUSE_HOME=${folder} `}npx rouse ps`,
       "",

@@ -75,7 +75,7 @@ export function createTurns(parts: TurnParts) {
     return turn;
   }
 
-  /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within seconds. */
+  /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within a minute. */
   function keep(watched: Watched, signal: Signal, turn: Turn, moment: Moment, text: string | undefined): void {
     const draft = commits.draft();
     const body = bodyToKeep(signal, turn, text);

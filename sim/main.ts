@@ -64,6 +64,6 @@ function toJson(): object {
     ...findings,
     falseVerdicts: sum,
     falseVerdictsByState: falseVerdicts,
-    detectionP95Seconds: detection.working.p95,
+    detectionP95Seconds: detection.working.count === 0 ? null : detection.working.p95,
   };
 }

@@ -98,7 +98,8 @@ export function planFaults(parts: Parts): void {
 
   /** Clearly more than the threshold of those who can be heard at all, so that a few dead ones do not decide it. */
   function isMass(members: ReadonlySet<string>): boolean {
-    const heard = [...actors.values()].filter((actor) => !actor.isSilent());
+    // Who is held up in a tool is silent anyway and cannot go quiet.
+    const heard = [...actors.values()].filter((actor) => !actor.isSilent() && !actor.isBlocked(timeline.now()));
     const share = (of: Actor[]): number => of.filter((actor) => members.has(actor.id)).length / Math.max(1, of.length);
     if (heard.filter((actor) => members.has(actor.id)).length >= 3 && share(heard) >= 0.45) return true;
     const nodes = new Set(heard.map((actor) => actor.node));

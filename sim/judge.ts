@@ -126,9 +126,9 @@ export function createJudge(parts: Parts) {
     // What happened while the monitor was in trouble says nothing about how fast it is.
     if (sickness.since < world.troubleUntil + 2 * minute) return;
     if ((sickness.kind === "dead" || sickness.kind === "hung") && to === "UNRESPONSIVE") {
-      const wasAnnounced = sickness.announcedUntil > sickness.since && now >= sickness.announcedUntil;
-      if (wasAnnounced) delays.announced.push((now - sickness.announcedUntil) / second);
-      else delays[sickness.during === "idle" ? "idle" : "working"].push((now - sickness.since) / second);
+      if (sickness.announcedUntil > sickness.since) {
+        delays.announced.push(Math.max(0, now - sickness.announcedUntil) / second);
+      } else delays[sickness.during === "idle" ? "idle" : "working"].push((now - sickness.since) / second);
     }
     if (sickness.kind === "stuck" && to === "STUCK") delays.stuck.push((now - sickness.since) / second);
     if (sickness.kind === "failing" && to === "FAILING") delays.failing.push((now - sickness.since) / second);

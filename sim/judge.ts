@@ -101,6 +101,8 @@ export function createJudge(parts: Parts) {
   function isOutOfReach(actor: Actor): boolean {
     const cut = network.cutOffFor(actor.id);
     if (cut === null) return network.justHealed(actor.id);
+    // Two beats lost by chance and the third by a cut that is too young for anybody else to have gone quiet: three in a row are silence.
+    if (network.missedInARow(actor.id) >= 3 && cut.lasted < rhythm.running) return true;
     return cut.lasted >= (cut.mass ? 1.2 : 0.3) * ttlOf(actor);
   }
 

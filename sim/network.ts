@@ -22,6 +22,8 @@ interface Line {
   toLose: number;
   /** Beats that get through promptly after a burst. */
   calm: number;
+  /** Beats in a row that did not get through. */
+  missed: number;
 }
 
 /**
@@ -44,14 +46,18 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
 
   function send(letter: Letter): void {
     const { id } = letter.from;
-    if (partition?.members.has(id)) return void kept.push(letter);
     const line = lineOf(id);
+    line.missed += 1;
+    if (partition?.members.has(id)) return void kept.push(letter);
     if (line.toLose > 0) {
       line.toLose -= 1;
       line.calm = 2;
       return;
     }
-    const arriveLater = (delay: number): void => timeline.after(delay, () => deliver(letter));
+    const arriveLater = (delay: number): void => {
+      line.missed = 0;
+      timeline.after(delay, () => deliver(letter));
+    };
     if (line.calm > 0) {
       line.calm -= 1;
       return arriveLater(random.between(1, 60));
@@ -69,7 +75,7 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
   function lineOf(id: string): Line {
     let line = lines.get(id);
     if (line === undefined) {
-      line = { toLose: 0, calm: 0 };
+      line = { toLose: 0, calm: 0, missed: 0 };
       lines.set(id, line);
     }
     return line;
@@ -90,6 +96,7 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
       kept = [];
       for (const letter of waiting) timeline.after(random.between(0, 5000), () => deliver(letter));
     },
+    missedInARow: (id: string): number => lineOf(id).missed,
     /** How long an agent has been out of reach, as seen from the monitor; `null` when it is not. */
     cutOffFor(id: string): { lasted: number; mass: boolean } | null {
       const now = timeline.now();

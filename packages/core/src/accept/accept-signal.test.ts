@@ -115,3 +115,31 @@ describe("a task", () => {
     expect(agent.record).toMatchObject({ taskId: null, taskAssignedAt: null });
   });
 });
+
+describe("an agent known to beat through its tools", () => {
+  const inATool = () => {
+    const agent = story();
+    for (let n = 1; n <= 6; n++) {
+      agent.beats({ sequenceNumber: n, open: { kind: "tool", name: "pytest" } });
+      agent.silentFor("5s");
+    }
+    expect(agent.record.facts.beatsThroughWork).toBe(3);
+    return agent;
+  };
+
+  it("stays known when its numbers show that it did beat and we did not hear it", () => {
+    const agent = inATool();
+    agent.silentFor("60s");
+    agent.beats({ sequenceNumber: 19, open: { kind: "tool", name: "pytest" } });
+    expect(agent.record.facts.beatsThroughWork).toBe(3);
+    agent.silentFor("17s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is so no longer when it was silent in the middle of one without skipping a number", () => {
+    const agent = inATool();
+    agent.silentFor("60s");
+    agent.beats({ sequenceNumber: 7, open: { kind: "tool", name: "pytest" } });
+    expect(agent.record.facts.beatsThroughWork).toBe(0);
+  });
+});

@@ -132,3 +132,21 @@ describe("the stream of beats", () => {
     expect(heard).toEqual(["a"]);
   });
 });
+
+describe("what is kept of a beat", () => {
+  it("is its text, unless that is long: nobody fills the disk with spaces", async () => {
+    const disk = createMemoryDisk();
+    const { monitor, turn } = await watch(disk);
+    const padded = `{"agentId":"a","note":"kept"${" ".repeat(5000)}}`;
+    for (const text of ['{"agentId":"a","note":"kept"}', padded]) {
+      monitor.takeBeats(
+        [{ beat: JSON.parse(text), text }],
+        () => undefined,
+        (error) => expect.fail(String(error)),
+      );
+      await turn();
+    }
+    const bodies = [...disk.shelves.values()].flatMap(({ signals }) => signals.map(({ body }) => body));
+    expect(bodies).toEqual(['{"agentId":"a","note":"kept"}', '{"agentId":"a"}']);
+  });
+});

@@ -1,0 +1,176 @@
+import { z } from "zod";
+import { AgentId, Id } from "./heartbeat.ts";
+
+/** Programs whose terminals and streams are known. `generic` is every other command. */
+export const agentFamilies = ["claude-code", "codex", "gemini-cli", "aider", "generic"] as const;
+export const AgentFamily = z.enum(agentFamilies).meta({ id: "AgentFamily" });
+export type AgentFamily = z.infer<typeof AgentFamily>;
+
+/** What somebody at the terminal is wanted for: to allow something, to answer, or to say what is next. */
+export const Question = z.enum(["permission", "question", "prompt"]).meta({ id: "Question" });
+export type Question = z.infer<typeof Question>;
+
+const digest = z.string().max(64);
+const name = z.string().max(200);
+const ms = z.number().finite().nonnegative();
+
+/**
+ * One thing a holder saw in an agent's terminal or stream. Content stays on the agent's machine: a sight holds digests, names of
+ * patterns and, of errors, the line with everything particular masked.
+ */
+export const Sight = z
+  .discriminatedUnion("kind", [
+    /** `rows` were added (a repaint adds none); `novel` of the lines had not been seen lately. */
+    z.object({ kind: z.literal("output"), rows: z.number().int(), novel: z.number().int() }),
+    /** The provider put the agent off, and said for how long if it did. */
+    z.object({ kind: z.literal("rate-limited"), pattern: name, resetsInMs: ms.nullable() }),
+    z.object({ kind: z.literal("asks"), what: Question, pattern: name }),
+    z.object({ kind: z.literal("asks-no-more") }),
+    /** `text` is masked: the class of the error, not the error. */
+    z.object({ kind: z.literal("error"), pattern: name, digest, text: z.string().max(200) }),
+    z.object({ kind: z.literal("completed"), pattern: name }),
+    z.object({ kind: z.literal("context-limit"), pattern: name }),
+    z.object({ kind: z.literal("file-touched"), digest }),
+    /** From here on only streams tell. */
+    z.object({ kind: z.literal("session"), id: name, model: name.nullable(), version: name.nullable() }),
+    z.object({ kind: z.literal("model-asked") }),
+    z.object({ kind: z.literal("said"), digest }),
+    z.object({
+      kind: z.literal("tool-started"),
+      id: name,
+      name,
+      argsDigest: digest,
+      timeoutSeconds: z.number().nonnegative().nullable(),
+    }),
+    z.object({ kind: z.literal("tool-goes-on"), id: name }),
+    z.object({ kind: z.literal("tool-ended"), id: name, failed: z.boolean(), resultDigest: digest }),
+    /** Tokens of the whole run so far. */
+    z.object({ kind: z.literal("tokens"), total: z.number().int().nonnegative() }),
+    z.object({ kind: z.literal("retries"), attempt: z.number().int(), inMs: ms, status: z.number().int().nullable() }),
+    z.object({ kind: z.literal("compacts"), over: z.boolean() }),
+    z.object({ kind: z.literal("turn-ended"), outcome: z.enum(["success", "failure"]), reason: name }),
+  ])
+  .meta({ id: "Sight" });
+export type Sight = z.infer<typeof Sight>;
+export type SightKind = Sight["kind"];
+
+/** What the whole tree of processes used so far. Time and bytes only grow, also when a child ends. */
+export const ProcessFacts = z
+  .object({
+    processes: z.number().int().nonnegative(),
+    cpuMs: ms,
+    ioBytes: ms,
+    memoryBytes: ms,
+  })
+  .meta({ id: "ProcessFacts" });
+export type ProcessFacts = z.infer<typeof ProcessFacts>;
+
+/** Why a process is over: of its own accord, a person at its terminal, our own stop, somebody else's signal, or nobody saw. */
+export const ExitCause = z.enum(["by-itself", "person", "stopped", "killed", "unseen"]).meta({ id: "ExitCause" });
+export type ExitCause = z.infer<typeof ExitCause>;
+
+/** `code` and `signal` are both `null` when nobody saw the end. */
+export const ExitStatus = z
+  .object({ code: z.number().int().nullable(), signal: z.string().max(20).nullable(), cause: ExitCause })
+  .meta({ id: "ExitStatus" });
+export type ExitStatus = z.infer<typeof ExitStatus>;
+
+/**
+ * What a holder tells the monitor: at once when it saw something, otherwise every few seconds as a sign of life. Numbered without
+ * gaps; sent again until acknowledged, so a monitor that was away hears everything once.
+ */
+export const HolderReport = z
+  .object({
+    seq: z.number().int().positive(),
+    /** By the holder's wall clock; it runs on the same machine. */
+    at: z.number(),
+    sights: z.array(Sight).max(200),
+    /** Of the whole life of the process. `lastAt` is when anything at all was last written. */
+    output: z.object({ bytes: ms, rows: ms, lastAt: z.number().nullable() }),
+    process: ProcessFacts.nullable(),
+    /** Terminals a person has open on it, the one it was started from included. */
+    attached: z.number().int().nonnegative(),
+    /** The alternate screen is a full-screen program at work or at rest: its picture says nothing about lines. */
+    fullScreen: z.boolean(),
+    outputKept: z.boolean(),
+    exit: ExitStatus.nullable(),
+  })
+  .meta({ id: "HolderReport" });
+export type HolderReport = z.infer<typeof HolderReport>;
+
+/** Who is held: what the monitor needs to know of a holder before its first report. */
+export const Hold = z
+  .object({
+    agentId: AgentId,
+    agentType: Id.nullable(),
+    taskId: Id.nullable(),
+    incarnation: z.number().int().positive(),
+    pid: z.number().int().positive(),
+    family: AgentFamily,
+    /** Its stream of JSON is read instead of its screen. */
+    structured: z.boolean(),
+    /** Started with `rouse run` in somebody's terminal: they decide when it ends and whether it starts again. */
+    foreground: z.boolean(),
+    startedAt: z.number(),
+  })
+  .meta({ id: "Hold" });
+export type Hold = z.infer<typeof Hold>;
+
+/** Why an order was not carried out. Each is checked at the instant of the signal. */
+export const OrderRefusal = z
+  .enum([
+    "old-epoch",
+    "wrong-incarnation",
+    "not-registered",
+    "identity-changed",
+    "own-group",
+    "pid-refused",
+    "attached",
+  ])
+  .meta({ id: "OrderRefusal" });
+export type OrderRefusal = z.infer<typeof OrderRefusal>;
+
+/** How stopping a whole tree of processes ended. Survivors are never reported as done. */
+export const StopOutcome = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("stopped"), forced: z.boolean(), processes: z.number().int() }),
+    z.object({ kind: z.literal("already-over") }),
+    z.object({
+      kind: z.literal("termination_incomplete"),
+      survivors: z.array(z.object({ pid: z.number().int(), name: z.string().max(100) })).max(100),
+    }),
+    z.object({ kind: z.literal("refused"), because: OrderRefusal }),
+  ])
+  .meta({ id: "StopOutcome" });
+export type StopOutcome = z.infer<typeof StopOutcome>;
+
+/** How sure the host is to find every process of an agent. */
+export const TreeTier = z
+  .enum(["cgroup", "marked"])
+  .meta({
+    id: "TreeTier",
+    description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
+  });
+export type TreeTier = z.infer<typeof TreeTier>;
+
+/** What a user may add to the shipped patterns. Always matched in linear time, whatever is written. */
+export const patternKinds = [
+  "rate-limit",
+  "asks-permission",
+  "asks-question",
+  "at-prompt",
+  "error",
+  "completed",
+  "context-limit",
+  "file",
+] as const;
+export const UserPattern = z
+  .strictObject({
+    kind: z.enum(patternKinds).describe("what a match means"),
+    pattern: z.string().min(1).max(1000).describe("a regular expression (RE2 syntax) for one line"),
+    family: AgentFamily.optional().describe("only for this program; for all when not set"),
+    name: z.string().max(100).optional().describe("what it is called in findings; its text when not set"),
+  })
+  .meta({ id: "UserPattern" });
+export type UserPattern = z.infer<typeof UserPattern>;
+export type PatternKind = (typeof patternKinds)[number];

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+
+/**
+ * Where a holder keeps what it knows, one folder per agent below `$ROUSE_HOME/holders`, for its owner only:
+ *
+ *     spec.json       what runs there: command, folder, environment, agent, task, incarnation. Enough to start it again
+ *     holder.json     who holds it now: pid and start time of holder and agent, socket, control group. Claims the name
+ *     exit.json       how it ended; room for it is taken at the start, so that it can be written on a full disk
+ *     orders.jsonl    orders already carried out, by key
+ *     output, marks   the last output and when it came (see output-ring.ts)
+ *     socket          unless its path would be too long for a socket; holder.json says where it is
+ */
+export const holdersFolder = (home: string): string => join(home, "holders");
+
+export function holderFiles(home: string, agentId: string) {
+  const folder = join(holdersFolder(home), agentId);
+  return {
+    folder,
+    spec: join(folder, "spec.json"),
+    holder: join(folder, "holder.json"),
+    exit: join(folder, "exit.json"),
+    orders: join(folder, "orders.jsonl"),
+    output: join(folder, "output"),
+    marks: join(folder, "marks"),
+  };
+}
+
+export type HolderFiles = ReturnType<typeof holderFiles>;

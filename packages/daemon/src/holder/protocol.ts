@@ -1,0 +1,61 @@
+import { ExitStatus, Hold, HolderReport, StopOutcome } from "@rouse/contract";
+import { z } from "zod";
+import { WatchSettings } from "./spec.ts";
+
+/**
+ * What goes over a holder's socket. Whoever can open it is the owner: the folder is closed to everybody else. Messages are JSON; output and
+ * typed input travel as bytes (see frames.ts).
+ */
+const Size = z.object({ cols: z.number().int().min(2).max(1000), rows: z.number().int().min(2).max(1000) });
+
+/** Stop the whole tree. Fenced: an old monitor, or an order meant for another life, is refused; a repeated key gets the first answer. */
+export const StopOrder = z.object({
+  kind: z.literal("stop"),
+  /** How long it may take to end by itself. */
+  graceMs: z.number().nonnegative().max(600_000),
+});
+export const Order = z.discriminatedUnion("kind", [StopOrder]);
+export type Order = z.infer<typeof Order>;
+
+export const ToHolder = z.discriminatedUnion("say", [
+  z.object({ say: z.literal("probe"), id: z.number().int() }),
+  /** From a monitor: reports after `after` (0: all that are still there), until the next monitor comes. */
+  z.object({ say: z.literal("watch"), epoch: z.number().int(), after: z.number().int() }),
+  z.object({ say: z.literal("heard"), seq: z.number().int() }),
+  z.object({ say: z.literal("settings"), settings: WatchSettings }),
+  /** `epoch: null` is a person's order given without a monitor. */
+  z.object({
+    say: z.literal("order"),
+    key: z.string().max(300),
+    incarnation: z.number().int(),
+    epoch: z.number().int().nullable(),
+    order: Order,
+  }),
+  /** Output from `from` on (`null`: from the oldest kept), as it comes when `follow`. */
+  z.object({ say: z.literal("read"), from: z.number().int().nonnegative().nullable(), follow: z.boolean() }),
+  z.object({ say: z.literal("attach"), size: Size }),
+  z.object({ say: z.literal("resize"), size: Size }),
+]);
+export type ToHolder = z.infer<typeof ToHolder>;
+
+export const FromHolder = z.discriminatedUnion("say", [
+  z.object({
+    say: z.literal("here"),
+    id: z.number().int(),
+    hold: Hold,
+    exit: ExitStatus.nullable(),
+    outputEnd: z.number(),
+    lastReport: z.number().int(),
+  }),
+  z.object({ say: z.literal("watched"), hold: Hold }),
+  /** The holder has a newer monitor. */
+  z.object({ say: z.literal("replaced") }),
+  z.object({ say: z.literal("report"), report: HolderReport }),
+  z.object({ say: z.literal("carried-out"), key: z.string(), outcome: StopOutcome }),
+  z.object({ say: z.literal("attached"), size: Size }),
+  /** All that was asked for has been sent. */
+  z.object({ say: z.literal("end"), at: z.number() }),
+  z.object({ say: z.literal("exited"), exit: ExitStatus }),
+  z.object({ say: z.literal("misunderstood"), problem: z.string() }),
+]);
+export type FromHolder = z.infer<typeof FromHolder>;

@@ -1,0 +1,56 @@
+import { AgentFamily, AgentId, ExitStatus, Id, TreeTier, UserPattern } from "@rouse/contract";
+import { z } from "zod";
+
+/** How a holder reads its agent's terminal; the monitor sends it anew when the policy changes. */
+export const WatchSettings = z.object({
+  patterns: z.array(UserPattern),
+  /** Text that says the work is done. */
+  completionMarker: z.string().max(200),
+});
+export type WatchSettings = z.infer<typeof WatchSettings>;
+
+/** Everything needed to start an agent, and to start it again the same way. */
+export const Spec = z.object({
+  agentId: AgentId,
+  agentType: Id.nullable(),
+  taskId: Id.nullable(),
+  incarnation: z.number().int().positive(),
+  command: z.array(z.string()).min(1),
+  cwd: z.string(),
+  /** The whole environment, the agent's own token included: the file is for its owner only. */
+  env: z.record(z.string(), z.string()),
+  /** A terminal of its own, or pipes when it was started in the middle of some. */
+  io: z.enum(["terminal", "pipes"]),
+  foreground: z.boolean(),
+  family: AgentFamily,
+  structured: z.boolean(),
+  cols: z.number().int().positive(),
+  rows: z.number().int().positive(),
+  /** How much of the output is kept. */
+  keepBytes: z.number().int().positive(),
+  watch: WatchSettings,
+});
+export type Spec = z.infer<typeof Spec>;
+
+/** A process, told from another that got the same number later by when it was started (clock ticks since boot). */
+export const ProcessId = z.object({ pid: z.number().int().positive(), startTicks: z.number() });
+export type ProcessId = z.infer<typeof ProcessId>;
+
+/** Who holds an agent. The file exists for as long as the name is taken, and is stale when its `holder` process is gone. */
+export const HolderFile = z.object({
+  agentId: AgentId,
+  incarnation: z.number().int().positive(),
+  holder: ProcessId,
+  agent: ProcessId.nullable(),
+  socket: z.string(),
+  tier: TreeTier,
+  /** Folder of the agent's control group. */
+  cgroup: z.string().nullable(),
+  /** Found in the environment of every process of the tree that did not clean it. */
+  mark: z.string(),
+  startedAt: z.number(),
+});
+export type HolderFile = z.infer<typeof HolderFile>;
+
+export const ExitFile = z.object({ incarnation: z.number().int(), at: z.number(), exit: ExitStatus });
+export type ExitFile = z.infer<typeof ExitFile>;

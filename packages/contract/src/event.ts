@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AckReason, Heartbeat } from "./heartbeat.ts";
+import { ExitCause, ExitStatus, Question } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
 export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "store-outage"]).meta({ id: "GapCause" });
@@ -12,6 +13,26 @@ export type HoldCause = z.infer<typeof HoldCause>;
 
 export const AlertSeverity = z.enum(["critical", "warning", "info"]).meta({ id: "AlertSeverity" });
 export type AlertSeverity = z.infer<typeof AlertSeverity>;
+
+/** Why an agent is stopped: what was found, or a person's word. */
+export const StopCause = z.enum(["repeated-error", "completion-timeout", "ordered"]).meta({ id: "StopCause" });
+export type StopCause = z.infer<typeof StopCause>;
+
+/** Why it is not stopped although something argues for it. */
+export const StopRefusal = z
+  .enum(["frozen", "attached", "monitor-in-doubt", "one-kind-of-evidence", "mode", "already-over", "identity"])
+  .meta({ id: "StopRefusal" });
+export type StopRefusal = z.infer<typeof StopRefusal>;
+
+/** Why an agent is started again. */
+export const RestartCause = z.enum(["process-exited", "ordered"]).meta({ id: "RestartCause" });
+export type RestartCause = z.infer<typeof RestartCause>;
+
+/** Why an agent's own token was not enough for what was said with it. */
+export const SpeechRefusal = z
+  .enum(["other-agent", "other-task", "other-life", "not-allowed"])
+  .meta({ id: "SpeechRefusal" });
+export type SpeechRefusal = z.infer<typeof SpeechRefusal>;
 
 const agentId = z.string();
 
@@ -26,7 +47,7 @@ const payloads = {
     agentId,
     from: z.number(),
     to: z.number(),
-    because: z.enum(["registered-again", "announced-in-heartbeat", "sequence-started-over"]),
+    because: z.enum(["registered-again", "announced-in-heartbeat", "sequence-started-over", "started-by-holder"]),
   }),
   AGENT_FINISHED: z.object({ agentId, incarnation: z.number() }),
   AGENT_RECOVERED: z.object({ agentId, from: HealthState, illForSeconds: z.number() }),
@@ -40,6 +61,47 @@ const payloads = {
   HEARTBEAT_MISSED: z.object({ agentId, missed: z.number(), silentSeconds: z.number() }),
   HEARTBEATS_LOST: z.object({ agentId, count: z.number(), afterSequence: z.number(), beforeSequence: z.number() }),
   HEARTBEAT_REFUSED: z.object({ agentId, because: AckReason, sequenceNumber: z.number().nullable() }),
+  /** `agentId` is whose token it was; `claimed` is the agent, task, incarnation or request that is not its own. */
+  AGENT_SPEECH_REFUSED: z.object({ agentId, claimed: z.string(), because: SpeechRefusal }),
+  /** A holder keeps its terminal: newly started, or found again by a monitor that came back. */
+  AGENT_HELD: z.object({ agentId, incarnation: z.number(), pid: z.number(), adopted: z.boolean() }),
+  HOLDER_LOST: z.object({ agentId, incarnation: z.number(), process: z.enum(["gone", "alive"]) }),
+  PROCESS_EXITED: ExitStatus.extend({ agentId, incarnation: z.number() }),
+  /** Somebody has to allow, answer or say what is next. */
+  AGENT_NEEDS_YOU: z.object({ agentId, what: Question, pattern: z.string() }),
+  AGENT_NEEDS_YOU_NO_MORE: z.object({ agentId, waitedSeconds: z.number() }),
+  RATE_LIMITED: z.object({ agentId, resetsInSeconds: z.number().nullable(), pattern: z.string() }),
+  TERMINATION_ORDERED: z.object({
+    agentId,
+    incarnation: z.number(),
+    key: z.string(),
+    actor: z.string(),
+    because: StopCause,
+  }),
+  TERMINATION_REFUSED: z.object({ agentId, because: StopRefusal, cause: StopCause }),
+  TERMINATION_INCOMPLETE: z.object({
+    agentId,
+    incarnation: z.number(),
+    survivors: z.array(z.object({ pid: z.number(), name: z.string() })),
+  }),
+  AGENT_TERMINATED: z.object({ agentId, incarnation: z.number(), because: StopCause, forced: z.boolean() }),
+  RESTART_ORDERED: z.object({
+    agentId,
+    incarnation: z.number(),
+    key: z.string(),
+    because: RestartCause,
+    attempt: z.number(),
+  }),
+  RESTART_FAILED: z.object({ agentId, incarnation: z.number(), problem: z.string() }),
+  RESTARTS_EXHAUSTED: z.object({ agentId, attempts: z.number(), windowSeconds: z.number() }),
+  AGENT_RESTARTED: z.object({
+    agentId,
+    from: z.number(),
+    to: z.number(),
+    because: RestartCause,
+    cause: ExitCause.nullable(),
+  }),
+  TASK_BLOCKED: z.object({ agentId, taskId: z.string(), because: StopCause }),
   ALERT_RAISED: z.object({
     agentId: agentId.nullable(),
     alert: z.string(),

@@ -59,13 +59,22 @@ export const findingKinds = [
   "task-not-started",
   "self-reported",
   "memory-pressure",
+  "no-output",
+  "repeated-error",
+  "token-burn",
+  "completion-timeout",
+  "context-exhausted",
+  "spinning-on-file",
+  "rate-limited",
+  "process-exited",
+  "holder-lost",
 ] as const;
 export const FindingKind = z.enum(findingKinds).meta({ id: "FindingKind" });
 export type FindingKind = z.infer<typeof FindingKind>;
 
 /** Independent ways of knowing. A termination needs two of them to agree. */
 export const EvidenceClass = z
-  .enum(["protocol-silence", "no-progress", "explicit-error", "resource", "self-report"])
+  .enum(["process", "protocol-silence", "no-progress", "explicit-error", "resource", "self-report"])
   .meta({ id: "EvidenceClass" });
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 
@@ -96,6 +105,7 @@ export const healthReasons = [
   "findings-cleared",
   "new-incarnation",
   "finished",
+  "terminated",
 ] as const;
 export const HealthReason = z.enum(healthReasons).meta({ id: "HealthReason" });
 export type HealthReason = z.infer<typeof HealthReason>;

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type DurationMs, days, hours, seconds } from "./time.ts";
+import { UserPattern } from "./terminal.ts";
+import { type DurationMs, days, hours, minutes, seconds } from "./time.ts";
 
 /** observe: findings only. assist: also alerts, nudges, escalations. act: also terminates and recovers. */
 export const PolicyMode = z.enum(["observe", "assist", "act"]);
@@ -77,7 +78,10 @@ export const Settings = z.strictObject({
       interval_seconds: secondsSetting("time between two nudges"),
     }),
     escalation: z.strictObject({ timeout_seconds: secondsSetting("how long the orchestrator may take to answer") }),
-    termination: z.strictObject({ cleanup_timeout_seconds: secondsSetting("how long cleaning up may take") }),
+    termination: z.strictObject({
+      grace_seconds: secondsSetting("how long an agent may take to end by itself before it is forced"),
+      cleanup_timeout_seconds: secondsSetting("how long cleaning up may take"),
+    }),
   }),
   circuit_breaker: z.strictObject({
     default: breakerSettings,
@@ -107,9 +111,13 @@ export const Settings = z.strictObject({
     completion_timeout_minutes: minutesSetting("time without a completion marker before it is a finding"),
     rate_limit_backoff_seconds: secondsSetting("wait after a rate limit"),
     repeated_error_threshold: count("identical errors before they are a finding"),
+    repeated_error_window_minutes: minutesSetting("the time within which they are counted"),
     auto_kill_on_idle: flag("stop an agent without output"),
     auto_kill_on_repeated_error: flag("stop an agent that repeats an error"),
     alert_channel: z.string().max(100).describe("where terminal alerts go"),
+    completion_marker: z.string().min(1).max(200).describe("text in the output that says the work is done"),
+    output_kept_mb: z.number().positive().max(10_000).describe("how much of the last output is kept per agent"),
+    patterns: z.array(UserPattern).max(200).describe("patterns of your own, beside those that come with Rouse"),
   }),
   tasks: z.strictObject({
     interval_minutes: minutesSetting("how often tasks are looked at"),
@@ -135,13 +143,15 @@ type DeepPartial<T> = T extends readonly unknown[]
 /** Accepted and checked because they are in everybody's config files, but nothing in this version acts on them yet. */
 export const settingsWithoutEffect: readonly string[] = [
   "health_check.interval_seconds",
-  "intervention",
+  "intervention.nudge",
+  "intervention.escalation",
+  "intervention.termination.cleanup_timeout_seconds",
   "circuit_breaker",
   "recovery",
-  "restart",
   "anomaly",
   "escalation",
-  "terminal",
+  "terminal.auto_kill_on_idle",
+  "terminal.alert_channel",
   "tasks",
   "alerting",
 ];
@@ -176,6 +186,19 @@ export interface Policy {
     readonly schedule: DurationMs;
   };
   readonly amnestyMargin: DurationMs;
+  readonly terminal: TerminalPolicy;
+  /** How long an agent may take to end by itself when it is stopped. */
+  readonly stopGrace: DurationMs;
+  readonly restart: { readonly cooldown: DurationMs; readonly max: number; readonly window: DurationMs };
+}
+
+export interface TerminalPolicy {
+  readonly idle: DurationMs;
+  readonly completion: DurationMs;
+  readonly rateLimitBackoff: DurationMs;
+  readonly repeatedErrors: number;
+  readonly repeatedErrorWindow: DurationMs;
+  readonly stopOnRepeatedError: boolean;
 }
 
 export function policyFrom(id: string, settings: Settings): Policy {
@@ -208,6 +231,24 @@ export function policyFrom(id: string, settings: Settings): Policy {
       schedule: seconds(activity.schedule_wait_seconds),
     }),
     amnestyMargin: seconds(self.amnesty_margin_seconds),
+    terminal: terminalPolicyFrom(settings.terminal),
+    stopGrace: seconds(settings.intervention.termination.grace_seconds),
+    restart: Object.freeze({
+      cooldown: seconds(settings.restart.cooldown_seconds),
+      max: settings.restart.max_attempts,
+      window: seconds(settings.restart.escalation_window_seconds),
+    }),
+  });
+}
+
+function terminalPolicyFrom(terminal: Settings["terminal"]): TerminalPolicy {
+  return Object.freeze({
+    idle: minutes(terminal.idle_timeout_minutes),
+    completion: minutes(terminal.completion_timeout_minutes),
+    rateLimitBackoff: seconds(terminal.rate_limit_backoff_seconds),
+    repeatedErrors: terminal.repeated_error_threshold,
+    repeatedErrorWindow: minutes(terminal.repeated_error_window_minutes),
+    stopOnRepeatedError: terminal.auto_kill_on_repeated_error,
   });
 }
 

@@ -36,7 +36,7 @@ const defaults: Settings = {
   intervention: {
     nudge: { enabled: true, max_attempts: 3, interval_seconds: 600 },
     escalation: { timeout_seconds: 900 },
-    termination: { cleanup_timeout_seconds: 30 },
+    termination: { grace_seconds: 10, cleanup_timeout_seconds: 30 },
   },
   circuit_breaker: {
     default: { failure_threshold: 3, recovery_timeout_seconds: 60, half_open_requests: 1 },
@@ -54,9 +54,13 @@ const defaults: Settings = {
     completion_timeout_minutes: 10,
     rate_limit_backoff_seconds: 60,
     repeated_error_threshold: 5,
+    repeated_error_window_minutes: 10,
     auto_kill_on_idle: true,
     auto_kill_on_repeated_error: false,
     alert_channel: "ops",
+    completion_marker: "<promise>COMPLETE</promise>",
+    output_kept_mb: 8,
+    patterns: [],
   },
   tasks: {
     interval_minutes: 5,

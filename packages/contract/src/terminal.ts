@@ -104,6 +104,8 @@ export const Hold = z
     agentId: AgentId,
     agentType: Id.nullable(),
     taskId: Id.nullable(),
+    /** Name of the policy it was started with; the monitor's own choice when `null`. */
+    policy: Id.nullable(),
     incarnation: z.number().int().positive(),
     pid: z.number().int().positive(),
     family: AgentFamily,
@@ -145,12 +147,10 @@ export const StopOutcome = z
 export type StopOutcome = z.infer<typeof StopOutcome>;
 
 /** How sure the host is to find every process of an agent. */
-export const TreeTier = z
-  .enum(["cgroup", "marked"])
-  .meta({
-    id: "TreeTier",
-    description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
-  });
+export const TreeTier = z.enum(["cgroup", "marked"]).meta({
+  id: "TreeTier",
+  description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
+});
 export type TreeTier = z.infer<typeof TreeTier>;
 
 /** What a user may add to the shipped patterns. Always matched in linear time, whatever is written. */

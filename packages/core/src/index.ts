@@ -7,3 +7,5 @@ export * from "./doubt.ts";
 export * from "./record.ts";
 export * from "./signal.ts";
 export { relearn, supervise } from "./supervise.ts";
+export * from "./terminal/reading.ts";
+export type * from "./terminal-facts.ts";

@@ -10,9 +10,11 @@ import type {
   HeldBecause,
   MonoMs,
   OpenWork,
+  StopRefusal,
   WaitKind,
   WorkMs,
 } from "@rouse/contract";
+import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
 
 /** What an agent is doing. It decides which clock runs. */
 export type Activity =
@@ -145,6 +147,16 @@ export interface AgentRecord {
   readonly alert: AlertLife | null;
   readonly alertsRaised: number;
   readonly checkIn: CheckIn | null;
+  /** Name of the policy it was started with. */
+  readonly policy: string | null;
+  /** Only of an agent that Rouse holds: what its terminal and its processes show. */
+  readonly terminal: TerminalFacts | null;
+  readonly stop: StopLife | null;
+  readonly restart: RestartLife | null;
+  /** When this lineage was started again, newest last. */
+  readonly restarts: readonly MonoMs[];
+  /** Why the last wish to stop it was refused, so that the same refusal is told once. */
+  readonly stopRefused: StopRefusal | null;
   /** Id of the last gap of the monitor that this record's clocks were corrected for. */
   readonly gapsSeen: number;
   /** The next moment at which the verdict could change by itself. */
@@ -219,6 +231,12 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     alert: null,
     alertsRaised: 0,
     checkIn: null,
+    policy: null,
+    terminal: null,
+    stop: null,
+    restart: null,
+    restarts: [],
+    stopRefused: null,
     gapsSeen: birth.gapsSeen,
     wakeAt: now,
   };
@@ -233,10 +251,12 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     health: record.health,
     alert: record.alert,
     alertsRaised: record.alertsRaised,
+    policy: record.policy,
+    restarts: record.restarts,
   };
 }
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] };
+export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * A copy to fill in before anybody else sees it. Written out because it is made several times for every beat: spreading a record this wide with
@@ -263,6 +283,12 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     alert: record.alert,
     alertsRaised: record.alertsRaised,
     checkIn: record.checkIn,
+    policy: record.policy,
+    terminal: record.terminal,
+    stop: record.stop,
+    restart: record.restart,
+    restarts: record.restarts,
+    stopRefused: record.stopRefused,
     gapsSeen: record.gapsSeen,
     wakeAt: record.wakeAt,
   };

@@ -6,8 +6,12 @@ import type {
   Command,
   DurationMs,
   EpochMs,
+  ExitStatus,
   Heartbeat,
+  Hold,
+  HolderReport,
   RouseEvent,
+  StopOutcome,
 } from "@rouse/contract";
 import type { AgentRecord } from "./record.ts";
 
@@ -16,7 +20,46 @@ export type Signal =
   | { readonly kind: "registered"; readonly registration: AgentRegistration }
   | HeartbeatSignal
   | { readonly kind: "wake" }
-  | { readonly kind: "action-outcome"; readonly key: string; readonly outcome: "delivered" };
+  | { readonly kind: "action-outcome"; readonly key: string; readonly outcome: ActionOutcome }
+  | HeldSignal
+  | ReportSignal
+  | {
+      readonly kind: "holder-lost";
+      readonly incarnation: number;
+      /** What became of the agent's own process, and how it ended if the holder could still write that down. */
+      readonly process: "gone" | "alive";
+      readonly exit: ExitStatus | null;
+    }
+  | OrderSignal;
+
+/** An agent's terminal has a holder. `adopted`: it had one before this monitor came. */
+export interface HeldSignal {
+  readonly kind: "held";
+  readonly hold: Hold;
+  readonly adopted: boolean;
+}
+
+export interface ReportSignal {
+  readonly kind: "reported";
+  readonly incarnation: number;
+  readonly report: HolderReport;
+  /** How long before now the holder wrote it: long when the monitor was away. */
+  readonly ago: DurationMs;
+}
+
+/** A person's word. */
+export interface OrderSignal {
+  readonly kind: "ordered";
+  readonly order: "stop" | "restart";
+  readonly key: string;
+  readonly actor: string;
+}
+
+export type ActionOutcome =
+  | "delivered"
+  | { readonly kind: "stop"; readonly stop: StopOutcome }
+  | { readonly kind: "restarted"; readonly incarnation: number }
+  | { readonly kind: "not-restarted"; readonly problem: string };
 
 export interface HeartbeatSignal {
   readonly kind: "heartbeat";
@@ -46,7 +89,15 @@ export type Action =
       readonly severity: AlertSeverity;
       readonly summary: string;
     }
-  | { readonly kind: "resolve-alert"; readonly key: string; readonly agentId: string | null };
+  | { readonly kind: "resolve-alert"; readonly key: string; readonly agentId: string | null }
+  | {
+      readonly kind: "stop-agent";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly grace: DurationMs;
+    }
+  | { readonly kind: "restart-agent"; readonly key: string; readonly agentId: string; readonly incarnation: number };
 
 /** What one turn for one agent comes to. */
 export interface Turn {

@@ -1,12 +1,17 @@
 import type { MonoMs, Policy } from "@rouse/contract";
 import { acceptSignal } from "./accept/accept-signal.ts";
 import { assessHealth } from "./assess/assess-health.ts";
+import { earliest } from "./assess/look.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
+import { chooseRestart } from "./decide/choose-restart.ts";
+import { chooseStop } from "./decide/choose-stop.ts";
 import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
+import { carryOutStop } from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
+import { carryOutRestart, noticeRestart } from "./recover/restart-life.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
@@ -23,11 +28,35 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
   const response = chooseResponse(assessed.record, policy);
   const intervened = carryOut(assessed.record, response, signal, now);
   const checkedIn = askToCheckIn(intervened.record, signal, doubt);
+  const hands = checkedIn.record.terminal === null ? none : useHands(checkedIn.record, signal, now, policy, doubt);
+  const record = hands.record ?? checkedIn.record;
   return {
-    record: checkedIn.record,
+    record,
     reply: answer === null ? null : toReply(answer, checkedIn.commands),
-    events: join(accepted.events, assessed.events, intervened.events, noticeReturn(before, checkedIn.record, now)),
-    actions: intervened.actions,
+    events: join(
+      accepted.events,
+      assessed.events,
+      intervened.events,
+      hands.events,
+      noticeReturn(before, record, now),
+      noticeRestart(before, record),
+    ),
+    actions: join(intervened.actions, hands.actions),
+  };
+}
+
+const none = { record: null, events: [], actions: [] };
+
+/** What can be done to an agent whose processes we hold: stop them, start them again. */
+function useHands(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt) {
+  const stopped = carryOutStop(before, chooseStop(before, signal, now, policy, doubt), signal, now, policy);
+  const decision = chooseRestart(stopped.record, signal, now, policy, doubt);
+  const restarted = carryOutRestart(stopped.record, decision, signal, now, policy);
+  const { record } = restarted;
+  return {
+    record: decision.kind === "wait" ? { ...record, wakeAt: earliest(record.wakeAt, decision.until) } : record,
+    events: join(stopped.events, restarted.events),
+    actions: join(stopped.actions, restarted.actions),
   };
 }
 

@@ -2,6 +2,7 @@ import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/co
 import type { Doubt } from "../doubt.ts";
 import { type Activity, type AgentRecord, draftOf, draftOfLedger, type Mark, nextIncarnation } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
+import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
@@ -25,11 +26,18 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
   switch (signal.kind) {
     case "wake":
     case "action-outcome":
+    case "ordered":
       return { record, answer: null, events: [] };
     case "registered":
       return acceptRegistration(record, signal, now);
     case "heartbeat":
       return acceptHeartbeat(record, signal, now, policy);
+    case "held":
+      return acceptHold(record, signal, now);
+    case "reported":
+      return acceptReport(record, signal, now, policy);
+    case "holder-lost":
+      return acceptLoss(record, signal, now, policy);
   }
 }
 

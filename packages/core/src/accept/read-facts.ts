@@ -116,7 +116,7 @@ function readTokenRate(before: Facts, beat: Heartbeat, at: MonoMs, spikeFactor: 
   };
 }
 
-function addOutcome(
+export function addOutcome(
   before: readonly OutcomeStretch[],
   at: MonoMs,
   calls: number,

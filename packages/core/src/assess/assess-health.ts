@@ -8,7 +8,7 @@ import {
   findSelfReport,
   findTokenSpike,
 } from "./breaking-things.ts";
-import { nextHealth } from "./health-machine.ts";
+import { nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
 import {
@@ -18,6 +18,19 @@ import {
   findUnstartedTask,
   findZeroTokens,
 } from "./stale-work.ts";
+import {
+  findCompletionTimeout,
+  findContextExhausted,
+  findHolderLost,
+  findNoOutput,
+  findProcessExit,
+  findRateLimit,
+  findRepeatedError,
+  findSpinning,
+  findTokenBurn,
+  isOver,
+  wasStopped,
+} from "./terminal-signs.ts";
 
 const detectors: readonly Detector[] = [
   findMissedBeats,
@@ -31,7 +44,18 @@ const detectors: readonly Detector[] = [
   findTokenSpike,
   findMemoryPressure,
   findSelfReport,
+  findNoOutput,
+  findRepeatedError,
+  findTokenBurn,
+  findCompletionTimeout,
+  findContextExhausted,
+  findSpinning,
+  findRateLimit,
+  findHolderLost,
 ];
+
+/** Of a process that is over there is one thing to say. */
+const afterwards: readonly Detector[] = [findProcessExit];
 
 export interface Assessed {
   readonly record: AgentRecord;
@@ -49,13 +73,14 @@ export function assessHealth(
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
-    for (const look of detectors) {
+    for (const look of isOver(record) ? afterwards : detectors) {
       const seen = look(record, now, policy, doubt);
       if (seen.finding !== null) findings.push(seen.finding);
       wakeAt = earliest(wakeAt, seen.lookAgainAt);
     }
   }
-  const health = nextHealth(record.health, findings, calmReason(before, record), now);
+  const calm = calmReason(before, record);
+  const health = wasStopped(record) ? terminated(record.health, now) : nextHealth(record.health, findings, calm, now);
   const assessed = draftOf(record);
   assessed.health = health;
   assessed.findings = findings.length === 0 ? noFindings : findings;

@@ -49,3 +49,8 @@ export function nextHealth(
     throw new Error(`no transition from ${from} to ${state}`);
   return { state, since: now, reason: worst === null || state === "HEALTHY" ? calm : worst.kind };
 }
+
+/** We stopped it. It comes back only as a new incarnation. */
+export function terminated(health: AgentRecord["health"], now: MonoMs): AgentRecord["health"] {
+  return health.state === "TERMINATED" ? health : { state: "TERMINATED", since: now, reason: "terminated" };
+}

@@ -14,7 +14,7 @@ const recheck = 1000;
  * or that our own trouble may explain, argues for less.
  */
 export const findMissedBeats: Detector = (record, now, policy, doubt) => {
-  if (record.activity.kind === "FINISHED") return nothing;
+  if (record.activity.kind === "FINISHED" || !owesBeats(record)) return nothing;
   const rhythm = beatRhythm(record.activity, policy);
   const countsFrom = silenceCountsFrom(record, policy, doubt);
   const patience = policy.beatGrace + doubt.lag;
@@ -43,10 +43,13 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   };
 };
 
+/** A held agent is there for as long as its process is. Beats are expected of it only once it has sent one. */
+const owesBeats = (record: AgentRecord): boolean => record.terminal === null || record.beats.accepted > 0;
+
 /** What silence already argued for stands until the agent is heard: our own doubts stop new verdicts, they do not make anybody well. */
 function standingFinding(record: AgentRecord): Finding | null {
   const before = record.findings.find((finding) => finding.kind === "missed-beats");
-  return before !== undefined && before.since > record.heardAt ? before : null;
+  return before !== undefined && before.since > lastBeat(record) ? before : null;
 }
 
 const levels: Readonly<Record<1 | 2 | 3, FindingLevel>> = { 1: "note", 2: "degraded", 3: "unresponsive" };
@@ -55,10 +58,15 @@ const confidences: Readonly<Record<1 | 2 | 3, number>> = { 1: 0.2, 2: 0.6, 3: 0.
 /** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
 export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs {
   const gap = lastGap(doubt);
-  const heard = Math.max(record.heardAt, gap?.to ?? record.heardAt);
+  const heardAt = lastBeat(record);
+  const heard = Math.max(heardAt, gap?.to ?? heardAt);
   const excuse = explainsSilence(record) ? excusedUntil(record.activity, record.bornAt, policy) : null;
   return excuse === null ? heard : Math.max(heard, excuse);
 }
+
+/** Of a held agent other things are heard as well; its silence is that of its own voice. */
+const lastBeat = (record: AgentRecord): MonoMs =>
+  record.terminal === null ? record.heardAt : (record.beats.lastAt ?? record.heardAt);
 
 /** An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. */
 function explainsSilence(record: AgentRecord): boolean {
@@ -98,7 +106,7 @@ function silenceCeiling(
 ): Ceiling | null {
   const gap = lastGap(doubt);
   const amnestyEnds = gap === null ? null : gap.to + rhythm.ttl + policy.amnestyMargin;
-  if (gap !== null && amnestyEnds !== null && record.heardAt < gap.to && now < amnestyEnds) {
+  if (gap !== null && amnestyEnds !== null && lastBeat(record) < gap.to && now < amnestyEnds) {
     return { level: "note", because: "amnesty", lookAgainAt: amnestyEnds };
   }
   const { hold } = doubt;

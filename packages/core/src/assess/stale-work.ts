@@ -118,7 +118,7 @@ export const findUnstartedTask: Detector = (record, now, policy) => {
  * What is known of an agent's work ends where the agent was last heard, or should have been heard next. Silence has a detector of its own; it is not
  * lack of progress as well.
  */
-function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
+export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
   return record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
 }
 
@@ -132,7 +132,13 @@ interface Age {
 }
 
 /** While the clock stands still there is no lack of progress to speak of, however much there was before. */
-function ageOf(record: AgentRecord, mark: Mark, now: MonoMs, seen: MonoMs, thresholds: readonly DurationMs[]): Age {
+export function ageOf(
+  record: AgentRecord,
+  mark: Mark,
+  now: MonoMs,
+  seen: MonoMs,
+  thresholds: readonly DurationMs[],
+): Age {
   const { resumesAt } = record.work;
   const known = Math.min(now, seen);
   if (resumesAt === null || resumesAt > known) return { age: 0, next: ifSeen(resumesAt, seen) };

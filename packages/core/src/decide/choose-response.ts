@@ -13,19 +13,22 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
   STUCK: "warning",
 };
 
-/** Third stage: should we act? With beats alone there is one thing to do: tell somebody, once per cause, and take it back when it is over. */
+/** Warning signs that somebody should hear of although nobody should act on them. */
+const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost"]);
+
+/** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
 export function chooseResponse(record: AgentRecord, policy: Policy): Response {
   const { state, reason } = record.health;
-  const severity = severities[state];
+  const severity = severities[state] ?? (state === "DEGRADED" && tellingSigns.has(reason) ? "warning" : undefined);
   if (severity === undefined) return calmResponse(record);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (record.alert?.cause === reason) return { kind: "nothing", because: "already-alerted" };
   return { kind: "alert", cause: reason, severity };
 }
 
-/** A warning sign does not end an open alert; being well does. */
+/** A warning sign does not end an open alert; being well does, and so does being stopped. */
 function calmResponse(record: AgentRecord): Response {
-  return record.alert !== null && record.health.state === "HEALTHY"
+  return record.alert !== null && (record.health.state === "HEALTHY" || record.health.state === "TERMINATED")
     ? { kind: "resolve" }
     : { kind: "nothing", because: "not-ill" };
 }

@@ -24,7 +24,7 @@ export function carryOut(record: AgentRecord, response: Response, signal: Signal
 
 function noteOutcome(record: AgentRecord, signal: Signal): AgentRecord {
   if (signal.kind !== "action-outcome" || record.alert === null || record.alert.key !== signal.key) return record;
-  return { ...record, alert: { ...record.alert, state: signal.outcome } };
+  return { ...record, alert: { ...record.alert, state: "delivered" } };
 }
 
 function raise(record: AgentRecord, response: Extract<Response, { kind: "alert" }>, now: MonoMs): Intervened {

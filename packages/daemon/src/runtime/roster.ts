@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import type { AgentRecord } from "@rouse/core";
+import { type AgentRecord, newRecord } from "@rouse/core";
 import type { SavedRecord } from "../ports/store.ts";
 import type { Sleeper } from "./wake-wheel.ts";
 
@@ -46,7 +46,7 @@ export function createRoster() {
       return watched;
     },
     restore(saved: SavedRecord): Watched {
-      const watched = new Watched(saved.agentNo, JSON.parse(saved.record) as AgentRecord, saved.through);
+      const watched = new Watched(saved.agentNo, restoreRecord(JSON.parse(saved.record)), saved.through);
       byId.set(saved.agentId, watched);
       nextNo = Math.max(nextNo, saved.agentNo + 1);
       return watched;
@@ -54,6 +54,12 @@ export function createRoster() {
     all: (): IterableIterator<Watched> => byId.values(),
     size: (): number => byId.size,
   };
+}
+
+/** A record saved by an earlier version knows nothing of what came since. */
+function restoreRecord(saved: AgentRecord): AgentRecord {
+  const { gapsSeen } = saved;
+  return { ...newRecord({ ...saved, gapsSeen }, saved.bornAt), ...saved };
 }
 
 export type Roster = ReturnType<typeof createRoster>;

@@ -1,0 +1,157 @@
+import {
+  type DurationMs,
+  type MonoMs,
+  type Policy,
+  type ProcessFacts,
+  type RouseEvent,
+  seconds,
+} from "@rouse/contract";
+import { type Activity, type AgentRecord, nextIncarnation } from "../record.ts";
+import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
+import { newTerminal, type TerminalFacts, type TreeFacts } from "../terminal-facts.ts";
+import type { Accepted } from "./accept-signal.ts";
+import { readSight, type Sighted } from "./read-sights.ts";
+import { markNow, turnClock } from "./work-clock.ts";
+
+/** Somebody keeps this agent's terminal: a new life, or the same one found again by a monitor that was away. */
+export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs): Accepted {
+  const { hold } = signal;
+  const { agentId, incarnation } = hold;
+  if (incarnation < record.incarnation) return refused(record, null);
+  const isNew = incarnation > record.incarnation;
+  const base = isNew ? nextIncarnation(record, incarnation, now) : record;
+  const sameTerminal = !isNew && base.terminal !== null && base.terminal.pid === hold.pid;
+  const mark = markNow(base.work, now);
+  const next: AgentRecord = {
+    ...base,
+    agentType: hold.agentType ?? base.agentType,
+    taskId: hold.taskId ?? base.taskId,
+    taskAssignedAt: base.taskAssignedAt ?? (hold.taskId === null ? null : now),
+    policy: hold.policy ?? base.policy,
+    heard: true,
+    heardAt: now,
+    terminal: sameTerminal && base.terminal !== null ? { ...base.terminal, holder: "here" } : newTerminal(hold, mark),
+  };
+  const events: RouseEvent[] = [];
+  if (isNew) {
+    const payload = { agentId, from: record.incarnation, to: incarnation, because: "started-by-holder" } as const;
+    events.push({ type: "AGENT_INCARNATION_STARTED", payload });
+  }
+  if (!sameTerminal || signal.adopted) {
+    events.push({ type: "AGENT_HELD", payload: { agentId, incarnation, pid: hold.pid, adopted: signal.adopted } });
+  }
+  return { record: next, answer: taken(null), events };
+}
+
+/** What a holder saw. A report that was taken before changes nothing; the holder is told so and goes on. */
+export function acceptReport(record: AgentRecord, signal: ReportSignal, now: MonoMs, policy: Policy): Accepted {
+  const { report } = signal;
+  const { terminal } = record;
+  if (terminal === null || signal.incarnation !== record.incarnation) return refused(record, report.seq);
+  if (report.seq <= terminal.lastReport) {
+    return { record, answer: { status: "duplicate", sequence: report.seq, because: "seen-before" }, events: [] };
+  }
+  const at = Math.max(record.bornAt, now - signal.ago);
+  const sighted: Sighted = {
+    terminal: { ...terminal, ...countersOf(signal, at, terminal), lastReport: report.seq, holder: "here" },
+    facts: { ...record.facts },
+    activity: record.activity,
+    events: [],
+  };
+  const context = { agentId: record.agentId, at, mark: markNow(record.work, now), policy };
+  for (const sight of report.sights) readSight(sighted, sight, context);
+  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...sighted };
+  const ended = report.exit === null ? heard : takeExit(heard, { ...report.exit, at });
+  if (report.exit !== null) sighted.events.push(exited(ended));
+  return { record: withClocks(record, ended, now, policy), answer: taken(report.seq), events: sighted.events };
+}
+
+/** A holder that is gone says nothing of the agent, unless the agent's own process is gone as well. */
+export function acceptLoss(
+  record: AgentRecord,
+  signal: Extract<Signal, { kind: "holder-lost" }>,
+  now: MonoMs,
+  policy: Policy,
+): Accepted {
+  const { terminal } = record;
+  if (terminal === null || signal.incarnation !== record.incarnation || terminal.exit !== null)
+    return { record, answer: null, events: [] };
+  const { agentId, incarnation } = record;
+  const events: RouseEvent[] = [];
+  if (terminal.holder === "here")
+    events.push({ type: "HOLDER_LOST", payload: { agentId, incarnation, process: signal.process } });
+  const lost: AgentRecord = { ...record, terminal: { ...terminal, holder: "lost" } };
+  if (signal.process === "alive") return { record: { ...lost, heardAt: now }, answer: null, events };
+  const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
+  const ended = takeExit(lost, { ...exit, at: now });
+  events.push(exited(ended));
+  return { record: withClocks(record, ended, now, policy), answer: null, events };
+}
+
+/** Status 0, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. */
+function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
+  if (record.terminal === null) return record;
+  const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
+  const done = exit.code === 0 || exit.cause === "person" || terminal.completedAt !== null;
+  const finished = done && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
+  return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
+}
+
+function exited({ agentId, incarnation, terminal }: AgentRecord): RouseEvent {
+  const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
+  return { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } };
+}
+
+/** The activity decides which clock runs; work in the children of an open tool holds the clock for as long as children may be waited for. */
+function withClocks(before: AgentRecord, after: AgentRecord, now: MonoMs, policy: Policy): AgentRecord {
+  const changed = after.activity !== before.activity;
+  const work = changed ? turnClock(before.work, after.activity, after.bornAt, now, policy) : before.work;
+  if (!isToolOpen(after.activity) || work.resumesAt === null) return { ...after, work };
+  const busyAt = after.terminal?.tree?.busyAt ?? null;
+  const granted =
+    busyAt === null ? 0 : Math.min(busyAt + policy.openTool, after.activity.open.since + policy.longestWait.children);
+  if (granted <= work.resumesAt) return { ...after, work };
+  return {
+    ...after,
+    work: { total: turnClock(work, after.activity, after.bornAt, now, policy).total, resumesAt: granted },
+  };
+}
+
+type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };
+const isToolOpen = (activity: Activity): activity is ToolOpen =>
+  activity.kind === "RUNNING" && activity.open?.kind === "tool";
+
+function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalFacts) {
+  const { output, process } = report;
+  const wroteAgo = output.lastAt === null ? null : Math.max(0, report.at - output.lastAt) + ago;
+  return {
+    attached: report.attached,
+    fullScreen: report.fullScreen,
+    outputKept: report.outputKept,
+    bytes: output.bytes,
+    rows: output.rows,
+    wroteAt: wroteAgo === null ? before.wroteAt : at + ago - wroteAgo,
+    tree: process === null ? before.tree : readTree(before.tree, process, at),
+  };
+}
+
+/** A spinner costs a few hundredths of a core and writes next to nothing; a build, a test run or a download costs more than this. */
+const busyShare = 0.2;
+const busyBytesPerSecond = 50_000;
+const shortestReading: DurationMs = seconds(1);
+
+function readTree(before: TreeFacts | null, facts: ProcessFacts, at: MonoMs): TreeFacts {
+  const elapsed = before === null ? 0 : at - before.at;
+  if (before !== null && elapsed < shortestReading) return before;
+  const isBusy =
+    before !== null &&
+    (facts.cpuMs - before.cpuMs >= busyShare * elapsed ||
+      facts.ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000);
+  return { ...facts, at, busyAt: isBusy ? at : (before?.busyAt ?? null) };
+}
+
+const taken = (sequence: number | null) => ({ status: "accepted" as const, sequence, because: null });
+
+function refused(record: AgentRecord, sequence: number | null): Accepted {
+  return { record, answer: { status: "rejected", sequence, because: "old-incarnation" }, events: [] };
+}

@@ -1,0 +1,218 @@
+import type { MonoMs, Policy, RouseEvent, Sight } from "@rouse/contract";
+import type { Activity, Facts, Mark } from "../record.ts";
+import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
+import { addOutcome } from "./read-facts.ts";
+
+/** Bounds of what is remembered of one terminal. */
+const mostErrorClasses = 8;
+const mostSeen = 50;
+const mostTools = 64;
+
+/** The same error within this time is one event that was printed more than once. */
+const sameError = 5000;
+
+type Changing<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What the sights of one report come to. */
+export interface Sighted {
+  terminal: Changing<TerminalFacts>;
+  facts: Changing<Facts>;
+  activity: Activity;
+  readonly events: RouseEvent[];
+}
+
+interface SightContext {
+  readonly agentId: string;
+  readonly at: MonoMs;
+  readonly mark: Mark;
+  readonly policy: Policy;
+}
+
+/** Takes in one sight. What it shows of the work counts as it would on a heartbeat; what it shows of waiting stops the clocks. */
+export function readSight(sighted: Sighted, sight: Sight, context: SightContext): void {
+  const { terminal, events } = sighted;
+  const { agentId, at, mark } = context;
+  switch (sight.kind) {
+    case "output":
+      return readOutput(sighted, sight, context);
+    case "rate-limited":
+      return readRateLimit(sighted, sight.pattern, sight.resetsInMs, context);
+    case "retries":
+      return waitForProvider(sighted, at + sight.inMs, at);
+    case "asks":
+      terminal.asks = { what: sight.what, since: at };
+      terminal.wait = "input";
+      sighted.activity = { kind: "WAITING", since: at, for: "input", until: null };
+      if (sight.what === "prompt") terminal.turnEndedAt ??= mark;
+      events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what: sight.what, pattern: sight.pattern } });
+      return;
+    case "asks-no-more":
+      return stopAsking(sighted, context);
+    case "error":
+      terminal.errors = addError(terminal, sight, at, context.policy.terminal.repeatedErrorWindow);
+      return;
+    case "completed":
+      terminal.completedAt = at;
+      if (sighted.activity.kind !== "FINISHED") sighted.activity = { kind: "FINISHED", since: at };
+      return;
+    case "context-limit":
+      terminal.contextLimitAt ??= at;
+      return;
+    case "file-touched":
+      terminal.file =
+        terminal.file?.digest === sight.digest
+          ? { digest: sight.digest, times: terminal.file.times + 1 }
+          : { digest: sight.digest, times: 1 };
+      return;
+    case "session":
+      terminal.session = { id: sight.id, model: sight.model };
+      return;
+    case "model-asked":
+      return goOn(sighted, { kind: "model", since: at }, at);
+    case "said":
+      return readSaid(sighted, sight.digest, context);
+    case "tool-started":
+      return startTool(sighted, sight, context);
+    case "tool-goes-on":
+      return;
+    case "tool-ended":
+      return endTool(sighted, sight, context);
+    case "tokens":
+      if (sight.total !== sighted.facts.tokenCount) sighted.facts.tokens = mark;
+      sighted.facts.tokenCount = sight.total;
+      terminal.tokensAtProgress ??= sight.total;
+      return;
+    case "compacts":
+      if (sight.over) terminal.contextLimitAt = null;
+      return goOn(sighted, { kind: "model", since: at }, at);
+    case "turn-ended":
+      terminal.turnEndedAt = mark;
+      terminal.tools = [];
+      return goOn(sighted, null, at);
+  }
+}
+
+/** Repaints were left out by the reader. New lines after a wait that was read off the screen show that it is over. */
+function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>, context: SightContext): void {
+  const { terminal } = sighted;
+  if (sight.rows === 0 && sight.novel === 0) return;
+  terminal.output = context.mark;
+  terminal.novel += sight.novel;
+  if (sighted.activity.kind === "STARTING") sighted.activity = { kind: "RUNNING", since: context.at, open: null };
+  if (sight.novel === 0) return;
+  // Output alone does not start the progress clock of an agent that never spoke of progress; it does move one that runs.
+  if (sighted.facts.progress !== null) noteProgress(sighted, context.mark);
+  if (terminal.wait === "provider") goOn(sighted, null, context.at);
+  // Somebody who quotes the marker goes on talking; somebody who means it does not.
+  if (terminal.completedAt !== null && sighted.activity.kind === "FINISHED") {
+    terminal.completedAt = null;
+    sighted.activity = { kind: "RUNNING", since: context.at, open: null };
+  }
+}
+
+/** Without an advertised reset the wait doubles each time, up to the longest wait the policy grants a provider. */
+function readRateLimit(sighted: Sighted, pattern: string, resetsIn: number | null, context: SightContext): void {
+  const { terminal } = sighted;
+  const { policy, at, agentId } = context;
+  terminal.rateLimits += 1;
+  const backoff = policy.terminal.rateLimitBackoff * 2 ** Math.min(terminal.rateLimits - 1, 20);
+  waitForProvider(sighted, at + (resetsIn ?? Math.min(backoff, policy.longestWait.provider)), at);
+  const resetsInSeconds = resetsIn === null ? null : Math.round(resetsIn / 1000);
+  sighted.events.push({ type: "RATE_LIMITED", payload: { agentId, resetsInSeconds, pattern } });
+}
+
+function waitForProvider(sighted: Sighted, until: MonoMs, at: MonoMs): void {
+  const { activity } = sighted;
+  const same = activity.kind === "WAITING" && activity.for === "provider";
+  const ends = same && activity.until !== null ? Math.max(activity.until, until) : until;
+  sighted.terminal.wait = "provider";
+  sighted.activity = { kind: "WAITING", since: same ? activity.since : at, for: "provider", until: ends };
+}
+
+function stopAsking(sighted: Sighted, { agentId, at }: SightContext): void {
+  const { terminal, events } = sighted;
+  if (terminal.asks !== null) {
+    const waitedSeconds = Math.max(0, Math.round((at - terminal.asks.since) / 1000));
+    events.push({ type: "AGENT_NEEDS_YOU_NO_MORE", payload: { agentId, waitedSeconds } });
+    if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
+  }
+  terminal.asks = null;
+  if (terminal.wait === "input") goOn(sighted, null, at);
+}
+
+type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
+
+/** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
+function goOn(sighted: Sighted, open: Open, at: MonoMs): void {
+  const { activity, terminal } = sighted;
+  if (activity.kind === "FINISHED" && terminal.completedAt === null) return;
+  const readOffTerminal = terminal.wait !== null || terminal.structured || activity.kind === "STARTING";
+  if (!readOffTerminal) return;
+  terminal.wait = null;
+  terminal.asks = null;
+  sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : at, open };
+}
+
+function readSaid(sighted: Sighted, digest: string, { mark, at }: SightContext): void {
+  const { terminal } = sighted;
+  if (digest !== terminal.lastSaid) noteProgress(sighted, mark);
+  terminal.lastSaid = digest;
+  terminal.turnEndedAt = null;
+  if (terminal.tools.length === 0) goOn(sighted, null, at);
+}
+
+function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started" }>, context: SightContext): void {
+  const { terminal, facts } = sighted;
+  const { id, name, timeoutSeconds } = sight;
+  terminal.tools = [...terminal.tools.slice(1 - mostTools), { id, name, timeoutSeconds }];
+  terminal.turnEndedAt = null;
+  facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
+  facts.toolCall = context.mark;
+  facts.progress ??= context.mark;
+  facts.progressMoves = true;
+  goOn(sighted, openTool(name, timeoutSeconds, context.at), context.at);
+}
+
+const openTool = (name: string, timeoutSeconds: number | null, since: MonoMs): Open => ({
+  kind: "tool",
+  name,
+  since,
+  ...(timeoutSeconds === null ? {} : { timeoutSeconds }),
+});
+
+/** A result is a fact of work. With the last one in, it is the model's turn. */
+function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>, context: SightContext): void {
+  const { terminal, facts } = sighted;
+  terminal.tools = terminal.tools.filter(({ id }) => id !== sight.id);
+  facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
+  if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
+  noteProgress(sighted, context.mark);
+  const next = terminal.tools[terminal.tools.length - 1];
+  const open: Open =
+    next === undefined ? { kind: "model", since: context.at } : openTool(next.name, next.timeoutSeconds, context.at);
+  goOn(sighted, open, context.at);
+}
+
+function noteProgress(sighted: Sighted, mark: Mark): void {
+  const { facts, terminal } = sighted;
+  facts.progressMoves = facts.progressMoves || facts.progress !== null;
+  facts.progress = mark;
+  terminal.tokensAtProgress = facts.tokenCount;
+}
+
+function addError(
+  terminal: TerminalFacts,
+  { digest, text }: Extract<Sight, { kind: "error" }>,
+  at: MonoMs,
+  window: number,
+): readonly ErrorClass[] {
+  const recent = terminal.errors
+    .map((known) => ({ ...known, seen: known.seen.filter((one) => one.at > at - window) }))
+    .filter((known) => known.seen.length > 0);
+  const known = recent.find((one) => one.digest === digest);
+  const last = known?.seen[known.seen.length - 1];
+  if (known !== undefined && last !== undefined && at - last.at < sameError) return recent;
+  const seen = [...(known?.seen ?? []).slice(1 - mostSeen), { at, novel: terminal.novel }];
+  const others = recent.filter((one) => one.digest !== digest).slice(1 - mostErrorClasses);
+  return [...others, { digest, text, seen }];
+}

@@ -1,0 +1,110 @@
+import type { ExitStatus, Hold, HolderReport, ProcessFacts, Sight, StopOutcome } from "@rouse/contract";
+import type { ActionOutcome, Turn } from "./signal.ts";
+import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
+
+/** How often a holder gives a sign of life when there is nothing to tell. */
+const lifeSign = 10_000;
+
+export interface HeldGiven extends StoryGiven {
+  readonly hold?: Partial<Hold>;
+  /** What its processes do while nothing else is said of them. */
+  readonly processes?: "quiet" | "busy" | "unknown";
+}
+
+/**
+ * The life of an agent whose terminal Rouse holds, on virtual time. Its holder gives a sign of life every ten seconds, as a real one does; what it saw
+ * is told with `shows`.
+ */
+export function heldStory(given: HeldGiven = {}) {
+  const agent: Story = story({ preset: "default", ...given });
+  let seq = 0;
+  let processes = given.processes ?? "quiet";
+  let facts: ProcessFacts = { processes: 1, cpuMs: 100, ioBytes: 1000, memoryBytes: 50_000_000 };
+  let output: HolderReport["output"] = { bytes: 0, rows: 0, lastAt: null };
+  let attached = given.hold?.foreground ? 1 : 0;
+  let fullScreen = false;
+
+  const holdOf = (over: Partial<Hold> = {}): Hold => ({
+    agentId: agent.record.agentId,
+    agentType: null,
+    taskId: given.taskId ?? null,
+    policy: null,
+    incarnation: agent.record.incarnation,
+    pid: 4242,
+    family: "generic",
+    structured: false,
+    foreground: false,
+    startedAt: agent.now,
+    ...given.hold,
+    ...over,
+  });
+
+  function report(sights: readonly Sight[], over: Partial<HolderReport> = {}, ago = 0): Turn {
+    seq += 1;
+    if (sights.some(({ kind }) => kind === "output"))
+      output = { bytes: output.bytes + 100, rows: output.rows + 1, lastAt: agent.now };
+    const whole: HolderReport = {
+      seq,
+      at: agent.now - ago,
+      sights: [...sights],
+      output,
+      process: processes === "unknown" ? null : facts,
+      attached,
+      fullScreen,
+      outputKept: true,
+      exit: null,
+      ...over,
+    };
+    return agent.take({ kind: "reported", incarnation: agent.record.incarnation, report: whole, ago });
+  }
+
+  /** Time passes; the holder gives its signs of life. */
+  function passes(duration: string): void {
+    const until = agent.now + ms(duration);
+    while (agent.now < until) {
+      const step = Math.min(lifeSign, until - agent.now);
+      agent.silentFor(step);
+      if (processes === "busy") facts = { ...facts, cpuMs: facts.cpuMs + 0.9 * step, ioBytes: facts.ioBytes + step };
+      if (step === lifeSign && agent.record.terminal?.exit === null && agent.record.terminal.holder === "here")
+        report([]);
+    }
+  }
+
+  agent.take({ kind: "held", hold: holdOf(), adopted: false });
+
+  return {
+    agent,
+    report,
+    passes,
+    holdOf,
+    shows: (...sights: Sight[]): Turn => report(sights),
+    prints: (novel = 1, rows = novel): Turn => report([{ kind: "output", rows, novel }]),
+    processesAre(next: "quiet" | "busy" | "unknown"): void {
+      processes = next;
+    },
+    personAttaches(terminals: number): Turn {
+      attached = terminals;
+      return report([]);
+    },
+    goesFullScreen(): Turn {
+      fullScreen = true;
+      return report([]);
+    },
+    exits: (exit: Partial<ExitStatus>): Turn =>
+      report([], { exit: { code: null, signal: null, cause: "by-itself", ...exit } }),
+    holderIsLost: (process: "gone" | "alive", exit: ExitStatus | null = null): Turn =>
+      agent.take({ kind: "holder-lost", incarnation: agent.record.incarnation, process, exit }),
+    startsAgain(pid = 4343): Turn {
+      seq = 0;
+      const incarnation = agent.record.incarnation + 1;
+      return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false });
+    },
+    isOrdered: (order: "stop" | "restart", key = "order-1"): Turn =>
+      agent.take({ kind: "ordered", order, key, actor: "operator" }),
+    handsAnswer: (key: string, outcome: ActionOutcome): Turn => agent.take({ kind: "action-outcome", key, outcome }),
+    handsStopped: (key: string, stop: StopOutcome = { kind: "stopped", forced: false, processes: 2 }): Turn =>
+      agent.take({ kind: "action-outcome", key, outcome: { kind: "stop", stop } }),
+  };
+}
+
+export type HeldStory = ReturnType<typeof heldStory>;

@@ -1,0 +1,108 @@
+import type { AgentFamily, ExitStatus, Hold, MonoMs, Question, StopCause, StopOutcome } from "@rouse/contract";
+import type { Mark } from "./record.ts";
+
+/** One class of error and when it was seen lately, with how much new output there had been by then. */
+export interface ErrorClass {
+  readonly digest: string;
+  /** Masked: the class, not the error. */
+  readonly text: string;
+  readonly seen: readonly { readonly at: MonoMs; readonly novel: number }[];
+}
+
+/** What the tree of processes used up to the last reading, and when it was last seen to work. */
+export interface TreeFacts {
+  readonly at: MonoMs;
+  readonly cpuMs: number;
+  readonly ioBytes: number;
+  readonly processes: number;
+  readonly memoryBytes: number;
+  readonly busyAt: MonoMs | null;
+}
+
+/** What is known of a held agent from its terminal, its stream and its processes. Every list in it is bounded. */
+export interface TerminalFacts {
+  readonly pid: number;
+  readonly family: AgentFamily;
+  readonly structured: boolean;
+  readonly foreground: boolean;
+  /** Number of the last report that is part of this. */
+  readonly lastReport: number;
+  readonly attached: number;
+  readonly fullScreen: boolean;
+  readonly outputKept: boolean;
+  readonly bytes: number;
+  readonly rows: number;
+  /** Lines that had not been seen lately, all in all. */
+  readonly novel: number;
+  /** The last output that was more than a repaint; the start when there was none. */
+  readonly output: Mark;
+  /** When anything at all was last written. */
+  readonly wroteAt: MonoMs | null;
+  readonly tree: TreeFacts | null;
+  readonly errors: readonly ErrorClass[];
+  readonly file: { readonly digest: string; readonly times: number } | null;
+  readonly asks: { readonly what: Question; readonly since: MonoMs } | null;
+  /** The wait that was read off the terminal, as opposed to one the agent announced itself. */
+  readonly wait: "provider" | "input" | null;
+  readonly rateLimits: number;
+  readonly tools: readonly { readonly id: string; readonly name: string; readonly timeoutSeconds: number | null }[];
+  readonly lastSaid: string | null;
+  readonly tokensAtProgress: number | null;
+  readonly completedAt: MonoMs | null;
+  readonly turnEndedAt: Mark | null;
+  readonly contextLimitAt: MonoMs | null;
+  readonly session: { readonly id: string; readonly model: string | null } | null;
+  readonly holder: "here" | "lost";
+  readonly exit: (ExitStatus & { readonly at: MonoMs }) | null;
+}
+
+export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
+  return {
+    pid: hold.pid,
+    family: hold.family,
+    structured: hold.structured,
+    foreground: hold.foreground,
+    lastReport: 0,
+    attached: hold.foreground ? 1 : 0,
+    fullScreen: false,
+    outputKept: true,
+    bytes: 0,
+    rows: 0,
+    novel: 0,
+    output: born,
+    wroteAt: null,
+    tree: null,
+    errors: [],
+    file: null,
+    asks: null,
+    wait: null,
+    rateLimits: 0,
+    tools: [],
+    lastSaid: null,
+    tokensAtProgress: null,
+    completedAt: null,
+    turnEndedAt: null,
+    contextLimitAt: null,
+    session: null,
+    holder: "here",
+    exit: null,
+  };
+}
+
+/** The life of one order to stop: ordered and saved, then answered by the hands. */
+export interface StopLife {
+  readonly key: string;
+  readonly cause: StopCause;
+  readonly orderedAt: MonoMs;
+  /** A person asked for it to be started again afterwards. */
+  readonly thenRestart: boolean;
+  readonly outcome: StopOutcome | null;
+}
+
+/** The life of one order to start again. */
+export interface RestartLife {
+  readonly key: string;
+  readonly because: "process-exited" | "ordered";
+  readonly orderedAt: MonoMs;
+  readonly problem: string | null;
+}

@@ -10,7 +10,14 @@ const outdir = join(daemon, "dist");
 const stamp = join(outdir, ".build-stamp");
 /** Code that runs in a thread of its own; its file lies beside whatever bundle starts it. */
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
-const entryPoints = { main: "packages/daemon/src/main.ts", index: "packages/daemon/src/index.ts", ...threads };
+/** The process that holds one agent; started on its own, so it must not bring the daemon along. */
+const holder = { holder: "packages/daemon/src/holder/holder-main.ts" };
+const entryPoints = {
+  main: "packages/daemon/src/main.ts",
+  index: "packages/daemon/src/index.ts",
+  ...threads,
+  ...holder,
+};
 
 /** Bundles the daemon into packages/daemon/dist when a source changed since the last time; silent either way. */
 export async function ensureBuilt() {

@@ -3,6 +3,7 @@ import type { Action } from "@rouse/core";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../packages/daemon/src/config/read-config.ts";
+import { noHolders } from "../packages/daemon/src/ports/holders.ts";
 import { type Monitor, startMonitor } from "../packages/daemon/src/runtime/monitor.ts";
 import { Actor, type Rhythm } from "./actor.ts";
 import { planFaults } from "./faults.ts";
@@ -135,6 +136,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     };
     const quiet = () => undefined;
     const started = await startMonitor({
+      holders: noHolders,
       store,
       clock,
       timers: timers(of),

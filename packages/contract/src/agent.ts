@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
+import { AgentFamily, ExitStatus, ProcessFacts, Question } from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
@@ -34,6 +35,30 @@ export const AgentMetrics = z
   .meta({ id: "AgentMetrics" });
 export type AgentMetrics = z.infer<typeof AgentMetrics>;
 
+/** What the terminal and the processes of a held agent show. */
+export const TerminalReport = z
+  .object({
+    pid: z.number().int(),
+    family: AgentFamily,
+    structured: z.boolean(),
+    foreground: z.boolean(),
+    attached: z.number().int(),
+    holder: z.enum(["here", "lost"]),
+    lastOutput: z.string().nullable(),
+    outputBytes: z.number(),
+    outputKept: z.boolean(),
+    needsYou: z.object({ what: Question, since: z.string() }).nullable(),
+    /** Classes of errors seen lately, masked, with how often. */
+    errors: z.array(z.object({ text: z.string(), times: z.number().int(), last: z.string() })),
+    processes: ProcessFacts.nullable(),
+    session: z.object({ id: z.string(), model: z.string().nullable() }).nullable(),
+    completedAt: z.string().nullable(),
+    exit: ExitStatus.extend({ at: z.string() }).nullable(),
+    restarts: z.number().int(),
+  })
+  .meta({ id: "Terminal" });
+export type TerminalReport = z.infer<typeof TerminalReport>;
+
 export const AgentHealth = z
   .object({
     agentId: z.string(),
@@ -51,6 +76,8 @@ export const AgentHealth = z
     lineage: z.string(),
     agentType: z.string().nullable(),
     node: z.string().nullable(),
+    /** Only of an agent started with `rouse run` or `rouse spawn`. */
+    terminal: TerminalReport.nullable(),
   })
   .meta({ id: "AgentHealth" });
 export type AgentHealth = z.infer<typeof AgentHealth>;

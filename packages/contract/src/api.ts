@@ -4,6 +4,7 @@ import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
+import { OrderRefusal } from "./terminal.ts";
 
 /** Every refused request gets this, with the matching HTTP status. */
 export const Problem = z
@@ -88,6 +89,33 @@ export const SystemStatus = z
   })
   .meta({ id: "SystemStatus" });
 export type SystemStatus = z.infer<typeof SystemStatus>;
+
+/** A person's order to stop an agent or to start it again. */
+export const OrderRequest = z
+  .strictObject({
+    reason: z.string().max(500).default("no reason given"),
+    actor: z.string().max(100).default("operator"),
+  })
+  .meta({ id: "OrderRequest" });
+export type OrderRequest = z.infer<typeof OrderRequest>;
+
+/** How it went. `under-way`: not over yet; events tell the rest. Survivors are never reported as stopped. */
+export const OrderAnswer = z
+  .discriminatedUnion("outcome", [
+    z.object({ agentId: z.string(), outcome: z.literal("stopped"), forced: z.boolean().optional() }),
+    z.object({ agentId: z.string(), outcome: z.literal("already-over") }),
+    z.object({ agentId: z.string(), outcome: z.literal("restarted"), incarnation: z.number() }),
+    z.object({ agentId: z.string(), outcome: z.literal("not-restarted"), problem: z.string() }),
+    z.object({
+      agentId: z.string(),
+      outcome: z.literal("termination_incomplete"),
+      survivors: z.array(z.object({ pid: z.number(), name: z.string() })),
+    }),
+    z.object({ agentId: z.string(), outcome: z.literal("refused"), because: OrderRefusal }),
+    z.object({ agentId: z.string(), outcome: z.literal("under-way") }),
+  ])
+  .meta({ id: "OrderAnswer" });
+export type OrderAnswer = z.infer<typeof OrderAnswer>;
 
 export const FreezeRequest = z
   .strictObject({

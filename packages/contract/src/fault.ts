@@ -23,6 +23,7 @@ export const faultCodes = [
   "not-executable",
   "not-found",
   "not-supervised",
+  "order-refused",
   "origin-refused",
   "port-taken",
   "store-unavailable",

@@ -1,5 +1,5 @@
 import type { ExitStatus, Hold, HolderReport, ProcessFacts, Sight, StopOutcome } from "@rouse/contract";
-import type { ActionOutcome, Turn } from "./signal.ts";
+import type { ActionOutcome, ReportSignal, Turn } from "./signal.ts";
 import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
 
 /** How often a holder gives a sign of life when there is nothing to tell. */
@@ -39,7 +39,12 @@ export function heldStory(given: HeldGiven = {}) {
     ...over,
   });
 
-  function report(sights: readonly Sight[], over: Partial<HolderReport> = {}, ago = 0): Turn {
+  /** The turn it led to, and the signal itself: a holder that hears no answer sends it again. */
+  function report(
+    sights: readonly Sight[],
+    over: Partial<HolderReport> = {},
+    ago = 0,
+  ): Turn & { readonly signal: ReportSignal } {
     seq += 1;
     if (sights.some(({ kind }) => kind === "output"))
       output = { bytes: output.bytes + 100, rows: output.rows + 1, lastAt: agent.now };
@@ -55,7 +60,9 @@ export function heldStory(given: HeldGiven = {}) {
       exit: null,
       ...over,
     };
-    return agent.take({ kind: "reported", incarnation: agent.record.incarnation, report: whole, ago });
+    const { incarnation } = agent.record;
+    const signal: ReportSignal = { kind: "reported", incarnation, report: whole, ago };
+    return { ...agent.take(signal), signal };
   }
 
   /** Time passes; the holder gives its signs of life. */

@@ -163,7 +163,7 @@ export interface AgentRecord {
   readonly wakeAt: MonoMs | null;
 }
 
-const noBeats: BeatLedger = {
+export const noBeats: BeatLedger = {
   lastSequence: null,
   seenBefore: 0,
   lastAgentTime: null,

@@ -49,12 +49,14 @@ const none = { record: null, events: [], actions: [] };
 
 /** What can be done to an agent whose processes we hold: stop them, start them again. */
 function useHands(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt) {
-  const stopped = carryOutStop(before, chooseStop(before, signal, now, policy, doubt), signal, now, policy);
+  const stop = chooseStop(before, signal, now, policy, doubt);
+  const stopped = carryOutStop(before, stop, signal, now, policy);
   const decision = chooseRestart(stopped.record, signal, now, policy, doubt);
   const restarted = carryOutRestart(stopped.record, decision, signal, now, policy);
   const { record } = restarted;
+  const until = earliest(stop.kind === "refuse" ? stop.until : null, decision.kind === "wait" ? decision.until : null);
   return {
-    record: decision.kind === "wait" ? { ...record, wakeAt: earliest(record.wakeAt, decision.until) } : record,
+    record: until === null ? record : { ...record, wakeAt: earliest(record.wakeAt, until) },
     events: join(stopped.events, restarted.events),
     actions: join(stopped.actions, restarted.actions),
   };

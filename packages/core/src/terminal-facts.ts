@@ -16,7 +16,8 @@ export interface TreeFacts {
   readonly ioBytes: number;
   readonly processes: number;
   readonly memoryBytes: number;
-  readonly busyAt: MonoMs | null;
+  /** The first reading shows no rate: until there are two, it is taken to be at work. */
+  readonly busyAt: MonoMs;
 }
 
 /** What is known of a held agent from its terminal, its stream and its processes. Every list in it is bounded. */
@@ -49,8 +50,10 @@ export interface TerminalFacts {
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;
   readonly completedAt: MonoMs | null;
+  /** `novel` when the completion marker was seen. */
+  readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
-  readonly contextLimitAt: MonoMs | null;
+  readonly contextLimitAt: Mark | null;
   readonly session: { readonly id: string; readonly model: string | null } | null;
   readonly holder: "here" | "lost";
   readonly exit: (ExitStatus & { readonly at: MonoMs }) | null;
@@ -81,6 +84,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     lastSaid: null,
     tokensAtProgress: null,
     completedAt: null,
+    novelAtMarker: 0,
     turnEndedAt: null,
     contextLimitAt: null,
     session: null,

@@ -14,6 +14,7 @@ import { openLog } from "./adapters/log-pino/open-log.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
 import { homeFolder, openHome } from "./home/open-home.ts";
+import { noHolders } from "./ports/holders.ts";
 import { startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
@@ -46,6 +47,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
   const monitor = await startMonitor({
     store,
     alerts: alertsToLog(log),
+    holders: noHolders,
     clock: systemClock,
     timers: systemTimers,
     log,

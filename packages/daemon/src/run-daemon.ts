@@ -10,6 +10,7 @@ import { openHome } from "./home/open-home.ts";
 import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
 import type { Alerts } from "./ports/alerts.ts";
 import type { Clock, Timers } from "./ports/clock.ts";
+import type { HolderHome, Holders } from "./ports/holders.ts";
 import type { Log } from "./ports/log.ts";
 import type { Store } from "./ports/store.ts";
 import { type Monitor, startMonitor } from "./runtime/monitor.ts";
@@ -28,6 +29,7 @@ export interface DaemonOptions {
 export interface Adapters {
   openStore(folder: string): Promise<Store>;
   alerts(log: Log): Alerts;
+  holders(home: HolderHome, log: Log): Holders;
   readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -47,16 +49,17 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const config = requireConfig(await loadConfig(places));
   const { log } = adapters;
   const store = await adapters.openStore(home.folder);
+  let server: Listening | undefined;
   const monitor = await startMonitor({
     store,
     alerts: adapters.alerts(log),
+    holders: adapters.holders({ folder: home.folder, token: home.token, url: () => server?.url ?? null }, log),
     clock: adapters.clock,
     timers: adapters.timers,
     log,
     config,
     version,
   });
-  let server: Listening | undefined;
   try {
     server = await listen(monitor, { host: options.host, port: options.port, token: home.token, version, tls }, log);
     home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });

@@ -9,6 +9,8 @@ import {
   type HistoryReport,
   Id,
   type KeptHeartbeat,
+  type OrderAnswer,
+  type OrderRequest,
   type SavedEvent,
   type SystemStatus,
   type WhyReport,
@@ -38,6 +40,10 @@ export interface RouseClient extends HealthMonitoringService {
   status(): Promise<SystemStatus>;
   freeze(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
   thaw(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
+  /** Stops the whole tree of processes of an agent that Rouse started. */
+  terminateAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
+  /** Stops such an agent and starts it again the same way. */
+  recoverAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
 }
 
 export function connectRouse(options: ConnectOptions): RouseClient {
@@ -77,6 +83,10 @@ function agentCalls(line: Line) {
     },
     registerAgent: (registration: AgentRegistration) =>
       ask<AgentHealth>(line, { path: "/api/v1/agents", body: registration }),
+    terminateAgent: async (agentId: string, order: Partial<OrderRequest> = {}) =>
+      ask<OrderAnswer>(line, { path: `${agentPath(agentId)}/terminate`, body: order }),
+    recoverAgent: async (agentId: string, order: Partial<OrderRequest> = {}) =>
+      ask<OrderAnswer>(line, { path: `${agentPath(agentId)}/recover`, body: order }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
 }

@@ -6,31 +6,33 @@ import {
   type RouseEvent,
   seconds,
 } from "@rouse/contract";
-import { type Activity, type AgentRecord, nextIncarnation } from "../record.ts";
+import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { newTerminal, type TerminalFacts, type TreeFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
-import { readSight, type Sighted } from "./read-sights.ts";
-import { markNow, turnClock } from "./work-clock.ts";
+import { beatRhythm } from "./beat-rhythm.ts";
+import { needsYouNoMore, readSight, type Sighted } from "./read-sights.ts";
+import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
 /** Somebody keeps this agent's terminal: a new life, or the same one found again by a monitor that was away. */
-export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs): Accepted {
+export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs, policy: Policy): Accepted {
   const { hold } = signal;
   const { agentId, incarnation } = hold;
   if (incarnation < record.incarnation) return refused(record, null);
   const isNew = incarnation > record.incarnation;
-  const base = isNew ? nextIncarnation(record, incarnation, now) : record;
+  const base = isNew ? nextIncarnation(record, incarnation, now) : withoutUnseen(record, now, policy);
   const sameTerminal = !isNew && base.terminal !== null && base.terminal.pid === hold.pid;
   const mark = markNow(base.work, now);
+  const taskId = hold.taskId ?? base.taskId;
   const next: AgentRecord = {
     ...base,
     agentType: hold.agentType ?? base.agentType,
-    taskId: hold.taskId ?? base.taskId,
-    taskAssignedAt: base.taskAssignedAt ?? (hold.taskId === null ? null : now),
+    taskId,
+    taskAssignedAt: taskId === base.taskId ? base.taskAssignedAt : now,
     policy: hold.policy ?? base.policy,
     heard: true,
     heardAt: now,
-    terminal: sameTerminal && base.terminal !== null ? { ...base.terminal, holder: "here" } : newTerminal(hold, mark),
+    terminal: sameTerminal && base.terminal !== null ? returned(base.terminal, mark) : newTerminal(hold, mark),
   };
   const events: RouseEvent[] = [];
   if (isNew) {
@@ -44,26 +46,45 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs)
 }
 
 /** What a holder saw. A report that was taken before changes nothing; the holder is told so and goes on. */
-export function acceptReport(record: AgentRecord, signal: ReportSignal, now: MonoMs, policy: Policy): Accepted {
+export function acceptReport(given: AgentRecord, signal: ReportSignal, now: MonoMs, policy: Policy): Accepted {
   const { report } = signal;
-  const { terminal } = record;
-  if (terminal === null || signal.incarnation !== record.incarnation) return refused(record, report.seq);
+  const { terminal } = given;
+  if (terminal === null || signal.incarnation !== given.incarnation) return refused(given, report.seq);
   if (report.seq <= terminal.lastReport) {
-    return { record, answer: { status: "duplicate", sequence: report.seq, because: "seen-before" }, events: [] };
+    return { record: given, answer: { status: "duplicate", sequence: report.seq, because: "seen-before" }, events: [] };
   }
+  const record = withoutUnseen(given, now, policy);
   const at = Math.max(record.bornAt, now - signal.ago);
+  const mark = markNow(record.work, now);
   const sighted: Sighted = {
-    terminal: { ...terminal, ...countersOf(signal, at, terminal), lastReport: report.seq, holder: "here" },
+    terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq },
     facts: { ...record.facts },
     activity: record.activity,
     events: [],
   };
-  const context = { agentId: record.agentId, at, mark: markNow(record.work, now), policy };
-  for (const sight of report.sights) readSight(sighted, sight, context);
-  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...sighted };
-  const ended = report.exit === null ? heard : takeExit(heard, { ...report.exit, at });
-  if (report.exit !== null) sighted.events.push(exited(ended));
-  return { record: withClocks(record, ended, now, policy), answer: taken(report.seq), events: sighted.events };
+  const context = { agentId: record.agentId, at, mark, policy };
+  // What trails in after the end is the end of the output, not the next thing the agent does.
+  if (terminal.exit === null) for (const sight of report.sights) readSight(sighted, sight, context);
+  const { events, ...seen } = sighted;
+  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
+  const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
+  const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
+  if (ended !== heard) events.push(...exited(heard, ended, at));
+  return { record: withClocks(record, ended, now, policy), answer: taken(report.seq), events };
+}
+
+/** What was written while nobody kept the terminal is unknown: the wait for output begins anew. */
+const returned = (terminal: TerminalFacts, mark: Mark): TerminalFacts =>
+  terminal.holder === "here" ? terminal : { ...terminal, holder: "here", output: mark };
+
+/** Longer than a holder is ever quiet. */
+const holderSilence: DurationMs = seconds(30);
+
+/** Work that nobody could see is not held against the agent. */
+function withoutUnseen(record: AgentRecord, now: MonoMs, policy: Policy): AgentRecord {
+  const knownFor = Math.max(beatRhythm(record.activity, policy).interval + policy.beatGrace, holderSilence);
+  const knownUntil = record.heardAt + knownFor;
+  return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;
 }
 
 /** A holder that is gone says nothing of the agent, unless the agent's own process is gone as well. */
@@ -81,10 +102,10 @@ export function acceptLoss(
   if (terminal.holder === "here")
     events.push({ type: "HOLDER_LOST", payload: { agentId, incarnation, process: signal.process } });
   const lost: AgentRecord = { ...record, terminal: { ...terminal, holder: "lost" } };
-  if (signal.process === "alive") return { record: { ...lost, heardAt: now }, answer: null, events };
+  if (signal.process === "alive") return { record: lost, answer: null, events };
   const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const ended = takeExit(lost, { ...exit, at: now });
-  events.push(exited(ended));
+  events.push(...exited(lost, ended, now));
   return { record: withClocks(record, ended, now, policy), answer: null, events };
 }
 
@@ -97,9 +118,14 @@ function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>)
   return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
 }
 
-function exited({ agentId, incarnation, terminal }: AgentRecord): RouseEvent {
+/** Whoever is gone asks nothing any more. */
+function exited(before: AgentRecord, { agentId, incarnation, terminal }: AgentRecord, at: MonoMs): RouseEvent[] {
   const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
-  return { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } };
+  const asked = before.terminal?.asks ?? null;
+  return [
+    ...(asked === null ? [] : [needsYouNoMore(agentId, asked.since, at)]),
+    { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } },
+  ];
 }
 
 /** The activity decides which clock runs; work in the children of an open tool holds the clock for as long as children may be waited for. */
@@ -110,11 +136,9 @@ function withClocks(before: AgentRecord, after: AgentRecord, now: MonoMs, policy
   const busyAt = after.terminal?.tree?.busyAt ?? null;
   const granted =
     busyAt === null ? 0 : Math.min(busyAt + policy.openTool, after.activity.open.since + policy.longestWait.children);
-  if (granted <= work.resumesAt) return { ...after, work };
-  return {
-    ...after,
-    work: { total: turnClock(work, after.activity, after.bornAt, now, policy).total, resumesAt: granted },
-  };
+  // A grant that lies in the past (the report came late) would count the time since then twice.
+  if (granted <= Math.max(work.resumesAt, now)) return { ...after, work };
+  return { ...after, work: { total: workedUntil(work, now), resumesAt: granted } };
 }
 
 type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };
@@ -141,13 +165,13 @@ const busyBytesPerSecond = 50_000;
 const shortestReading: DurationMs = seconds(1);
 
 function readTree(before: TreeFacts | null, facts: ProcessFacts, at: MonoMs): TreeFacts {
-  const elapsed = before === null ? 0 : at - before.at;
-  if (before !== null && elapsed < shortestReading) return before;
+  if (before === null) return { ...facts, at, busyAt: at };
+  const elapsed = at - before.at;
+  if (elapsed < shortestReading) return before;
   const isBusy =
-    before !== null &&
-    (facts.cpuMs - before.cpuMs >= busyShare * elapsed ||
-      facts.ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000);
-  return { ...facts, at, busyAt: isBusy ? at : (before?.busyAt ?? null) };
+    facts.cpuMs - before.cpuMs >= busyShare * elapsed ||
+    facts.ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000;
+  return { ...facts, at, busyAt: isBusy ? at : before.busyAt };
 }
 
 const taken = (sequence: number | null) => ({ status: "accepted" as const, sequence, because: null });

@@ -1,6 +1,6 @@
 import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import { type Activity, type AgentRecord, draftOf, draftOfLedger, type Mark, nextIncarnation } from "../record.ts";
+import { type Activity, type AgentRecord, draftOf, draftOfLedger, type Mark, nextIncarnation, noBeats } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
 import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
@@ -33,13 +33,16 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "heartbeat":
       return acceptHeartbeat(record, signal, now, policy);
     case "held":
-      return acceptHold(record, signal, now);
+      return acceptHold(record, signal, now, policy);
     case "reported":
       return acceptReport(record, signal, now, policy);
     case "holder-lost":
       return acceptLoss(record, signal, now, policy);
   }
 }
+
+/** Of an agent whose process is held, its holder says when a life begins: a program it runs that starts over is still the same life. */
+const isHeld = ({ terminal }: AgentRecord): boolean => terminal !== null && terminal.exit === null;
 
 /** Registering again starts a new life, unless the current one was never heard: then it is the same announcement repeated. */
 function acceptRegistration(
@@ -48,7 +51,8 @@ function acceptRegistration(
   now: MonoMs,
 ): Accepted {
   const { registration } = signal;
-  const wanted = registration.incarnation ?? (record.heard ? record.incarnation + 1 : record.incarnation);
+  const isNewLife = record.heard && !isHeld(record);
+  const wanted = registration.incarnation ?? (isNewLife ? record.incarnation + 1 : record.incarnation);
   if (wanted < record.incarnation) return { record, answer: refusal(null, "old-incarnation"), events: [] };
   const isNew = wanted > record.incarnation;
   const base = isNew ? nextIncarnation(record, wanted, now) : record;
@@ -76,6 +80,7 @@ function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: Mono
   const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
   // Who names its incarnation is believed: it has not started over.
   if (ordered.startsOver && beat.incarnation === undefined) {
+    if (isHeld(record)) return acceptProgram(record, signal, now, policy);
     return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy);
   }
   // Late and repeated beats bring no news, but somebody of this incarnation sent them: unknown would be the wrong word.
@@ -106,6 +111,13 @@ function acceptNewLife(
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
+}
+
+/** The next program in the same terminal: it counts its beats from the start and its work cannot be compared with what was before. */
+function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, policy: Policy): Accepted {
+  const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
+  const heard = forgetMarks(hear(record, ordered, now, policy), now);
+  return { record: takeIn(heard, signal, 0, now, policy), answer: ordered, events: [] };
 }
 
 /** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */

@@ -30,8 +30,10 @@ interface SightContext {
 
 /** Takes in one sight. What it shows of the work counts as it would on a heartbeat; what it shows of waiting stops the clocks. */
 export function readSight(sighted: Sighted, sight: Sight, context: SightContext): void {
-  const { terminal, events } = sighted;
-  const { agentId, at, mark } = context;
+  const { terminal } = sighted;
+  const { at, mark } = context;
+  // Each sight of a stream is a line it wrote.
+  if (terminal.structured) terminal.output = mark;
   switch (sight.kind) {
     case "output":
       return readOutput(sighted, sight, context);
@@ -40,12 +42,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "retries":
       return waitForProvider(sighted, at + sight.inMs, at);
     case "asks":
-      terminal.asks = { what: sight.what, since: at };
-      terminal.wait = "input";
-      sighted.activity = { kind: "WAITING", since: at, for: "input", until: null };
-      if (sight.what === "prompt") terminal.turnEndedAt ??= mark;
-      events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what: sight.what, pattern: sight.pattern } });
-      return;
+      return readQuestion(sighted, sight, context);
     case "asks-no-more":
       return stopAsking(sighted, context);
     case "error":
@@ -53,10 +50,12 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return;
     case "completed":
       terminal.completedAt = at;
+      terminal.novelAtMarker = terminal.novel;
       if (sighted.activity.kind !== "FINISHED") sighted.activity = { kind: "FINISHED", since: at };
       return;
     case "context-limit":
-      terminal.contextLimitAt ??= at;
+      if (terminal.contextLimitAt === null || hasOutlivedLimit(terminal, context.policy))
+        terminal.contextLimitAt = mark;
       return;
     case "file-touched":
       terminal.file =
@@ -68,7 +67,9 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.session = { id: sight.id, model: sight.model };
       return;
     case "model-asked":
-      return goOn(sighted, { kind: "model", since: at }, at);
+      terminal.turnEndedAt = null;
+      takeUpAgain(sighted, context);
+      return goOn(sighted, { kind: "model", since: at }, context);
     case "said":
       return readSaid(sighted, sight.digest, context);
     case "tool-started":
@@ -84,11 +85,12 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return;
     case "compacts":
       if (sight.over) terminal.contextLimitAt = null;
-      return goOn(sighted, { kind: "model", since: at }, at);
+      return goOn(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
-      terminal.turnEndedAt = mark;
       terminal.tools = [];
-      return goOn(sighted, null, at);
+      goOn(sighted, null, context);
+      terminal.turnEndedAt = mark;
+      return;
   }
 }
 
@@ -102,13 +104,24 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   if (sight.novel === 0) return;
   // Output alone does not start the progress clock of an agent that never spoke of progress; it does move one that runs.
   if (sighted.facts.progress !== null) noteProgress(sighted, context.mark);
-  if (terminal.wait === "provider") goOn(sighted, null, context.at);
-  // Somebody who quotes the marker goes on talking; somebody who means it does not.
-  if (terminal.completedAt !== null && sighted.activity.kind === "FINISHED") {
-    terminal.completedAt = null;
-    sighted.activity = { kind: "RUNNING", since: context.at, open: null };
-  }
+  if (terminal.wait === "provider") stopWaiting(sighted, context);
+  if (terminal.novel - terminal.novelAtMarker > afterword) takeUpAgain(sighted, context);
 }
+
+/** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
+const afterword = 4;
+
+/** Somebody who quotes the marker goes on talking; somebody who means it does not. */
+function takeUpAgain(sighted: Sighted, { at }: SightContext): void {
+  const { terminal } = sighted;
+  if (terminal.completedAt === null || sighted.activity.kind !== "FINISHED") return;
+  terminal.completedAt = null;
+  sighted.activity = { kind: "RUNNING", since: at, open: null };
+}
+
+/** It wrote on for long enough: the limit it ran into is behind it. */
+export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, policy: Policy): boolean =>
+  contextLimitAt !== null && output.worked - contextLimitAt.worked >= policy.terminal.completion / 2;
 
 /** Without an advertised reset the wait doubles each time, up to the longest wait the policy grants a provider. */
 function readRateLimit(sighted: Sighted, pattern: string, resetsIn: number | null, context: SightContext): void {
@@ -123,42 +136,77 @@ function readRateLimit(sighted: Sighted, pattern: string, resetsIn: number | nul
 
 function waitForProvider(sighted: Sighted, until: MonoMs, at: MonoMs): void {
   const { activity } = sighted;
+  if (activity.kind === "FINISHED") return;
   const same = activity.kind === "WAITING" && activity.for === "provider";
   const ends = same && activity.until !== null ? Math.max(activity.until, until) : until;
   sighted.terminal.wait = "provider";
   sighted.activity = { kind: "WAITING", since: same ? activity.since : at, for: "provider", until: ends };
 }
 
-function stopAsking(sighted: Sighted, { agentId, at }: SightContext): void {
-  const { terminal, events } = sighted;
-  if (terminal.asks !== null) {
-    const waitedSeconds = Math.max(0, Math.round((at - terminal.asks.since) / 1000));
-    events.push({ type: "AGENT_NEEDS_YOU_NO_MORE", payload: { agentId, waitedSeconds } });
-    if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
-  }
-  terminal.asks = null;
-  if (terminal.wait === "input") goOn(sighted, null, at);
+/** The provider answers again. A question that stood there all the while still stands. */
+function stopWaiting(sighted: Sighted, context: SightContext): void {
+  const { terminal } = sighted;
+  if (terminal.asks === null) return goOn(sighted, null, context);
+  terminal.wait = "input";
+  sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
 }
+
+/** Told at once, and once for as long as it stands. */
+function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>, context: SightContext): void {
+  const { terminal, activity } = sighted;
+  const { agentId, at, mark } = context;
+  const { what, pattern } = sight;
+  // Whoever has finished is at its prompt for good.
+  if (what === "prompt" && activity.kind === "FINISHED") return;
+  if (terminal.asks?.what !== what) {
+    terminal.asks = { what, since: at };
+    sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
+  }
+  // Put off by its provider it stands at its prompt as well, and its turn has not ended.
+  if (what === "prompt" && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at)
+    return;
+  terminal.turnEndedAt = what === "prompt" ? (terminal.turnEndedAt ?? mark) : null;
+  terminal.wait = "input";
+  sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
+}
+
+function stopAsking(sighted: Sighted, context: SightContext): void {
+  endQuestion(sighted, context);
+  if (sighted.terminal.wait === "input") goOn(sighted, null, context);
+}
+
+function endQuestion({ terminal, events }: Sighted, { agentId, at }: SightContext): void {
+  if (terminal.asks === null) return;
+  events.push(needsYouNoMore(agentId, terminal.asks.since, at));
+  if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
+  terminal.asks = null;
+}
+
+export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
+  type: "AGENT_NEEDS_YOU_NO_MORE",
+  payload: { agentId, waitedSeconds: Math.max(0, Math.round((at - since) / 1000)) },
+});
 
 type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
 
 /** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
-function goOn(sighted: Sighted, open: Open, at: MonoMs): void {
+function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   const { activity, terminal } = sighted;
-  if (activity.kind === "FINISHED" && terminal.completedAt === null) return;
+  if (activity.kind === "FINISHED") return;
   const readOffTerminal = terminal.wait !== null || terminal.structured || activity.kind === "STARTING";
   if (!readOffTerminal) return;
   terminal.wait = null;
-  terminal.asks = null;
-  sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : at, open };
+  endQuestion(sighted, context);
+  sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : context.at, open };
 }
 
-function readSaid(sighted: Sighted, digest: string, { mark, at }: SightContext): void {
+function readSaid(sighted: Sighted, digest: string, context: SightContext): void {
   const { terminal } = sighted;
-  if (digest !== terminal.lastSaid) noteProgress(sighted, mark);
+  if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
   terminal.turnEndedAt = null;
-  if (terminal.tools.length === 0) goOn(sighted, null, at);
+  takeUpAgain(sighted, context);
+  if (terminal.tools.length === 0) goOn(sighted, null, context);
 }
 
 function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started" }>, context: SightContext): void {
@@ -170,7 +218,8 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   facts.toolCall = context.mark;
   facts.progress ??= context.mark;
   facts.progressMoves = true;
-  goOn(sighted, openTool(name, timeoutSeconds, context.at), context.at);
+  takeUpAgain(sighted, context);
+  goOn(sighted, openTool(name, timeoutSeconds, context.at), context);
 }
 
 const openTool = (name: string, timeoutSeconds: number | null, since: MonoMs): Open => ({
@@ -186,11 +235,17 @@ function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>
   terminal.tools = terminal.tools.filter(({ id }) => id !== sight.id);
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
-  noteProgress(sighted, context.mark);
+  noteFact(sighted, context.mark);
   const next = terminal.tools[terminal.tools.length - 1];
   const open: Open =
     next === undefined ? { kind: "model", since: context.at } : openTool(next.name, next.timeoutSeconds, context.at);
-  goOn(sighted, open, context.at);
+  goOn(sighted, open, context);
+}
+
+/** A new fact in a stream is to it what a new line is to a screen. */
+function noteFact(sighted: Sighted, mark: Mark): void {
+  sighted.terminal.novel += 1;
+  noteProgress(sighted, mark);
 }
 
 function noteProgress(sighted: Sighted, mark: Mark): void {

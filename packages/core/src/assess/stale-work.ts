@@ -154,7 +154,7 @@ export function ageOf(
 const otherWork = (record: AgentRecord, now: MonoMs, seen: MonoMs, window: DurationMs) =>
   freshness(record, record.facts.progress, now, seen, window);
 
-function freshness(record: AgentRecord, mark: Mark | null, now: MonoMs, seen: MonoMs, window: DurationMs) {
+export function freshness(record: AgentRecord, mark: Mark | null, now: MonoMs, seen: MonoMs, window: DurationMs) {
   if (mark === null || workedSince(record, mark, Math.min(now, seen)) >= window) return { fresh: false, staleAt: null };
   return { fresh: true, staleAt: ifSeen(whenWorked(record.work, mark.worked + window), seen) };
 }

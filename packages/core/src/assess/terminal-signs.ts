@@ -1,9 +1,9 @@
 import { type DurationMs, describeDuration, type MonoMs, minutes } from "@rouse/contract";
-import { workedSince } from "../accept/work-clock.ts";
+import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
-import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
+import type { ErrorClass, TerminalFacts, TreeFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
-import { ageOf, seenUntil } from "./stale-work.ts";
+import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /** CPU or IO this lately is work going on. */
 const busyWithin: DurationMs = minutes(2);
@@ -14,39 +14,42 @@ const busyWithin: DurationMs = minutes(2);
  */
 export const findNoOutput: Detector = (record, now, policy) => {
   const { terminal } = record;
-  if (terminal === null || restsOnScreen(terminal)) return nothing;
+  if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
   const { idle } = policy.terminal;
   const patience = policy.longestWait.children;
   const look = ageOf(record, terminal.output, now, seenUntil(record, policy), [idle, Math.max(idle, patience)]);
   if (look.age < idle) return nothingUntil(look.next);
-  const { busy, until } = isBusy(terminal, now);
-  const stuck = terminal.tree !== null && (!busy || look.age >= patience);
+  const tree = treeSeen(record);
+  const until = tree === null ? null : tree.busyAt + busyWithin;
+  const busy = until !== null && until > now;
+  const stuck = tree !== null && (!busy || look.age >= patience);
   return {
     finding: conclude(record, now, {
       kind: "no-output",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? (busy ? 0.5 : 0.8) : 0.4,
       class: "no-progress",
-      text: `no new output in ${describeDuration(look.age)}${describeTree(terminal, busy)}`,
+      text: `no new output in ${describeDuration(look.age)}${describeTree(tree, busy)}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
         allowedSeconds: wholeSeconds(idle),
-        busy: busy ? "yes" : "no",
+        busy: tree === null ? "unknown" : busy ? "yes" : "no",
       },
     }),
-    lookAgainAt: earliest(look.next, until),
+    lookAgainAt: earliest(look.next, busy ? until : null),
   };
 };
 
 /** An unknown full-screen program at rest looks like one that hangs. */
 const restsOnScreen = ({ family, fullScreen }: TerminalFacts): boolean => family === "generic" && fullScreen;
 
-function isBusy({ tree }: TerminalFacts, now: MonoMs): { busy: boolean; until: MonoMs | null } {
-  const until = tree === null || tree.busyAt === null ? null : tree.busyAt + busyWithin;
-  return until !== null && until > now ? { busy: true, until } : { busy: false, until: null };
+/** A reading that was not renewed although the agent was heard says nothing about now. */
+function treeSeen({ terminal, heardAt }: AgentRecord): TreeFacts | null {
+  const tree = terminal?.tree ?? null;
+  return tree === null || heardAt - tree.at > busyWithin ? null : tree;
 }
 
-const describeTree = ({ tree }: TerminalFacts, busy: boolean): string => {
+const describeTree = (tree: TreeFacts | null, busy: boolean): string => {
   if (tree === null) return "; its processes could not be looked at";
   return busy ? ", but its processes are at work" : " and its processes are quiet";
 };
@@ -59,28 +62,41 @@ export const findRepeatedError: Detector = (record, now, policy) => {
   const { terminal } = record;
   if (terminal === null || terminal.errors.length === 0) return nothing;
   const { repeatedErrors: threshold, repeatedErrorWindow: window } = policy.terminal;
-  let worst: { known: ErrorClass; times: number; from: ErrorClass["seen"][number] } | null = null;
-  for (const known of terminal.errors) {
-    const seen = known.seen.filter((one) => one.at > now - window);
-    const from = seen[0];
-    if (from !== undefined && seen.length >= threshold && seen.length > (worst?.times ?? 0))
-      worst = { known, times: seen.length, from };
-  }
-  if (worst === null) return nothing;
-  const novel = terminal.novel - worst.from.novel;
-  const circles = novel < novelPerError * worst.times;
+  const repeated = terminal.errors
+    .map((known) => countError(known, terminal.novel, now - window))
+    .filter((one) => one !== null && one.times >= threshold) as CountedError[];
+  const worst = repeated.toSorted((a, b) => Number(b.circles) - Number(a.circles) || b.times - a.times)[0];
+  if (worst === undefined) return nothing;
+  const { times, circles, novel, from, digest } = worst;
   return {
     finding: conclude(record, now, {
       kind: "repeated-error",
       level: circles ? "stuck" : "degraded",
       confidence: circles ? 0.7 : 0.4,
       class: "explicit-error",
-      text: `the same error ${worst.times} times in ${describeDuration(now - worst.from.at)}${circles ? " and little else new" : ", but other output is new"}`,
-      evidence: { times: worst.times, newLines: novel, errorClass: worst.known.digest },
+      text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
+      evidence: { times, newLines: novel, errorClass: digest },
     }),
-    lookAgainAt: worst.from.at + window,
+    lookAgainAt: Math.min(...repeated.map((one) => one.from)) + window,
   };
 };
+
+interface CountedError {
+  readonly digest: string;
+  readonly times: number;
+  readonly from: MonoMs;
+  readonly novel: number;
+  readonly circles: boolean;
+}
+
+/** Expire first, then count. */
+function countError({ digest, seen }: ErrorClass, novelNow: number, after: MonoMs): CountedError | null {
+  const recent = seen.filter((one) => one.at > after);
+  const first = recent[0];
+  if (first === undefined) return null;
+  const novel = novelNow - first.novel;
+  return { digest, times: recent.length, from: first.at, novel, circles: novel < novelPerError * recent.length };
+}
 
 /** Tokens worth a word when nothing came of them. */
 const noticeableTokens = 50_000;
@@ -89,11 +105,12 @@ const noticeableTokens = 50_000;
 export const findTokenBurn: Detector = (record, now, policy) => {
   const { terminal, facts } = record;
   if (terminal === null || facts.progress === null || facts.tokens === null) return nothing;
-  const look = ageOf(record, facts.progress, now, seenUntil(record, policy), [policy.staleDegraded]);
+  const seen = seenUntil(record, policy);
+  const look = ageOf(record, facts.progress, now, seen, [policy.staleDegraded]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const burnt = (facts.tokenCount ?? 0) - (terminal.tokensAtProgress ?? facts.tokenCount ?? 0);
-  const spending = workedSince(record, facts.tokens, now) < policy.staleDegraded;
-  if (burnt < noticeableTokens || !spending) return nothing;
+  const spending = freshness(record, facts.tokens, now, seen, policy.staleDegraded);
+  if (burnt < noticeableTokens || !spending.fresh) return nothing;
   return {
     finding: conclude(record, now, {
       kind: "token-burn",
@@ -103,7 +120,7 @@ export const findTokenBurn: Detector = (record, now, policy) => {
       text: `${burnt} tokens spent in ${describeDuration(look.age)} without a new fact`,
       evidence: { tokens: burnt, workedSeconds: wholeSeconds(look.age) },
     }),
-    lookAgainAt: null,
+    lookAgainAt: spending.staleAt,
   };
 };
 
@@ -114,18 +131,22 @@ export const findTokenBurn: Detector = (record, now, policy) => {
 export const findCompletionTimeout: Detector = (record, now, policy) => {
   const { terminal } = record;
   if (terminal === null || terminal.turnEndedAt === null || terminal.completedAt !== null) return nothing;
-  if (record.taskId === null || terminal.foreground || terminal.attached > 0) return nothing;
+  if (record.taskId === null || terminal.foreground || terminal.attached > 0 || terminal.holder === "lost")
+    return nothing;
   if (terminal.asks !== null && terminal.asks.what !== "prompt") return nothing;
-  const due = terminal.turnEndedAt.at + policy.terminal.completion;
+  if (record.activity.kind === "WAITING" && record.activity.for !== "input") return nothing;
+  // Who is still writing is not waiting to be stopped, whatever its prompt looked like.
+  const since = Math.max(terminal.turnEndedAt.at, terminal.output.at);
+  const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
-  const waited = now - terminal.turnEndedAt.at;
+  const waited = now - since;
   return {
     finding: conclude(record, now, {
       kind: "completion-timeout",
       level: "stuck",
       confidence: 0.8,
       class: "no-progress",
-      text: `its turn ended ${describeDuration(waited)} ago without the completion marker`,
+      text: `its turn ended and ${describeDuration(waited)} passed without the completion marker`,
       evidence: { waitedSeconds: wholeSeconds(waited), allowedSeconds: wholeSeconds(policy.terminal.completion) },
     }),
     lookAgainAt: null,
@@ -135,11 +156,12 @@ export const findCompletionTimeout: Detector = (record, now, policy) => {
 /** It ran into its context limit and nothing new was written since: no hand-off, no compaction. */
 export const findContextExhausted: Detector = (record, now, policy) => {
   const { terminal } = record;
-  if (terminal === null || terminal.contextLimitAt === null) return nothing;
-  const age = now - terminal.contextLimitAt;
-  const wroteSince = terminal.output.at - terminal.contextLimitAt;
-  const stuckAt = terminal.contextLimitAt + policy.terminal.completion;
-  const stuck = now >= stuckAt && wroteSince < policy.terminal.completion / 2;
+  if (terminal === null || terminal.contextLimitAt === null || terminal.holder === "lost") return nothing;
+  if (hasOutlivedLimit(terminal, policy)) return nothing;
+  const age = now - terminal.contextLimitAt.at;
+  const { completion } = policy.terminal;
+  const look = ageOf(record, terminal.contextLimitAt, now, seenUntil(record, policy), [completion]);
+  const stuck = look.age >= completion;
   return {
     finding: conclude(record, now, {
       kind: "context-exhausted",
@@ -149,7 +171,7 @@ export const findContextExhausted: Detector = (record, now, policy) => {
       text: `it reached its context limit ${describeDuration(age)} ago`,
       evidence: { sinceSeconds: wholeSeconds(age) },
     }),
-    lookAgainAt: now < stuckAt ? stuckAt : null,
+    lookAgainAt: look.next,
   };
 };
 

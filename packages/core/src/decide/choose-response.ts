@@ -19,11 +19,16 @@ const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-bu
 /** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
 export function chooseResponse(record: AgentRecord, policy: Policy): Response {
   const { state, reason } = record.health;
-  const severity = severities[state] ?? (state === "DEGRADED" && tellingSigns.has(reason) ? "warning" : undefined);
+  const sign =
+    state === "DEGRADED"
+      ? record.findings.find(({ kind, level }) => level === "degraded" && tellingSigns.has(kind))
+      : undefined;
+  const severity = severities[state] ?? (sign === undefined ? undefined : "warning");
+  const cause = sign?.kind ?? reason;
   if (severity === undefined) return calmResponse(record);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
-  if (record.alert?.cause === reason) return { kind: "nothing", because: "already-alerted" };
-  return { kind: "alert", cause: reason, severity };
+  if (record.alert?.cause === cause) return { kind: "nothing", because: "already-alerted" };
+  return { kind: "alert", cause, severity };
 }
 
 /** A warning sign does not end an open alert; being well does, and so does being stopped. */

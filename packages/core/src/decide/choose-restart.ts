@@ -25,15 +25,18 @@ export function chooseRestart(
 ): RestartDecision {
   const { terminal } = record;
   if (terminal === null || terminal.exit === null || isRestarting(record) || doubt.frozen) return nothing;
-  if (isOrdered(record, signal)) return { kind: "restart", because: "ordered", key: restartKey(record), attempt: 0 };
-  if (record.health.reason !== "process-exited" || record.health.state !== "UNRESPONSIVE") return nothing;
+  const order = orderKey(record, signal);
+  if (order !== null) return { kind: "restart", because: "ordered", key: `${order}/restart`, attempt: 0 };
+  // Not by the reason of its health: one that was UNRESPONSIVE before keeps the reason it had.
+  if (!record.findings.some(({ kind }) => kind === "process-exited")) return nothing;
   if (terminal.foreground || policy.mode !== "act" || record.restart?.problem != null) return nothing;
   const recent = recentRestarts(record, now, policy);
   if (recent.length >= policy.restart.max) return { kind: "exhausted", attempts: recent.length };
   const last = recent[recent.length - 1];
   const until = last === undefined ? now : last + policy.restart.cooldown;
   if (now < until) return { kind: "wait", until };
-  return { kind: "restart", because: "process-exited", key: restartKey(record), attempt: recent.length + 1 };
+  const key = `${record.agentId}/${record.incarnation}/restart`;
+  return { kind: "restart", because: "process-exited", key, attempt: recent.length + 1 };
 }
 
 /** Expire first, then count. */
@@ -42,9 +45,12 @@ export const recentRestarts = (record: AgentRecord, now: MonoMs, policy: Policy)
 
 const isRestarting = (record: AgentRecord): boolean => record.restart !== null && record.restart.problem === null;
 
-function isOrdered(record: AgentRecord, signal: Signal): boolean {
-  if (signal.kind === "ordered") return signal.order === "restart";
-  return record.stop?.thenRestart === true && record.stop.outcome !== null;
+/**
+ * Each order has a key of its own, so that a second one after a failure is not taken for the first. One that was to be stopped first waits for the
+ * answer; beside survivors nothing is started.
+ */
+function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null {
+  if (signal.kind === "ordered") return signal.order === "restart" ? signal.key : null;
+  if (stop === null || !stop.thenRestart || restart !== null) return null;
+  return stop.outcome?.kind === "stopped" || stop.outcome?.kind === "already-over" ? stop.key : null;
 }
-
-const restartKey = (record: AgentRecord): string => `${record.agentId}/${record.incarnation}/restart`;

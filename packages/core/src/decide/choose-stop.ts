@@ -13,7 +13,13 @@ export type StopDecision =
       readonly actor: string;
       readonly thenRestart: boolean;
     }
-  | { readonly kind: "refuse"; readonly cause: StopCause; readonly because: StopRefusal }
+  | {
+      readonly kind: "refuse";
+      readonly cause: StopCause;
+      readonly because: StopRefusal;
+      /** When the reason ends by itself. */
+      readonly until: MonoMs | null;
+    }
   | { readonly kind: "nothing" };
 
 const nothing: StopDecision = { kind: "nothing" };
@@ -29,11 +35,13 @@ export function chooseStop(
   if (record.terminal === null) return nothing;
   if (signal.kind === "ordered") return obey(record, signal, doubt);
   if (record.terminal.exit !== null || isStopping(record)) return nothing;
-  const finding = record.findings.find((one) => one.level !== "note" && one.level !== "degraded" && causes[one.kind]);
-  const cause = finding === undefined ? undefined : causes[finding.kind];
-  if (cause === undefined || (cause === "repeated-error" && !policy.terminal.stopOnRepeatedError)) return nothing;
+  const cause = causeToStop(record, policy);
+  if (cause === undefined) return nothing;
   const because = whyNot(record, now, policy, doubt);
-  if (because !== null) return { kind: "refuse", cause, because };
+  if (because !== null) {
+    const until = because === "monitor-in-doubt" ? doubtEnds(record, policy, doubt) : null;
+    return { kind: "refuse", cause, because, until: until !== null && until > now ? until : null };
+  }
   const key = `${record.agentId}/${record.incarnation}/stop/${cause}`;
   return { kind: "stop", cause, key, actor: "rouse", thenRestart: false };
 }
@@ -43,12 +51,19 @@ const causes: Readonly<Partial<Record<Finding["kind"], StopCause>>> = {
   "completion-timeout": "completion-timeout",
 };
 
+function causeToStop(record: AgentRecord, policy: Policy): StopCause | undefined {
+  return record.findings
+    .filter(({ level }) => level !== "note" && level !== "degraded")
+    .map(({ kind }) => causes[kind])
+    .find((cause) => cause !== undefined && (cause !== "repeated-error" || policy.terminal.stopOnRepeatedError));
+}
+
 function obey(record: AgentRecord, signal: Extract<Signal, { kind: "ordered" }>, doubt: Doubt): StopDecision {
   const thenRestart = signal.order === "restart";
-  if (doubt.frozen) return { kind: "refuse", cause: "ordered", because: "frozen" };
+  if (doubt.frozen) return { kind: "refuse", cause: "ordered", because: "frozen", until: null };
   // Nothing is left to stop, but to start it again there need be nothing.
   if (record.terminal?.exit != null)
-    return thenRestart ? nothing : { kind: "refuse", cause: "ordered", because: "already-over" };
+    return thenRestart ? nothing : { kind: "refuse", cause: "ordered", because: "already-over", until: null };
   return { kind: "stop", cause: "ordered", key: signal.key, actor: signal.actor, thenRestart };
 }
 
@@ -65,9 +80,14 @@ function whyNot(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt):
 
 /** A monitor that has just been blind, or does not trust its own path, stops nobody. */
 function isInDoubt(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): boolean {
-  const gap = lastGap(doubt);
   if (doubt.hold !== null || record.terminal?.holder !== "here") return true;
-  return gap !== null && now < gap.to + beatRhythm(record.activity, policy).ttl + policy.amnestyMargin;
+  const ends = doubtEnds(record, policy, doubt);
+  return ends !== null && now < ends;
+}
+
+function doubtEnds(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs | null {
+  const gap = lastGap(doubt);
+  return gap === null ? null : gap.to + beatRhythm(record.activity, policy).ttl + policy.amnestyMargin;
 }
 
 /** An error that repeats with nothing new between rests on two things: what was said, and that nothing else was. Quiet processes are a third. */
@@ -79,8 +99,7 @@ export function kindsOfEvidence(record: AgentRecord): ReadonlySet<EvidenceClass>
     if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("no-progress");
   }
   const tree = record.terminal?.tree ?? null;
-  if (tree !== null && kinds.size > 0 && (tree.busyAt === null || tree.busyAt + quietFor <= tree.at))
-    kinds.add("resource");
+  if (tree !== null && kinds.size > 0 && tree.busyAt + quietFor <= tree.at) kinds.add("resource");
   return kinds;
 }
 

@@ -16,7 +16,7 @@ export function carryOutStop(
   const answered = takeAnswer(record, signal);
   switch (decision.kind) {
     case "nothing":
-      return answered;
+      return forgetRefusal(answered);
     case "refuse":
       return refuse(answered, decision);
     case "stop":
@@ -53,6 +53,10 @@ function refuse(before: Intervened, { cause, because }: Extract<StopDecision, { 
     actions: before.actions,
   };
 }
+
+/** Nothing argues for stopping it any more: if something does again, its refusal is news again. */
+const forgetRefusal = (before: Intervened): Intervened =>
+  before.record.stopRefused === null ? before : { ...before, record: { ...before.record, stopRefused: null } };
 
 function takeAnswer(record: AgentRecord, signal: Signal): Intervened {
   const { stop } = record;

@@ -1,25 +1,33 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
+import { addAttach } from "./commands/attach.ts";
 import { addConfig } from "./commands/config.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addFreeze, addThaw } from "./commands/freeze.ts";
 import { addHealth } from "./commands/health.ts";
+import { addLogs } from "./commands/logs.ts";
 import { addPs } from "./commands/ps.ts";
+import { addRecover } from "./commands/recover.ts";
+import { addRun } from "./commands/run.ts";
+import { addSpawn } from "./commands/spawn.ts";
+import { addTerminate } from "./commands/terminate.ts";
 import { addUp, type Up } from "./commands/up.ts";
 import { addWhy } from "./commands/why.ts";
-import { type ExitCode, exitMeanings } from "./exit-codes.ts";
+import { exitMeanings } from "./exit-codes.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
   ["rouse up", "start watching, in one terminal"],
-  ["rouse ps", "who is there, in another"],
+  ["rouse run -- claude", "run an agent here and watch it"],
+  ["rouse spawn --name w1 -- ./agent.sh", "the same in the background"],
+  ["rouse ps", "who is there"],
   ["rouse why worker-1", "why does it say STUCK?"],
   ["rouse events -f --agent worker-1", "watch one agent"],
   ["rouse health worker-1 || notify-me", "a condition in a script"],
 ];
 
-export function createProgram(here: Surroundings, up: Up, finish: (code: ExitCode) => void): Command {
+export function createProgram(here: Surroundings, up: Up, finish: (code: number) => void): Command {
   const program = new Command("rouse")
     .description("Health monitoring for autonomous agents.")
     .version(version, "-V, --version", "print the version")
@@ -32,8 +40,25 @@ export function createProgram(here: Surroundings, up: Up, finish: (code: ExitCod
       outputError: (text, write) => write(text.replace(/^error: /, "rouse: ")),
     })
     .addHelpText("after", helpTail())
+    .enablePositionalOptions()
     .exitOverride();
-  const commands = [addUp(up), addPs, addHealth, addWhy, addEvents, addConfig, addFreeze, addThaw, addDoctor];
+  const commands = [
+    addUp(up),
+    addRun,
+    addSpawn,
+    addPs,
+    addAttach,
+    addTerminate,
+    addRecover,
+    addHealth,
+    addWhy,
+    addLogs,
+    addEvents,
+    addConfig,
+    addFreeze,
+    addThaw,
+    addDoctor,
+  ];
   for (const add of commands) add(program, here, finish);
   return program;
 }

@@ -2,17 +2,17 @@ import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
 import type { Up } from "./commands/up.ts";
 import { createProgram } from "./create-program.ts";
-import { type ExitCode, exit, exitCodeOf } from "./exit-codes.ts";
+import { exit, exitCodeOf } from "./exit-codes.ts";
 import { leaveWhenNobodyReads, readSurroundings } from "./surroundings.ts";
 
 const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKEN its token?";
 
 /** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
-export async function runCli(words: readonly string[], up: Up): Promise<ExitCode> {
+export async function runCli(words: readonly string[], up: Up): Promise<number> {
   const here = readSurroundings();
   let staysUp = false;
   leaveWhenNobodyReads(() => staysUp);
-  let code: ExitCode = exit.fine;
+  let code: number = exit.fine;
   const program = createProgram(
     here,
     (options) => {

@@ -28,12 +28,14 @@ describe("settings that contradict each other", () => {
     const text = `
 health_monitoring: { heartbeat: { timeout_seconds: 600 } }
 agent_types: { slow: { heartbeat: { interval_seconds: 900 } } }
+policies: { calm: { heartbeat: { interval_seconds: 700 } } }
 tasks: { t1: { heartbeat: { interval_seconds: 600 } } }
 agents: { a1: { heartbeat: { timeout_seconds: 100 } }, a2: { mode: observe } }
 `;
     expect(complaintsAbout(text)).toEqual([
       "c:3:55 agent_types.slow.heartbeat.interval_seconds: found 900, expected at most heartbeat.timeout_seconds, which is 600",
-      "c:5:47 agents.a1.heartbeat.timeout_seconds: found 100, expected at least heartbeat.interval_seconds, which is 300",
+      "c:4:52 policies.calm.heartbeat.interval_seconds: found 700, expected at most heartbeat.timeout_seconds, which is 600",
+      "c:6:47 agents.a1.heartbeat.timeout_seconds: found 100, expected at least heartbeat.interval_seconds, which is 300",
     ]);
   });
 
@@ -57,9 +59,12 @@ agents: { a1: { heartbeat: { timeout_seconds: 100 } }, a2: { mode: observe } }
     const reading = read(`
 agent_types: { slow: { heartbeat: { interval_seconds: 900 } } }
 agents: { a1: { heartbeat: { timeout_seconds: 400 } } }
+policies: { calm: { heartbeat: { interval_seconds: 800 } } }
 `);
     const policy = requireConfig(reading).policyFor({ agentId: "a1", agentType: "slow", taskId: null });
     expect(policy.beatInterval).toBe(900_000);
     expect(policy.degradedAfterSilence).toBe(900_000);
+    const calm = requireConfig(reading).policyFor({ agentId: "a1", agentType: null, taskId: null, policy: "calm" });
+    expect(calm.degradedAfterSilence).toBe(800_000);
   });
 });

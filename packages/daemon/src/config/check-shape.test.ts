@@ -38,6 +38,46 @@ describe("an unknown key", () => {
   });
 });
 
+describe("an entry of a list", () => {
+  const entries = (inner: string) => complaintsAbout(`health_monitoring: { terminal: { patterns: [${inner}] } }`);
+
+  it("is told of its misspelt keys like any other group, and not again that the right ones are missing", () => {
+    expect(entries("{ kind: error, patern: x }")).toEqual([
+      "c:1:60 health_monitoring.terminal.patterns.0.patern: unknown key; did you mean pattern?",
+    ]);
+    expect(entries("{ kind: error, pattern: x }, { kind: error, pattern: x, famly: codex }")).toEqual([
+      "c:1:104 health_monitoring.terminal.patterns.1.famly: unknown key; did you mean family?",
+    ]);
+  });
+
+  it("is told of them in an override too", () => {
+    const inner = "{ a: { terminal: { patterns: [{ kind: error, patern: x }] } } }";
+    for (const group of ["policies", "agent_types", "tasks", "agents"]) {
+      expect(complaintsAbout(`${group}: ${inner}`)).toEqual([
+        `c:1:${group.length + 48} ${group}.a.terminal.patterns.0.patern: unknown key; did you mean pattern?`,
+      ]);
+    }
+  });
+
+  it("is told what it lacks and what is wrong in it, where it begins and where that stands", () => {
+    const text = `health_monitoring:
+  terminal:
+    patterns:
+      - { kind: error, pattern: x }
+      - { kind: error }
+      - { kind: eror, pattern: 5, family: claude }
+      -
+`;
+    expect(complaintsAbout(text)).toEqual([
+      "c:5:9 health_monitoring.terminal.patterns.1.pattern: found nothing, expected text of 1 to 1000 characters",
+      'c:6:17 health_monitoring.terminal.patterns.2.kind: found "eror", expected rate-limit, asks-permission, asks-question, at-prompt, error, completed, context-limit or file; did you mean error?',
+      "c:6:32 health_monitoring.terminal.patterns.2.pattern: found 5, expected text of 1 to 1000 characters",
+      'c:6:43 health_monitoring.terminal.patterns.2.family: found "claude", expected claude-code, codex, gemini-cli, aider or generic',
+      "c:7:8 health_monitoring.terminal.patterns.3: found nothing, expected a group of settings",
+    ]);
+  });
+});
+
 describe("a wrong value", () => {
   it("is named together with what was expected", () => {
     expect(monitoring("enabled: 3")).toContain("found 3, expected true or false");
@@ -47,8 +87,13 @@ describe("a wrong value", () => {
     expect(monitoring("heartbeat: { interval_seconds: }")).toContain("found nothing, expected a number");
     expect(monitoring("heartbeat: { interval_seconds: .inf }")).toContain("found Infinity, expected a number");
     expect(monitoring("anomaly: { consecutive: 1.5 }")).toContain("found 1.5, expected a whole number");
-    expect(monitoring("recovery: { backoff_seconds: 60 }")).toContain("found 60, expected a list, each a number");
-    expect(monitoring("recovery: { backoff_seconds: [] }")).toContain("found a list, expected a list, each a number");
+    expect(monitoring("recovery: { backoff_seconds: 60 }")).toContain(
+      "found 60, expected a list of 1 to 20, each a number",
+    );
+    expect(monitoring("recovery: { backoff_seconds: [] }")).toContain("found a list, expected a list of 1 to 20, each");
+    expect(monitoring("terminal: { completion_marker: '' }")).toContain(
+      'found "", expected text of 1 to 200 characters',
+    );
     expect(monitoring("alerting: { x: { channels: [1] } }")).toContain(
       "channels.0: found 1, expected text of at most 100 characters",
     );

@@ -9,13 +9,26 @@ import { describeExpected, isGroup, nodeAt, type SchemaNode } from "./schema-nod
 export function checkShape(schema: CheckedSchema, value: unknown, locate: Locate): ConfigProblem[] {
   const checked = schema.zod.safeParse(value);
   if (checked.success) return [];
-  return checked.error.issues.flatMap((issue) => describeIssue(schema.node, value, issue, locate));
+  const { issues } = checked.error;
+  const misspelt = new Set(issues.flatMap((issue) => meantKeys(schema.node, issue)));
+  return issues
+    .filter((issue) => !misspelt.has(JSON.stringify(issue.path)) || foundAt(value, partsOf(issue)) !== undefined)
+    .flatMap((issue) => describeIssue(schema.node, value, issue, locate));
 }
 
 type Issue = z.core.$ZodIssue;
 
+const partsOf = (issue: Issue): PathPart[] => issue.path.filter((part) => typeof part !== "symbol");
+
+/** Where the misspelt keys should have stood: that something is missing there need not be told as well. */
+function meantKeys(root: SchemaNode, issue: Issue): string[] {
+  if (issue.code !== "unrecognized_keys") return [];
+  const names = Object.keys(nodeAt(root, partsOf(issue))?.properties ?? {});
+  return issue.keys.map((key) => JSON.stringify([...issue.path, nearestName(key, names)]));
+}
+
 function describeIssue(root: SchemaNode, value: unknown, issue: Issue, locate: Locate): ConfigProblem[] {
-  const path = issue.path.filter((part) => typeof part !== "symbol");
+  const path = partsOf(issue);
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(root, path, key, locate));
   if (issue.code === "invalid_key") return [{ ...locate(path, "key"), message: describeBadName(root, path, issue) }];
   const node = nodeAt(root, path) ?? {};

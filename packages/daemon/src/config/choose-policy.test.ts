@@ -1,5 +1,6 @@
+import { settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { readConfig, requireConfig } from "./read-config.ts";
+import { type Config, readConfig, requireConfig } from "./read-config.ts";
 
 const configFrom = (text: string) => requireConfig(readConfig({ file: { name: "c", text } }));
 
@@ -42,6 +43,79 @@ describe("the policy of an agent", () => {
     expect(ask("ada")).not.toBe(ask("bob"));
   });
 
+  it("starts from the policy the agent was started with, below its type, its task and its own settings", () => {
+    const config = configFrom(`
+health_monitoring: { mode: assist, heartbeat: { grace_seconds: 9 } }
+policies:
+  careful: { mode: observe, heartbeat: { interval_seconds: 40, startup_grace_seconds: 4 } }
+agent_types:
+  coder: { heartbeat: { interval_seconds: 50 } }
+`);
+    const of = (policy: string, agentType: string | null = null) =>
+      config.policyFor({ agentId: "a", agentType, taskId: null, policy });
+    expect(of("careful")).toMatchObject({ mode: "observe", beatInterval: 40_000, beatGrace: 9000, startupGrace: 4000 });
+    expect(of("careful", "coder")).toMatchObject({ mode: "observe", beatInterval: 50_000, startupGrace: 4000 });
+    expect(of("careful").id).toMatch(/^careful@[0-9a-f]{8}$/);
+    expect(of("careful")).toBe(of("careful"));
+    expect(of("careful", "coder")).not.toBe(of("careful"));
+  });
+
+  it("that names a preset is the preset as it ships, whatever the file changes of its own", () => {
+    const config = configFrom(`
+preset: tasks
+health_monitoring:
+  mode: observe
+  heartbeat: { timeout_seconds: 900 }
+  alerting: { quota: { channels: [ops], severity: info } }
+`);
+    const fleet = { agentId: "a", agentType: null, taskId: null, policy: "fleet" };
+    expect(config.settingsFor(fleet)).toEqual(settingsOf("fleet"));
+    expect(config.policyFor(fleet)).toEqual(configFrom("preset: fleet").policyFor({ ...fleet, policy: null }));
+    expect(config.settingsFor({ ...fleet, policy: "default" })).toEqual(settingsOf("default"));
+  });
+
+  it("that names a preset is the file's own policy of that name, if it has one", () => {
+    const config = configFrom("health_monitoring: { mode: assist }\npolicies: { fleet: { enabled: false } }");
+    const fleet = { agentId: "a", agentType: null, taskId: null, policy: "fleet" };
+    expect(config.policyFor(fleet)).toMatchObject({ enabled: false, mode: "assist", beatInterval: 300_000 });
+    expect(config.policyNames()).toEqual(["default", "fleet", "tasks"]);
+  });
+
+  it("with a name nobody knows is as if there were none", () => {
+    const of = (config: Config, policy?: string | null) =>
+      config.policyFor({ agentId: "a", agentType: null, taskId: null, ...(policy === undefined ? {} : { policy }) });
+    for (const config of [configFrom(""), overridden]) {
+      for (const name of [null, "", "nobody", "constructor", "__proto__", "toString"]) {
+        expect(of(config, name)).toBe(of(config));
+      }
+    }
+    expect(configFrom("policies: { careful: {} }").policyNames()).toEqual(["default", "fleet", "tasks", "careful"]);
+  });
+
+  it("comes with the settings it was made from, as frozen and as shared as itself", () => {
+    const ask = (agentId: string) => ({ agentId, agentType: "coder", taskId: "migrate", policy: "fleet" });
+    const settings = overridden.settingsFor(ask("ada"));
+    expect(settings.heartbeat).toMatchObject({ interval_seconds: 30, idle_interval_seconds: 10, grace_seconds: 1 });
+    expect(overridden.settingsFor(ask("ada"))).toBe(settings);
+    expect(overridden.settingsFor(ask("bob"))).toBe(overridden.settingsFor(ask("eve")));
+    expect(Object.isFrozen(settings.heartbeat) && Object.isFrozen(settings.terminal.patterns)).toBe(true);
+    expect(overridden.settingsFor({ agentId: "x", agentType: null, taskId: null })).toBe(overridden.settings);
+  });
+
+  it("is found without writing a key for agents that nothing sets apart", () => {
+    const config = configFrom("policies: { careful: { mode: observe } }");
+    const written: string[] = [];
+    const telltale = (text: string) => ({ toJSON: () => written.push(text) }) as unknown as string;
+    const subject = (policy: string | null) => ({
+      agentId: telltale("agent"),
+      agentType: telltale("type"),
+      taskId: telltale("task"),
+      policy,
+    });
+    expect(config.policyFor(subject(null))).toBe(config.policyFor(subject("nobody")));
+    expect(written).toEqual([]);
+  });
+
   it("has an id that names the preset and changes with the settings, not with how they were written", () => {
     const idOf = (text: string) => configFrom(text).policyFor({ agentId: "a", agentType: null, taskId: null }).id;
     expect(idOf("")).toMatch(/^default@[0-9a-f]{8}$/);
@@ -59,5 +133,5 @@ describe("the policy of an agent", () => {
     expect(ask(10_049)).toBe(ask(10_049));
     expect(ask(0)).toEqual(first);
     expect(ask(0)).not.toBe(first);
-  });
+  }, 60_000);
 });

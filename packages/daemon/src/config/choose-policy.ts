@@ -5,67 +5,95 @@ import {
   type Policy,
   type PresetName,
   policyFrom,
+  presetNames,
   type Settings,
+  settingsOf,
 } from "@rouse/contract";
 import { canonicalize } from "json-canonicalize";
 import { settleRelations } from "./check-relations.ts";
+import { freezeDeep } from "./freeze-deep.ts";
 
 export interface PolicySubject {
   readonly agentId: string;
   readonly agentType: string | null;
   readonly taskId: string | null;
+  /** Name of the policy it was started with. One that is not known counts as none. */
+  readonly policy?: string | null;
 }
 
 export interface Overrides {
+  readonly policies: Readonly<Record<string, PartialSettings>>;
   readonly agentTypes: Readonly<Record<string, PartialSettings>>;
   readonly tasks: Readonly<Record<string, PartialSettings>>;
   readonly agents: Readonly<Record<string, PartialSettings>>;
+}
+
+/** The same choice twice: as core reads it, and as the configuration writes it. */
+export interface ChosenPolicy {
+  readonly policy: Policy;
+  readonly settings: Settings;
 }
 
 /** More combinations than this are worked out again when they come back. */
 const mostPolicies = 10_000;
 
 /**
- * Says which policy an agent is judged by: type, then task, then the agent's own settings on top. It is asked on every heartbeat,
- * so equal combinations get the same object, and without overrides there is nothing to look up.
+ * Says which policy an agent is judged by: the one it was started with, then type, task and the agent's own settings on top. It is
+ * asked on every heartbeat, so equal combinations get the same object, and without overrides there is nothing to look up.
  */
 export function choosePolicy(
   preset: PresetName,
   settings: Settings,
   overrides: Overrides,
-): (subject: PolicySubject) => Policy {
-  const shared = policyFrom(policyId(preset, settings), settings);
+): (subject: PolicySubject) => ChosenPolicy {
+  const shared = chosen(preset, settings);
+  const policies = namedPolicies(settings, overrides.policies);
   const types = new Map(Object.entries(overrides.agentTypes));
   const tasks = new Map(Object.entries(overrides.tasks));
   const agents = new Map(Object.entries(overrides.agents));
-  if (types.size + tasks.size + agents.size === 0) return () => shared;
+  const alike = types.size + tasks.size + agents.size === 0;
 
-  const known = new Map<string, Policy>();
-  return ({ agentId, agentType, taskId }) => {
+  const known = new Map<string, ChosenPolicy>();
+  const lookUp = ({ agentId, agentType, taskId, policy }: PolicySubject): ChosenPolicy => {
+    const base = isNamed(policy) ? policies.get(policy) : undefined;
     const type = agentType === null ? undefined : types.get(agentType);
     const task = taskId === null ? undefined : tasks.get(taskId);
     const agent = agents.get(agentId);
-    if (!type && !task && !agent) return shared;
+    if (!base && !type && !task && !agent) return shared;
 
     // Only names from the file are part of the key, so agents cannot fill the cache with inventions.
-    const key = JSON.stringify([type && agentType, task && taskId, agent && agentId]);
+    const key = JSON.stringify([base && policy, type && agentType, task && taskId, agent && agentId]);
     const found = known.get(key);
     if (found) return found;
-    const merged = settleRelations([type, task, agent].reduce<Settings>(overlay, settings));
-    const policy = policyFrom(policyId(preset, merged), merged);
+    const merged = settleRelations([type, task, agent].reduce<Settings>(overlay, base ?? settings));
+    const choice = chosen((base && policy) ?? preset, merged);
     forgetOldest(known);
-    known.set(key, policy);
-    return policy;
+    known.set(key, choice);
+    return choice;
   };
+  return (subject) => (alike && !isNamed(subject.policy) ? shared : lookUp(subject));
 }
+
+const isNamed = (policy: string | null | undefined): policy is string => policy !== null && policy !== undefined;
+
+/** A preset's name means the preset as it ships, whatever the file changes of it, unless the file has a policy of that name. */
+function namedPolicies(settings: Settings, own: Overrides["policies"]): ReadonlyMap<string, Settings> {
+  return new Map<string, Settings>([
+    ...presetNames.map((name) => [name, settingsOf(name)] as const),
+    ...Object.entries(own).map(([name, policy]) => [name, overlay(settings, policy)] as const),
+  ]);
+}
+
+const chosen = (name: string, settings: Settings): ChosenPolicy =>
+  Object.freeze({ policy: policyFrom(policyId(name, settings), settings), settings: freezeDeep(settings) });
 
 /** Name and fingerprint: two policies with the same id decide the same. */
-export function policyId(preset: PresetName, settings: Settings): string {
+export function policyId(name: string, settings: Settings): string {
   const print = createHash("sha256").update(canonicalize(settings)).digest("hex");
-  return `${preset}@${print.slice(0, 8)}`;
+  return `${name}@${print.slice(0, 8)}`;
 }
 
-function forgetOldest(known: Map<string, Policy>): void {
+function forgetOldest(known: Map<string, ChosenPolicy>): void {
   if (known.size < mostPolicies) return;
   const oldest = known.keys().next();
   if (!oldest.done) known.delete(oldest.value);

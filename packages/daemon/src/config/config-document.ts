@@ -1,5 +1,6 @@
 import { AgentId, Id, type PartialSettings, presetNames, Settings } from "@rouse/contract";
 import { z } from "zod";
+import { inlineDefinitions } from "./inline-definitions.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
 /** The same schema with every setting optional at every depth: what a person may write of it. */
@@ -18,7 +19,7 @@ export interface CheckedSchema {
   readonly node: SchemaNode;
 }
 
-const withNode = (zod: z.ZodType): CheckedSchema => ({ zod, node: z.toJSONSchema(zod) as SchemaNode });
+const withNode = (zod: z.ZodType): CheckedSchema => ({ zod, node: inlineDefinitions(z.toJSONSchema(zod)) });
 
 const partialSettings = partialOf(Settings);
 
@@ -33,6 +34,7 @@ export const documentSchema = withNode(
   z.strictObject({
     preset: z.enum(presetNames).describe("what everything not named here is taken from").optional(),
     health_monitoring: partialSettings.optional(),
+    policies: overridesBy(Id, "settings for agents started with --policy NAME"),
     agent_types: overridesBy(Id, "settings that differ for one type of agent"),
     tasks: overridesBy(Id, "settings that differ for whoever works on one task"),
     agents: overridesBy(AgentId, "settings that differ for one agent; wins over its task and its type"),
@@ -42,6 +44,7 @@ export const documentSchema = withNode(
 export interface ConfigDocument {
   readonly preset?: string;
   readonly health_monitoring?: PartialSettings;
+  readonly policies?: Readonly<Record<string, PartialSettings>>;
   readonly agent_types?: Readonly<Record<string, PartialSettings>>;
   readonly tasks?: Readonly<Record<string, PartialSettings>>;
   readonly agents?: Readonly<Record<string, PartialSettings>>;

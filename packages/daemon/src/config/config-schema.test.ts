@@ -1,4 +1,4 @@
-import { settingsOf } from "@rouse/contract";
+import { agentFamilies, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { configSchema } from "./config-schema.ts";
 import { isGroup, nodeAt } from "./schema-node.ts";
@@ -16,11 +16,12 @@ describe("the schema for editors", () => {
       "agent_types",
       "agents",
       "health_monitoring",
+      "policies",
       "preset",
       "tasks",
     ]);
     expect(JSON.stringify(schema).split('"interval_seconds"').length - 1).toBe(3);
-    expect(groupsIn(schema).filter((group) => group.$ref !== undefined)).toHaveLength(4);
+    expect(groupsIn(schema).filter((group) => group.$ref !== undefined)).toHaveLength(5);
     expect(JSON.stringify(schema).split("$schema").length - 1).toBe(1);
   });
 
@@ -29,7 +30,15 @@ describe("the schema for editors", () => {
     expect(nodeAt(schema.$defs.settings, ["heartbeat", "interval_seconds"])?.description).toBe(
       "how often a working agent beats",
     );
-    expect(JSON.stringify(schema)).not.toContain('"required"');
+    const needy = groupsIn(schema).filter((group) => group.required !== undefined);
+    expect(needy).toEqual([nodeAt(schema.$defs.settings, ["terminal", "patterns", 0])]);
+  });
+
+  it("says what a pattern consists of, and refers to nothing that is not in it", () => {
+    const pattern = nodeAt(schema.$defs.settings, ["terminal", "patterns", 0]);
+    expect(pattern?.required).toEqual(["kind", "pattern"]);
+    expect(pattern?.properties?.family).toMatchObject({ enum: agentFamilies, description: expect.any(String) });
+    expect(new Set(groupsIn(schema).flatMap((group) => group.$ref ?? []))).toEqual(new Set(["#/$defs/settings"]));
   });
 
   it("refuses unknown keys in every group that has known ones", () => {

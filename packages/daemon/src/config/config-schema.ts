@@ -12,7 +12,7 @@ interface Reference extends SchemaNode {
 
 const settings: Reference = { $ref: "#/$defs/settings" };
 
-/** The JSON Schema of config.yaml, for editors. The settings stand in it once, though a file may hold them in four places. */
+/** The JSON Schema of config.yaml, for editors. The settings stand in it once, though a file may hold them in five places. */
 export function configSchema(): ConfigSchema {
   const { properties = {}, ...rest } = documentSchema.node;
   const { health_monitoring: complete = {}, ...others } = properties;
@@ -23,6 +23,7 @@ export function configSchema(): ConfigSchema {
     properties: {
       ...others,
       health_monitoring: settings,
+      policies: overridesOf("policies"),
       agent_types: overridesOf("agent_types"),
       tasks: overridesOf("tasks"),
       agents: overridesOf("agents"),

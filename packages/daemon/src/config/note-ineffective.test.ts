@@ -12,7 +12,7 @@ describe("what is set but changes nothing", () => {
   it("is said once per section, with its place", () => {
     const text =
       "health_monitoring:\n  intervention: { nudge: { max_attempts: 1, interval_seconds: 5 } }\n  mode: assist\n";
-    expect(noticesFor(text)).toEqual(["c:2:3 health_monitoring.intervention: no effect yet in this version"]);
+    expect(noticesFor(text)).toEqual(["c:2:19 health_monitoring.intervention.nudge: no effect yet in this version"]);
   });
 
   it("is said for a single setting of a section that otherwise counts", () => {
@@ -25,11 +25,11 @@ describe("what is set but changes nothing", () => {
   it("is said for overrides, .botbox.json and the environment too", () => {
     const notices = noticesFor("agents: { a: { recovery: { max_attempts_per_task: 1 } } }", {
       botbox: { name: ".botbox.json", text: '{ "agents": { "health": { "enabled": true, "alert_channel": "x" } } }' },
-      environment: { RESTART_COOLDOWN: "1m", MAX_RESTART_ATTEMPTS: "2" },
+      environment: { ANOMALY_THRESHOLD: "0.9", ANOMALY_CONSECUTIVE: "2", RESTART_COOLDOWN: "1m" },
     });
     expect(notices).toEqual([
-      ".botbox.json:1:15 agents.health: no effect yet in this version",
-      "environment RESTART_COOLDOWN, MAX_RESTART_ATTEMPTS: no effect yet in this version",
+      ".botbox.json:1:44 agents.health.alert_channel: no effect yet in this version",
+      "environment ANOMALY_THRESHOLD, ANOMALY_CONSECUTIVE: no effect yet in this version",
       "c:1:16 agents.a.recovery: no effect yet in this version",
     ]);
   });
@@ -40,6 +40,14 @@ describe("what is set but changes nothing", () => {
     expect(noticesFor(text)).toEqual([
       "c:1:62 agents.a.self_check.stall_seconds: no effect here: it belongs to the whole monitor, so set it under health_monitoring",
       "c:1:16 agents.a.retention: no effect here: it belongs to the whole monitor, so set it under health_monitoring",
+    ]);
+  });
+
+  it("is said for a policy as for any other override", () => {
+    const text = "policies: { p: { retention: { history_days: 1 }, tasks: { interval_minutes: 1 } } }";
+    expect(noticesFor(text)).toEqual([
+      "c:1:50 policies.p.tasks: no effect yet in this version",
+      "c:1:18 policies.p.retention: no effect here: it belongs to the whole monitor, so set it under health_monitoring",
     ]);
   });
 

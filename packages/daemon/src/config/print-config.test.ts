@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { RE2JS } from "re2js";
 import { describe, expect, it } from "vitest";
 import { documentSchema } from "./config-document.ts";
 import { printConfig } from "./print-config.ts";
@@ -11,11 +12,13 @@ const configFrom = (text: string) => requireConfig(readConfig({ file: { name: "c
 function anythingFor(node: SchemaNode, key = ""): fc.Arbitrary<unknown> {
   if (node.enum) return fc.constantFrom(...node.enum);
   if (node.type === "boolean") return fc.boolean();
-  if (node.type === "string") return fc.string({ unit: "grapheme", maxLength: 20 });
+  if (key === "pattern") return fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).map(RE2JS.quote);
+  if (node.type === "string") return fc.string({ unit: "grapheme", minLength: node.minLength ?? 0, maxLength: 20 });
   if (node.type === "integer") return fc.integer({ min: 1, max: node.maximum ?? 9 });
   if (node.type === "number") return anyNumber(node, key);
   if (node.type === "array") return fc.array(anythingFor(node.items ?? {}), { minLength: 1, maxLength: 5 });
-  if (node.properties) return fc.record(mapValues(node.properties, anythingFor), { requiredKeys: [] });
+  if (node.properties)
+    return fc.record(mapValues(node.properties, anythingFor), { requiredKeys: [...(node.required ?? [])] });
   const name = node.propertyNames?.pattern
     ? fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,12}$/)
     : fc.string({ unit: "grapheme", maxLength: 12 });
@@ -53,10 +56,14 @@ describe("a printed configuration", () => {
       accepted += 1;
       const again = configFrom(printConfig(reading.config));
       expect(essence(again)).toEqual(essence(reading.config));
+      expect(again.policyNames()).toEqual(reading.config.policyNames());
       const agents = isGroup(document) && isGroup(document.agents) ? Object.keys(document.agents) : [];
       for (const agentId of ["x", ...agents]) {
-        const agent = { agentId, agentType: null, taskId: null };
-        expect(again.policyFor(agent)).toEqual(reading.config.policyFor(agent));
+        for (const policy of [null, ...again.policyNames()]) {
+          const agent = { agentId, agentType: null, taskId: null, policy };
+          expect(again.policyFor(agent)).toEqual(reading.config.policyFor(agent));
+          expect(again.settingsFor(agent)).toEqual(reading.config.settingsFor(agent));
+        }
       }
     });
     fc.assert(property, { numRuns: 100 });
@@ -79,10 +86,23 @@ describe("a printed configuration", () => {
     const printed = printConfig(configFrom("preset: fleet\nagents: { ada: { mode: observe } }"));
     expect(printed).toContain("# What Rouse goes by, from: preset fleet; c\n");
     expect(printed).toContain("    interval_seconds: 5 # how often a working agent beats\n");
-    expect(printed).toContain("  # no effect yet in this version\n  restart:\n");
+    expect(printed).toContain("  # no effect yet in this version\n  recovery:\n");
     expect(printed).toContain("    # timeout_seconds is not set: silence after which");
     expect(printed).toContain("    backoff_seconds: [ 60, 120, 240 ]\n");
     expect(printed).toMatch(/\nagents:\n {2}ada:\n {4}mode: observe\n$/);
+  });
+
+  it("has a section for policies, and each pattern on a line of its own", () => {
+    const printed = printConfig(
+      configFrom(`
+health_monitoring: { terminal: { patterns: [{ kind: error, pattern: '^x' }, { kind: error, pattern: '^y' }] } }
+policies: { careful: { mode: assist } }
+`),
+    );
+    expect(printed).toContain(
+      "    patterns:\n      - kind: error\n        pattern: ^x\n      - kind: error\n        pattern: ^y\n",
+    );
+    expect(printed).toMatch(/\n\npolicies:\n {2}careful:\n {4}mode: assist\n$/);
   });
 
   it("names its sources on one line, whatever a file is called", () => {

@@ -6,11 +6,12 @@ import { childNode, type SchemaNode } from "./schema-node.ts";
 
 /** The effective configuration as a file that `readConfig` reads back to the same result. */
 export function printConfig(config: Config): string {
-  const { agentTypes, tasks, agents } = config.overrides;
+  const { policies, agentTypes, tasks, agents } = config.overrides;
   const document = new Document(
     {
       preset: config.preset,
       health_monitoring: config.settings,
+      ...given("policies", policies),
       ...given("agent_types", agentTypes),
       ...given("tasks", tasks),
       ...given("agents", agents),
@@ -56,7 +57,7 @@ function explain(map: YAMLMap, key: string, node: SchemaNode | undefined, path: 
   const words = [node?.description, idle].filter((word) => word !== undefined).join("; ");
   const pair = map.items.find((item) => isScalar(item.key) && item.key.value === key);
   if (words === "" || !pair) return;
-  if (isSeq(pair.value)) pair.value.flow = true;
+  if (isSeq(pair.value)) pair.value.flow = pair.value.items.every((item) => isScalar(item));
   if (isScalar(pair.value)) pair.value.comment = ` ${words}`;
   else if (isScalar(pair.key)) pair.key.commentBefore = ` ${words}`;
 }

@@ -1,3 +1,4 @@
+import { settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { describeProblem } from "./config-problem.ts";
 import { readConfig, requireConfig } from "./read-config.ts";
@@ -30,6 +31,7 @@ describe(".botbox.json", () => {
     const { settings } = requireConfig(inWorkingFolder(proposalExample));
     expect(settings.enabled).toBe(true);
     expect(settings.terminal).toEqual({
+      ...settingsOf("default").terminal,
       idle_timeout_minutes: 15,
       completion_timeout_minutes: 10,
       rate_limit_backoff_seconds: 60,
@@ -67,6 +69,17 @@ describe(".botbox.json", () => {
     expect(complaints(inWorkingFolder('{ "agents": { "health": 5 } }'))[0]).toContain(
       "found 5, expected a group of settings",
     );
+  });
+
+  it("may bring patterns of its own, and is told of every mistake in them", () => {
+    const withPatterns = (inner: string) => `{ "agents": { "health": { "patterns": [\n${inner}\n] } } }`;
+    const reading = inWorkingFolder(withPatterns('{ "kind": "error", "pattern": "^deploy failed" }'));
+    expect(requireConfig(reading).settings.terminal.patterns).toEqual([{ kind: "error", pattern: "^deploy failed" }]);
+    const bad = '{ "kind": "error", "patern": "x" },\n{ "kind": "error", "pattern": "(" }';
+    expect(complaints(inWorkingFolder(withPatterns(bad)))).toEqual([
+      ".botbox.json:2:20 agents.health.patterns.0.patern: unknown key; did you mean pattern?",
+      expect.stringContaining(".botbox.json:3:31 agents.health.patterns.1.pattern: not a pattern that can be used"),
+    ]);
   });
 
   it("that is broken is refused, because nobody can tell what it meant to say", () => {

@@ -3,6 +3,7 @@ import {
   overlay,
   type Policy,
   type PresetName,
+  presetNames,
   type RetentionPolicy,
   retentionFrom,
   type SelfCheckPolicy,
@@ -10,6 +11,7 @@ import {
   selfCheckFrom,
   settingsOf,
 } from "@rouse/contract";
+import { checkPatterns } from "./check-patterns.ts";
 import { checkRelations } from "./check-relations.ts";
 import { choosePolicy, type Overrides, type PolicySubject } from "./choose-policy.ts";
 import { type ConfigProblem, describeProblem } from "./config-problem.ts";
@@ -29,16 +31,20 @@ export interface Config {
   /** What the user set that changes nothing. */
   readonly notices: readonly ConfigNotice[];
   policyFor(agent: PolicySubject): Policy;
+  /** What `policyFor` was made from: the same settings as the configuration writes them. */
+  settingsFor(agent: PolicySubject): Settings;
+  /** What an agent may be started with: the presets, and the file's own. */
+  policyNames(): readonly string[];
 }
 
 export type ConfigReading =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-/** Everything at once or nothing: preset ← file ← .botbox.json ← environment, then overrides by type, task and agent. */
+/** Everything at once or nothing: preset ← file ← .botbox.json ← environment, then overrides by policy, type, task and agent. */
 export function readConfig(sources: ConfigSources): ConfigReading {
   const read = readSources(sources);
-  const problems = [...read.problems, ...contradictions(read)];
+  const problems = [...read.problems, ...furtherProblems(read)];
   return problems.length > 0 ? { ok: false, problems: inOrder(problems) } : { ok: true, config: assemble(read) };
 }
 
@@ -48,10 +54,12 @@ export function requireConfig(reading: ConfigReading): Config {
   throw new Fault("config-invalid", reading.problems.map(describeProblem).join("\n"));
 }
 
-function contradictions({ document, layers, problems }: SourcesReading): ConfigProblem[] {
+/** What each source got right by itself, but cannot be used. */
+function furtherProblems({ document, layers, problems }: SourcesReading): ConfigProblem[] {
   const told = new Set(problems.map((problem) => problem.path));
   const preset = settingsOf(document.preset);
   return [
+    ...checkPatterns([...layers, ...document.overrides], told),
     ...checkRelations(preset, layers, 0, told),
     ...document.overrides.flatMap((one) => checkRelations(preset, [...layers, one], layers.length, told)),
   ];
@@ -72,10 +80,13 @@ function assemble({ document: reading, layers, names }: SourcesReading): Config 
   const { preset, document } = reading;
   const settings = layers.reduce<Settings>((under, layer) => overlay(under, layer.values), settingsOf(preset));
   const overrides: Overrides = {
+    policies: document.policies ?? {},
     agentTypes: document.agent_types ?? {},
     tasks: document.tasks ?? {},
     agents: document.agents ?? {},
   };
+  const chosenFor = choosePolicy(preset, settings, overrides);
+  const policyNames = [...new Set([...presetNames, ...Object.keys(overrides.policies)])];
   return freezeDeep({
     preset,
     settings,
@@ -84,6 +95,8 @@ function assemble({ document: reading, layers, names }: SourcesReading): Config 
     retention: retentionFrom(settings),
     sources: names,
     notices: noteIneffective(layers, reading.overrides),
-    policyFor: choosePolicy(preset, settings, overrides),
+    policyFor: (agent) => chosenFor(agent).policy,
+    settingsFor: (agent) => chosenFor(agent).settings,
+    policyNames: () => policyNames,
   });
 }

@@ -9,7 +9,7 @@ import { fillEmptySections, isGroup, valueAt } from "./schema-node.ts";
 export interface DocumentReading {
   readonly preset: PresetName;
   readonly layer: Layer;
-  /** One for each agent type, task and agent that differs, to check and to speak about. */
+  /** One for each policy, agent type, task and agent that differs, to check and to speak about. */
   readonly overrides: readonly Layer[];
   /** Safe to use only when there are no problems. */
   readonly document: ConfigDocument;
@@ -23,7 +23,7 @@ export function readDocument(parsed: ParsedText): DocumentReading {
   return {
     preset: presetNames.find((name) => name === preset) ?? "default",
     layer: layerAt(parsed, filled, ["health_monitoring"]),
-    overrides: ["agent_types", "tasks", "agents"].flatMap((group) => overridesIn(parsed, filled, group)),
+    overrides: ["policies", "agent_types", "tasks", "agents"].flatMap((group) => overridesIn(parsed, filled, group)),
     document: filled as ConfigDocument,
     problems: checkShape(documentSchema, filled, parsed.locate),
   };

@@ -7,11 +7,15 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly additionalProperties?: SchemaNode | boolean;
   readonly propertyNames?: SchemaNode;
+  readonly required?: readonly string[];
   readonly items?: SchemaNode;
+  readonly minItems?: number;
+  readonly maxItems?: number;
   readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
+  readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
 }
@@ -39,9 +43,9 @@ export function describeExpected(node: SchemaNode): string {
     case "boolean":
       return "true or false";
     case "string":
-      return node.maxLength === undefined ? "text" : `text of at most ${node.maxLength} characters`;
+      return `text${describeSize(node.minLength, node.maxLength)}${node.maxLength === undefined ? "" : " characters"}`;
     case "array":
-      return node.items ? `a list, each ${describeExpected(node.items)}` : "a list";
+      return `a list${describeSize(node.minItems, node.maxItems)}${node.items ? `, each ${describeExpected(node.items)}` : ""}`;
     default:
       return "a group of settings";
   }
@@ -53,12 +57,17 @@ function describeRange(node: SchemaNode): string {
   return node.maximum === undefined ? from : `${from}${to}`;
 }
 
+function describeSize(from: number | undefined, to: number | undefined): string {
+  if (to === undefined) return "";
+  return from === undefined ? ` of at most ${to}` : ` of ${from} to ${to}`;
+}
+
 function listed(names: readonly string[]): string {
   const last = names.at(-1) ?? "";
   return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
 }
 
-/** One setting with a value of its own. `<name>` in a path stands for whatever the user calls it. */
+/** One setting with a value of its own. In a path `<name>` stands for whatever the user calls it, `<each>` for each entry of a list. */
 export interface SettingEntry {
   readonly path: readonly string[];
   readonly node: SchemaNode;
@@ -70,7 +79,8 @@ export function listSettings(node: SchemaNode, path: readonly string[] = []): Se
   }
   if (typeof node.additionalProperties === "object")
     return listSettings(node.additionalProperties, [...path, "<name>"]);
-  return [{ path, node }];
+  const parts = node.items?.properties ? listSettings(node.items, [...path, "<each>"]) : [];
+  return [{ path, node }, ...parts];
 }
 
 /** `heartbeat:` with nothing under it means "nothing to change here", the way people leave a section they commented out. */

@@ -78,12 +78,15 @@ function note(notes: Notes, part: "key" | "value", path: Path, node: unknown): n
   return offset;
 }
 
-/** What stands behind an alias has no place of its own: the nearest thing around it is where the user should look. */
+/** What stands behind an alias, or is missing, has no place of its own: the nearest thing around it is where the user should look. */
 function nearestOffset(notes: Notes, path: Path, part: "key" | "value"): number | undefined {
   const exact = notes.offsets.get(part + JSON.stringify(path));
   if (exact !== undefined) return exact;
   for (let length = path.length; length > 0; length--) {
-    const around = notes.offsets.get(`key${JSON.stringify(path.slice(0, length))}`);
+    const outer = path.slice(0, length);
+    // An entry of a list has no key: it is found by where it begins.
+    const named = typeof outer.at(-1) === "number" ? "value" : "key";
+    const around = notes.offsets.get(named + JSON.stringify(outer));
     if (around !== undefined) return around;
   }
   return undefined;

@@ -14,6 +14,7 @@ export const Spec = z.object({
   agentId: AgentId,
   agentType: Id.nullable(),
   taskId: Id.nullable(),
+  policy: Id.nullable(),
   incarnation: z.number().int().positive(),
   command: z.array(z.string()).min(1),
   cwd: z.string(),

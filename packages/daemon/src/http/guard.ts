@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Fault } from "@rouse/contract";
+import { type AgentTokenClaims, agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
 
 export interface GuardOptions {
   readonly token: string;
@@ -10,7 +11,15 @@ export interface GuardOptions {
   readonly secure: boolean;
 }
 
-export type Guard = (request: IncomingMessage) => Fault | null;
+export type AgentSpeaker = { readonly kind: "agent" } & AgentTokenClaims;
+
+/** Who asks: whoever runs this Rouse, one agent with a token of its own, or anyone at all. */
+export type Speaker = { readonly kind: "operator" } | AgentSpeaker | { readonly kind: "anyone" };
+
+export type Guard = (request: IncomingMessage) => Speaker | Fault;
+
+const operator: Speaker = { kind: "operator" };
+const anyone: Speaker = { kind: "anyone" };
 
 /**
  * Who may speak to us. The Host must be one of our names (a web page that points its own name at 127.0.0.1 is refused), an Origin, when a
@@ -21,7 +30,7 @@ export function createGuard(options: GuardOptions): Guard {
   const wanted = digest(`Bearer ${options.token}`);
   const scheme = options.secure ? "https" : "http";
   // Connections are kept alive and repeat themselves: what was right once on this one is compared as a plain string.
-  const provenOn = new WeakMap<object, string>();
+  const provenOn = new WeakMap<object, { readonly given: string; readonly speaker: Speaker }>();
 
   /** Agents repeat themselves: the last Host that was ours is recognised as it stands. */
   let lastOurs: string | null = null;
@@ -39,13 +48,21 @@ export function createGuard(options: GuardOptions): Guard {
   const isOurOrigin = (origin: string): boolean =>
     origin.startsWith(`${scheme}://`) && isOurHost(origin.slice(scheme.length + 3));
 
-  const isAuthorised = (request: IncomingMessage): boolean => {
+  const recognise = (given: string): Speaker | null => {
+    if (timingSafeEqual(digest(given), wanted)) return operator;
+    if (!given.startsWith(`Bearer ${agentTokenPrefix}`)) return null;
+    const claims = readAgentToken(options.token, given.slice("Bearer ".length));
+    return claims === null ? null : { kind: "agent", ...claims };
+  };
+
+  const identify = (request: IncomingMessage): Speaker | null => {
     const given = request.headers.authorization;
-    if (given === undefined) return false;
-    if (provenOn.get(request.socket) === given) return true;
-    if (!timingSafeEqual(digest(given), wanted)) return false;
-    provenOn.set(request.socket, given);
-    return true;
+    if (given === undefined) return null;
+    const proven = provenOn.get(request.socket);
+    if (proven?.given === given) return proven.speaker;
+    const speaker = recognise(given);
+    if (speaker !== null) provenOn.set(request.socket, { given, speaker });
+    return speaker;
   };
 
   return (request) => {
@@ -54,12 +71,49 @@ export function createGuard(options: GuardOptions): Guard {
       return new Fault("host-refused", "this server does not answer to that Host; use the address `rouse up` printed");
     if (origin !== undefined && !isOurOrigin(origin))
       return new Fault("origin-refused", "requests from other web origins are refused");
-    if (request.url === "/livez") return null;
-    if (!isAuthorised(request)) {
-      return new Fault("unauthorized", "send the token from $ROUSE_HOME/token as `Authorization: Bearer TOKEN`");
-    }
-    return null;
+    if (request.url === "/livez") return anyone;
+    return (
+      identify(request) ??
+      new Fault("unauthorized", "send the token from $ROUSE_HOME/token as `Authorization: Bearer TOKEN`")
+    );
   };
+}
+
+const ownFolder = "/api/v1/agents/";
+const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats"]);
+
+/**
+ * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
+ * what a body says is compared where it is read.
+ */
+export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): Overreach | null {
+  const { method, url = "" } = request;
+  const [path = ""] = url.split("?", 1);
+  const asked = `${method} ${path}`;
+  if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
+  const [id, report, ...rest] = path.startsWith(ownFolder) ? path.slice(ownFolder.length).split("/") : [];
+  const agentId = decode(id ?? "");
+  if (method !== "GET" || agentId === "" || !ownReports.has(report) || rest.length > 0) {
+    return { because: "not-allowed", claimed: asked };
+  }
+  return agentId === speaker.agentId ? null : { because: "other-agent", claimed: agentId };
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return "";
+  }
+}
+
+export function forbid(speaker: AgentSpeaker): Fault {
+  const { agentId, taskId, incarnation } = speaker;
+  const task = taskId === null ? "without a task" : `on task ${taskId}`;
+  return new Fault(
+    "forbidden",
+    `this token speaks only for ${agentId} ${task}, incarnation ${incarnation}: it sends that agent's heartbeats, announces it and reads its health`,
+  );
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -5,11 +5,11 @@ import { Fault, type Problem } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Log } from "../ports/log.ts";
 import type { Monitor } from "../runtime/monitor.ts";
-import { createGuard, type Guard } from "./guard.ts";
+import { type AgentSpeaker, createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
 import { sendProblem, statusOf, toProblem } from "./problem.ts";
 import { addRoutes } from "./routes.ts";
-import { takeHeartbeats } from "./take-heartbeats.ts";
+import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -68,7 +68,8 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
 }
 
 function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
-  const beats = takeHeartbeats(monitor, log);
+  const takeBeats = takeHeartbeats(monitor, log);
+  const agents = new WeakMap<IncomingMessage, AgentSpeaker>();
   const app = fastify({
     bodyLimit: 1024 * 1024,
     forceCloseConnections: true,
@@ -78,7 +79,7 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
       reply.hijack();
       sendProblem(reply.raw, new Fault("bad-request", error.message));
     },
-    serverFactory: (route) => createHttpServer(options, guarded(guard, beats, route)),
+    serverFactory: (route) => createHttpServer(options, guarded({ guard, monitor, takeBeats, agents, route })),
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
@@ -95,7 +96,7 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
     const { status, problem } = describeError(error, log);
     return reply.code(status).send(problem);
   });
-  addRoutes(app, monitor, options.version);
+  addRoutes(app, monitor, options.version, (request) => agents.get(request) ?? null);
   return app;
 }
 
@@ -108,11 +109,29 @@ function readQuery(text: string): Record<string, string> {
   return query;
 }
 
-function guarded(guard: Guard, beats: RequestListener, route: RequestListener): RequestListener {
+interface Door {
+  readonly guard: Guard;
+  readonly monitor: Monitor;
+  readonly takeBeats: TakeHeartbeats;
+  /** Requests made with an agent's token, for the routes that have to know whose it is. */
+  readonly agents: WeakMap<IncomingMessage, AgentSpeaker>;
+  readonly route: RequestListener;
+}
+
+function guarded({ guard, monitor, takeBeats, agents, route }: Door): RequestListener {
   return (request, response) => {
-    const fault = guard(request);
-    if (fault !== null) return sendProblem(response, fault, hasBody(request));
-    if (request.method === "POST" && request.url === "/api/v1/heartbeats") beats(request, response);
+    const speaker = guard(request);
+    if (speaker instanceof Fault) return sendProblem(response, speaker, hasBody(request));
+    const agent = speaker.kind === "agent" ? speaker : null;
+    if (agent !== null) {
+      const trespass = findTrespass(agent, request);
+      if (trespass !== null) {
+        monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...trespass });
+        return sendProblem(response, forbid(agent), hasBody(request));
+      }
+      agents.set(request, agent);
+    }
+    if (request.method === "POST" && request.url === "/api/v1/heartbeats") takeBeats(request, response, agent);
     else route(request, response);
   };
 }

@@ -54,6 +54,28 @@ const post = (summary: string, body: object, schema: object) => ({
   },
 });
 
+const tokens = {
+  token: {
+    type: "http",
+    scheme: "bearer",
+    description: "The operator's token, from $ROUSE_HOME/token. It may do everything.",
+  },
+  agentToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "A token that speaks for one agent, its task and one incarnation of it: that agent's heartbeats, its announcement and what is known of it. Anything else is refused (403 forbidden) and recorded as AGENT_SPEECH_REFUSED.",
+  },
+};
+
+const withEitherToken = (operations: Readonly<Record<string, object>>) =>
+  Object.fromEntries(
+    Object.entries(operations).map(([method, operation]) => [
+      method,
+      { ...operation, security: [{ token: [] }, { agentToken: [] }] },
+    ]),
+  );
+
 /** The document at /api/v1/openapi.json, made from the same schemas that check the requests. */
 export function openApiDocument(version: string): object {
   const { schemas: components } = z.toJSONSchema(registryOf(), {
@@ -67,25 +89,33 @@ export function openApiDocument(version: string): object {
     info: { title: "Rouse", version, description: "Health monitoring and self-healing for autonomous agents" },
     security: [{ token: [] }],
     paths: {
-      "/api/v1/heartbeats": post(
-        "Take one heartbeat, an array of them, or one per line",
-        { ...json(beats), "application/x-ndjson": { schema: { type: "string" } } },
-        { oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")] },
+      "/api/v1/heartbeats": withEitherToken(
+        post(
+          "Take one heartbeat, an array of them, or one per line",
+          { ...json(beats), "application/x-ndjson": { schema: { type: "string" } } },
+          { oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")] },
+        ),
       ),
       "/api/v1/agents": {
         ...get("Every agent's health", ref("Agents"), [query("filter", "unhealthy: only those that are not HEALTHY")]),
-        ...post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
+        ...withEitherToken(
+          post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
+        ),
       },
-      "/api/v1/agents/{id}": get("One agent's health", ref("AgentHealth"), [agentParameter]),
-      "/api/v1/agents/{id}/history": get("Its past in even steps", ref("History"), [
-        agentParameter,
-        query("duration", "such as 1h or 7d; 1h when not given"),
-      ]),
-      "/api/v1/agents/{id}/heartbeats": get("Its last heartbeats, newest first", ref("Heartbeats"), [
-        agentParameter,
-        query("limit", "1 to 1000; 100 when not given", "integer"),
-      ]),
-      "/api/v1/agents/{id}/why": get("Everything behind its verdict", ref("Why"), [agentParameter]),
+      "/api/v1/agents/{id}": withEitherToken(get("One agent's health", ref("AgentHealth"), [agentParameter])),
+      "/api/v1/agents/{id}/history": withEitherToken(
+        get("Its past in even steps", ref("History"), [
+          agentParameter,
+          query("duration", "such as 1h or 7d; 1h when not given"),
+        ]),
+      ),
+      "/api/v1/agents/{id}/heartbeats": withEitherToken(
+        get("Its last heartbeats, newest first", ref("Heartbeats"), [
+          agentParameter,
+          query("limit", "1 to 1000; 100 when not given", "integer"),
+        ]),
+      ),
+      "/api/v1/agents/{id}/why": withEitherToken(get("Everything behind its verdict", ref("Why"), [agentParameter])),
       "/api/v1/events": {
         get: {
           summary: "Events as they are saved (server-sent, resumable by id), or a page of them as JSON",
@@ -124,11 +154,11 @@ export function openApiDocument(version: string): object {
           responses: { 200: { description: "ok" } },
         },
       },
-      "/readyz": {
+      "/readyz": withEitherToken({
         get: { summary: "It takes beats and can save them", responses: { 200: { description: "ok" }, 503: refused } },
-      },
+      }),
     },
-    components: { schemas: components, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+    components: { schemas: components, securitySchemes: tokens },
   };
 }
 

@@ -1,7 +1,11 @@
-import { describeIssues, Fault, FreezeRequest, parseDuration } from "@rouse/contract";
+import type { IncomingMessage } from "node:http";
+import { describeIssues, Fault, FreezeRequest, OrderRequest, parseDuration } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
+import type { z } from "zod";
+import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor } from "../runtime/monitor.ts";
 import { durationWanted } from "../runtime/read-history.ts";
+import { type AgentSpeaker, forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
@@ -9,15 +13,22 @@ import { readEventFilter, streamEvents } from "./stream-events.ts";
 type Query = Record<string, string | undefined>;
 type WithId = { Params: { id: string }; Querystring: Query };
 
+/** Whose token a request was made with; `null` for the operator's. */
+export type AgentOf = (request: IncomingMessage) => AgentSpeaker | null;
+
 /** Every route but the hot one. Each is a line of translation between HTTP and the monitor. */
-export function addRoutes(app: FastifyInstance, monitor: Monitor, version: string): void {
-  addAgentRoutes(app, monitor);
+export function addRoutes(app: FastifyInstance, monitor: Monitor, version: string, agentOf: AgentOf): void {
+  addAgentRoutes(app, monitor, agentOf);
   addEventRoutes(app, monitor);
   addMonitorRoutes(app, monitor, version);
 }
 
-function addAgentRoutes(app: FastifyInstance, monitor: Monitor): void {
-  app.post("/api/v1/agents", async (request, reply) => reply.code(201).send(await monitor.register(request.body)));
+function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf): void {
+  app.post("/api/v1/agents", async (request, reply) => {
+    const agent = agentOf(request.raw);
+    const registration = agent === null ? request.body : announceOwnLife(monitor, agent, request.body);
+    return reply.code(201).send(await monitor.register(registration));
+  });
   app.get<{ Querystring: Query }>("/api/v1/agents", (request) => {
     const { filter } = request.query;
     if (filter !== undefined && filter !== "unhealthy")
@@ -27,6 +38,14 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor): void {
   });
   app.get<WithId>("/api/v1/agents/:id", (request) => monitor.agent(request.params.id));
   app.get<WithId>("/api/v1/agents/:id/why", (request) => monitor.why(request.params.id));
+  app.post<WithId>("/api/v1/agents/:id/terminate", (request) => {
+    const { actor, reason } = readRequest(OrderRequest, request.body);
+    return monitor.terminate(request.params.id, actor, reason);
+  });
+  app.post<WithId>("/api/v1/agents/:id/recover", (request) => {
+    const { actor, reason } = readRequest(OrderRequest, request.body);
+    return monitor.recover(request.params.id, actor, reason);
+  });
   app.get<WithId>("/api/v1/agents/:id/history", (request) => {
     const duration = parseDuration(request.query["duration"] ?? "1h");
     if (duration === null) throw new Fault("bad-request", durationWanted);
@@ -36,6 +55,15 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor): void {
     const limit = readLimit(request.query["limit"], 100);
     return { heartbeats: await monitor.heartbeats(request.params.id, limit) };
   });
+}
+
+/** An agent announces the life its token is for and no other; without a number it would be the next one. */
+function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): unknown {
+  if (typeof body !== "object" || body === null) return body;
+  const overreach = findOverreach(agent, body as Record<string, unknown>);
+  if (overreach === null) return { incarnation: agent.incarnation, ...body };
+  monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
+  throw forbid(agent);
 }
 
 function addEventRoutes(app: FastifyInstance, monitor: Monitor): void {
@@ -62,18 +90,13 @@ function addEventRoutes(app: FastifyInstance, monitor: Monitor): void {
 function addMonitorRoutes(app: FastifyInstance, monitor: Monitor, version: string): void {
   const metrics = createMetrics(monitor);
   const openApi = openApiDocument(version);
-  const readOrder = (body: unknown): FreezeRequest => {
-    const parsed = FreezeRequest.safeParse(body ?? {});
-    if (parsed.success) return parsed.data;
-    throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
-  };
   app.post("/api/v1/freeze", async (request) => {
-    const { actor, reason } = readOrder(request.body);
+    const { actor, reason } = readRequest(FreezeRequest, request.body);
     await monitor.freeze(actor, reason);
     return monitor.status();
   });
   app.post("/api/v1/thaw", async (request) => {
-    const { actor, reason } = readOrder(request.body);
+    const { actor, reason } = readRequest(FreezeRequest, request.body);
     await monitor.thaw(actor, reason);
     return monitor.status();
   });
@@ -94,6 +117,13 @@ function addMonitorRoutes(app: FastifyInstance, monitor: Monitor, version: strin
       throw new Fault("store-unavailable", "the store cannot be written", { retryable: true });
     return { status: "ok" };
   });
+}
+
+/** An empty body asks for the defaults. */
+function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
+  const parsed = schema.safeParse(body ?? {});
+  if (parsed.success) return parsed.data;
+  throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
 }
 
 function readLimit(given: string | undefined, otherwise: number): number {

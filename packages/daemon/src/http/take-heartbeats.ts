@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Fault, type HeartbeatAck } from "@rouse/contract";
+import { Fault, type HeartbeatAck, renameSnakeCase } from "@rouse/contract";
+import { findOverreach } from "../home/agent-token.ts";
 import type { Log } from "../ports/log.ts";
 import type { Monitor, SentBeat } from "../runtime/monitor.ts";
+import { readBeat } from "../runtime/read-beat.ts";
+import { type AgentSpeaker, forbid } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
 import { printAck, printAcks } from "./print-ack.ts";
 import { sendProblem } from "./problem.ts";
@@ -19,11 +22,14 @@ const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, numbe
   "reserved-id": 403,
 };
 
+/** `agent`: whose token the request was made with; `null` for the operator's, who may speak for everybody. */
+export type TakeHeartbeats = (request: IncomingMessage, response: ServerResponse, agent: AgentSpeaker | null) => void;
+
 /**
  * The one hot path, straight on node:http: agents beat here all day. Answers only after what it acknowledges is on disk.
  */
-export function takeHeartbeats(monitor: Monitor, log: Log) {
-  return (request: IncomingMessage, response: ServerResponse): void => {
+export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
+  return (request, response, agent) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const declared = Number(request.headers["content-length"] ?? 0);
@@ -40,7 +46,13 @@ export function takeHeartbeats(monitor: Monitor, log: Log) {
       const text =
         chunks.length === 1 ? (chunks[0] as Buffer).toString("utf8") : Buffer.concat(chunks).toString("utf8");
       try {
-        answer(monitor, text, request.headers["content-type"], response, (error) => fail(response, error, log));
+        const { sent, many } = readBody(text, request.headers["content-type"]);
+        const beats = agent === null ? sent : vouchFor(monitor, agent, sent);
+        monitor.takeBeats(
+          beats,
+          (acks) => (many ? send(response, 200, printAcks(acks)) : sendOne(response, acks[0])),
+          (error) => fail(response, error, log),
+        );
       } catch (error) {
         fail(response, error, log);
       }
@@ -49,41 +61,38 @@ export function takeHeartbeats(monitor: Monitor, log: Log) {
   };
 }
 
-function answer(
-  monitor: Monitor,
-  text: string,
-  type: string | undefined,
-  response: ServerResponse,
-  failed: (error: unknown) => void,
-): void {
-  if (type?.includes("ndjson")) return answerMany(monitor, readLines(text), response, failed);
+function readBody(text: string, type: string | undefined): { sent: readonly SentBeat[]; many: boolean } {
+  if (type?.includes("ndjson")) return { sent: readLines(text), many: true };
   const sent = parseJson(text);
-  if (Array.isArray(sent))
-    return answerMany(
-      monitor,
-      sent.map((beat) => ({ beat })),
-      response,
-      failed,
-    );
-  monitor.takeBeats(
-    [{ beat: sent, text }],
-    ([ack]) => {
-      if (ack === undefined) throw new Error("one beat gets one acknowledgement");
-      const status = ack.status === "rejected" && ack.because !== undefined ? refusalStatus[ack.because] : 200;
-      send(response, status, printAck(ack));
-    },
-    failed,
-  );
+  if (!Array.isArray(sent)) return { sent: [{ beat: sent, text }], many: false };
+  checkCount(sent.length);
+  return { sent: sent.map((beat) => ({ beat })), many: true };
 }
 
-function answerMany(
-  monitor: Monitor,
-  sent: readonly SentBeat[],
-  response: ServerResponse,
-  failed: (error: unknown) => void,
-): void {
-  checkCount(sent.length);
-  monitor.takeBeats(sent, (acks) => send(response, 200, printAcks(acks)), failed);
+/** An agent's token is good for that agent's own beats only: one beat of somebody else's, and nothing of the request is taken. */
+function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat[]): SentBeat[] {
+  return sent.map((one) => {
+    if (typeof one.beat !== "object" || one.beat === null) return one;
+    const message = one.beat as Record<string, unknown>;
+    const overreach = findOverreach(agent, "agentId" in message ? message : renameSnakeCase(message));
+    if (overreach === null) return sayWhichLife(one, message, agent.incarnation);
+    monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
+    throw forbid(agent);
+  });
+}
+
+/**
+ * A beat that does not say of which life it is would be taken for the present one's; by its token it is known. It is kept as it is understood then, not
+ * as it was sent. A checksum is compared before, while it still fits; a wrong one, or a malformed beat, is left to be refused.
+ */
+function sayWhichLife(one: SentBeat, message: Record<string, unknown>, incarnation: number): SentBeat {
+  if (message["incarnation"] !== undefined) return one;
+  const { checksum, ...rest } = message;
+  if (checksum !== undefined) {
+    const signal = readBeat(message, 0);
+    if ("refused" in signal || signal.checksum !== "right") return one;
+  }
+  return { beat: { ...rest, incarnation } };
 }
 
 /** One broken line does not spoil the others: it is answered as the beat it failed to be. */
@@ -105,6 +114,12 @@ function checkCount(count: number): void {
 
 function refuseLarge(response: ServerResponse): void {
   sendProblem(response, new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`), true);
+}
+
+function sendOne(response: ServerResponse, ack: HeartbeatAck | undefined): void {
+  if (ack === undefined) throw new Error("one beat gets one acknowledgement");
+  const status = ack.status === "rejected" && ack.because !== undefined ? refusalStatus[ack.because] : 200;
+  send(response, status, printAck(ack));
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

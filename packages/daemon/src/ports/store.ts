@@ -6,7 +6,7 @@ export interface SavedSignal {
   readonly agentNo: number;
   readonly at: MonoMs;
   readonly time: EpochMs;
-  readonly kind: "heartbeat" | "registered";
+  readonly kind: "heartbeat" | "registered" | "holder";
   /** JSON. */
   readonly body: string;
 }

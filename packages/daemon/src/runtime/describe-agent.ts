@@ -5,6 +5,7 @@ import {
   type FindingReport,
   type MonoMs,
   type Policy,
+  type TerminalReport,
   toIso,
   type WhyReport,
 } from "@rouse/contract";
@@ -15,6 +16,8 @@ import {
   type Doubt,
   type Finding,
   silenceCountsFrom,
+  type TerminalFacts,
+  type TreeFacts,
   workedSince,
 } from "@rouse/core";
 
@@ -46,8 +49,41 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall):
     lineage: record.lineage,
     agentType: record.agentType,
     node: record.node,
+    terminal: record.terminal === null ? null : describeTerminal(record, record.terminal, iso),
   };
 }
+
+function describeTerminal(record: AgentRecord, facts: TerminalFacts, iso: (at: MonoMs) => string): TerminalReport {
+  const { pid, family, structured, foreground, attached, holder, outputKept, session } = facts;
+  return {
+    pid,
+    family,
+    structured,
+    foreground,
+    attached,
+    holder,
+    lastOutput: facts.wroteAt === null ? null : iso(facts.wroteAt),
+    outputBytes: facts.bytes,
+    outputKept,
+    needsYou: facts.asks === null ? null : { what: facts.asks.what, since: iso(facts.asks.since) },
+    errors: facts.errors.map(({ text, seen }) => {
+      const last = seen[seen.length - 1]?.at ?? record.bornAt;
+      return { text, times: seen.length, last: iso(last) };
+    }),
+    processes: facts.tree === null ? null : processesOf(facts.tree),
+    session,
+    completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
+    exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
+    restarts: record.restarts.length,
+  };
+}
+
+const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({
+  processes,
+  cpuMs,
+  ioBytes,
+  memoryBytes,
+});
 
 function describeActivity(activity: Activity, iso: (at: MonoMs) => string): ActivityReport {
   const base = { kind: activity.kind, since: iso(activity.since) };

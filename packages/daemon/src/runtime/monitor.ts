@@ -8,19 +8,25 @@ import {
   type Heartbeat,
   type HeartbeatAck,
   type MonoMs,
+  type OrderAnswer,
+  printable,
   type SavedEvent,
+  type SpeechRefusal,
   toIso,
 } from "@rouse/contract";
 import { type HeartbeatSignal, watchFleet } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Alerts } from "../ports/alerts.ts";
 import type { Clock, Timers } from "../ports/clock.ts";
+import type { Holders, WatchSettings } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import type { Commit, Store } from "../ports/store.ts";
 import { createChores } from "./chores.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { groupCommits } from "./group-commit.ts";
+import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import { keepRecords } from "./keep-records.ts";
+import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
 import { type RefusedBeat, readBeat } from "./read-beat.ts";
 import { createReports, type Reports } from "./report.ts";
@@ -29,6 +35,7 @@ import { createRoster, type Watched } from "./roster.ts";
 import { doubtSelf, type Frozen } from "./self-doubt.ts";
 import { type Moment, startSteadyClock } from "./steady-clock.ts";
 import { type Counters, createTurns } from "./turns.ts";
+import { useHands } from "./use-hands.ts";
 import { createWakeWheel } from "./wake-wheel.ts";
 import { watchSelf } from "./watch-self.ts";
 
@@ -41,12 +48,15 @@ const tidyEvery: DurationMs = 60_000;
 const tidyAgain: DurationMs = 100;
 /** Wake-ups handled before waiting input is read again. */
 const wakesPerRound = 2000;
+/** Agents and reasons for which refused speech is counted; the one refused longest ago is forgotten first. */
+const mostRefusalsCounted = 10_000;
 
 export interface MonitorParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly alerts: Alerts;
+  readonly holders: Holders;
   readonly log: Log;
   readonly config: Config;
   readonly version: string;
@@ -56,6 +66,13 @@ export interface MonitorParts {
 export interface SentBeat {
   readonly beat: unknown;
   readonly text?: string;
+}
+
+export interface RefusedSpeaker {
+  /** Whose token it was. */
+  readonly agentId: string;
+  readonly claimed: string;
+  readonly because: SpeechRefusal;
 }
 
 export interface Monitor extends Reports {
@@ -68,8 +85,13 @@ export interface Monitor extends Reports {
   register(registration: unknown): Promise<AgentHealth>;
   freeze(actor: string, reason: string): Promise<void>;
   thaw(actor: string, reason: string): Promise<void>;
+  /** A person's orders. They answer when it is done, refused, or has taken a minute. */
+  terminate(agentId: string, actor: string, reason: string): Promise<OrderAnswer>;
+  recover(agentId: string, actor: string, reason: string): Promise<OrderAnswer>;
   reload(config: Config): void;
   noteRefusedConfig(problems: string[]): void;
+  /** Somebody said with an agent's token what is not that agent's to say. The first, second, fourth, eighth … time is an event. */
+  noteRefusedSpeaker(refused: RefusedSpeaker): void;
   /** How the canary gets out: set once the path it must take is open. */
   sendCanaryBy(send: () => Promise<void>): void;
   onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
@@ -94,7 +116,9 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const doubt = doubtSelf(fleet, started.now);
   const chores = createChores(timers);
   const eventListeners = new Set<(events: readonly SavedEvent[]) => void>();
+  const commitListeners = new Set<() => void>();
   const beatListeners = new Set<(beat: Heartbeat, time: number) => void>();
+  const refusedSpeech = new Map<string, number>();
   let lastBeatAt: MonoMs | null = null;
   let lastEventId = resumption.lastEventId;
   let sendCanary: (() => Promise<void>) | null = null;
@@ -122,7 +146,17 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     lastSignalId: resumption.lastSignalId,
     lastEventId,
   });
-  const outbox = startOutbox(parts.alerts, timers, log, (action) => turns.actionDone(action, readClock()));
+  const outbox = startOutbox(useHands(parts.alerts, parts.holders), timers, log, (action, outcome) =>
+    turns.actionDone(action, outcome, readClock()),
+  );
+  const people = obeyPeople({
+    roster,
+    turns,
+    commits,
+    readClock,
+    afterCommits: (look) => subscribe(commitListeners, look),
+    after: timers.after,
+  });
   const reports = createReports({
     roster,
     store,
@@ -142,6 +176,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   chores.every(tickEvery, tick);
   chores.again(canaryEvery, passOwnBeat);
   chores.again(tidyEvery, tidy);
+  await meetHolders();
 
   /** Picks up after the run before: an amnesty for the time nobody watched, and the actions whose outcome is not known. */
   function goOn(): void {
@@ -157,6 +192,19 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     markAlive();
     commits.schedule();
     outbox.send(resumption.actions);
+  }
+
+  /** Each monitor on this store has a higher epoch than the one before: holders obey the newest only. It is saved before it is used. */
+  async function meetHolders(): Promise<void> {
+    const epoch = Number(resumption.marks["epoch"] ?? 0) + 1;
+    commits.draft().marks["epoch"] = String(epoch);
+    await commits.saved();
+    await parts.holders.begin(hearHolders({ roster, turns, commits, readClock, settingsOf: watchSettingsOf }), epoch);
+  }
+
+  function watchSettingsOf(agentId: string): WatchSettings {
+    const record = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
+    return watchSettingsFrom(config.settingsFor(record));
   }
 
   function markAlive(): void {
@@ -202,6 +250,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
 
   /** Saved: now it may be told and done. */
   function announce(commit: Commit): void {
+    for (const listener of commitListeners) listener();
     if (commit.actions.length > 0) outbox.send(commit.actions);
     const last = commit.events[commit.events.length - 1];
     if (last === undefined) return;
@@ -275,6 +324,14 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     turns.saveEvents([{ type, payload: { actor, reason } }], moment.time, null);
     await commits.saved();
     doubt.freeze(by);
+    if (!frozen) wakeHeld(readClock());
+  }
+
+  /** What was put off by the freeze is looked at again. */
+  function wakeHeld(moment: Moment): void {
+    for (const watched of roster.all()) if (watched.record.terminal !== null) turns.wake(watched, moment);
+    turns.wakeConcerned(moment);
+    commits.schedule();
   }
 
   return {
@@ -304,6 +361,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     lastEventId: () => lastEventId,
     freeze: (actor, reason) => setFrozen(actor, reason, true),
     thaw: (actor, reason) => setFrozen(actor, reason, false),
+    terminate: people.terminate,
+    recover: people.recover,
     reload(next) {
       config = next;
       const moment = readClock();
@@ -312,9 +371,21 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       for (const watched of roster.all()) turns.wake(watched, moment);
       turns.wakeConcerned(moment);
       commits.schedule();
+      parts.holders.settle(watchSettingsOf);
     },
     noteRefusedConfig(problems) {
       turns.saveEvents([{ type: "CONFIG_REFUSED", payload: { problems } }], readClock().time, null);
+      commits.schedule();
+    },
+    noteRefusedSpeaker({ agentId, claimed, because }) {
+      const key = `${agentId} ${because}`;
+      const times = (refusedSpeech.get(key) ?? 0) + 1;
+      refusedSpeech.delete(key);
+      if (refusedSpeech.size >= mostRefusalsCounted) refusedSpeech.delete(refusedSpeech.keys().next().value as string);
+      refusedSpeech.set(key, times);
+      if ((times & (times - 1)) !== 0) return;
+      const payload = { agentId, claimed: printable(claimed, 127), because };
+      turns.saveEvents([{ type: "AGENT_SPEECH_REFUSED", payload }], readClock().time, agentId);
       commits.schedule();
     },
     sendCanaryBy(send) {
@@ -334,6 +405,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       if (chores.stopped()) return;
       chores.stop();
       outbox.stop();
+      await parts.holders.close();
       records.saveAll();
       turns.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
       markAlive();

@@ -1,6 +1,5 @@
-import type { Action } from "@rouse/core";
+import type { Action, ActionOutcome } from "@rouse/core";
 import { describe, expect, it } from "vitest";
-import type { Alerts } from "../ports/alerts.ts";
 import type { Log } from "../ports/log.ts";
 import type { IntendedAction } from "../ports/store.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
@@ -20,15 +19,14 @@ function world(failures = 0) {
   const answers: (() => void)[] = [];
   let slow = false;
   let left = failures;
-  const alerts: Alerts = {
-    async deliver({ key }) {
-      delivered.push(key);
-      if (slow) await new Promise<void>((resolve) => answers.push(resolve));
-      if (left-- > 0) throw new Error("no connection");
-    },
+  const carryOut = async ({ key }: Action): Promise<ActionOutcome> => {
+    delivered.push(key);
+    if (slow) await new Promise<void>((resolve) => answers.push(resolve));
+    if (left-- > 0) throw new Error("no connection");
+    return "delivered";
   };
   const log: Log = { info() {}, error() {}, warn: (_, message) => void warned.push(message) };
-  const outbox = startOutbox(alerts, time.timers, log, ({ key }) => void done.push(key));
+  const outbox = startOutbox(carryOut, time.timers, log, ({ key }) => void done.push(key));
   return {
     outbox,
     time,

@@ -1,5 +1,4 @@
-import type { Action } from "@rouse/core";
-import type { Alerts } from "../ports/alerts.ts";
+import type { Action, ActionOutcome } from "@rouse/core";
 import type { Timers } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { IntendedAction } from "../ports/store.ts";
@@ -11,21 +10,26 @@ const longestRetry = 60_000;
  * Carries out what was decided, after it was saved. Each action stays in the store until its outcome is known, so after a crash it
  * is issued again: at least once, and once for whoever looks at the key.
  */
-export function startOutbox(alerts: Alerts, timers: Timers, log: Log, done: (action: Action) => void) {
+export function startOutbox(
+  carryOut: (action: Action) => Promise<ActionOutcome>,
+  timers: Timers,
+  log: Log,
+  done: (action: Action, outcome: ActionOutcome) => void,
+) {
   const underway = new Set<string>();
   const retries = new Set<() => void>();
   let stopped = false;
 
   function issue(action: Action, delay: number): void {
-    alerts.deliver(action).then(
-      () => {
+    carryOut(action).then(
+      (outcome) => {
         underway.delete(action.key);
-        if (!stopped) done(action);
+        if (!stopped) done(action, outcome);
       },
       (error: unknown) => {
         log.warn(
-          { action: action.key, error: String(error) },
-          "an alert could not be delivered and will be tried again",
+          { action: action.key, kind: action.kind, error: String(error) },
+          "an action could not be carried out and will be tried again",
         );
         if (stopped) return;
         const cancel = timers.after(delay, () => {

@@ -31,6 +31,7 @@ export function restoreAgents(resumption: Resumption, roster: Roster, config: Co
 }
 
 function toSignal(saved: SavedSignal): Signal {
+  if (saved.kind === "holder") return JSON.parse(saved.body) as Signal;
   if (saved.kind === "registered") return { kind: "registered", registration: JSON.parse(saved.body) };
   const signal = readBeat(JSON.parse(saved.body), saved.time);
   if ("refused" in signal)

@@ -4,23 +4,28 @@ import {
   type EpochMs,
   Fault,
   type HeartbeatAck,
+  type Hold,
   type MonoMs,
   type RouseEvent,
   toIso,
 } from "@rouse/contract";
 import {
   type Action,
+  type ActionOutcome,
   beatRhythm,
   type FleetNews,
   type FleetWatch,
   type HeartbeatSignal,
   newRecord,
+  type Reply,
   type Signal,
   supervise,
   type Turn,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
+import type { SavedSignal } from "../ports/store.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { isWorthKeeping } from "./hear-holders.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { RefusedBeat } from "./read-beat.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -81,7 +86,7 @@ export function createTurns(parts: TurnParts) {
     const body = bodyToKeep(signal, turn, text);
     if (body !== null) {
       watched.through = ++parts.lastSignalId;
-      const kind = signal.kind === "registered" ? "registered" : "heartbeat";
+      const kind = keptAs(signal);
       draft.signals.push({ id: watched.through, agentNo: watched.no, at: moment.now, time: moment.time, kind, body });
     }
     if (turn.events.length > 0) saveEvents(turn.events, moment.time, watched.record.agentId);
@@ -194,9 +199,27 @@ export function createTurns(parts: TurnParts) {
     return watched;
   }
 
+  /** A holder is there: for an agent nobody knew, this is how it becomes known. */
+  function takeHold(hold: Hold, adopted: boolean, moment: Moment): Reply | null {
+    const { agentId, agentType, taskId, incarnation } = hold;
+    const watched =
+      roster.find(agentId) ?? enroll(agentId, { agentType: agentType ?? undefined, taskId, incarnation }, moment);
+    return take(watched, { kind: "held", hold, adopted }, moment);
+  }
+
+  /** What holders tell and people order. */
+  function take(watched: Watched, signal: Signal, moment: Moment): Reply | null {
+    const { reply } = run(watched, signal, moment);
+    wakeConcerned(moment);
+    commits.schedule();
+    return reply;
+  }
+
   return {
     takeBeat,
     register,
+    take,
+    takeHold,
     wake,
     wakeConcerned,
     takeNews,
@@ -204,11 +227,10 @@ export function createTurns(parts: TurnParts) {
     intend,
     counters,
     /** The hands report back. */
-    actionDone(action: Action, moment: Moment): void {
+    actionDone(action: Action, outcome: ActionOutcome, moment: Moment): void {
       commits.draft().finished.push(action.key);
       const watched = action.agentId === null ? undefined : roster.find(action.agentId);
-      if (watched !== undefined)
-        run(watched, { kind: "action-outcome", key: action.key, outcome: "delivered" }, moment);
+      if (watched !== undefined) run(watched, { kind: "action-outcome", key: action.key, outcome }, moment);
       commits.schedule();
     },
     lastSignalId: () => parts.lastSignalId,
@@ -231,7 +253,8 @@ export function createTurns(parts: TurnParts) {
     return {
       agentId: record.agentId,
       node: record.node,
-      watched: record.heard && !gone,
+      // An agent that only its holder speaks for says nothing about the path that beats take.
+      watched: record.heard && !gone && (record.terminal === null || record.beats.accepted > 0),
       quietSince: quiet?.since ?? null,
       interval,
       ttl,
@@ -244,8 +267,16 @@ export type Turns = ReturnType<typeof createTurns>;
 /** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
 const longestText = 1024;
 
+function keptAs(signal: Signal): SavedSignal["kind"] {
+  return signal.kind === "registered" || signal.kind === "heartbeat" ? signal.kind : "holder";
+}
+
 /** Beats that were news are kept, late ones too, as they were sent; repeated and refused ones are not. */
 function bodyToKeep(signal: Signal, turn: Turn, text: string | undefined): string | null {
+  if (signal.kind === "held" || signal.kind === "reported" || signal.kind === "holder-lost") {
+    const isNews = turn.reply === null || turn.reply.status === "accepted";
+    return isNews && (signal.kind !== "reported" || isWorthKeeping(signal.report)) ? JSON.stringify(signal) : null;
+  }
   if (signal.kind === "registered")
     return turn.reply?.status === "accepted" ? JSON.stringify(signal.registration) : null;
   if (signal.kind !== "heartbeat") return null;

@@ -1,9 +1,9 @@
-import { userInfo } from "node:os";
 import type { SystemStatus } from "@rouse/contract";
 import { connect } from "../find-daemon.ts";
 import { styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
+import { nameOfUser } from "./order-agent.ts";
 
 interface OrderOptions {
   readonly reason?: string;
@@ -39,13 +39,4 @@ const orderOf = ({ reason }: OrderOptions) => ({ actor: nameOfUser(), ...(reason
 function report(here: Surroundings, { json }: OrderOptions, status: SystemStatus, sentence: string): void {
   if (json) here.printJson(status);
   else here.print([[styled("bold", sentence)]]);
-}
-
-/** A container's user id may have no name. */
-function nameOfUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "operator";
-  }
 }

@@ -11,7 +11,7 @@ const psColumns: readonly Column[] = [
   { title: "AGENT", least: 12 },
   { title: "STATE" },
   { title: "ACTIVITY", least: 9 },
-  { title: "HEARTBEAT", least: 10 },
+  { title: "HEARD", least: 8 },
   { title: "TASK", least: 6 },
   { title: "INCARNATION", least: 4 },
   { title: "NODE", least: 5 },
@@ -25,13 +25,27 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
     .map((agent) => [
       agent.agentId,
       styledState(agent.state),
-      describeActivity(agent.activity),
-      agent.lastHeartbeat === null ? none : ago(agent.lastHeartbeat, now),
+      describeDoing(agent),
+      lastHeard(agent) === null ? none : ago(lastHeard(agent) ?? "", now),
       agent.taskId ?? none,
       String(agent.incarnation),
       agent.node ?? none,
     ]);
   return drawTable(psColumns, rows, width);
+}
+
+/** An end outweighs what it was doing before. */
+export function describeDoing({ activity, terminal }: AgentHealth): string {
+  if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
+  const { code, signal } = terminal.exit;
+  return signal !== null ? `ended by ${signal}` : code === null ? "ended" : `ended with ${code}`;
+}
+
+/** Its own word, or what it wrote. */
+export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
+  const lastOutput = terminal?.lastOutput ?? null;
+  if (lastHeartbeat === null || lastOutput === null) return lastHeartbeat ?? lastOutput;
+  return lastHeartbeat > lastOutput ? lastHeartbeat : lastOutput;
 }
 
 const healthColumns: readonly Column[] = [

@@ -17,7 +17,15 @@ export function showEvent(event: StreamedEvent): Line {
 
 function styledType(event: RouseEvent): Line[number] {
   if (event.type === "HEALTH_STATE_CHANGED") return { ...styledState(event.payload.to), text: event.type };
-  const styles: Partial<Record<string, Style>> = { ALERT_RAISED: "red", HOLD_STARTED: "yellow", MONITOR_GAP: "yellow" };
+  const styles: Partial<Record<string, Style>> = {
+    ALERT_RAISED: "red",
+    HOLD_STARTED: "yellow",
+    MONITOR_GAP: "yellow",
+    AGENT_NEEDS_YOU: "yellow",
+    HOLDER_LOST: "yellow",
+    TERMINATION_INCOMPLETE: "red",
+    RESTARTS_EXHAUSTED: "red",
+  };
   return styled(styles[event.type] ?? "cyan", event.type);
 }
 
@@ -49,16 +57,85 @@ export function describeEvent(event: RouseEvent): string {
       const { because, sequenceNumber } = event.payload;
       return `${inWords(because)}${sequenceNumber === null ? "" : ` (number ${sequenceNumber})`}`;
     }
+    case "AGENT_SPEECH_REFUSED":
+      return `${inWords(event.payload.because)}: ${event.payload.claimed}`;
     case "ALERT_RAISED":
       return `${event.payload.severity}: ${event.payload.summary}`;
     case "ALERT_RESOLVED":
       return event.payload.alert;
     default:
-      return describeMonitorEvent(event);
+      return isOfMonitor(event) ? describeMonitorEvent(event) : describeHeldEvent(event);
   }
 }
 
 type MonitorEvent = Extract<RouseEvent, { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` }>;
+
+const isOfMonitor = (event: RouseEvent): event is MonitorEvent => /^(MONITOR|HOLD|CONFIG)_/.test(event.type);
+
+/** What happens to an agent that Rouse started. */
+type HeldEvent = Extract<
+  RouseEvent,
+  {
+    type:
+      | "AGENT_HELD"
+      | "HOLDER_LOST"
+      | "PROCESS_EXITED"
+      | `AGENT_NEEDS_YOU${string}`
+      | "RATE_LIMITED"
+      | `TERMINATION_${string}`
+      | "AGENT_TERMINATED"
+      | `RESTART${string}`
+      | "AGENT_RESTARTED"
+      | "TASK_BLOCKED";
+  }
+>;
+
+function describeHeldEvent(event: HeldEvent): string {
+  switch (event.type) {
+    case "AGENT_HELD":
+      return `incarnation ${event.payload.incarnation}, process ${event.payload.pid}${event.payload.adopted ? ", found again" : ""}`;
+    case "HOLDER_LOST":
+      return event.payload.process === "alive" ? "its process lives on" : "its process is gone as well";
+    case "PROCESS_EXITED": {
+      const { code, signal, cause } = event.payload;
+      return `${signal !== null ? `by ${signal}` : code !== null ? `with status ${code}` : "nobody saw how"} (${inWords(cause)})`;
+    }
+    case "AGENT_NEEDS_YOU":
+      return `${neededFor[event.payload.what]} (${event.payload.pattern})`;
+    case "AGENT_NEEDS_YOU_NO_MORE":
+      return `answered after ${describeSeconds(event.payload.waitedSeconds)}`;
+    case "RATE_LIMITED": {
+      const { resetsInSeconds, pattern } = event.payload;
+      return `${resetsInSeconds === null ? "no reset named" : `for ${describeSeconds(resetsInSeconds)}`} (${pattern})`;
+    }
+    case "TERMINATION_ORDERED":
+      return `by ${event.payload.actor}: ${inWords(event.payload.because)}`;
+    case "TERMINATION_REFUSED":
+      return `${inWords(event.payload.because)} (wanted for ${inWords(event.payload.cause)})`;
+    case "TERMINATION_INCOMPLETE":
+      return `still there: ${event.payload.survivors.map(({ pid, name }) => `${pid} ${name}`).join(", ")}`;
+    case "AGENT_TERMINATED":
+      return `${inWords(event.payload.because)}${event.payload.forced ? ", by force" : ""}`;
+    case "RESTART_ORDERED": {
+      const { because, attempt } = event.payload;
+      return `${inWords(because)}${attempt === 0 ? "" : `, attempt ${attempt}`}`;
+    }
+    case "RESTART_FAILED":
+      return event.payload.problem;
+    case "RESTARTS_EXHAUSTED":
+      return `${event.payload.attempts} restarts in ${describeSeconds(event.payload.windowSeconds)}: a person has to look`;
+    case "AGENT_RESTARTED":
+      return `incarnation ${event.payload.from} → ${event.payload.to}: ${inWords(event.payload.because)}`;
+    case "TASK_BLOCKED":
+      return `task ${event.payload.taskId}: ${inWords(event.payload.because)}`;
+  }
+}
+
+export const neededFor = {
+  permission: "to allow something",
+  question: "to answer",
+  prompt: "to say what is next",
+} as const;
 
 function describeMonitorEvent(event: MonitorEvent): string {
   switch (event.type) {

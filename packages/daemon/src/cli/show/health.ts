@@ -1,6 +1,15 @@
-import { type AgentHealth, type EpochMs, type FindingReport, healthStates, type SystemStatus } from "@rouse/contract";
-import { showHealthList } from "./agents.ts";
+import {
+  type AgentHealth,
+  type EpochMs,
+  type FindingReport,
+  healthStates,
+  type ProcessFacts,
+  type SystemStatus,
+  type TerminalReport,
+} from "@rouse/contract";
+import { describeDoing, showHealthList } from "./agents.ts";
 import { describeActivity } from "./describe-activity.ts";
+import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
@@ -12,33 +21,75 @@ export function healthDocument(agent: AgentHealth) {
   return {
     agent: agent.agentId,
     status: agent.state.toLowerCase(),
-    // Rouse hears agents by their beats; as long as it holds no terminals, the last beat is the last output.
-    last_output: agent.lastHeartbeat,
+    // Of an agent whose terminal Rouse does not hold, the last beat is the last output.
+    last_output: agent.terminal === null ? agent.lastHeartbeat : agent.terminal.lastOutput,
     errors: errorsOf(agent),
     ...agent,
   };
 }
 
-const errorsOf = ({ findings }: AgentHealth): string[] =>
-  findings.filter(({ level }) => level !== "note").map(({ text }) => text);
+const errorsOf = ({ findings, terminal }: AgentHealth): string[] => [
+  ...findings.filter(({ level }) => level !== "note").map(({ text }) => text),
+  ...(terminal?.errors ?? []).map(({ text, times }) => `${text}${times === 1 ? "" : ` (${times} times)`}`),
+];
 
 export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Line[] {
   const errors = errorsOf(agent).map((text): Line => [text]);
-  const { findings, lastHeartbeat, lastCheckpoint } = agent;
+  const { findings, lastHeartbeat, lastCheckpoint, terminal } = agent;
   const facts: Fact[] = [
     ["agent", [styled("bold", agent.agentId)]],
     ["status", [{ ...styledState(agent.state), text: agent.state.toLowerCase() }]],
-    ["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]],
+    ...(terminal === null || lastHeartbeat !== null
+      ? [["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]] as Fact]
+      : []),
+    ...(terminal === null
+      ? []
+      : [["last output", [terminal.lastOutput === null ? "none yet" : stampAndAge(terminal.lastOutput, now)]] as Fact]),
     ["errors", ...(errors.length === 0 ? [["none"]] : errors)],
     ["state", [styledState(agent.state), `, ${agent.stateReason}`]],
     ["since", [stampAndAge(agent.stateChangedAt, now)]],
-    ["activity", [`${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`]],
+    ["activity", [describeSince(agent, now)]],
+    ...(terminal === null ? [] : showTerminal(terminal, now)),
     ["findings", ...(findings.length === 0 ? [["none"]] : findings.map(describeFinding))],
     ...(lastCheckpoint === null ? [] : [["checkpoint", [stampAndAge(lastCheckpoint, now)]] as Fact]),
     ["identity", [describeIdentity(agent)]],
     ["counted", [describeMetrics(agent)]],
   ];
   return drawFacts(facts, width);
+}
+
+export function describeSince(agent: AgentHealth, now: EpochMs): string {
+  const { exit } = agent.terminal ?? { exit: null };
+  return exit === null
+    ? `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`
+    : `${describeDoing(agent)} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
+}
+
+/** What its terminal and its processes show. */
+export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
+  const { needsYou, processes, attached, session, restarts } = terminal;
+  const seen = [
+    terminal.family === "generic" ? null : terminal.family,
+    terminal.foreground ? "in somebody's terminal" : attached > 0 ? `${attached} attached` : null,
+    terminal.holder === "lost" ? "its holder is gone" : null,
+    terminal.outputKept ? null : "output cannot be kept",
+    session === null ? null : `session ${session.id}`,
+    restarts === 0 ? null : `started again ${restarts} time${restarts === 1 ? "" : "s"}`,
+  ].filter((text) => text !== null);
+  const used = processes === null ? [] : [describeProcesses(processes)];
+  return [
+    ...(needsYou === null
+      ? []
+      : [
+          ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]] as Fact,
+        ]),
+    ["process", [[String(terminal.pid), ...used, ...seen].join(" · ")]],
+  ];
+}
+
+function describeProcesses({ processes, cpuMs, memoryBytes }: ProcessFacts): string {
+  const count = `${processes} process${processes === 1 ? "" : "es"}`;
+  return `${count} · ${(cpuMs / 1000).toFixed(1)} s CPU · ${Math.round(memoryBytes / 1024 / 1024)} MB`;
 }
 
 export function describeFinding({ level, kind, confidence, text, held }: FindingReport): Line {

@@ -1,10 +1,9 @@
 import type { EpochMs, FindingReport, SavedEvent, WhyReport } from "@rouse/contract";
-import { describeActivity } from "./describe-activity.ts";
 import { showEvent } from "./describe-event.ts";
 import { describeDoubt, heldBecause } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
-import { describeFinding, describeIdentity } from "./health.ts";
+import { describeFinding, describeIdentity, describeSince, showTerminal } from "./health.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
 
@@ -19,6 +18,9 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...title("Clocks"),
     ...drawFacts(clockFacts(report, now), width, 2),
+    ...(agent.terminal === null
+      ? []
+      : [...title("Terminal"), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),
     ...section("Heartbeats", [beatCounts(report)], width),
     ...section("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
     ...section("The monitor about itself", doubts.length === 0 ? [["nothing to hold against itself"]] : doubts, width),
@@ -46,7 +48,7 @@ function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
       ...(because === undefined ? [] : [`, ${because}`]),
     ],
     [
-      `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`,
+      describeSince(agent, now),
       ...(until === undefined ? [] : [`, until ${inTime(until, now)}`]),
       ` · ${describeIdentity(agent)}`,
     ],

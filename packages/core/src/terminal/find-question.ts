@@ -1,0 +1,55 @@
+import type { PatternKind, Question } from "@rouse/contract";
+import { cut, longestLine } from "./mask-text.ts";
+import type { KnownPattern } from "./patterns.ts";
+
+export interface Asked {
+  readonly what: Question;
+  readonly pattern: string;
+}
+
+/** The bottom of a screen: its last rows that are not blank. */
+export interface Bottom {
+  readonly rows: readonly string[];
+  /** Where among them the cursor is; -1 when on none. */
+  readonly cursor: number;
+}
+
+const kindOf: Readonly<Record<Question, PatternKind>> = {
+  permission: "asks-permission",
+  question: "asks-question",
+  prompt: "at-prompt",
+};
+
+/** A menu has a handful of choices and a footer below the one that is chosen. What stands higher has been answered. */
+const lowestRows = 12;
+
+/** The first of `wanted` that stands at the bottom of the screen. */
+export function findQuestion(
+  bottom: Bottom,
+  patterns: readonly KnownPattern[],
+  wanted: readonly Question[],
+): Asked | null {
+  for (const what of wanted) {
+    const found = patterns.find((pattern) => pattern.kind === kindOf[what] && standsIn(bottom, pattern));
+    if (found !== undefined) return { what, pattern: found.name };
+  }
+  return null;
+}
+
+function standsIn({ rows, cursor }: Bottom, pattern: KnownPattern): boolean {
+  const lowest = Math.max(0, rows.length - lowestRows);
+  for (let at = rows.length - 1; at >= lowest; at--) {
+    if (pattern.atCursor && at !== cursor) continue;
+    if (pattern.find(cut(rows[at] ?? "", longestLine)) === null) continue;
+    const { under } = pattern;
+    if (under === undefined || rows.slice(0, at).some((row) => under.test(cut(row, longestLine)))) return true;
+  }
+  return false;
+}
+
+/** How programs say that they are at work: the key that would interrupt them, or a spinner whose sentence is not over. */
+const busyMarker =
+  /\b(?:[Ee]sc|ESC|[Cc]trl\+[Cc]) to (?:interrupt|cancel|stop)\b|^\s*[·✢✳✶✻✽*⠀-⣿] \S.{0,80}?(?:…|\.\.\.)/;
+
+/** While one is visible, an empty prompt is a place to type into, not a program with nothing to do. */
+export const isBusy = (rows: readonly string[]): boolean => rows.some((row) => busyMarker.test(cut(row, longestLine)));

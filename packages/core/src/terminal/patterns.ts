@@ -1,0 +1,86 @@
+import type { AgentFamily, PatternKind } from "@rouse/contract";
+import { cut, longestLine } from "./mask-text.ts";
+import { aider } from "./patterns/aider.ts";
+import { claudeCode } from "./patterns/claude-code.ts";
+import { codex } from "./patterns/codex.ts";
+import { geminiCli } from "./patterns/gemini-cli.ts";
+import { generic } from "./patterns/generic.ts";
+import type { ShippedFamily, ShippedPattern } from "./patterns/shipped.ts";
+import type { Pattern } from "./reading.ts";
+
+/** A pattern and what is known of a shipped one. A user's has none of it: it means what it says, wherever it is found. */
+export interface KnownPattern extends Pattern {
+  readonly family?: AgentFamily;
+  readonly hint?: RegExp;
+  readonly atCursor?: true;
+  readonly under?: RegExp;
+  readonly tellsNext?: true;
+}
+
+const families: Readonly<Record<AgentFamily, readonly KnownPattern[]>> = {
+  "claude-code": compile("claude-code", claudeCode),
+  codex: compile("codex", codex),
+  "gemini-cli": compile("gemini-cli", geminiCli),
+  aider: compile("aider", aider),
+  generic: compile("generic", generic),
+};
+
+/** What is shipped for a program: its own patterns first, then those every command may match. */
+export function patternsFor(family: AgentFamily): readonly KnownPattern[] {
+  return family === "generic" ? families.generic : [...families[family], ...families.generic];
+}
+
+function compile(family: AgentFamily, { hint, patterns }: ShippedFamily): readonly KnownPattern[] {
+  return patterns.map(({ pattern, ...rest }: ShippedPattern) => ({
+    ...rest,
+    family,
+    hint,
+    find: (line: string) => pattern.exec(line),
+  }));
+}
+
+export interface Match {
+  readonly pattern: KnownPattern;
+  readonly groups: readonly (string | undefined)[];
+}
+
+/** Bullets, borders and marks of state that programs draw before their words. */
+const adornment = /^[\uFE0F\s⎿└├│┃■●•◦⏺⚠✖❌✕✔✓⚡ℹ]{1,16}/;
+
+export const wordsOf = (line: string): string => line.replace(adornment, "");
+
+/**
+ * Text about errors and limits is what coding agents show all day: diffs, search results, listings with line numbers, tests, code,
+ * comments, commands. A compiler's "file:1:2: error:" looks like a search result and is none.
+ */
+const quotation =
+  /^(?:[+<>*"'`-]|#(?! \d{1,4} SEARCH\/)|\/\/|\/\*|\$ |❯ |› |\d{1,6}\s{0,4}(?:[|│→]|[:+](?!\d)|-(?![\da-z]))|\d{1,6}\s{2}|(?!\[?\d{4}-\d\d)[^\s:]{1,200}:\d{1,7}[:-](?!\d{1,7}: (?:fatal )?error: )|[×√]|(?:PASS|FAIL|ok|not ok|const|let|var|if|return|import|export|expect|assert\w{0,20}|throw|it|test|describe|def|class|case|function|type|await|else|elif|raise|except|catch|grep|rg|sed|cat|echo|git)[\s(:.])/;
+const testMark = /^[\s│]{0,16}[✓✔✗✘×√]/;
+
+const guarded: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "context-limit"]);
+const readInLines: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "completed", "context-limit", "file"]);
+const nothing: readonly Match[] = [];
+
+/** Every pattern for lines that the line matches, at most one of a kind. */
+export function matchLine(whole: string, patterns: readonly KnownPattern[]): readonly Match[] {
+  const line = cut(whole, longestLine);
+  const words = wordsOf(line);
+  let matches: Match[] | null = null;
+  let hint: RegExp | undefined;
+  let hinted = true;
+  for (const pattern of patterns) {
+    if (pattern.hint !== hint) {
+      hint = pattern.hint;
+      hinted = hint === undefined || hint.test(words);
+    }
+    if (!hinted || !readInLines.has(pattern.kind)) continue;
+    const groups = pattern.find(pattern.family === undefined ? line : words);
+    if (groups === null || matches?.some((match) => match.pattern.kind === pattern.kind)) continue;
+    if (pattern.family !== undefined && guarded.has(pattern.kind) && isQuoted(line, words)) continue;
+    matches ??= [];
+    matches.push({ pattern, groups });
+  }
+  return matches ?? nothing;
+}
+
+const isQuoted = (line: string, words: string): boolean => quotation.test(words) || testMark.test(line);

@@ -1,0 +1,104 @@
+import type { ShippedFamily } from "./shipped.ts";
+
+export const generic: ShippedFamily = {
+  hint: /error|npm ERR|exception|\b429\b|rate.?limit|quota|overloaded|fatal|panic|traceback|not found|\*\*\*|context|critical|^E[A-Z]{3}|Applied edit|(?:Edit|Update|Write|Create|Read)\(/i,
+  patterns: [
+    {
+      kind: "rate-limit",
+      name: "http-429",
+      pattern:
+        /^(?:[\w. ]{1,60}: ){0,3}(?:HTTP(?:\/[\d.]{1,3})? |status(?: code)?:? )?429:? (?:Too Many Requests|RESOURCE_EXHAUSTED)\b/i,
+    },
+    {
+      kind: "rate-limit",
+      name: "status-code-429",
+      pattern: /^(?:[\w.]{1,80}: ){1,3}(?:Request failed with status code|Error code:) (?:429|529)\b/,
+    },
+    { kind: "rate-limit", name: "error-code-429", pattern: /^Error code: (?:429|529) - / },
+    { kind: "rate-limit", name: "rate-limit-error", pattern: /^[\w.]{0,80}\bRateLimitError: \S/ },
+    {
+      kind: "rate-limit",
+      name: "provider-rate-limit",
+      pattern: /^(?:[\w. ]{1,60}: ){0,3}Rate limit reached for \S{1,60} (?:\(|in org|on )/,
+    },
+    {
+      kind: "rate-limit",
+      name: "rate-limit-retry",
+      pattern:
+        /^(?:[\w. ]{1,60}: ){0,3}(?:API )?(?:rate[ -]?limit(?:ed| exceeded| reached| hit)|too many requests)\b.{0,80}\b(?:(?:again|retry|retrying) (?:in|after) \d|try again later)/i,
+    },
+    {
+      kind: "rate-limit",
+      name: "quota-exceeded",
+      pattern:
+        /^(?:[\w. ]{1,60}: ){0,3}(?:You exceeded your current quota, please|Quota exceeded for (?:quota )?metric\b)/,
+    },
+    {
+      kind: "rate-limit",
+      name: "overloaded",
+      pattern:
+        /^(?:[\w. ]{1,60}: ){0,3}(?:(?:529:? )?(?:Overloaded|overloaded_error)(?=\s*$|[.,:;] ?(?:please|try|retry))|The model is overloaded\. Please)/i,
+    },
+    {
+      kind: "asks-permission",
+      name: "yes-or-no",
+      pattern: /[[(](?:y[/,]n[a-z?/,]{0,24}|yes\/no(?:\/\[fingerprint\])?|y|yes)[\])]\s?[:?>]?\s*$/i,
+      atCursor: true,
+    },
+    {
+      kind: "asks-question",
+      name: "password",
+      pattern: /^.{0,120}\b(?:password|passphrase|passcode|PIN)\b[^:]{0,120}:\s*$/i,
+      atCursor: true,
+    },
+    {
+      kind: "asks-question",
+      name: "press-a-key",
+      pattern: /\b(?:press|hit) (?:any key|enter|return|\[?enter\]?|<enter>)(?: to [\w ]{1,40})?[\s.…:]{0,8}$/i,
+      atCursor: true,
+    },
+    { kind: "asks-question", name: "question-mark", pattern: /^\? \S.{0,200}(?:[:?›»]|\))\s*$/, atCursor: true },
+    { kind: "error", name: "traceback", pattern: /^Traceback \(most recent call last\):/, tellsNext: true },
+    {
+      kind: "error",
+      name: "rust-panic",
+      pattern: /^thread '[^']{1,80}' (?:\(\d{1,12}\) )?panicked at /,
+      tellsNext: true,
+    },
+    { kind: "error", name: "panic", pattern: /^(?:panic|fatal error|fatal): \S/ },
+    {
+      kind: "error",
+      name: "named-error",
+      pattern: /^(?:Uncaught )?[\w$.]{0,120}(?:Error|Exception)(?: \[[A-Z_]{1,60}\])?: \S/,
+    },
+    { kind: "error", name: "java-exception", pattern: /^Exception in thread "/ },
+    { kind: "error", name: "error", pattern: /^(?:error|ERROR|FATAL|CRITICAL)(?:\[E?\d{1,6}\]| TS\d{1,6})?: \S/ },
+    {
+      kind: "error",
+      name: "logged-error",
+      pattern: /^\[?\d{4}-\d\d-\d\d[T ][\d:.,Z+-]{5,20}\]?\s{1,4}\[?(?:ERROR|FATAL|CRITICAL|error|fatal)\b/,
+    },
+    {
+      kind: "error",
+      name: "compiler-error",
+      pattern: /^[^\s:()]{1,200}(?:\(\d{1,7},\d{1,7}\)|:\d{1,7}:\d{1,7}): (?:fatal )?error(?: TS\d{1,6})?: /,
+    },
+    { kind: "error", name: "system-error", pattern: /^E[A-Z]{3,20}: [a-z]/ },
+    { kind: "error", name: "npm-error", pattern: /^npm (?:ERR!|error) \S/ },
+    { kind: "error", name: "make-error", pattern: /^g?make(?:\[\d{1,4}\])?: \*\*\* / },
+    {
+      kind: "error",
+      name: "command-not-found",
+      pattern:
+        /^\S{1,80}: (?:line \d{1,7}: |\d{1,7}: )?(?:\S{1,80}: (?:command )?not found$|command not found: \S{1,80}$)/,
+    },
+    {
+      kind: "context-limit",
+      name: "context-length",
+      pattern:
+        /^.{0,200}(?:\bThis model's maximum context length is \d|\bYour input exceeds the context window\b|\bprompt is too long: \d{1,9} tokens)/,
+    },
+    { kind: "file", name: "tool-file", pattern: /^(?:Edit|Update|Write|Create|Read)\(([^()]{1,300})\)/ },
+    { kind: "file", name: "applied-edit", pattern: /^Applied edit to (\S{1,300})$/ },
+  ],
+};

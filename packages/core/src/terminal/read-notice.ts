@@ -1,0 +1,46 @@
+import type { Sight } from "@rouse/contract";
+import { digestOf, maskDetails } from "./mask-text.ts";
+import { type Match, wordsOf } from "./patterns.ts";
+import { readReset } from "./read-reset.ts";
+import type { WallClock } from "./reading.ts";
+
+export type Notice = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
+
+/** A limit is told as an error, too, by most programs: what it means counts more than how it was said. */
+const byMeaning = ["rate-limit", "context-limit", "error"] as const;
+
+/** How many lines below may still belong to it: a sentence that was wrapped at the edge of the screen. */
+const mayContinue = 2;
+
+/** The one thing a line says about the provider or about a failure, read with what follows it, or `null`. */
+export function readNotice(
+  matches: readonly Match[],
+  lines: readonly string[],
+  at: number,
+  clock: WallClock,
+): Notice | null {
+  for (const kind of byMeaning) {
+    const match = matches.find(({ pattern }) => pattern.kind === kind);
+    if (match === undefined) continue;
+    const { name } = match.pattern;
+    switch (kind) {
+      case "rate-limit":
+        return { kind: "rate-limited", pattern: name, resetsInMs: resetFrom(lines, at, clock) };
+      case "context-limit":
+        return { kind: "context-limit", pattern: name };
+      case "error":
+        return errorIn(lines[at] ?? "", name);
+    }
+  }
+  return null;
+}
+
+export function errorIn(line: string, pattern: string): Notice {
+  const text = maskDetails(wordsOf(line));
+  return { kind: "error", pattern, digest: digestOf(text), text };
+}
+
+function resetFrom(lines: readonly string[], at: number, clock: WallClock) {
+  const sentence = lines.slice(at, at + 1 + mayContinue).map((line) => wordsOf(line).trim());
+  return readReset(sentence[0] ?? "", clock) ?? readReset(sentence.join(" "), clock);
+}

@@ -1,0 +1,133 @@
+import type { DurationMs, EpochMs } from "@rouse/contract";
+import { dayMs, instantOf, yearAt } from "./civil-time.ts";
+import { cut, longestLine } from "./mask-text.ts";
+import type { WallClock } from "./reading.ts";
+
+/** Weekly limits are the longest there are. More than that was misread. */
+const longestWait: DurationMs = 8 * dayMs;
+/** Words after which a time is told. What comes before them ("12 of 20 requests used") is not one. */
+const announcement =
+  /(?:\b(?:try again|trying again|retry(?:ing|delay|-after)?|resets?|reset time|available(?: again)?|wait(?:ing)?)\b["']?[\s:]{0,4}|\blimit reached\|)(?:(in|after|for|at|on|until)\b[\s:]{0,4})?["']?(?:about |approximately |~)?/gi;
+const mostAnnouncements = 8;
+
+/** How long until a limit is lifted, as the line says it; `null` when it does not say, or says nonsense. */
+export function readReset(line: string, clock: WallClock): DurationMs | null {
+  const text = cut(line, longestLine);
+  let looked = 0;
+  for (const found of text.matchAll(announcement)) {
+    if (++looked > mostAnnouncements) return null;
+    const rest = text.slice(found.index + found[0].length);
+    const secondsMeant = /retry-after|retry[\s:]+after/i.test(found[0]);
+    const wait = readDuration(rest, secondsMeant) ?? untilInstant(readInstant(rest, clock), clock);
+    if (wait !== null) return wait > 0 && wait <= longestWait ? Math.round(wait) : null;
+  }
+  return null;
+}
+
+const untilInstant = (instant: EpochMs | null, clock: WallClock) => (instant === null ? null : instant - clock.now);
+
+const part =
+  /^(-?\d{1,9}(?:\.\d{1,9})?)\s?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])[\s,]{0,3}(?:and )?/i;
+const mostParts = 5;
+
+/** "1m30.5s", "2 days 17 hours 14 minutes", and bare seconds where a header has them. */
+function readDuration(text: string, secondsMeant: boolean): DurationMs | null {
+  let rest = text;
+  let total: DurationMs | null = null;
+  for (let parts = 0; parts < mostParts; parts++) {
+    const found = part.exec(rest);
+    if (found === null) break;
+    total = (total ?? 0) + Number(found[1]) * unitMs(found[2] ?? "");
+    rest = rest.slice(found[0].length);
+  }
+  if (total !== null || !secondsMeant) return total;
+  const seconds = /^(-?\d{1,7}(?:\.\d{1,9})?)["']?(?![\w:/-])/.exec(rest);
+  return seconds === null ? null : Number(seconds[1]) * 1000;
+}
+
+function unitMs(unit: string): DurationMs {
+  const word = unit.toLowerCase();
+  if (word === "ms" || word.startsWith("milli")) return 1;
+  if (word.startsWith("s")) return 1000;
+  if (word.startsWith("m")) return 60_000;
+  return word.startsWith("h") ? 3_600_000 : dayMs;
+}
+
+const readInstant = (text: string, clock: WallClock): EpochMs | null =>
+  readEpoch(text) ?? readIsoDate(text, clock) ?? readWrittenDate(text, clock) ?? readTimeOfDay(text, clock);
+
+function readEpoch(text: string): EpochMs | null {
+  const found = /^(1\d{9})(\d{3})?(?!\d)/.exec(text);
+  if (found === null) return null;
+  return Number(found[1]) * 1000 + Number(found[2] ?? 0);
+}
+
+function readIsoDate(text: string, clock: WallClock): EpochMs | null {
+  const found = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?/.exec(text);
+  if (found === null) return null;
+  const [all, year, month, day, hour, minute, second] = found;
+  const time = { ...date(year, month, day), hour: Number(hour), minute: Number(minute), second: Number(second ?? 0) };
+  return instantOf(time, readZone(text.slice(all.length)) ?? clock.utcOffset);
+}
+
+const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const dayFirst = /^(?:[a-z]{3,9},? )?(\d{1,2})[ -]([a-z]{3})[a-z]{0,6}[ -](\d{4})[ ,]{1,2}(?:at )?/i;
+const monthFirst =
+  /^(?:[a-z]{3,9},? )?([a-z]{3})[a-z]{0,6}\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?[ ,]{1,2}(?:at )?/i;
+
+/** "Wed, 21 Oct 2026 07:28:00 GMT", "Oct 21st, 2026 2:51 PM", "Oct 21 at 3pm". */
+function readWrittenDate(text: string, clock: WallClock): EpochMs | null {
+  const byDay = dayFirst.exec(text);
+  const byMonth = byDay === null ? monthFirst.exec(text) : null;
+  const found = byDay ?? byMonth;
+  if (found === null) return null;
+  const [name, day, year] = byDay ? [found[2], found[1], found[3]] : [found[1], found[2], found[3]];
+  const month = monthNames.indexOf((name ?? "").toLowerCase()) + 1;
+  const time = readClockTime(text.slice(found[0].length));
+  if (month === 0 || time === null) return null;
+  const offset = time.utcOffset ?? clock.utcOffset;
+  return instantOf({ ...time, month, day: Number(day), year: Number(year ?? yearAt(clock.now, offset)) }, offset);
+}
+
+/** A time of day that has passed is tomorrow's. */
+function readTimeOfDay(text: string, clock: WallClock): EpochMs | null {
+  const time = readClockTime(text);
+  if (time === null) return null;
+  const offset = (time.utcOffset ?? clock.utcOffset) * 60_000;
+  const midnight = Math.floor((clock.now + offset) / dayMs) * dayMs - offset;
+  const today = midnight + ((time.hour * 60 + time.minute) * 60 + time.second) * 1000;
+  return today > clock.now ? today : today + dayMs;
+}
+
+interface ClockTime {
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly utcOffset: number | null;
+}
+
+function readClockTime(text: string): ClockTime | null {
+  const found = /^(\d{1,2})(?::(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?)?\s?([ap]\.?m\b\.?)?(?![\d:])/i.exec(text);
+  if (found === null || (found[2] === undefined && found[4] === undefined)) return null;
+  const half = found[4]?.charAt(0).toLowerCase();
+  const written = Number(found[1]);
+  if (written > (half === undefined ? 23 : 12) || (half !== undefined && written === 0)) return null;
+  const hour = half === undefined ? written : (written % 12) + (half === "p" ? 12 : 0);
+  const [minute, second] = [Number(found[2] ?? 0), Number(found[3] ?? 0)];
+  if (minute > 59 || second > 59) return null;
+  return { hour, minute, second, utcOffset: readZone(text.slice(found[0].length)) };
+}
+
+/** Zones that can be told without a table of them; any other name is taken for the machine's own, as programs print local time. */
+function readZone(text: string): number | null {
+  const found = /^\s?\(?(?:(?:UTC|GMT|Z)(?![\w/+-])|(?:UTC|GMT)?([+-])(\d\d):?(\d\d)?(?!\d))/.exec(text);
+  if (found === null) return null;
+  const minutes = Number(found[2] ?? 0) * 60 + Number(found[3] ?? 0);
+  return found[1] === "-" ? -minutes : minutes;
+}
+
+const date = (year?: string, month?: string, day?: string) => ({
+  year: Number(year),
+  month: Number(month),
+  day: Number(day),
+});

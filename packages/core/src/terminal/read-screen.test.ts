@@ -1,0 +1,229 @@
+import { type AgentFamily, Sight } from "@rouse/contract";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { patternsFor } from "./patterns.ts";
+import { readScreen, startWatching } from "./read-screen.ts";
+import type { Screen } from "./reading.ts";
+import { screenOf } from "./screen.test-support.ts";
+
+const noon = Date.UTC(2026, 9, 20, 12);
+
+/** Looks at a terminal at some second; gives what was seen. */
+function watch(family: AgentFamily = "generic") {
+  let state = startWatching();
+  return (second: number, picture: string | Screen): readonly Sight[] => {
+    const screen = typeof picture === "string" ? screenOf(picture) : picture;
+    const reading = readScreen(state, screen, patternsFor(family), { now: noon + second * 1000, utcOffset: 0 });
+    state = reading.state;
+    return reading.sights;
+  };
+}
+const asked = (sights: readonly Sight[]) => sights.filter(({ kind }) => kind === "asks" || kind === "asks-no-more");
+const asks = (what: string, pattern: string) => [{ kind: "asks", what, pattern }];
+const gone = [{ kind: "asks-no-more" }];
+
+describe("what is written in place", () => {
+  it("is new when the words are, and nothing at the first look", () => {
+    const look = watch();
+    expect(look(0, "step one")).toEqual([]);
+    expect(look(1, "step two")).toEqual([{ kind: "output", rows: 0, novel: 1 }]);
+    expect(look(2, "step one")).toEqual([]);
+    expect(look(3, "45%")).toEqual([{ kind: "output", rows: 0, novel: 1 }]);
+    expect(look(4, "46%")).toEqual([{ kind: "output", rows: 0, novel: 1 }]);
+  });
+
+  it("is not new when only a spinner turns, a timer runs, tokens are counted or all is painted again", () => {
+    const look = watch("claude-code");
+    look(0, "✻ Pondering… (3s · ↑ 1.2k tokens · esc to interrupt)\n\n[12:00:01]");
+    expect(look(1, "✽ Pondering… (4s · ↑ 1.3k tokens · esc to interrupt)\n\n[12:00:02]")).toEqual([]);
+    expect(look(2, "\n\n✶ Herding… (1m 4s · esc to interrupt)\n[12:00:03]")).toEqual([]);
+  });
+
+  it("is new in a full-screen program, too", () => {
+    const look = watch();
+    look(0, screenOf("~\n~\nINSERT", true));
+    expect(look(1, screenOf("hello\n~\nINSERT", true))).toEqual([{ kind: "output", rows: 0, novel: 1 }]);
+  });
+
+  it("is looked for in the last twenty rows", () => {
+    const look = watch();
+    const below = Array.from({ length: 20 }, (_, n) => `row ${n}`).join("\n");
+    look(0, `above\n${below}`);
+    expect(look(1, `changed\n${below}`)).toEqual([]);
+  });
+});
+
+describe("a question of an ordinary command", () => {
+  it.each([
+    ["permission", "yes-or-no", "Overwrite a.txt? [y/N]"],
+    ["permission", "yes-or-no", "Proceed? (Y/n):"],
+    ["permission", "yes-or-no", "Are you sure you want to continue connecting (yes/no/[fingerprint])?"],
+    ["permission", "yes-or-no", "(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,e,?]?"],
+    ["permission", "yes-or-no", "Ok to proceed? (y)"],
+    ["question", "password", "[sudo] password for ann:"],
+    ["question", "password", "Enter passphrase for key '/home/ann/.ssh/id':"],
+    ["question", "password", "Password:"],
+    ["question", "press-a-key", "Press any key to continue . . ."],
+    ["question", "press-a-key", "Press ENTER to continue"],
+    ["question", "question-mark", "? Project name: (my-app)"],
+  ])("(%s, %s) is told at once, once, and when it is gone: %s", (what, pattern, row) => {
+    const look = watch();
+    expect(asked(look(0, `some output\n${row}◂`))).toEqual(asks(what, pattern));
+    expect(asked(look(1, `some output\n${row}◂`))).toEqual([]);
+    expect(asked(look(2, `some output\n${row} y\nmore output◂`))).toEqual(gone);
+    expect(asked(look(3, `some output\n${row} y\nmore output◂`))).toEqual([]);
+  });
+
+  it.each([
+    "Overwrite a.txt? [y/N]\n◂",
+    "Overwrite a.txt? [y/N] y◂",
+    "It asks [y/N] before it overwrites.◂",
+    "password:\n  value◂",
+    "Password changed.◂",
+    "Type (yes/no) in the box below.◂",
+    "$ grep '[y/N]' src/◂",
+    "Press any key handlers are removed◂",
+    "?? untracked.txt◂",
+    "45%◂",
+  ])("is not: %s", (picture) => {
+    expect(asked(watch()(0, picture))).toEqual([]);
+  });
+
+  it("is not looked for in a full-screen program", () => {
+    expect(asked(watch()(0, screenOf("Overwrite a.txt? [y/N]◂", true)))).toEqual([]);
+    expect(asked(watch()(0, screenOf("Overwrite a.txt? [y/N]◂", false)))).toEqual(asks("permission", "yes-or-no"));
+  });
+});
+
+describe("a menu", () => {
+  const menu = "│ Do you want to proceed?\n│ ❯ 1. Yes\n│   2. No, and tell Claude what to do differently (esc)";
+
+  it("asks only below its question", () => {
+    expect(asked(watch("claude-code")(0, menu))).toEqual(asks("permission", "claude-permission-menu"));
+    expect(asked(watch("claude-code")(0, "Answers:\n❯ 1. Yes\n  2. No"))).toEqual([]);
+    expect(asked(watch("claude-code")(0, "❯ 1. Yes\nDo you want to proceed?"))).toEqual([]);
+  });
+
+  it("asks only at the bottom of the screen", () => {
+    const below = Array.from({ length: 12 }, (_, n) => `output ${n}`).join("\n");
+    expect(asked(watch("claude-code")(0, `${menu}\n${below}`))).toEqual([]);
+  });
+
+  it("is not a permission where an agent only writes about one", () => {
+    expect(asked(watch("claude-code")(0, "● It then asks: Do you want to proceed? and you pick 1. Yes"))).toEqual([]);
+    expect(asked(watch("codex")(0, "• The tool asks Allow command? before it runs."))).toEqual([]);
+  });
+});
+
+describe("an idle prompt", () => {
+  const idle = "● Done.\n\n────────────\n❯\n────────────\n  ? for shortcuts";
+
+  it("is told when it stood for two seconds, and when it is gone", () => {
+    const look = watch("claude-code");
+    expect(asked(look(0, idle))).toEqual([]);
+    expect(asked(look(1.9, idle))).toEqual([]);
+    expect(asked(look(2, idle))).toEqual(asks("prompt", "claude-prompt"));
+    expect(asked(look(9, idle))).toEqual([]);
+    expect(asked(look(10, idle.replace("❯", "❯ next task")))).toEqual(gone);
+  });
+
+  it("is not told while the rest of the screen changes", () => {
+    const look = watch("claude-code");
+    for (let second = 0; second < 20; second += 2) {
+      expect(asked(look(second, idle.replace("Done", `Did ${second}`)))).toEqual([]);
+    }
+  });
+
+  it("is told although a clock runs in the status line", () => {
+    const look = watch("claude-code");
+    look(0, `${idle} 12:00:00`);
+    expect(asked(look(2, `${idle} 12:00:02`))).toEqual(asks("prompt", "claude-prompt"));
+  });
+
+  it.each([
+    "✻ Pondering… (12s · ↑ 1.2k tokens · esc to interrupt)",
+    "✶ Refactoring the parser…",
+    "⏵⏵ accept edits on (shift+tab to cycle) · esc to interrupt",
+  ])("is none while the program says it is at work: %s", (marker) => {
+    const look = watch("claude-code");
+    look(0, idle.replace("● Done.", marker));
+    expect(asked(look(60, idle.replace("● Done.", marker)))).toEqual([]);
+  });
+
+  it("is over as soon as the program is at work again", () => {
+    const look = watch("claude-code");
+    look(0, idle);
+    look(2, idle);
+    expect(asked(look(3, idle.replace("● Done.", "✻ Pondering… (1s · esc to interrupt)")))).toEqual(gone);
+  });
+
+  it("starts anew when the wall clock is set back", () => {
+    const look = watch("claude-code");
+    look(100, idle);
+    expect(asked(look(0, idle))).toEqual([]);
+    expect(asked(look(2, idle))).toEqual(asks("prompt", "claude-prompt"));
+  });
+});
+
+describe("a limit that stands on the screen", () => {
+  it("is told once, however long it stands, and not for tomorrow when its reset has come", () => {
+    const look = watch("claude-code");
+    const footer = "❯ hello\n  You've hit your limit · resets 12:10pm";
+    look(0, "❯ hello");
+    expect(look(1, footer)).toContainEqual({ kind: "rate-limited", pattern: "claude-limit-hit", resetsInMs: 599_000 });
+    for (const second of [2, 40, 300, 611, 8000]) expect(look(second, footer)).toEqual([]);
+  });
+
+  it("is told when it stands there at the first look", () => {
+    expect(watch("claude-code")(0, "5-hour limit reached ∙ resets 3pm").map(({ kind }) => kind)).toEqual([
+      "rate-limited",
+    ]);
+  });
+
+  it("may be one of the context", () => {
+    const look = watch("claude-code");
+    look(0, "  ? for shortcuts");
+    expect(look(1, "  ? for shortcuts        Context left until auto-compact: 0%")).toContainEqual({
+      kind: "context-limit",
+      pattern: "claude-context-low",
+    });
+  });
+
+  it("does not make an error of what stands there", () => {
+    const look = watch();
+    look(0, "ok");
+    expect(look(1, "Error: x").map(({ kind }) => kind)).toEqual(["output"]);
+  });
+});
+
+it("whatever a screen shows, every sight fits the contract and the state stays bounded", () => {
+  const row = fc.oneof(
+    fc.constantFrom("❯", "❯ 1. Yes", "Do you want to x?", "[y/N]", "───"),
+    fc.string({ maxLength: 30 }),
+  );
+  const screen = fc.record({
+    rows: fc.array(row, { maxLength: 30 }),
+    cursorRow: fc.integer({ min: -1, max: 40 }),
+    alternate: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(screen, { maxLength: 40 }), (screens) => {
+      let state = startWatching();
+      let asking = false;
+      for (const [n, picture] of screens.entries()) {
+        const clock = { now: noon + n * 1000, utcOffset: 0 };
+        const reading = readScreen(state, picture, patternsFor("claude-code"), clock);
+        state = reading.state;
+        for (const sight of reading.sights) {
+          expect(Sight.safeParse(sight).success).toBe(true);
+          if (sight.kind === "asks-no-more") expect(asking).toBe(true);
+          if (sight.kind === "asks") asking = true;
+          if (sight.kind === "asks-no-more") asking = false;
+        }
+        expect(asking).toBe(state.asked !== null);
+      }
+      expect(state.seen.size).toBeLessThanOrEqual(500);
+    }),
+    { numRuns: 50 },
+  );
+});

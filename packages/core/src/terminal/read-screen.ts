@@ -1,0 +1,129 @@
+import type { DurationMs, EpochMs, Sight } from "@rouse/contract";
+import { type Asked, type Bottom, findQuestion, isBusy } from "./find-question.ts";
+import { digestOf, maskVolatile } from "./mask-text.ts";
+import { type KnownPattern, matchLine } from "./patterns.ts";
+import { readNotice } from "./read-notice.ts";
+import type { Reading, Screen, WallClock } from "./reading.ts";
+import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { type Told, tellOnce } from "./told-lately.ts";
+
+/** Bounded: 500 digests of rows, 50 things told lately, the digests of one look. */
+export interface ScreenState {
+  readonly seen: SeenLately;
+  readonly told: readonly Told[];
+  /** Digests of the rows at the last look; `null` before the first. */
+  readonly looked: readonly string[] | null;
+  readonly asked: Asked | null;
+  /** An idle prompt that has not stood long enough yet. */
+  readonly resting: { readonly pattern: string; readonly picture: string; readonly since: EpochMs } | null;
+}
+
+export const startWatching = (): ScreenState => ({
+  seen: nothingSeen,
+  told: [],
+  looked: null,
+  asked: null,
+  resting: null,
+});
+
+/** Panes are narrow and footers long: a prompt stands higher than one would think. */
+const bottomRows = 20;
+/** A program between two steps shows its prompt for a moment, too. */
+const restsAfter: DurationMs = 2_000;
+
+/** Reads what stands at the bottom of a terminal, for what was written in place and for what it waits for. */
+export function readScreen(
+  state: ScreenState,
+  screen: Screen,
+  patterns: readonly KnownPattern[],
+  clock: WallClock,
+): Reading<ScreenState> {
+  const bottom = bottomOf(screen);
+  const known = screen.alternate ? patterns.filter(({ family }) => family !== "generic") : patterns;
+  const looked = bottom.rows.map((row) => digestOf(maskVolatile(row)));
+  const written = notice(
+    state.seen,
+    looked.filter((digest) => digest !== blank),
+  );
+  // What stood there before the first look is not news.
+  const novel = state.looked === null ? 0 : written.novel;
+  const limits = readLimits(state, bottom.rows, looked, known, clock);
+  const asking = readAsking(state, bottom, known, digestOf(looked.join()), clock);
+  const sights: Sight[] = novel > 0 ? [{ kind: "output", rows: 0, novel }] : [];
+  return {
+    state: { seen: written.seen, told: limits.told, looked, asked: asking.asked, resting: asking.resting },
+    sights: [...sights, ...limits.sights, ...asking.sights],
+  };
+}
+
+const blank = digestOf("");
+
+function bottomOf(screen: Screen): Bottom {
+  const rows: string[] = [];
+  let cursor = -1;
+  for (let at = screen.rows.length - 1; at >= 0 && rows.length < bottomRows; at--) {
+    const row = screen.rows[at] ?? "";
+    if (row.trim() === "") continue;
+    if (at === screen.cursorRow) cursor = rows.length;
+    rows.push(row);
+  }
+  return { rows: rows.reverse(), cursor: cursor < 0 ? -1 : rows.length - 1 - cursor };
+}
+
+/** Only rows that were not there at the last look: a footer that stays says its thing once. */
+function readLimits(
+  state: ScreenState,
+  rows: readonly string[],
+  looked: readonly string[],
+  patterns: readonly KnownPattern[],
+  clock: WallClock,
+): { told: readonly Told[]; sights: Sight[] } {
+  const sights: Sight[] = [];
+  let { told } = state;
+  for (const [at, row] of rows.entries()) {
+    if (state.looked?.includes(looked[at] ?? "")) continue;
+    const found = readNotice(matchLine(row, patterns), rows, at, clock);
+    if (found === null || found.kind === "error") continue;
+    const toldNow = tellOnce(told, found, clock);
+    if (toldNow === null) continue;
+    told = toldNow;
+    sights.push(found);
+  }
+  return { told, sights };
+}
+
+interface Asking {
+  readonly asked: Asked | null;
+  readonly resting: ScreenState["resting"];
+  readonly sights: readonly Sight[];
+}
+
+/** Somebody who is asked is told at once; that a program has nothing to do shows only with time. */
+function readAsking(
+  state: ScreenState,
+  bottom: Bottom,
+  patterns: readonly KnownPattern[],
+  picture: string,
+  clock: WallClock,
+): Asking {
+  const question = findQuestion(bottom, patterns, ["permission", "question"]);
+  if (question !== null) return ask(state, question, null);
+  const prompt = isBusy(bottom.rows) ? null : findQuestion(bottom, patterns, ["prompt"]);
+  if (prompt === null) return { asked: null, resting: null, sights: noMore(state) };
+  if (state.asked?.what === "prompt") return ask(state, prompt, null);
+  const resting = rest(state.resting, prompt.pattern, picture, clock.now);
+  if (clock.now - resting.since < restsAfter) return { asked: null, resting, sights: noMore(state) };
+  return ask(state, prompt, null);
+}
+
+function ask(state: ScreenState, asked: Asked, resting: ScreenState["resting"]): Asking {
+  const same = state.asked?.what === asked.what && state.asked.pattern === asked.pattern;
+  return { asked, resting, sights: same ? [] : [{ kind: "asks", ...asked }] };
+}
+
+const noMore = (state: ScreenState): Sight[] => (state.asked === null ? [] : [{ kind: "asks-no-more" }]);
+
+function rest(before: ScreenState["resting"], pattern: string, picture: string, now: EpochMs) {
+  const goesOn = before?.pattern === pattern && before.picture === picture && before.since <= now;
+  return goesOn ? before : { pattern, picture, since: now };
+}

@@ -1,0 +1,172 @@
+import { days, type Sight, seconds } from "@rouse/contract";
+import type { Reading, WallClock } from "../reading.ts";
+import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
+import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw } from "./stream-state.ts";
+
+type Step = Reading<StreamState>;
+
+/** Weekly limits are the longest there are: a longer wait was misread, and would silence the monitor for as long. */
+const longestWait = days(8);
+
+/** One line of `claude -p --output-format stream-json`. Types it does not know say nothing. */
+export function readClaude(state: StreamState, line: Fields, clock: WallClock): Step {
+  const parent = nameOf(line.parent_tool_use_id);
+  if (parent !== null) return readSubagent(state, line, parent);
+  switch (line.type) {
+    case "system":
+      return readSystem(state, line);
+    case "assistant":
+      return readAssistant(state, line, clock);
+    case "user":
+      return readUser(state, line);
+    case "tool_progress": {
+      const id = nameOf(line.tool_use_id);
+      const going: Sight[] = id === null ? [] : [{ kind: "tool-goes-on", id }];
+      return saw(state, ...going, ...retryIn(line.subagent_retry));
+    }
+    case "rate_limit_event":
+      return saw(state, ...rateLimitIn(fieldsOf(line.rate_limit_info), clock));
+    case "result":
+      return readResult(state, line, clock);
+    default:
+      return saw(state);
+  }
+}
+
+/** To the main agent a sub-agent is a tool that runs: whatever it does is life, and its tokens are spent all the same. */
+function readSubagent(state: StreamState, line: Fields, parent: string): Step {
+  // Pieces of text come by the hundred; the message they add up to follows.
+  if (line.type === "stream_event") return saw(state);
+  const going = saw(state, { kind: "tool-goes-on", id: parent }, ...retryIn(line.subagent_retry));
+  return line.type === "assistant" ? andThen(going, (after) => countUsage(after, line)) : going;
+}
+
+function readSystem(state: StreamState, line: Fields): Step {
+  switch (line.subtype) {
+    case "init": {
+      const id = nameOf(line.session_id);
+      if (id === null) return saw(state);
+      const session: Sight = {
+        kind: "session",
+        id,
+        model: nameOf(line.model),
+        version: nameOf(line.claude_code_version),
+      };
+      // It is printed once the prompt is in, so the first request is on its way.
+      return saw(state, session, { kind: "model-asked" });
+    }
+    case "api_retry":
+      return saw(state, ...retryIn(line));
+    case "status":
+      return readCompacting(state, line.status === "compacting");
+    case "compact_boundary":
+      return saw({ ...state, compacting: false }, { kind: "compacts", over: true });
+    default:
+      return saw(state);
+  }
+}
+
+/** A compaction that failed leaves no boundary: it is over when the status is another. */
+const readCompacting = (state: StreamState, compacting: boolean): Step =>
+  compacting === state.compacting ? saw(state) : saw({ ...state, compacting }, { kind: "compacts", over: !compacting });
+
+function readAssistant(before: StreamState, line: Fields, clock: WallClock): Step {
+  const message = fieldsOf(line.message);
+  let step = beginAnswer(before, nameOf(message?.id));
+  for (const block of listOf(message?.content).slice(0, 64)) {
+    step = andThen(step, (state) => readBlock(state, fieldsOf(block)));
+  }
+  step = andThen(step, (state) => countUsage(state, line));
+  return andThen(step, (state) => saw(state, ...failureIn(line.error, message?.stop_reason, clock)));
+}
+
+/**
+ * The model is not asked again before every tool has ended, so those still open when it answers ended in lines that could not be read
+ * (a picture of many megabytes). What came of them is not known.
+ */
+function beginAnswer(state: StreamState, id: string | null): Step {
+  if (id === null || id === state.answer) return saw(state);
+  let step = saw({ ...state, answer: id });
+  for (const tool of state.tools) step = andThen(step, (after) => closeTool(after, tool, false, ""));
+  return step;
+}
+
+function readBlock(state: StreamState, block: Fields | null): Step {
+  if (block?.type === "text") {
+    const text = textOf(block.text);
+    return text === null ? saw(state) : saw(state, { kind: "said", digest: digestOfValue(text) });
+  }
+  const id = nameOf(block?.id);
+  if (block?.type !== "tool_use" || id === null) return saw(state);
+  const name = nameOf(block.name) ?? "unknown";
+  const argsDigest = digestOfValue(block.input ?? {});
+  return openTool(state, { id, name, argsDigest, timeoutSeconds: timeoutOf(name, fieldsOf(block.input)) });
+}
+
+/** A week at most: an open tool holds off judgement until its time is up, and the agent names the time. */
+function timeoutOf(tool: string, input: Fields | null): number | null {
+  const ms = tool === "Bash" ? amountOf(input?.timeout) : null;
+  return ms === null ? null : Math.min(ms / 1000, 604_800);
+}
+
+function failureIn(error: unknown, stopReason: unknown, clock: WallClock): readonly Sight[] {
+  if (stopReason === "model_context_window_exceeded") return [{ kind: "context-limit", pattern: stopReason }];
+  const name = nameOf(error);
+  if (name === null) return [];
+  if (name === "rate_limit" || name === "overloaded")
+    return [{ kind: "rate-limited", pattern: name, resetsInMs: null }];
+  return [nameTrouble(name, "assistant error", clock)];
+}
+
+function readUser(before: StreamState, line: Fields): Step {
+  const results = listOf(fieldsOf(line.message)?.content)
+    .slice(0, 64)
+    .map(fieldsOf)
+    .filter((block) => block?.type === "tool_result");
+  let step = saw(before);
+  for (const result of results) {
+    const id = nameOf(result?.tool_use_id);
+    if (id === null) continue;
+    const failed = result?.is_error === true;
+    step = andThen(step, (state) => closeTool(state, id, failed, digestOfValue(result?.content ?? "")));
+  }
+  return step.sights.length > 0 ? andThen(step, askUnlessToolRuns) : step;
+}
+
+function retryIn(value: unknown): readonly Sight[] {
+  const retry = fieldsOf(value);
+  const attempt = countOf(retry?.attempt);
+  if (attempt === null) return [];
+  const inMs = Math.min(amountOf(retry?.retry_delay_ms) ?? 0, longestWait);
+  return [{ kind: "retries", attempt, inMs, status: countOf(retry?.error_status) }];
+}
+
+/** Warnings and the all-clear come in the same lines; only a refusal is a wait. */
+function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
+  if (info?.status !== "rejected") return [];
+  const resetsAt = amountOf(info.resetsAt);
+  const wait = resetsAt === null ? null : Math.max(0, seconds(resetsAt) - clock.now);
+  const resetsInMs = wait === null || wait > longestWait ? null : wait;
+  return [{ kind: "rate-limited", pattern: "rate_limit_event", resetsInMs }];
+}
+
+function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
+  const subtype = nameOf(line.subtype) ?? "unknown";
+  const failed = line.is_error === true || subtype !== "success";
+  const over = { ...state, tools: [], answer: null, compacting: false };
+  const counted = countWholeRun(over, line);
+  const causes = failed ? causesIn(line, clock) : [];
+  // A request that the provider refused ends as a "success" which is an error.
+  const reason = failed && subtype === "success" ? "is_error" : subtype;
+  return andThen(counted, (after) =>
+    saw(after, ...causes, { kind: "turn-ended", outcome: failed ? "failure" : "success", reason }),
+  );
+}
+
+function causesIn(line: Fields, clock: WallClock): readonly Sight[] {
+  const texts = [line.result, ...listOf(line.errors).slice(0, 16)].map(textOf).filter((text) => text !== null);
+  const causes = texts.map((text) => nameTrouble(text, "result", clock)).filter(({ kind }) => kind !== "error");
+  return causes.slice(0, 1);
+}

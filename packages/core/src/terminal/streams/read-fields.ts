@@ -1,0 +1,54 @@
+import { printable } from "@rouse/contract";
+import { digestOf } from "../mask-text.ts";
+
+/** One JSON object of a stream. Every field may be missing or of any type: programs change, and their text is not ours to trust. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** In UTF-16 units. Longer lines exist (a picture as a tool's result); they are passed over, not read. */
+export const longestRead = 4 * 1024 * 1024;
+
+/** The object in a line; `null` for everything else a program prints between them. */
+export function parseLine(line: string): Fields | null {
+  if (line.length > longestRead || !/^\s*\{/.test(line)) return null;
+  try {
+    return fieldsOf(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}
+
+export const fieldsOf = (value: unknown): Fields | null =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+export const textOf = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+
+/** A number that is at least 0 and finite: `1e999` is valid JSON and reads as infinity. */
+export const amountOf = (value: unknown): number | null =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
+
+export const countOf = (value: unknown): number | null =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+
+/** A name or id worth keeping: short, and harmless wherever it is shown. The same text always gives the same name. */
+export function nameOf(value: unknown): string | null {
+  const text = textOf(value);
+  return text === null ? null : printable(text, 199).replace(/\p{Surrogate}/gu, "\ufffd");
+}
+
+/** Equal content has an equal digest, whatever the order its keys were written in. */
+export const digestOfValue = (value: unknown): string =>
+  digestOf(typeof value === "string" ? value : canonical(value, 0));
+
+/** No honest argument is nested this deep, and a dishonest one would exhaust the stack. */
+const deepest = 64;
+
+function canonical(value: unknown, depth: number): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (depth === deepest) return '"…"';
+  if (Array.isArray(value)) return `[${value.map((each) => canonical(each, depth + 1)).join(",")}]`;
+  const fields = value as Fields;
+  const keys = Object.keys(fields).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(fields[key], depth + 1)}`).join(",")}}`;
+}

@@ -1,0 +1,83 @@
+import type { Sight } from "@rouse/contract";
+import type { Reading, WallClock } from "../reading.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import { andThen, askUnlessToolRuns, closeTool, openTool, raiseTokens, type StreamState, saw } from "./stream-state.ts";
+
+type Step = Reading<StreamState>;
+
+/** Of a message in pieces, this much tells whether it was said before. */
+const keptOfMessage = 20_000;
+
+/** One line of `gemini -p --output-format stream-json`. Types it does not know say nothing. */
+export function readGemini(before: StreamState, line: Fields, clock: WallClock): Step {
+  if (line.type === "message" && line.delta === true && isAnswer(line)) {
+    const saying = (before.saying + (textOf(line.content) ?? "")).slice(0, keptOfMessage);
+    return saw({ ...before, saying });
+  }
+  return andThen(endMessage(before), (state) => readWholeLine(state, line, clock));
+}
+
+/** Where the pieces are cut differs from run to run, so a message is digested when it is complete: when another line comes. */
+const endMessage = (state: StreamState): Step =>
+  state.saying === ""
+    ? saw(state)
+    : saw({ ...state, saying: "" }, { kind: "said", digest: digestOfValue(state.saying) });
+
+const isAnswer = (line: Fields): boolean => line.role === "assistant" || line.role === "model";
+
+function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step {
+  switch (line.type) {
+    case "init": {
+      const id = nameOf(line.session_id);
+      if (id === null) return saw(state);
+      return saw(state, { kind: "session", id, model: nameOf(line.model), version: null });
+    }
+    case "message":
+      return readMessage(state, line);
+    case "tool_use": {
+      const id = nameOf(line.tool_id);
+      if (id === null) return saw(state);
+      const argsDigest = digestOfValue(line.parameters ?? {});
+      return openTool(state, { id, name: nameOf(line.tool_name) ?? "unknown", argsDigest, timeoutSeconds: null });
+    }
+    case "tool_result": {
+      const id = nameOf(line.tool_id);
+      if (id === null) return saw(state);
+      const result = digestOfValue(line.output ?? line.error ?? "");
+      return andThen(closeTool(state, id, line.status === "error", result), askUnlessToolRuns);
+    }
+    case "error": {
+      const message = textOf(line.message);
+      const pattern = line.severity === "warning" ? "warning" : "error";
+      return message === null ? saw(state) : saw(state, nameTrouble(message, pattern, clock));
+    }
+    case "result":
+      return readResult(state, line, clock);
+    default:
+      return saw(state);
+  }
+}
+
+function readMessage(state: StreamState, line: Fields): Step {
+  const text = textOf(line.content);
+  if (text === null) return saw(state);
+  if (isAnswer(line)) return saw(state, { kind: "said", digest: digestOfValue(text) });
+  return line.role === "user" ? saw(state, { kind: "model-asked" }) : saw(state);
+}
+
+function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
+  const stats = fieldsOf(line.stats);
+  const sum = (countOf(stats?.input_tokens) ?? 0) + (countOf(stats?.output_tokens) ?? 0);
+  const counted = raiseTokens({ ...state, tools: [] }, countOf(stats?.total_tokens) ?? sum);
+  return andThen(counted, (after) => saw(after, ...endingIn(line, clock)));
+}
+
+function endingIn(line: Fields, clock: WallClock): readonly Sight[] {
+  if (line.status === "success") return [{ kind: "turn-ended", outcome: "success", reason: "success" }];
+  const error = fieldsOf(line.error);
+  const message = textOf(error?.message);
+  const trouble = message === null ? null : nameTrouble(message, "result", clock);
+  const causes = trouble === null || trouble.kind === "error" ? [] : [trouble];
+  return [...causes, { kind: "turn-ended", outcome: "failure", reason: nameOf(error?.type) ?? "error" }];
+}

@@ -1,0 +1,70 @@
+import type { Sight } from "@rouse/contract";
+import type { Reading } from "../reading.ts";
+
+/** What of a stream's past is needed to read its next line. Plain data, and bounded however long the stream. */
+export interface StreamState {
+  /** Ids of the tools that run, oldest first. */
+  readonly tools: readonly string[];
+  /** Responses whose tokens are in the total already, and with how many. */
+  readonly counted: readonly { readonly id: string; readonly tokens: number }[];
+  /** Of the whole run. */
+  readonly tokens: number;
+  /** The response of the main agent that is being read. */
+  readonly answer: string | null;
+  readonly compacting: boolean;
+  /** The beginning of a message that comes in pieces. */
+  readonly saying: string;
+}
+
+export const startStream = (): StreamState => ({
+  tools: [],
+  counted: [],
+  tokens: 0,
+  answer: null,
+  compacting: false,
+  saying: "",
+});
+
+const mostTools = 64;
+const mostCounted = 64;
+
+export const saw = (state: StreamState, ...sights: readonly Sight[]): Reading<StreamState> => ({ state, sights });
+
+/** Goes on reading where an earlier step left off. */
+export function andThen(
+  before: Reading<StreamState>,
+  next: (state: StreamState) => Reading<StreamState>,
+): Reading<StreamState> {
+  const after = next(before.state);
+  return { state: after.state, sights: [...before.sights, ...after.sights] };
+}
+
+/** A call that is told of twice has started once. */
+export function openTool(state: StreamState, tool: Omit<Extract<Sight, { kind: "tool-started" }>, "kind">) {
+  if (state.tools.includes(tool.id)) return saw(state);
+  const tools = [...state.tools, tool.id].slice(-mostTools);
+  return saw({ ...state, tools }, { kind: "tool-started", ...tool });
+}
+
+export function closeTool(state: StreamState, id: string, failed: boolean, resultDigest: string) {
+  const tools = state.tools.filter((open) => open !== id);
+  return saw({ ...state, tools }, { kind: "tool-ended", id, failed, resultDigest });
+}
+
+/** Within a turn either a tool runs or the model is at work, so the end of the last tool is the start of a request. */
+export const askUnlessToolRuns = (state: StreamState): Reading<StreamState> =>
+  state.tools.length > 0 ? saw(state) : saw(state, { kind: "model-asked" });
+
+/** The total never falls: a smaller number is one of a single turn, or a mistake. */
+export function raiseTokens(state: StreamState, total: number): Reading<StreamState> {
+  const tokens = Math.min(total, Number.MAX_SAFE_INTEGER);
+  return tokens > state.tokens ? saw({ ...state, tokens }, { kind: "tokens", total: tokens }) : saw(state);
+}
+
+/** One response comes as several lines that repeat its usage, the later ones sometimes higher: only what is new is added. */
+export function countResponse(state: StreamState, id: string, tokens: number): Reading<StreamState> {
+  const before = state.counted.find((each) => each.id === id)?.tokens ?? 0;
+  const others = state.counted.filter((each) => each.id !== id);
+  const counted = [...others, { id, tokens: Math.max(before, tokens) }].slice(-mostCounted);
+  return raiseTokens({ ...state, counted }, state.tokens + Math.max(0, tokens - before));
+}

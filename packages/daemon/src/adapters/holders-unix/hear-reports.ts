@@ -1,0 +1,93 @@
+import { type DurationMs, Fault, type HolderReport } from "@rouse/contract";
+import type { HolderConnection } from "../../holder/connect-holder.ts";
+import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
+import type { Log } from "../../ports/log.ts";
+
+interface HearingParts {
+  readonly agentId: string;
+  readonly incarnation: number;
+  readonly epoch: number;
+  readonly lastReport: number;
+  readonly settings: WatchSettings;
+  readonly news: HolderNews;
+  readonly log: Log;
+  readonly silentFor: DurationMs;
+  readonly isGone: () => boolean;
+  readonly tellSilence: () => Promise<void>;
+}
+
+const tryAgainAfter: DurationMs = 1000;
+/** A tree that outlives its agent takes up to the grace of an order to stop. */
+const partWithin: DurationMs = 60_000;
+
+/**
+ * Hears the reports of one holder, in order, and tells it what was heard only once that is saved. Ends with the exit of the agent, with a newer
+ * monitor, or with the connection.
+ */
+export async function hearReports(line: HolderConnection, parts: HearingParts): Promise<"over" | "replaced" | "again"> {
+  const { agentId, incarnation, news, log } = parts;
+  const waiting: HolderReport[] = [];
+  let heardAt = performance.now();
+  let ending: "over" | "replaced" | null = null;
+  let carrying = false;
+  let parting: NodeJS.Timeout | null = null;
+
+  line.onMessage((message) => {
+    heardAt = performance.now();
+    if (message.say === "replaced") end("replaced");
+    if (message.say !== "report") return;
+    waiting.push(message.report);
+    if (!carrying) void carry();
+  });
+
+  function end(how: "over" | "replaced"): void {
+    ending ??= how;
+    line.close();
+  }
+
+  /** Its story is told. It may still owe the answer to an order, so it is the holder who hangs up. */
+  function partFrom(): void {
+    ending ??= "over";
+    parting = setTimeout(() => line.close(), partWithin);
+  }
+
+  async function carry(): Promise<void> {
+    carrying = true;
+    for (let report = waiting[0]; report !== undefined && ending === null; report = waiting[0]) {
+      if (!(await tell(report))) continue;
+      waiting.shift();
+      line.say({ say: "heard", seq: report.seq });
+      if (report.exit !== null) partFrom();
+    }
+    carrying = false;
+  }
+
+  async function tell(report: HolderReport): Promise<boolean> {
+    try {
+      await news.reported(agentId, incarnation, report);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      // The store is down: the report waits, here and at the holder.
+      await new Promise((resolve) => setTimeout(resolve, tryAgainAfter));
+      return false;
+    }
+  }
+
+  /** Silence of a holder is looked into: it may hang while its agent works, or has ended. */
+  const watch = setInterval(() => {
+    if (performance.now() - heardAt < parts.silentFor) return;
+    heardAt = performance.now();
+    line.probe(5000).catch(() => {
+      log.warn({ agentId }, "the holder of an agent does not answer");
+      return parts.tellSilence().catch(() => {});
+    });
+  }, 2000);
+
+  line.say({ say: "settings", settings: { ...parts.settings, patterns: [...parts.settings.patterns] } });
+  line.say({ say: "watch", epoch: parts.epoch, after: parts.lastReport });
+  await line.closed;
+  clearInterval(watch);
+  if (parting !== null) clearTimeout(parting);
+  return ending ?? "again";
+}

@@ -1,0 +1,22 @@
+import type { DurationMs } from "@rouse/contract";
+import type { AddCommand } from "./add-command.ts";
+import { answerOf, type OrderOptions, orderAgent, stopByHolder, tellAnswer } from "./order-agent.ts";
+
+export const defaultGrace: DurationMs = 10_000;
+
+export const addTerminate: AddCommand = (program, here, finish) => {
+  program
+    .command("terminate")
+    .description("end an agent that Rouse started, with every process it left")
+    .argument("<agent>", "id of an agent")
+    .option("--reason <text>", "for the record")
+    .option("--json", "print one JSON document")
+    .addHelpText(
+      "after",
+      "\nIt is asked to end and given the policy's grace (10 s), then forced. Ends with 1 when\nanything of it is still there.",
+    )
+    .action(async (agentId: string, options: OrderOptions) => {
+      const withoutDaemon = async () => answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));
+      tellAnswer(here, await orderAgent(here, "terminateAgent", agentId, options, withoutDaemon), options, finish);
+    });
+};

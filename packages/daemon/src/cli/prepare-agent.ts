@@ -1,0 +1,127 @@
+import { basename, resolve } from "node:path";
+import { AgentId, Fault, Id, type Settings, settingsOf } from "@rouse/contract";
+import { chooseFamily } from "@rouse/core";
+import { loadConfig } from "../config/load-config.ts";
+import type { Config } from "../config/read-config.ts";
+import { environmentFor } from "../holder/agent-environment.ts";
+import { nextIncarnation } from "../holder/claim-name.ts";
+import { isHolderAlive, readHolderFile } from "../holder/read-holder-files.ts";
+import type { Spec } from "../holder/spec.ts";
+import { openHome } from "../home/open-home.ts";
+import { askDaemon } from "./ask-daemon.ts";
+import { defaultPort } from "./commands/up.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** What a person says of an agent they start. */
+export interface AgentWishes {
+  readonly command: readonly string[];
+  readonly name?: string | undefined;
+  readonly type?: string | undefined;
+  readonly task?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly env?: readonly string[] | undefined;
+}
+
+export interface Surface {
+  readonly foreground: boolean;
+  readonly io: Spec["io"];
+  readonly cols: number;
+  readonly rows: number;
+}
+
+export interface PreparedAgent {
+  readonly spec: Spec;
+  readonly home: string;
+  /** Whether a monitor is there to be told. */
+  readonly watched: boolean;
+}
+
+/** Everything about an agent is settled before it is started: who it is, which life, what it runs in and what it is told. */
+export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<PreparedAgent> {
+  const { folder: home, token } = openHome(here.home);
+  const { command } = wishes;
+  const agentId =
+    wishes.name === undefined ? freeName(home, command[0] ?? "agent") : checked(AgentId, wishes.name, "--name");
+  const agentType = wishes.type === undefined ? null : checked(Id, wishes.type, "--type");
+  const taskId = wishes.task === undefined ? null : checked(Id, wishes.task, "--task");
+  const [daemon, { config, settings }] = await Promise.all([askDaemon(here, agentId), readSettings(here)]);
+  const policy = wishes.policy === undefined ? null : checkPolicy(config, wishes.policy);
+  const own = config?.settingsFor({ agentId, agentType, taskId, policy }) ?? settings;
+  const incarnation = Math.max(nextIncarnation(home, agentId), (daemon.incarnation ?? 0) + 1);
+  const url = daemon.url ?? `http://127.0.0.1:${defaultPort}`;
+  const base = { ...definedOnly(here.environment), ...readVariables(wishes.env ?? []) };
+  const spec: Spec = {
+    agentId,
+    agentType,
+    taskId,
+    policy,
+    incarnation,
+    command: [...command],
+    cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
+    env: environmentFor(base, { agentId, taskId, incarnation }, { url, token }),
+    ...surface,
+    ...chooseFamily(command),
+    keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
+    watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
+  };
+  return { spec, home, watched: daemon.url !== null };
+}
+
+function checked<T>(
+  schema: {
+    safeParse(value: unknown): { success: boolean; data?: T; error?: { issues: readonly { message: string }[] } };
+  },
+  value: string,
+  option: string,
+): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data as T;
+  throw new Fault("bad-request", `${option}: ${parsed.error?.issues[0]?.message ?? "not a usable name"}`);
+}
+
+/** `claude-1`, `claude-2`, …: the first that nobody holds. */
+function freeName(home: string, command: string): string {
+  const stem = basename(command)
+    .replace(/[^A-Za-z0-9._-]/g, "")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 60);
+  const base = stem === "" || stem.startsWith("rouse.") ? "agent" : stem;
+  for (let n = 1; ; n++) {
+    const file = readHolderFile(home, `${base}-${n}`);
+    if (file === null || !isHolderAlive(file)) return `${base}-${n}`;
+  }
+}
+
+/** A config with mistakes is the daemon's to refuse; an agent is started all the same, read with the shipped settings. */
+async function readSettings(here: Surroundings): Promise<{ config: Config | null; settings: Settings }> {
+  const { home, workingFolder, environment } = here;
+  const reading = await loadConfig({ configFile: undefined, home, workingFolder, environment }).catch(() => null);
+  if (reading?.ok) return { config: reading.config, settings: reading.config.settings };
+  here.warn(
+    "the configuration has mistakes (`rouse config check` lists them); the agent is read with the shipped settings",
+  );
+  return { config: null, settings: settingsOf("default") };
+}
+
+function checkPolicy(config: Config | null, name: string): string {
+  const names = config?.policyNames() ?? [];
+  if (config === null || names.includes(name)) return name;
+  throw new Fault("bad-request", `--policy: there is no policy ${name}; there are ${names.join(", ")}`);
+}
+
+function readVariables(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const equals = text.indexOf("=");
+      if (equals < 1) throw new Fault("bad-request", "--env: write it as NAME=VALUE");
+      return [text.slice(0, equals), text.slice(equals + 1)];
+    }),
+  );
+}
+
+function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,110 @@
+import type { EpochMs } from "@rouse/contract";
+import { type CleanLine, createCleaner } from "../../holder/output/clean-output.ts";
+import { describeLoss, type OutputStyle, showOutputLine } from "./output.ts";
+
+/** Prints an agent's output as it comes, in order and each byte once. */
+export interface OutputPrinter {
+  take(offset: number, bytes: Buffer): void;
+  /** Offset of the byte after the last one taken. */
+  next(): number;
+  /** Prints what was held back for its end only; from here on everything is printed as it comes. */
+  release(): void;
+  /** Prints what stands on the last line, finished or not. */
+  flush(): void;
+}
+
+export interface PrinterOptions {
+  readonly style: OutputStyle | "raw";
+  readonly from: number;
+  /** Until `release` only the last so many lines are wanted. */
+  readonly lines: number | null;
+  timeAt(offset: number): EpochMs | null;
+  write(output: string | Buffer): void;
+  warn(message: string): void;
+}
+
+export function createOutputPrinter(options: PrinterOptions): OutputPrinter {
+  const printer = options.style === "raw" ? printRaw(options) : printLines(options, options.style);
+  let next = options.from;
+  return {
+    next: () => next,
+    take(offset, bytes) {
+      if (offset > next) {
+        printer.flush();
+        options.warn(describeLoss(offset - next));
+      }
+      const fresh = offset < next ? bytes.subarray(Math.min(next - offset, bytes.length)) : bytes;
+      const begin = Math.max(offset, next);
+      next = begin + fresh.length;
+      if (fresh.length > 0) printer.print(fresh, begin);
+    },
+    release: printer.release,
+    flush: printer.flush,
+  };
+}
+
+interface Printing {
+  print(bytes: Buffer, offset: number): void;
+  release(): void;
+  flush(): void;
+}
+
+function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: OutputStyle): Printing {
+  const cleaner = createCleaner();
+  let held: CleanLine[] | null = wanted === null ? null : [];
+
+  const show = (lines: readonly CleanLine[]) => {
+    if (lines.length > 0) write(lines.map((line) => showOutputLine(line, timeAt(line.offset), style)).join(""));
+  };
+  const take = (lines: CleanLine[]) => {
+    if (held === null) return show(lines);
+    for (const line of lines) held.push(line);
+    // Not at every line: moving them all each time would take longer than reading them.
+    if (held.length > 2 * lastOf(wanted) + 1000) held = lastLines(held, wanted);
+  };
+  return {
+    print: (bytes, offset) => take(cleaner.push(bytes, offset)),
+    flush: () => take(cleaner.end()),
+    release() {
+      const last = lastLines(held ?? [], wanted);
+      held = null;
+      show(last);
+    },
+  };
+}
+
+const lastOf = (wanted: number | null): number => wanted ?? 0;
+
+function lastLines(lines: CleanLine[], wanted: number | null): CleanLine[] {
+  return lines.slice(Math.max(0, lines.length - lastOf(wanted)));
+}
+
+function printRaw({ lines: wanted, write }: PrinterOptions): Printing {
+  let held: Buffer[] | null = wanted === null ? null : [];
+  return {
+    print(bytes) {
+      if (held === null) write(bytes);
+      else held.push(bytes);
+    },
+    flush: () => undefined,
+    release() {
+      const bytes = Buffer.concat(held ?? []);
+      held = null;
+      const last = bytes.subarray(startOfLast(bytes, lastOf(wanted)));
+      if (last.length > 0) write(last);
+    },
+  };
+}
+
+/** Where the last `count` lines begin; one without an end counts. */
+function startOfLast(bytes: Buffer, count: number): number {
+  let place = bytes.at(-1) === 0x0a ? bytes.length - 1 : bytes.length;
+  if (count === 0) return bytes.length;
+  for (let left = count; left > 0 && place > 0; left--) {
+    const newline = bytes.lastIndexOf(0x0a, place - 1);
+    if (newline === -1) return 0;
+    if (left === 1) return newline + 1;
+    place = newline;
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+import { mintAgentToken } from "../home/agent-token.ts";
+
+export interface AgentIdentity {
+  readonly agentId: string;
+  readonly taskId: string | null;
+  readonly incarnation: number;
+}
+
+export interface MonitorAddress {
+  readonly url: string;
+  /** The owner's token: never given away, only used to make the agent's own. */
+  readonly token: string;
+}
+
+/** What an agent is told of the monitor and of itself. Its token speaks for this life of this agent and for nobody else. */
+export function environmentFor(
+  base: Readonly<Record<string, string>>,
+  { agentId, taskId, incarnation }: AgentIdentity,
+  { url, token }: MonitorAddress,
+): Record<string, string> {
+  const { ROUSE_TASK_ID: _, ...rest } = base;
+  return {
+    ...rest,
+    ROUSE_URL: url,
+    ROUSE_AGENT_ID: agentId,
+    ROUSE_INCARNATION: String(incarnation),
+    ROUSE_TOKEN: mintAgentToken(token, { agentId, taskId, incarnation }),
+    ...(taskId === null ? {} : { ROUSE_TASK_ID: taskId }),
+  };
+}

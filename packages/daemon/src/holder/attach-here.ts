@@ -1,0 +1,66 @@
+import type { ExitStatus } from "@rouse/contract";
+import { connectHolder } from "./connect-holder.ts";
+import { createLeaveKey } from "./leave-key.ts";
+import { pourInto } from "./pour-out.ts";
+
+export type AttachEnding =
+  | { readonly kind: "left" }
+  | { readonly kind: "ended"; readonly exit: ExitStatus }
+  | { readonly kind: "lost" };
+
+/** Puts back what the agent's program may have changed: full screen, hidden cursor, colours, mouse and paste modes. */
+const calmDown = "\x1b[?1049l\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\r\n";
+
+/** This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. */
+export async function attachHere(socket: string): Promise<AttachEnding> {
+  const { stdin, stdout } = process;
+  const line = await connectHolder(socket, { timeoutMs: 5000 });
+  const sizeNow = () => ({ cols: Math.max(2, stdout.columns || 80), rows: Math.max(2, stdout.rows || 24) });
+  return new Promise((resolve) => {
+    const sink = pourInto(1, {
+      full: () => line.pause(),
+      roomy: () => line.resume(),
+      gone: () => finish({ kind: "left" }),
+    });
+    const readKeys = createLeaveKey();
+    let over = false;
+
+    const typed = (bytes: Buffer): void => {
+      const { forAgent, leaves } = readKeys(bytes);
+      if (forAgent.length > 0) line.typed(forAgent);
+      if (leaves) finish({ kind: "left" });
+    };
+    const resized = (): void => line.say({ say: "resize", size: sizeNow() });
+    const hungUp = (): void => finish({ kind: "left" });
+    const restore = (): void => void (stdin.isRaw && stdin.setRawMode(false));
+
+    function finish(ending: AttachEnding): void {
+      if (over) return;
+      over = true;
+      stdin.off("data", typed).off("end", hungUp).off("error", hungUp);
+      stdout.off("resize", resized);
+      for (const name of ["SIGHUP", "SIGTERM"] as const) process.off(name, hungUp);
+      line.close();
+      sink.pour(Buffer.from(calmDown));
+      void Promise.race([sink.emptied(), new Promise((done) => setTimeout(done, 1000))]).then(() => {
+        restore();
+        stdin.pause();
+        process.off("exit", restore);
+        resolve(ending);
+      });
+    }
+
+    line.onOutput((_, bytes) => sink.pour(bytes));
+    line.onMessage((message) => {
+      if (message.say === "exited") finish({ kind: "ended", exit: message.exit });
+    });
+    void line.closed.then(() => finish({ kind: "lost" }));
+    stdin.setRawMode(true);
+    process.once("exit", restore);
+    stdin.on("data", typed).on("end", hungUp).on("error", hungUp);
+    stdin.resume();
+    stdout.on("resize", resized);
+    for (const name of ["SIGHUP", "SIGTERM"] as const) process.on(name, hungUp);
+    line.say({ say: "attach", size: sizeNow() });
+  });
+}

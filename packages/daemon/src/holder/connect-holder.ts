@@ -1,0 +1,186 @@
+import { connect, type Socket } from "node:net";
+import { type DurationMs, describeIssues, Fault, type StopOutcome } from "@rouse/contract";
+import { createFrameReader, type Frame, inputFrame, jsonFrame } from "./frames.ts";
+import { FromHolder, type ToHolder } from "./protocol.ts";
+
+export type Here = Extract<FromHolder, { say: "here" }>;
+export type OrderToHolder = Omit<Extract<ToHolder, { say: "order" }>, "say">;
+
+export interface HolderConnection {
+  say(message: ToHolder): void;
+  /** What a person typed, for the agent. */
+  typed(bytes: Buffer): void;
+  /** Everything the holder says, answers to `probe` and `order` too. Listen at once: what comes before is lost. */
+  onMessage(listen: (message: FromHolder) => void): void;
+  onOutput(listen: (offset: number, bytes: Buffer) => void): void;
+  probe(timeoutMs?: DurationMs): Promise<Here>;
+  /** May be asked again with the same key: it is carried out once. */
+  order(order: OrderToHolder, timeoutMs: DurationMs): Promise<StopOutcome>;
+  /** Takes no more until `resume`: for a reader that is slower than the agent. */
+  pause(): void;
+  resume(): void;
+  /** Resolves when the connection is over, with the reason when it was not us or the holder who ended it. Never rejects. */
+  readonly closed: Promise<Fault | null>;
+  close(): void;
+}
+
+/** Throws `holder-gone` when nobody listens there any more, `holder-unreachable` when somebody might. */
+export async function connectHolder(path: string, options: { timeoutMs: DurationMs }): Promise<HolderConnection> {
+  const socket = connect({ path });
+  await connected(socket, path, options.timeoutMs);
+  return converse(socket, options.timeoutMs);
+}
+
+function connected(socket: Socket, path: string, timeoutMs: DurationMs): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (error: NodeJS.ErrnoException | null) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(describeFailure(path, error));
+    };
+    const timer = setTimeout(() => giveUp(null), timeoutMs);
+    socket.once("error", giveUp);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.off("error", giveUp);
+      resolve();
+    });
+  });
+}
+
+function describeFailure(path: string, error: NodeJS.ErrnoException | null): Fault {
+  if (error?.code === "ENOENT" || error?.code === "ECONNREFUSED" || error?.code === "ENOTDIR") {
+    return new Fault("holder-gone", `nobody holds the agent any more (${path})`, { cause: error });
+  }
+  const reason = error === null ? "no answer" : (error.code ?? error.message);
+  return unreachable(`the agent's holder at ${path} cannot be reached (${reason})`, error);
+}
+
+const unreachable = (message: string, cause?: unknown): Fault =>
+  new Fault("holder-unreachable", message, { retryable: true, cause });
+
+/** An answer that is waited for. */
+interface Ask {
+  /** Takes the message if it is the answer. */
+  answers(message: FromHolder): boolean;
+  fail(fault: Fault): void;
+}
+
+function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnection {
+  const listeners: ((message: FromHolder) => void)[] = [];
+  const outputListeners: ((offset: number, bytes: Buffer) => void)[] = [];
+  const asks = new Set<Ask>();
+  let lastProbe = 0;
+  let fault: Fault | null = null;
+  let arrived: Frame[] = [];
+  const readFrames = createFrameReader((frame) => arrived.push(frame));
+
+  socket.on("data", (chunk) => {
+    const nonsense = readSafely(chunk);
+    const frames = arrived;
+    arrived = [];
+    // Outside of any `try`: a listener that throws is our own bug.
+    for (const frame of frames) if (fault === null) take(frame);
+    if (nonsense !== null) breakOff(nonsense);
+  });
+  socket.on("error", (error: NodeJS.ErrnoException) => {
+    fault ??= unreachable(`the connection to the agent's holder broke (${error.code ?? error.message})`, error);
+  });
+  const closed = new Promise<Fault | null>((resolve) => {
+    socket.on("close", () => {
+      for (const ask of asks) ask.fail(fault ?? new Fault("holder-gone", "the agent's holder hung up"));
+      asks.clear();
+      resolve(fault);
+    });
+  });
+
+  const say = (message: ToHolder) => void socket.write(jsonFrame(message));
+  return {
+    say,
+    typed: (bytes) => void socket.write(inputFrame(bytes)),
+    onMessage: (listen) => void listeners.push(listen),
+    onOutput: (listen) => void outputListeners.push(listen),
+    probe(timeoutMs = defaultTimeoutMs) {
+      lastProbe += 1;
+      const id = lastProbe;
+      return ask(
+        { say: "probe", id },
+        (message) => (message.say === "here" && message.id === id ? message : null),
+        timeoutMs,
+      );
+    },
+    order(order, timeoutMs) {
+      const outcome = (message: FromHolder) =>
+        message.say === "carried-out" && message.key === order.key ? message.outcome : null;
+      return ask({ say: "order", ...order }, outcome, timeoutMs);
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    closed,
+    close: () => void socket.destroy(),
+  };
+
+  function readSafely(chunk: Buffer): Error | null {
+    try {
+      readFrames(chunk);
+      return null;
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  function take(frame: Frame): void {
+    switch (frame.kind) {
+      case "output":
+        for (const listen of outputListeners) listen(frame.offset, frame.bytes);
+        return;
+      case "input":
+        return breakOff(new Error("typed input from a holder"));
+      case "json": {
+        const parsed = FromHolder.safeParse(frame.value);
+        if (!parsed.success) return breakOff(new Error(describeIssues(parsed.error.issues, "the message")));
+        hear(parsed.data);
+      }
+    }
+  }
+
+  function hear(message: FromHolder): void {
+    for (const one of asks) {
+      // It does not say which of them it did not understand.
+      if (message.say === "misunderstood")
+        one.fail(unreachable(`the agent's holder did not understand: ${message.problem}`));
+      if (message.say === "misunderstood" || one.answers(message)) asks.delete(one);
+    }
+    for (const listen of listeners) listen(message);
+  }
+
+  function breakOff(reason: Error): void {
+    fault ??= unreachable(`what listens at the holder's socket is no holder: ${reason.message}`, reason);
+    socket.destroy();
+  }
+
+  function ask<T>(message: ToHolder, answer: (message: FromHolder) => T | null, timeoutMs: DurationMs): Promise<T> {
+    if (socket.destroyed) return Promise.reject(fault ?? new Fault("holder-gone", "the agent's holder hung up"));
+    return new Promise<T>((resolve, reject) => {
+      const one: Ask = {
+        answers(heard) {
+          const found = answer(heard);
+          if (found === null) return false;
+          clearTimeout(timer);
+          resolve(found);
+          return true;
+        },
+        fail(reason) {
+          clearTimeout(timer);
+          reject(reason);
+        },
+      };
+      const timer = setTimeout(() => {
+        asks.delete(one);
+        reject(unreachable(`the agent's holder did not answer within ${timeoutMs} ms`));
+      }, timeoutMs);
+      asks.add(one);
+      say(message);
+    });
+  }
+}

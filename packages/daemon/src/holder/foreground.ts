@@ -1,0 +1,30 @@
+import type { Stream } from "./agent-process.ts";
+
+export interface Size {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** What somebody at the terminal an agent was started from can do to it. */
+export interface Handle {
+  type(bytes: Buffer): void;
+  resize(size: Size): void;
+  /** One that was sent to us and is meant for the agent. */
+  signal(name: NodeJS.Signals): void;
+  /** Somebody pressed a key that interrupts, and the terminal has told the agent itself. */
+  interrupted(): void;
+  /** The terminal is gone, or whoever read the output. */
+  hangUp(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** Where `rouse run` was typed. */
+export interface Foreground {
+  /** `null` when it is no terminal. */
+  size(): Size | null;
+  begin(handle: Handle): void;
+  show(stream: Stream, bytes: Buffer): void;
+  /** Shows what is still waiting and leaves the terminal as it was found. */
+  end(how: { readonly killed: boolean; readonly fullScreen: boolean }): Promise<void>;
+}

@@ -1,0 +1,220 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { type ExitStatus, Fault, type Hold } from "@rouse/contract";
+import type { Ended } from "./agent-process.ts";
+import { type Claim, claimWhenFree } from "./claim-name.ts";
+import { compilePatterns } from "./compile-patterns.ts";
+import { findCommand } from "./find-command.ts";
+import type { Foreground } from "./foreground.ts";
+import { type HolderFiles, holderFiles } from "./holder-files.ts";
+import { openHolderLog } from "./holder-log.ts";
+import { keepReports } from "./keep-reports.ts";
+import { linger, patienceOf } from "./linger.ts";
+import { obeyOrders } from "./obey-orders.ts";
+import { openOutputRing } from "./output/output-ring.ts";
+import { placeSocket } from "./place-socket.ts";
+import { identityOf } from "./processes/read-processes.ts";
+import { stopTree } from "./processes/stop-tree.ts";
+import { createTreeWatch } from "./processes/watch-tree.ts";
+import { readAgain } from "./read-again.ts";
+import { reserveExit } from "./reserve-exit.ts";
+import { listenAt, serve } from "./serve-socket.ts";
+import type { HolderFile, ProcessId, Spec, WatchSettings } from "./spec.ts";
+import { startAgent } from "./start-agent.ts";
+import { tendTerminal } from "./tend-terminal.ts";
+import { watchAgent } from "./watch-agent.ts";
+import { writeWhole } from "./write-whole.ts";
+
+export interface HoldOptions {
+  /** Whoever took the name for us. */
+  readonly from?: ProcessId | null;
+  /** The agent runs and we can be reached. */
+  readonly ready?: (file: HolderFile) => void;
+}
+
+/** How long those who are still shown output may take for the rest of it. */
+const partingMs = 2000;
+
+/**
+ * Starts an agent and keeps it until it is over: its terminal, its output, its exit status. `near` is the terminal it was started from, when
+ * this process is `rouse run`.
+ */
+export async function hold(
+  spec: Spec,
+  home: string,
+  near: Foreground | null,
+  { from = null, ready = () => {} }: HoldOptions = {},
+): Promise<ExitStatus> {
+  findCommand(spec.command[0] ?? "", spec.cwd, spec.env);
+  const files = holderFiles(home, spec.agentId);
+  const claim = await claimWhenFree(home, describeUs(spec, files), from);
+  try {
+    if (near !== null) writeWhole(files.spec, JSON.stringify(spec));
+    return await holdClaimed(spec, files, claim, near, ready);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("data-folder-unusable", `${spec.agentId} cannot be held: ${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    claim.release();
+  }
+}
+
+function describeUs({ agentId, incarnation }: Spec, { folder }: HolderFiles): HolderFile {
+  const holder = identityOf(process.pid) ?? { pid: process.pid, startTicks: 0 };
+  const mark = randomBytes(16).toString("hex");
+  const socket = placeSocket(folder);
+  return {
+    agentId,
+    incarnation,
+    holder,
+    agent: null,
+    socket,
+    tier: "marked",
+    cgroup: null,
+    mark,
+    startedAt: Date.now(),
+  };
+}
+
+async function holdClaimed(
+  spec: Spec,
+  files: HolderFiles,
+  claim: Claim,
+  near: Foreground | null,
+  ready: (file: HolderFile) => void,
+): Promise<ExitStatus> {
+  const books = await openBooks(spec, files, claim.file.socket);
+  try {
+    const held = await attend(spec, files, claim, near, books);
+    ready(claim.file);
+    const exit = await held.exit;
+    await held.conclude(exit);
+    return exit;
+  } finally {
+    books.server.close();
+    books.note.close();
+    await books.ring.close();
+  }
+}
+
+type Books = Awaited<ReturnType<typeof openBooks>>;
+
+/** Everything an agent's life is written to, opened while there is nothing to lose yet. */
+async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
+  const log = openHolderLog(files.folder);
+  const onTrouble = (trouble: Error | null) => trouble !== null && log("output cannot be kept", trouble);
+  const note = reserveExit(files.exit);
+  const server = await listenAt(socket);
+  return {
+    log,
+    note,
+    server,
+    ring: openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onTrouble }),
+  };
+}
+
+async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
+  const { log, note, ring, server } = books;
+  const terminal = await tendTerminal(spec, near);
+  const reports = keepReports();
+  let exit: ExitStatus | null = null;
+  let heard = 0;
+
+  let sayEnded: (how: Ended) => void = () => {};
+  const ended = new Promise<Ended>((resolve) => {
+    sayEnded = resolve;
+  });
+  const agent = await startAgent(spec, terminal.size(), claim.file.mark, {
+    wrote(stream, bytes) {
+      const offset = ring.end();
+      ring.write(bytes, Date.now());
+      near?.show(stream, bytes);
+      service.wrote(offset, bytes);
+      watch.wrote(stream, bytes);
+    },
+    ended: sayEnded,
+  });
+  const tree = createTreeWatch(agent.root);
+  const orders = obeyOrders(files.orders, spec.incarnation, (graceMs) => stopTree(tree, { graceMs }));
+  const watch = watchAgent(spec, {
+    screen: terminal.screen,
+    reports,
+    bytes: () => ring.end() - ring.lifeStart(),
+    kept: ring.kept,
+    attached: terminal.attached,
+    facts: tree.facts,
+    tell: (report) => service.report(report),
+    trouble: log,
+  });
+  const service = serve(server, {
+    hold: describeHold(spec, claim.file, agent.id.pid),
+    reports,
+    orders,
+    output: readAgain(files, ring),
+    exit: () => exit,
+    paint: terminal.paint,
+    type: terminal.type,
+    attachedChanged() {
+      watch.nudge();
+      return terminal.fit();
+    },
+    settings: (settings) => void heed(settings),
+    heard(seq) {
+      heard = Math.max(heard, seq);
+      reports.heard(seq);
+    },
+  });
+
+  /** A monitor may change its mind about what to look for at any time. */
+  const heed = async (settings: WatchSettings): Promise<void> =>
+    watch.usePatterns(await compilePatterns(settings, spec.family, log));
+
+  void heed(spec.watch);
+  terminal.begin(agent.process, service.sizes);
+  claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
+  const passOn = () => agent.process.kill("SIGTERM");
+  if (near === null) process.on("SIGTERM", passOn);
+
+  return {
+    exit: ended.then((how) => {
+      exit = terminal.judge(how, orders.stopping());
+      noteExit(exit);
+      return exit;
+    }),
+    async conclude(how: ExitStatus): Promise<void> {
+      const shown = terminal.end(how);
+      await ring.flushed();
+      await watch.end(how);
+      const last = reports.lastSeq();
+      await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);
+      await linger(patienceOf(near !== null), () => heard >= last, service.watched);
+      await service.close();
+      await shown;
+      process.off("SIGTERM", passOn);
+      agent.group?.remove();
+    },
+  };
+
+  function noteExit(how: ExitStatus): void {
+    try {
+      note.write({ incarnation: spec.incarnation, at: Date.now(), exit: how });
+    } catch (error) {
+      log("how the agent ended could not be written down", error);
+    }
+  }
+}
+
+const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold => ({
+  agentId: spec.agentId,
+  agentType: spec.agentType,
+  taskId: spec.taskId,
+  policy: spec.policy,
+  incarnation: spec.incarnation,
+  pid,
+  family: spec.family,
+  structured: spec.structured,
+  foreground: spec.foreground,
+  startedAt,
+});

@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { createFrameReader, inputFrame, jsonFrame } from "./frames.ts";
+import { type HolderFiles, holderFiles } from "./holder-files.ts";
+import { readOutput } from "./output/read-output.ts";
+import { isSame } from "./processes/read-processes.ts";
+import type { FromHolder, ToHolder } from "./protocol.ts";
+import { ExitFile, HolderFile, type ProcessId, type Spec } from "./spec.ts";
+import { startHolder } from "./start-holder.ts";
+
+/** A data folder of its own; nobody held there outlives the test. */
+export interface World {
+  readonly home: string;
+  files(agentId?: string): HolderFiles;
+  spec(command: readonly string[], changes?: Partial<Spec>): Spec;
+  start(spec: Spec): Promise<HolderFile>;
+  /** The holder is gone; how the agent ended. */
+  ended(held: HolderFile): Promise<ExitFile>;
+  /** Everything the agent wrote that is still kept. */
+  output(agentId?: string): Buffer;
+  connect(held: HolderFile): Promise<Client>;
+  remove(): Promise<void>;
+}
+
+export interface Client {
+  readonly heard: readonly FromHolder[];
+  /** Output frames put together; fails when a byte is missing or comes twice. */
+  output(): Buffer;
+  readonly frames: readonly { offset: number; bytes: Buffer }[];
+  say(message: ToHolder): void;
+  send(bytes: Buffer): void;
+  type(text: string): void;
+  hear<S extends FromHolder["say"]>(say: S, wanted?: (message: Said<S>) => boolean): Promise<Said<S>>;
+  shows(text: string): Promise<void>;
+  closed(): Promise<void>;
+  readonly socket: Socket;
+}
+
+type Said<S> = Extract<FromHolder, { say: S }>;
+
+/** Waits for a condition, not for a time. */
+export async function until(condition: () => boolean, what: string, withinMs = 30_000): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`waited in vain: ${what}`);
+    await pause(10);
+  }
+}
+
+export function openWorld(holderFile: URL): World {
+  const home = mkdtempSync(join(tmpdir(), "rouse-holder-"));
+  const files = (agentId = "a1") => holderFiles(home, agentId);
+  const started: HolderFile[] = [];
+  const clients: Client[] = [];
+  return {
+    home,
+    files,
+    spec: (command, changes = {}) => ({
+      agentId: "a1",
+      agentType: null,
+      taskId: null,
+      policy: null,
+      incarnation: 1,
+      command: [...command],
+      cwd: home,
+      env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin", HOME: home },
+      io: "terminal",
+      foreground: false,
+      family: "generic",
+      structured: false,
+      cols: 80,
+      rows: 24,
+      keepBytes: 1024 * 1024,
+      watch: { patterns: [], completionMarker: "<promise>COMPLETE</promise>" },
+      ...changes,
+    }),
+    async start(spec) {
+      const held = await startHolder(home, spec, { holderFile });
+      started.push(held);
+      return held;
+    },
+    async ended(held) {
+      await until(() => !isSame(held.holder), "the holder leaves");
+      return ExitFile.parse(JSON.parse(readFileSync(files(held.agentId).exit, "utf8")));
+    },
+    output: (agentId) => readAll(files(agentId)),
+    async connect(held) {
+      const client = await connectTo(held.socket);
+      clients.push(client);
+      return client;
+    },
+    async remove() {
+      for (const { socket } of clients) socket.destroy();
+      for (const { holder, agent } of started) for (const id of [agent, holder]) if (id !== null) kill(id);
+      for (const { holder } of started) await until(() => !isSame(holder), "a killed holder is gone");
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+export function kill(id: ProcessId): void {
+  if (isSame(id)) process.kill(id.pid, "SIGKILL");
+}
+
+export const readHolderFile = (files: HolderFiles): HolderFile | null =>
+  existsSync(files.holder) ? HolderFile.parse(JSON.parse(readFileSync(files.holder, "utf8"))) : null;
+
+function readAll(files: HolderFiles): Buffer {
+  const pieces: Buffer[] = [];
+  for (let from: number | null = null; ; ) {
+    const piece = readOutput(files, { from, limit: 1024 * 1024 });
+    if (piece === null || piece.bytes.length === 0) return Buffer.concat(pieces);
+    pieces.push(piece.bytes);
+    from = piece.from + piece.bytes.length;
+  }
+}
+
+async function connectTo(path: string): Promise<Client> {
+  const socket = connect(path);
+  await once(socket, "connect");
+  const heard: FromHolder[] = [];
+  const frames: { offset: number; bytes: Buffer }[] = [];
+  let closed = false;
+  const read = createFrameReader((frame) => {
+    if (frame.kind === "json") heard.push(frame.value as FromHolder);
+    if (frame.kind === "output") frames.push({ offset: frame.offset, bytes: Buffer.from(frame.bytes) });
+  });
+  socket.on("data", read);
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    closed = true;
+  });
+  return {
+    socket,
+    heard,
+    frames,
+    output() {
+      for (const [index, { offset }] of frames.entries()) {
+        const before = frames[index - 1];
+        const wanted = before === undefined ? offset : before.offset + before.bytes.length;
+        if (offset !== wanted) throw new Error(`output at ${offset} instead of ${wanted}`);
+      }
+      return Buffer.concat(frames.map(({ bytes }) => bytes));
+    },
+    say: (message) => void socket.write(jsonFrame(message)),
+    send: (bytes) => void socket.write(bytes),
+    type: (text) => void socket.write(inputFrame(Buffer.from(text))),
+    async hear<S extends FromHolder["say"]>(say: S, wanted: (message: Said<S>) => boolean = () => true) {
+      const find = () => heard.find((each): each is Said<S> => each.say === say && wanted(each as Said<S>));
+      await until(() => find() !== undefined, `${say}; heard ${JSON.stringify(heard).slice(0, 2000)}`);
+      return find() as Said<S>;
+    },
+    shows: (text) =>
+      until(() => Buffer.concat(frames.map(({ bytes }) => bytes)).includes(text), `${JSON.stringify(text)} is shown`),
+    closed: () => until(() => closed, "the connection is closed"),
+  };
+}
+
+/** Runs something else than an agent to its end. */
+export async function run(command: string, args: readonly string[], options = {}): Promise<{ code: number | null; out: Buffer }> {
+  const child: ChildProcess = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"], ...options });
+  const out: Buffer[] = [];
+  child.stdout?.on("data", (bytes: Buffer) => out.push(bytes));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, out: Buffer.concat(out) };
+}

@@ -1,0 +1,146 @@
+import type { Screen } from "@rouse/core";
+import * as serialize from "@xterm/addon-serialize";
+import * as headless from "@xterm/headless";
+
+type Terminal = headless.Terminal;
+type IBuffer = headless.IBuffer;
+
+/** Both are CommonJS whose names Node cannot see from outside. */
+const named = <M extends object>(module: M): M => (module as { default?: M }).default ?? module;
+const { Terminal } = named(headless);
+const { SerializeAddon } = named(serialize);
+
+/** What an agent's terminal shows. */
+export interface KeptScreen {
+  feed(bytes: Buffer): void;
+  resize(cols: number, rows: number): void;
+  /** Ends a slice: feeds what had to wait. Looks when everything fed so far is on the screen, and nothing fed later. */
+  settle<T>(look: () => T): Promise<T>;
+  screen(): Screen;
+  /** The complete lines added since the last call; none while a full-screen program draws. */
+  newLines(): string[];
+  /** What a terminal of the same size has to be sent to look like this one. */
+  picture(): string;
+}
+
+/** The screen costs a CPU-second per 29 MB: this much per slice of 250 ms is a few percent of one. */
+const mostPerSlice = 256 * 1024;
+const mostWaiting = 128 * 1024;
+const scrollback = 500;
+/** Ends an escape sequence that was cut off, without a trace. */
+const cancel = Buffer.from([0x18]);
+
+/** `reply` gets what a terminal answers by itself, for instance where its cursor is. */
+export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: Buffer) => void): KeptScreen {
+  const terminal = new Terminal({ ...size, scrollback, allowProposedApi: true, logLevel: "off" });
+  const serializer = new SerializeAddon();
+  terminal.loadAddon(serializer);
+  terminal.onData((text) => reply(Buffer.from(text, "utf8")));
+  const slices = createSlices((bytes) => terminal.write(bytes));
+  const lines = followLines(terminal);
+
+  return {
+    feed: slices.feed,
+    resize: (cols, rows) => terminal.resize(cols, rows),
+    settle(look) {
+      slices.next();
+      // Not after the promise: by then the terminal has gone on with what came next.
+      return new Promise((resolve, reject) => {
+        terminal.write("", () => {
+          try {
+            resolve(look());
+          } catch (error) {
+            reject(error);
+          }
+        });
+      });
+    },
+    screen() {
+      const { active } = terminal.buffer;
+      const rows = Array.from({ length: terminal.rows }, (_, row) => rowText(active, active.baseY + row));
+      return { rows, cursorRow: active.cursorY, alternate: active.type === "alternate" };
+    },
+    newLines: lines,
+    picture: () => serializer.serialize({ scrollback }),
+  };
+}
+
+/**
+ * Lets through what a slice may hold; of the rest only the end is kept for the next slice, and goes on at a line start. An agent that
+ * writes more than anybody could read still gets a screen that is up to date, though not every line passes over it. What a
+ * skipped part changed about the terminal itself (colours, modes) is lost with it.
+ */
+export function createSlices(write: (bytes: Buffer) => void) {
+  let room = mostPerSlice;
+  let waiting: Buffer[] = [];
+  let held = 0;
+  let skipped = false;
+
+  return {
+    feed(bytes: Buffer): void {
+      if (held === 0 && bytes.length <= room) {
+        room -= bytes.length;
+        return write(bytes);
+      }
+      waiting.push(bytes);
+      held += bytes.length;
+      while (held - (waiting[0]?.length ?? 0) >= mostWaiting) {
+        held -= waiting.shift()?.length ?? 0;
+        skipped = true;
+      }
+    },
+    next(): void {
+      room = mostPerSlice;
+      if (held === 0) return;
+      const rest = Buffer.concat(waiting);
+      const from = skipped || rest.length > mostPerSlice ? lineStart(rest) : 0;
+      if (from > 0) write(cancel);
+      write(rest.subarray(from));
+      waiting = [];
+      held = 0;
+      skipped = false;
+    },
+  };
+}
+
+function lineStart(bytes: Buffer): number {
+  const least = Math.max(0, bytes.length - mostWaiting);
+  const newline = bytes.indexOf(10, least);
+  return newline === -1 ? least : newline + 1;
+}
+
+/** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away above it. */
+function followLines(terminal: Terminal): () => string[] {
+  let marker: headless.IMarker | undefined = terminal.registerMarker(0);
+
+  return () => {
+    const buffer = terminal.buffer.normal;
+    if (terminal.buffer.active.type === "alternate") return [];
+    const cursor = buffer.baseY + buffer.cursorY;
+    const from = marker === undefined || marker.line === -1 ? 0 : marker.line;
+    // A repaint comes back to where it was. Only a screen that was cleared starts anew further up.
+    if (cursor <= from && !(cursor < from && isBlank(buffer, cursor + 1, from))) return [];
+    const added = cursor > from ? joinRows(buffer, from, cursor) : [];
+    marker?.dispose();
+    marker = terminal.registerMarker(0);
+    return added;
+  };
+}
+
+function isBlank(buffer: IBuffer, from: number, to: number): boolean {
+  for (let row = from; row <= to; row++) if (rowText(buffer, row) !== "") return false;
+  return true;
+}
+
+/** A line too long for the screen is one line nevertheless. */
+function joinRows(buffer: IBuffer, from: number, to: number): string[] {
+  const lines: string[] = [];
+  for (let row = from; row < to; row++) {
+    const text = rowText(buffer, row);
+    if (lines.length > 0 && buffer.getLine(row)?.isWrapped) lines.push(`${lines.pop()}${text}`);
+    else lines.push(text);
+  }
+  return lines;
+}
+
+const rowText = (buffer: IBuffer, row: number): string => buffer.getLine(row)?.translateToString(true) ?? "";

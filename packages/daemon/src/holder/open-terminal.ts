@@ -1,0 +1,86 @@
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { constants as os } from "node:os";
+import type { ReadStream } from "node:tty";
+import { spawn } from "@lydell/node-pty";
+import type { AgentProcess, Ears, Start } from "./agent-process.ts";
+
+/** What node-pty 1.1.0 keeps to itself. */
+interface Inside {
+  readonly _pty: string;
+  readonly _fd: number;
+  readonly _socket: ReadStream;
+  _emittedClose: boolean;
+}
+
+/** Nobody types this much ahead of an agent that does not read. */
+const mostTyped = 1024 * 1024;
+
+/** Starts an agent in a terminal of its own. */
+export function openTerminal(start: Start, ears: Ears): AgentProcess {
+  const [file = "", ...args] = start.command;
+  const { cwd, cols, rows } = start;
+  const options = { cwd, cols, rows, env: { ...start.env }, name: termOf(start.env), encoding: null };
+  const terminal = start.spawnInside(() => spawn(file, args, options));
+  const inside = terminal as unknown as Inside;
+  const socket = inside._socket;
+  // Bytes still on the way are thrown away by libuv once the last one who could write has closed the terminal. So one stays: we.
+  const other = openSync(inside._pty, constants.O_RDWR | constants.O_NOCTTY);
+  // Otherwise it waits 200 ms for the end of the output, which we keep from coming, and then gives up.
+  inside._emittedClose = true;
+
+  let over = false;
+  socket.on("data", (bytes: Buffer) => ears.wrote("out", bytes));
+  socket.on("error", () => {}); // the terminal is gone; how the agent ended is still to come
+  terminal.onExit(({ exitCode, signal = 0 }) => {
+    over = true;
+    socket.pause();
+    while (socket.read() !== null); // what was held back while paused comes as `data`
+    drain(inside._fd, (bytes) => ears.wrote("out", bytes));
+    closeSync(other);
+    socket.destroy();
+    ears.ended(signal === 0 ? { code: exitCode, signal: null } : { code: null, signal: nameOf(signal) });
+  });
+
+  return {
+    pid: terminal.pid,
+    write(bytes) {
+      if (!over && socket.writableLength < mostTyped) socket.write(bytes);
+    },
+    resize(columns, lines) {
+      if (!over) terminal.resize(columns, lines);
+    },
+    pause: () => void socket.pause(),
+    resume() {
+      if (!over) socket.resume();
+    },
+    kill(signal) {
+      if (!over) terminal.kill(signal);
+    },
+  };
+}
+
+/**
+ * What the agent wrote before it ended is in the kernel's buffer by now, and a read that finds nothing has looked at all of it. Children that
+ * go on writing are cut off: they would keep us here for ever.
+ */
+function drain(fd: number, take: (bytes: Buffer) => void): void {
+  for (let left = 1024 * 1024; left > 0; ) {
+    const bytes = Buffer.allocUnsafe(64 * 1024);
+    try {
+      const count = readSync(fd, bytes, 0, bytes.length, null);
+      if (count === 0) return;
+      take(bytes.subarray(0, count));
+      left -= count;
+    } catch {
+      return; // EAGAIN: that was all
+    }
+  }
+}
+
+const termOf = (env: Readonly<Record<string, string>>): string => {
+  const term = env["TERM"];
+  return term === undefined || term === "" || term === "dumb" ? "xterm-256color" : term;
+};
+
+const nameOf = (number: number): string =>
+  Object.entries(os.signals).find(([, value]) => value === number)?.[0] ?? `SIG${number}`;

@@ -1,0 +1,99 @@
+import { write } from "node:fs";
+
+/** Bytes on their way to a descriptor of ours. */
+export interface Sink {
+  pour(bytes: Buffer): void;
+  /** Everything poured so far is out, or cannot be. */
+  emptied(): Promise<void>;
+}
+
+export interface SinkEars {
+  /** Too much waits: whoever pours should stop until there is room. */
+  full(): void;
+  roomy(): void;
+  /** Whoever read it is gone. What is poured from now on is lost. */
+  gone(): void;
+}
+
+const full = 1024 * 1024;
+const roomy = 256 * 1024;
+const atOnce = 256 * 1024;
+const againMs = 5;
+
+/** Not through `process.stdout`: on a terminal that waits with everything else until the terminal has taken it. */
+export function pourInto(descriptor: number, ears: SinkEars): Sink {
+  let waiting: Buffer[] = [];
+  let held = 0;
+  let busy = false;
+  let isFull = false;
+  let closed = false;
+  let whenEmpty: (() => void)[] = [];
+
+  function settle(): void {
+    if (isFull && held <= roomy) {
+      isFull = false;
+      ears.roomy();
+    }
+    if (held > 0 || busy) return;
+    for (const tell of whenEmpty) tell();
+    whenEmpty = [];
+  }
+
+  function giveUp(code: string | undefined): void {
+    closed = true;
+    busy = false;
+    waiting = [];
+    held = 0;
+    settle();
+    // A full disk behind `> file` is not a reader who left: the agent goes on, and its output is kept by us.
+    if (code === "EPIPE" || code === "EIO" || code === "EBADF") ears.gone();
+  }
+
+  function push(bytes: Buffer): void {
+    busy = true;
+    write(descriptor, bytes, 0, bytes.length, null, (error, count) => {
+      if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") return giveUp(error.code);
+      const done = error === null ? count : 0;
+      held -= done;
+      const rest = bytes.subarray(done);
+      if (error !== null) setTimeout(() => push(rest), againMs);
+      else if (rest.length > 0) push(rest);
+      else next();
+    });
+  }
+
+  function next(): void {
+    busy = false;
+    const bytes = takeSome();
+    if (bytes !== null) push(bytes);
+    settle();
+  }
+
+  function takeSome(): Buffer | null {
+    if (waiting.length === 0) return null;
+    let count = 0;
+    let size = 0;
+    while (count < waiting.length && size < atOnce) size += (waiting[count++] as Buffer).length;
+    const taken = waiting.slice(0, count);
+    waiting = waiting.slice(count);
+    return taken.length === 1 ? (taken[0] as Buffer) : Buffer.concat(taken);
+  }
+
+  return {
+    pour(bytes) {
+      if (closed || bytes.length === 0) return;
+      waiting.push(bytes);
+      held += bytes.length;
+      if (!busy) next();
+      if (!isFull && held > full) {
+        isFull = true;
+        ears.full();
+      }
+    },
+    emptied: () =>
+      new Promise((resolve) => {
+        whenEmpty.push(resolve);
+        settle();
+      }),
+  };
+}

@@ -1,0 +1,130 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { nameGroup, type Place, whereGroupsGo } from "./place-cgroup.ts";
+
+/**
+ * A control group (cgroup v2) that holds one agent: its processes cannot leave it by forking, by sessions or by cleaning their environment,
+ * and the kernel ends all of them at once. Two halves, so that whoever holds the agent does not end with it.
+ */
+export interface AgentGroup {
+  /** The half of the agent. */
+  readonly folder: string;
+  /** Calls `spawn`, which has to fork before it returns, while we are in the agent's half; afterwards we are in the other, also when it throws. */
+  spawnInside<T>(spawn: () => T): T;
+  /** Groups the agent made below included. */
+  members(): number[];
+  /** Ends everybody in it. False when it could not be asked for, or when we are in it ourselves. */
+  kill(): boolean;
+  freeze(): void;
+  thaw(): void;
+  /** Takes the group away if nobody is in it. If we are in the holder's half, we leave it for the folder above. */
+  remove(): void;
+}
+
+/** Makes a group and moves us into the holder's half: where that works, starting an agent in the other will too. `null`: not on this host. */
+export function makeGroup(name: string): AgentGroup | null {
+  const place = whereGroupsGo();
+  return place === null ? null : makeGroupIn(place, name);
+}
+
+function makeGroupIn({ folder }: Place, name: string): AgentGroup | null {
+  const whole = join(folder, nameGroup(name));
+  const group = groupAt(join(whole, "agent"));
+  try {
+    mkdirSync(join(whole, "holder"), { recursive: true });
+    mkdirSync(group.folder);
+    moveTo(join(whole, "holder"));
+    return group;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    group.remove();
+    return null;
+  }
+}
+
+/** For somebody who finds it later. `null` when it is gone, or is not a group that `makeGroup` made. */
+export function openGroup(folder: string): AgentGroup | null {
+  const ours = basename(folder) === "agent" && basename(dirname(dirname(folder))) === "rouse-agents";
+  return ours && existsSync(join(folder, "cgroup.procs")) ? groupAt(folder) : null;
+}
+
+function groupAt(folder: string): AgentGroup {
+  const holder = join(dirname(folder), "holder");
+  const members = (): number[] => [...new Set(groupsUnder(folder).flatMap(readMembers))];
+  const setFrozen = (frozen: boolean): void => void tell(join(folder, "cgroup.freeze"), frozen ? "1" : "0");
+  return {
+    folder,
+    members,
+    freeze: () => setFrozen(true),
+    thaw: () => setFrozen(false),
+    spawnInside(spawn) {
+      moveTo(folder);
+      try {
+        return spawn();
+      } finally {
+        moveTo(holder);
+      }
+    },
+    kill() {
+      if (members().includes(process.pid)) return false;
+      if (existsSync(join(folder, "cgroup.kill"))) return tell(join(folder, "cgroup.kill"), "1");
+      // Before Linux 5.14. The frozen cannot fork, and SIGKILL reaches them all the same.
+      setFrozen(true);
+      for (const pid of members()) killIfThere(pid);
+      setFrozen(false);
+      return true;
+    },
+    remove() {
+      if (members().length > 0) return;
+      if (readMembers(holder).includes(process.pid)) attempt(() => moveTo(dirname(dirname(folder))));
+      for (const each of [...groupsUnder(folder).reverse(), holder, dirname(folder)]) attempt(() => rmdirSync(each));
+    },
+  };
+}
+
+/** The folder itself first, then what is below. */
+function groupsUnder(folder: string): string[] {
+  try {
+    const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [folder, ...below.flatMap(({ name }) => groupsUnder(join(folder, name)))];
+  } catch (error) {
+    if (isRefusal(error)) return [];
+    throw error;
+  }
+}
+
+function readMembers(folder: string): number[] {
+  try {
+    const lines = readFileSync(join(folder, "cgroup.procs"), "utf8").split("\n");
+    // 0 stands for a process of another pid namespace.
+    return lines.map(Number).filter((pid) => pid > 0);
+  } catch (error) {
+    if (isRefusal(error)) return [];
+    throw error;
+  }
+}
+
+/** All threads of ours move at once. */
+export const moveTo = (folder: string): void => writeFileSync(join(folder, "cgroup.procs"), String(process.pid));
+
+const tell = (file: string, word: string): boolean => attempt(() => writeFileSync(file, word));
+
+function killIfThere(pid: number): void {
+  attempt(() => process.kill(pid, "SIGKILL"));
+}
+
+function attempt(act: () => unknown): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+/** What the kernel answers when something is gone, taken, in use, or not for us. Anything else is a bug of ours. */
+function isRefusal(error: unknown): boolean {
+  const refusals = "ENOENT ENODEV ESRCH EACCES EPERM EROFS EBUSY ENOTEMPTY ENOTDIR EOPNOTSUPP EINVAL EAGAIN ENOSPC";
+  return refusals.split(" ").includes((error as NodeJS.ErrnoException).code ?? "");
+}

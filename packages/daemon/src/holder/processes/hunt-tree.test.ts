@@ -1,0 +1,67 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createHunt } from "./hunt-tree.ts";
+import { identityOf, readProcess } from "./read-processes.ts";
+import {
+  cgroupsHere,
+  groupHere,
+  isThere,
+  killHard,
+  type Nursery,
+  onLinux,
+  openNursery,
+  rootOf,
+  startAgent,
+  startBystander,
+  until,
+} from "./real-processes.test-support.ts";
+import { stopTree } from "./stop-tree.ts";
+import { createTreeWatch } from "./watch-tree.ts";
+
+describe.skipIf(!onLinux)("a signal", () => {
+  let nursery: Nursery;
+  beforeEach(() => {
+    nursery = openNursery();
+  });
+  afterEach(() => nursery.clear());
+
+  it("is not sent to somebody who only has the same pid", async () => {
+    const pid = startBystander(nursery, true);
+    const { startTicks = 0 } = identityOf(pid) ?? {};
+    const hunt = createHunt(createTreeWatch(rootOf({ pid }, "never-used")));
+    for (const shift of [-1, 1]) hunt.send({ pid, startTicks: startTicks + shift }, "SIGKILL");
+    // Signals to ourselves come in order: once ours has come, the other would have too.
+    await new Promise<void>((resolve) => {
+      process.once("SIGUSR2", () => resolve());
+      process.kill(process.pid, "SIGUSR2");
+    });
+    expect(isThere(pid)).toBe(true);
+    hunt.send({ pid, startTicks }, "SIGKILL");
+    await until(() => !isThere(pid), "its end");
+    hunt.send({ pid, startTicks }, "SIGKILL");
+    expect(hunt.isDenied({ pid, startTicks })).toBe(false);
+  });
+
+  it.skipIf(!cgroupsHere)("to a whole group is not sent if it would hit somebody who was there before", async () => {
+    const earlier = startBystander(nursery, true);
+    const group = groupHere();
+    const clock = readProcess(earlier)?.startTicks ?? 0;
+    await until(() => (readProcess(killedAtOnce(nursery))?.startTicks ?? 0) > clock, "a later tick of the clock");
+    const { root } = startAgent(nursery.write("agent.sh", ["trap '' TERM", nursery.linger]), group);
+    writeFileSync(join(group.folder, "cgroup.procs"), String(earlier));
+    await until(() => group.members().length >= 3, "all of them in the group");
+    expect(await stopTree(root, { graceMs: 50 })).toMatchObject({ kind: "stopped", forced: true });
+    expect(nursery.leftovers()).toEqual([earlier]);
+    killHard(earlier);
+    await until(() => group.members().length === 0, "an empty group");
+    group.remove();
+  });
+});
+
+/** Its number is taken until we have heard of its end, so it can still be read. */
+function killedAtOnce(nursery: Nursery): number {
+  const pid = startBystander(nursery);
+  killHard(pid);
+  return pid;
+}

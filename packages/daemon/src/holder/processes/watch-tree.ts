@@ -1,0 +1,83 @@
+import type { ProcessFacts } from "@rouse/contract";
+import { findTree, type TreeRoot } from "./find-tree.ts";
+import { isAlive, type ProcessInfo, readAllProcesses, readIoBytes, readUnits } from "./read-processes.ts";
+
+/**
+ * Remembers who was seen, so that a child which later loses its parent, its session and its environment is still known. Memory is bounded by
+ * who is alive: whoever is gone is forgotten, because nobody else can have the same pid and start.
+ */
+export interface TreeWatch {
+  /** All that is known now, for somebody else who looks for the tree. */
+  root(): TreeRoot;
+  look(): ProcessInfo[];
+  facts(): ProcessFacts;
+}
+
+export function createTreeWatch(start: TreeRoot): TreeWatch {
+  let root = start;
+  /** Zombies: gone, but not yet handed over to the numbers of whoever waits for them. */
+  let unreaped: ProcessInfo[] = [];
+  const cpu = createGrowingTotal();
+  const io = createGrowingTotal();
+
+  return { root: () => root, look, facts };
+
+  function look(): ProcessInfo[] {
+    const all = readAllProcesses();
+    const seen = new Map([root.agent, ...root.known, ...unreaped].map(({ pid, startTicks }) => [pid, startTicks]));
+    unreaped = all.filter((info) => !isAlive(info) && seen.get(info.pid) === info.startTicks);
+    const members = findTree(root, all);
+    root = {
+      ...root,
+      known: members.map(({ pid, startTicks }) => ({ pid, startTicks })),
+      sessions: sessionsOf(members),
+    };
+    return members;
+  }
+
+  /** Led by a member now, or earlier and never empty since. */
+  function sessionsOf(members: readonly ProcessInfo[]): number[] {
+    const before = new Set(root.sessions);
+    const led = members.filter(({ pid, session }) => session === pid || before.has(session));
+    return [...new Set(led.map(({ session }) => session))];
+  }
+
+  function facts(): ProcessFacts {
+    let members = look();
+    let used = usage([...members, ...unreaped]);
+    if (cpu.wouldShrink(used.ticks) || io.wouldShrink(used.bytes)) {
+      // Somebody ended while we read. A second reading finds what they used in the numbers of the parent that waited for them.
+      members = look();
+      used = usage([...members, ...unreaped]);
+    }
+    const { ticksPerSecond, pageBytes } = readUnits();
+    return {
+      processes: members.length,
+      cpuMs: Math.round((cpu.add(used.ticks) * 1000) / ticksPerSecond),
+      ioBytes: io.add(used.bytes),
+      memoryBytes: members.reduce((sum, { rssPages }) => sum + rssPages, 0) * pageBytes,
+    };
+  }
+}
+
+/** Both include what children used that were waited for, so nobody is counted twice. */
+function usage(everybody: readonly ProcessInfo[]): { ticks: number; bytes: number } {
+  return {
+    ticks: everybody.reduce((sum, { cpuTicks, childCpuTicks }) => sum + cpuTicks + childCpuTicks, 0),
+    bytes: everybody.reduce((sum, { pid }) => sum + readIoBytes(pid), 0),
+  };
+}
+
+/** A sum over the living that keeps what went with those for whom no member waited. */
+function createGrowingTotal() {
+  let kept = 0;
+  let last = 0;
+  return {
+    wouldShrink: (living: number): boolean => kept + living < last,
+    add(living: number): number {
+      kept = Math.max(kept, last - living);
+      last = kept + living;
+      return last;
+    },
+  };
+}

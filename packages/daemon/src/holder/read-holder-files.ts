@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { AgentId } from "@rouse/contract";
+import type { z } from "zod";
+import { holderFiles, holdersFolder } from "./holder-files.ts";
+import { identityOf } from "./processes/read-processes.ts";
+import { ExitFile, HolderFile, Spec } from "./spec.ts";
+
+/** An agent that was ever started by Rouse here, whether it still runs or not. */
+export type HeldName = string;
+
+export function listHeld(home: string): HeldName[] {
+  try {
+    return readdirSync(holdersFolder(home), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && AgentId.safeParse(entry.name).success)
+      .map((entry) => entry.name)
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+// Each is `null` when it is not there, cannot be read or is not (yet) whole.
+
+export const readSpec = (home: string, agentId: HeldName): Spec | null =>
+  readWhole(holderFiles(home, agentId).spec, Spec);
+
+export const readHolderFile = (home: string, agentId: HeldName): HolderFile | null =>
+  readWhole(holderFiles(home, agentId).holder, HolderFile);
+
+export const readExitFile = (home: string, agentId: HeldName): ExitFile | null =>
+  readWhole(holderFiles(home, agentId).exit, ExitFile);
+
+/** Not merely a process with its number. */
+export function isHolderAlive({ holder }: Pick<HolderFile, "holder">): boolean {
+  return identityOf(holder.pid)?.startTicks === holder.startTicks;
+}
+
+function readWhole<T>(file: string, schema: z.ZodType<T>): T | null {
+  try {
+    const parsed = schema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}

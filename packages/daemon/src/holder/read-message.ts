@@ -1,0 +1,98 @@
+import type { AgentFamily, PatternKind, UserPattern } from "@rouse/contract";
+import type { ToHolder } from "./protocol.ts";
+import type { WatchSettings } from "./spec.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A message to a holder, or `null` when it is none. By hand, and tested to agree with the schema: the library that reads schemas would be a
+ * quarter of all the memory a holder takes.
+ */
+export function readMessage(value: unknown): ToHolder | null {
+  if (!isObject(value)) return null;
+  return isMessage(value) ? (value as unknown as ToHolder) : null;
+}
+
+function isMessage(message: Fields): boolean {
+  switch (message["say"] as ToHolder["say"]) {
+    case "probe":
+      return isWhole(message["id"]);
+    case "watch":
+      return isWhole(message["epoch"]) && isWhole(message["after"]);
+    case "heard":
+      return isWhole(message["seq"]);
+    case "settings":
+      return isSettings(message["settings"]);
+    case "order":
+      return (
+        isText(message["key"], 300) &&
+        isWhole(message["incarnation"]) &&
+        (message["epoch"] === null || isWhole(message["epoch"])) &&
+        isOrder(message["order"])
+      );
+    case "read":
+      return (message["from"] === null || isWhole(message["from"], 0)) && typeof message["follow"] === "boolean";
+    case "attach":
+    case "resize":
+      return isSize(message["size"]);
+  }
+  return false;
+}
+
+function isOrder(order: unknown): boolean {
+  if (!isObject(order) || order["kind"] !== "stop") return false;
+  const { graceMs } = order;
+  return typeof graceMs === "number" && graceMs >= 0 && graceMs <= 600_000;
+}
+
+function isSize(size: unknown): boolean {
+  return isObject(size) && isWhole(size["cols"], 2, 1000) && isWhole(size["rows"], 2, 1000);
+}
+
+function isSettings(settings: unknown): settings is WatchSettings {
+  if (!isObject(settings) || !isText(settings["completionMarker"], 200)) return false;
+  return Array.isArray(settings["patterns"]) && settings["patterns"].every(isPattern);
+}
+
+const patternKeys: Record<keyof UserPattern, true> = { kind: true, pattern: true, family: true, name: true };
+const kinds: Record<PatternKind, true> = {
+  "rate-limit": true,
+  "asks-permission": true,
+  "asks-question": true,
+  "at-prompt": true,
+  error: true,
+  completed: true,
+  "context-limit": true,
+  file: true,
+};
+const families: Record<AgentFamily, true> = {
+  "claude-code": true,
+  codex: true,
+  "gemini-cli": true,
+  aider: true,
+  generic: true,
+};
+
+function isPattern(pattern: unknown): pattern is UserPattern {
+  if (!isObject(pattern) || !Object.keys(pattern).every((key) => isOneOf(patternKeys, key))) return false;
+  const { kind, pattern: text, family, name } = pattern;
+  return (
+    isOneOf(kinds, kind) &&
+    isText(text, 1000) &&
+    text !== "" &&
+    (family === undefined || isOneOf(families, family)) &&
+    (name === undefined || isText(name, 100))
+  );
+}
+
+const isOneOf = (set: Readonly<Record<string, true>>, value: unknown): boolean =>
+  typeof value === "string" && Object.hasOwn(set, value);
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isText = (value: unknown, longest: number): value is string =>
+  typeof value === "string" && value.length <= longest;
+
+const isWhole = (value: unknown, least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;

@@ -1,0 +1,65 @@
+import { StringDecoder } from "node:string_decoder";
+
+/** Complete lines of a stream, for output that is not drawn on a screen. */
+export interface LineSplitter {
+  feed(bytes: Buffer): void;
+  /** The lines completed since the last call. When there were too many, some in the middle are missing. */
+  take(): { readonly lines: string[]; readonly count: number };
+  /** The last line, should it have no end. */
+  finish(): void;
+}
+
+const mostLines = 2000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+const escapes = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the same
+const controls = /[\x00-\x08\x0b-\x1f\x7f]/g;
+
+/** Of a longer line than `longest` only the beginning is kept. */
+export function splitLines(longest: number): LineSplitter {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  let first: string[] = [];
+  let last: string[] = [];
+  let count = 0;
+
+  function add(line: string): void {
+    count++;
+    if (first.length < mostLines / 2) return void first.push(line);
+    last.push(line);
+    // Not one by one: moving a whole array for each line is what makes a quick agent slow.
+    if (last.length >= mostLines) last = last.slice(-mostLines / 2);
+  }
+
+  return {
+    feed(bytes) {
+      const text = decoder.write(bytes);
+      let start = 0;
+      for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
+        add(rest === "" ? text.slice(start, Math.min(end, start + longest)) : rest + text.slice(start, end));
+        rest = "";
+        start = end + 1;
+      }
+      if (rest.length < longest) rest += text.slice(start, start + longest - rest.length);
+    },
+    take() {
+      const lines = [...first, ...last.slice(-mostLines / 2)].map((line) => plain(line.slice(0, longest)));
+      const taken = { lines, count };
+      first = [];
+      last = [];
+      count = 0;
+      return taken;
+    },
+    finish() {
+      rest += decoder.end();
+      if (rest !== "") add(rest);
+      rest = "";
+    },
+  };
+}
+
+/** Of a line written over itself (a progress bar) what was written last counts. */
+function plain(line: string): string {
+  const text = line.replace(escapes, "").replace(/\r+$/, "");
+  return text.slice(text.lastIndexOf("\r") + 1).replace(controls, "");
+}

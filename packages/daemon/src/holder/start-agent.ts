@@ -1,0 +1,59 @@
+import type { TreeTier } from "@rouse/contract";
+import type { AgentProcess, Ears, Start } from "./agent-process.ts";
+import type { Size } from "./foreground.ts";
+import { type AgentGroup, makeGroup } from "./processes/cgroup.ts";
+import type { TreeRoot } from "./processes/find-tree.ts";
+import { markVariable, readProcess } from "./processes/read-processes.ts";
+import type { ProcessId, Spec } from "./spec.ts";
+
+export interface StartedAgent {
+  readonly process: AgentProcess;
+  readonly id: ProcessId;
+  readonly tier: TreeTier;
+  readonly group: AgentGroup | null;
+  /** What its tree of processes is found by. */
+  readonly root: TreeRoot;
+}
+
+/** Starts the agent where all its children can be found again. */
+export async function startAgent(spec: Spec, size: Size, mark: string, ears: Ears): Promise<StartedAgent> {
+  const group = makeGroup(spec.agentId);
+  const start: Start = {
+    command: spec.command,
+    cwd: spec.cwd,
+    env: { ...spec.env, [markVariable]: mark },
+    ...size,
+    spawnInside: (fork) => (group === null ? fork() : group.spawnInside(fork)),
+  };
+  try {
+    const process = await open(spec, start, ears);
+    const id = identify(process.pid);
+    return { process, id, group, tier: group === null ? "marked" : "cgroup", root: rootOf(spec, id, mark, group) };
+  } catch (error) {
+    group?.remove();
+    throw error;
+  }
+}
+
+/** Each is loaded only by those who need it. */
+async function open(spec: Spec, start: Start, ears: Ears): Promise<AgentProcess> {
+  switch (spec.io) {
+    case "terminal":
+      return (await import("./open-terminal.ts")).openTerminal(start, ears);
+    case "pipes":
+      return (await import("./open-pipes.ts")).openPipes(start, spec.foreground, ears);
+  }
+}
+
+/** One that was over before we looked started no earlier than we did. */
+function identify(pid: number): ProcessId {
+  const startTicks = (readProcess(pid) ?? readProcess(process.pid))?.startTicks ?? 0;
+  return { pid, startTicks };
+}
+
+/** Between pipes in the foreground the agent is in our own process group, together with whatever else is in the pipeline. */
+function rootOf(spec: Spec, agent: ProcessId, mark: string, group: AgentGroup | null): TreeRoot {
+  const shared = spec.io === "pipes" && spec.foreground;
+  const ownGroup = shared ? 0 : (readProcess(process.pid)?.pgid ?? 0);
+  return { agent, mark, cgroup: group?.folder ?? null, ownGroup, useGroup: !shared, known: [] };
+}

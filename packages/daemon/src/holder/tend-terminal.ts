@@ -1,0 +1,96 @@
+import type { ExitStatus } from "@rouse/contract";
+import type { AgentProcess, Ended } from "./agent-process.ts";
+import type { Foreground, Handle, Size } from "./foreground.ts";
+import { endsPrograms, judgeExit } from "./judge-exit.ts";
+import type { KeptScreen } from "./keep-screen.ts";
+import type { Spec } from "./spec.ts";
+
+/** An agent's terminal and everybody who sits in front of it. Between pipes there is neither screen nor anybody. */
+export interface TendedTerminal {
+  readonly screen: KeptScreen | null;
+  /** The screen for somebody who comes. */
+  readonly paint: (() => Promise<string>) | null;
+  size(): Size;
+  /** How many terminals people have open on it. */
+  attached(): number;
+  type(bytes: Buffer): void;
+  /** As large as the smallest of them shows; as before when nobody is left. */
+  fit(): Size;
+  begin(agent: AgentProcess, others: () => readonly Size[]): void;
+  judge(ended: Ended, ordered: boolean): ExitStatus;
+  /** Gives the terminal it was started from back. */
+  end(exit: ExitStatus): Promise<void>;
+}
+
+export async function tendTerminal(spec: Spec, near: Foreground | null): Promise<TendedTerminal> {
+  const hasTerminal = spec.io === "terminal";
+  let agent: AgentProcess | null = null;
+  let others: () => readonly Size[] = () => [];
+  let size: Size = { cols: spec.cols, rows: spec.rows };
+  let typedAt: number | null = null;
+  let hungUpAt: number | null = null;
+  const screen = hasTerminal ? (await import("./keep-screen.ts")).keepScreen(size, reply) : null;
+
+  /** Programs ask their terminal things, and some do not start without an answer. People's terminals give their own. */
+  function reply(bytes: Buffer): void {
+    if (sizes().length === 0) agent?.write(bytes);
+  }
+
+  function sizes(): Size[] {
+    const here = hasTerminal && hungUpAt === null ? (near?.size() ?? null) : null;
+    return here === null ? [...others()] : [...others(), here];
+  }
+
+  function fit(): Size {
+    const all = sizes();
+    if (all.length === 0) return size;
+    const cols = Math.min(...all.map((each) => each.cols));
+    const rows = Math.min(...all.map((each) => each.rows));
+    if (cols === size.cols && rows === size.rows) return size;
+    size = { cols, rows };
+    agent?.resize(cols, rows);
+    screen?.resize(cols, rows);
+    return size;
+  }
+
+  function type(bytes: Buffer): void {
+    if (endsPrograms(bytes)) typedAt = performance.now();
+    agent?.write(bytes);
+  }
+
+  const handle: Handle = {
+    type,
+    resize: () => void fit(),
+    signal: (name) => agent?.kill(name),
+    interrupted() {
+      typedAt = performance.now();
+    },
+    hangUp() {
+      hungUpAt = performance.now();
+      agent?.kill("SIGHUP");
+      agent?.kill("SIGCONT"); // one that was stopped could not even die
+      agent?.resume();
+    },
+    pause: () => agent?.pause(),
+    resume: () => agent?.resume(),
+  };
+
+  return {
+    screen,
+    paint: screen === null ? null : () => screen.settle(() => screen.picture()),
+    size: () => size,
+    attached: () => sizes().length,
+    type,
+    fit,
+    begin(started, otherSizes) {
+      agent = started;
+      others = otherSizes;
+      near?.begin(handle);
+      fit();
+    },
+    judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt }, performance.now()),
+    async end({ signal }) {
+      await near?.end({ killed: signal !== null, fullScreen: screen?.screen().alternate ?? false });
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { AgentId, Id, type SpeechRefusal } from "@rouse/contract";
+import { canonicalize } from "json-canonicalize";
+import { z } from "zod";
+
+/** Whom a token speaks for: one agent, one task or none, one life. */
+const AgentTokenClaims = z.strictObject({
+  agentId: AgentId,
+  taskId: Id.nullable(),
+  incarnation: z.number().int().positive().max(Number.MAX_SAFE_INTEGER),
+});
+export type AgentTokenClaims = Readonly<z.infer<typeof AgentTokenClaims>>;
+
+export const agentTokenPrefix = "rouse-agent.";
+const longestToken = 1024;
+/** The key is derived, so that no signature is ever made with the operator's token itself. */
+const keyLabel = "rouse agent token 1";
+
+/** A token for one agent. Nothing has to run or be written down for it: whoever has the master token can check it. */
+export function mintAgentToken(masterToken: string, claims: AgentTokenClaims): string {
+  const part = Buffer.from(canonicalize(AgentTokenClaims.parse(claims))).toString("base64url");
+  return `${agentTokenPrefix}${part}.${sign(masterToken, part)}`;
+}
+
+/** Whom it speaks for, or `null` when it was not made with this master token. */
+export function readAgentToken(masterToken: string, token: string): AgentTokenClaims | null {
+  if (token.length > longestToken || !token.startsWith(agentTokenPrefix)) return null;
+  const [part, signature, ...rest] = token.slice(agentTokenPrefix.length).split(".");
+  if (part === undefined || signature === undefined || rest.length > 0) return null;
+  // As text: the last letter of base64url has bits to spare, so different texts may stand for the same bytes.
+  if (!isSame(signature, sign(masterToken, part))) return null;
+  return readClaims(part);
+}
+
+function readClaims(part: string): AgentTokenClaims | null {
+  try {
+    return AgentTokenClaims.safeParse(JSON.parse(Buffer.from(part, "base64url").toString("utf8"))).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function sign(masterToken: string, part: string): string {
+  const key = Buffer.from(hkdfSync("sha256", masterToken, "", keyLabel, 32));
+  return createHmac("sha256", key).update(part).digest("base64url");
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+export interface Overreach {
+  readonly because: SpeechRefusal;
+  readonly claimed: string;
+}
+
+/**
+ * What of a message is not this token's to say. Only names that could be somebody's count: what is not even a text or a number is refused later,
+ * as the malformed message it is.
+ */
+export function findOverreach(claims: AgentTokenClaims, said: Record<string, unknown>): Overreach | null {
+  const { agentId, taskId, incarnation } = said;
+  if (typeof agentId === "string" && agentId !== claims.agentId) return { because: "other-agent", claimed: agentId };
+  if (typeof taskId === "string" && taskId !== claims.taskId) return { because: "other-task", claimed: taskId };
+  if (typeof incarnation === "number" && incarnation !== claims.incarnation) {
+    return { because: "other-life", claimed: String(incarnation) };
+  }
+  return null;
+}

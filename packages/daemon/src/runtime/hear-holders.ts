@@ -1,0 +1,64 @@
+import { Fault, type Settings } from "@rouse/contract";
+import type { Signal } from "@rouse/core";
+import type { HolderNews, WatchSettings } from "../ports/holders.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Roster } from "./roster.ts";
+import type { Moment } from "./steady-clock.ts";
+import type { Turns } from "./turns.ts";
+
+interface HearingParts {
+  readonly roster: Roster;
+  readonly turns: Turns;
+  readonly commits: GroupCommit;
+  readonly readClock: () => Moment;
+  readonly settingsOf: (agentId: string) => WatchSettings;
+}
+
+/** Turns what holders tell into signals, and answers them once it is saved. */
+export function hearHolders({ roster, turns, commits, readClock, settingsOf }: HearingParts): HolderNews {
+  /** While the store is down nothing is taken: the holder keeps it and tells it again. */
+  const refuseWhileDown = (): void => {
+    const down = commits.down();
+    if (down !== null) throw down;
+  };
+
+  async function tell(agentId: string, signal: Signal, mustSave: boolean): Promise<void> {
+    refuseWhileDown();
+    const watched = roster.find(agentId);
+    if (watched === undefined) throw new Fault("agent-unknown", "its holder is not known yet");
+    turns.take(watched, signal, readClock());
+    if (mustSave) await commits.saved();
+  }
+
+  return {
+    standing(agentId) {
+      const record = roster.find(agentId)?.record;
+      if (record === undefined || record.terminal === null) return null;
+      return { incarnation: record.incarnation, over: record.terminal.exit !== null };
+    },
+    async held(hold, adopted) {
+      refuseWhileDown();
+      const moment = readClock();
+      const reply = turns.takeHold(hold, adopted, moment);
+      await commits.saved();
+      if (reply?.status === "rejected") return null;
+      const lastReport = roster.find(hold.agentId)?.record.terminal?.lastReport ?? 0;
+      return { lastReport, settings: settingsOf(hold.agentId) };
+    },
+    reported(agentId, incarnation, report) {
+      const ago = Math.max(0, readClock().time - report.at);
+      return tell(agentId, { kind: "reported", incarnation, report, ago }, isWorthKeeping(report));
+    },
+    lost: (agentId, incarnation, process, exit) =>
+      tell(agentId, { kind: "holder-lost", incarnation, process, exit }, true),
+  };
+}
+
+/** A mere sign of life moves clocks; what it says is said again by the next. Everything else is kept before the holder may forget it. */
+export const isWorthKeeping = (report: Extract<Signal, { kind: "reported" }>["report"]): boolean =>
+  report.exit !== null || report.sights.some(({ kind }) => kind !== "output");
+
+export const watchSettingsFrom = ({ terminal }: Settings): WatchSettings => ({
+  patterns: terminal.patterns,
+  completionMarker: terminal.completion_marker,
+});

@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { Fault, type OrderAnswer, type StopRefusal } from "@rouse/contract";
+import type { AgentRecord } from "@rouse/core";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Roster, Watched } from "./roster.ts";
+import type { Moment } from "./steady-clock.ts";
+import type { Turns } from "./turns.ts";
+
+interface ObeyingParts {
+  readonly roster: Roster;
+  readonly turns: Turns;
+  readonly commits: GroupCommit;
+  readonly readClock: () => Moment;
+  /** Calls back after every commit, until it is told to stop. */
+  readonly afterCommits: (look: () => void) => () => void;
+  readonly after: (delay: number, call: () => void) => () => void;
+}
+
+/** How long a person waits for an answer; the order itself goes on. */
+const patience = 60_000;
+
+const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
+  frozen: "all interventions are frozen; `rouse thaw` first",
+  "already-over": "its process is over already; `rouse recover` starts it again",
+};
+
+/** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
+export function obeyPeople({ roster, turns, commits, readClock, afterCommits, after }: ObeyingParts) {
+  async function order(what: "stop" | "restart", agentId: string, actor: string, reason: string): Promise<OrderAnswer> {
+    const down = commits.down();
+    if (down !== null) throw down;
+    const watched = mustBeHeld(roster.find(agentId), agentId);
+    const moment = readClock();
+    const key = `${agentId}/${what}/${randomUUID()}`;
+    const before = watched.record;
+    commits.draft().audit.push({ time: moment.time, actor, action: `${what} ${agentId}`, reason });
+    turns.take(watched, { kind: "ordered", order: what, key, actor }, moment);
+    await commits.saved();
+    const refused =
+      watched.record.stop?.key === key || watched.record.restart !== before.restart ? null : watched.record.stopRefused;
+    if (refused !== null) throw new Fault("order-refused", refusals[refused] ?? `refused: ${refused}`);
+    return untilAnswered(watched, before, what, key);
+  }
+
+  function untilAnswered(
+    watched: Watched,
+    before: AgentRecord,
+    what: "stop" | "restart",
+    key: string,
+  ): Promise<OrderAnswer> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const answer = answerOf(watched.record, before, what, key);
+        if (answer !== null) finish(answer);
+      };
+      const finish = (answer: OrderAnswer): void => {
+        unsubscribe();
+        cancel();
+        resolve(answer);
+      };
+      const unsubscribe = afterCommits(look);
+      const cancel = after(patience, () => finish({ agentId: before.agentId, outcome: "under-way" }));
+      look();
+    });
+  }
+
+  return {
+    terminate: (agentId: string, actor: string, reason: string) => order("stop", agentId, actor, reason),
+    recover: (agentId: string, actor: string, reason: string) => order("restart", agentId, actor, reason),
+  };
+}
+
+function mustBeHeld(watched: Watched | undefined, agentId: string): Watched {
+  if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+  if (watched.record.terminal === null)
+    throw new Fault(
+      "not-supervised",
+      `${agentId} was not started by \`rouse run\` or \`rouse spawn\`, so Rouse cannot stop or start it`,
+    );
+  return watched;
+}
+
+/** What has become of an order, read off the record. `null`: nothing yet. */
+function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "restart", key: string): OrderAnswer | null {
+  const { agentId } = record;
+  if (record.incarnation > before.incarnation)
+    return { agentId, outcome: "restarted", incarnation: record.incarnation };
+  const stop = record.stop?.key === key ? record.stop.outcome : null;
+  if (stop?.kind === "termination_incomplete")
+    return { agentId, outcome: "termination_incomplete", survivors: [...stop.survivors] };
+  if (stop?.kind === "refused") return { agentId, outcome: "refused", because: stop.because };
+  if (record.restart !== null && record.restart.problem !== null && record.restart !== before.restart)
+    return { agentId, outcome: "not-restarted", problem: record.restart.problem };
+  if (what === "restart" || stop === null) return null;
+  return {
+    agentId,
+    outcome: stop.kind === "stopped" ? "stopped" : "already-over",
+    ...(stop.kind === "stopped" ? { forced: stop.forced } : {}),
+  };
+}

@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PreparedRequest, prepareRequest, type RequestPlan } from "./beat-requests.ts";
 import { countIn, readResponses } from "./read-responses.ts";
+import { percentile } from "./report.ts";
 
 export interface LoadPlan extends RequestPlan {
   readonly connections: number;
@@ -166,16 +167,14 @@ async function pace(
 }
 
 function summarise(latencies: readonly number[], beatsPerRequest: number, seconds: number) {
-  const sorted = Float64Array.from(latencies).sort();
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  const beats = sorted.length * beatsPerRequest;
+  const beats = latencies.length * beatsPerRequest;
   return {
-    requests: sorted.length,
+    requests: latencies.length,
     beats,
     seconds,
     beatsPerSecond: beats / seconds,
-    p50: at(0.5),
-    p99: at(0.99),
-    slowest: sorted[sorted.length - 1] ?? 0,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    slowest: percentile(latencies, 1),
   };
 }

@@ -1,11 +1,17 @@
 import { parseArgs } from "node:util";
 import { startEchoServer } from "./echo-server.ts";
 import { benchFleet } from "./fleet.ts";
-
 import { type LoadPlan, runLoad } from "./load.ts";
 import { formatTable, type Line, machine } from "./report.ts";
 import { benchRestart } from "./restart.ts";
 import { cleanUpOnExit } from "./start-servers.ts";
+import { benchAdoption } from "./terminals/adoption.ts";
+import { relay } from "./terminals/bare-relay.ts";
+import { benchExits } from "./terminals/exits.ts";
+import { benchHolders } from "./terminals/holders.ts";
+import { benchOutput } from "./terminals/output.ts";
+import { benchTyping } from "./terminals/typing.ts";
+import { benchTerminals } from "./terminals.ts";
 import { type BenchOptions, benchThroughput } from "./throughput.ts";
 
 interface Bench {
@@ -17,7 +23,7 @@ interface Bench {
 const benches: readonly Bench[] = [
   {
     name: "heartbeats",
-    about: "all of the below, about ten minutes",
+    about: "throughput, fleet and restart: about ten minutes",
     run: async (options) => [
       ...(await benchThroughput(options)),
       ...(await benchFleet(options)),
@@ -29,8 +35,42 @@ const benches: readonly Bench[] = [
     about: "durable beats, single and in batches, against a bare node:http echo; latency at 1,000 beats/s",
     run: benchThroughput,
   },
-  { name: "fleet", about: "memory and CPU with 100, 10,000 and 100,000 idle agents", run: benchFleet },
-  { name: "restart", about: "looking at one of 10,000 agents; from kill -9 to ready", run: benchRestart },
+  {
+    name: "fleet",
+    about: "memory and CPU with 100, 10,000 and 100,000 idle agents",
+    run: benchFleet,
+  },
+  {
+    name: "restart",
+    about: "looking at one of 10,000 agents; from kill -9 to ready",
+    run: benchRestart,
+  },
+  {
+    name: "terminals",
+    about: "output, typing, holders, exits and adoption: about three minutes",
+    run: benchTerminals,
+  },
+  {
+    name: "output",
+    about: "100 MB of lines through rouse run, against a bare pseudo-terminal relay",
+    run: benchOutput,
+  },
+  {
+    name: "typing",
+    about: "a key to the agent and back, against the same relay",
+    run: benchTyping,
+  },
+  {
+    name: "holders",
+    about: "start and memory of 20 holders, against processes of Node that do nothing",
+    run: benchHolders,
+  },
+  { name: "exits", about: "from the death of an agent, or of its holder, to the event", run: benchExits },
+  {
+    name: "adoption",
+    about: "from kill -9 of the daemon until it has 20 talking agents back",
+    run: benchAdoption,
+  },
 ];
 
 const usage = [
@@ -46,6 +86,7 @@ const [role, argument = ""] = process.argv.slice(2);
 // A bench starts this program again for the processes it needs beside the daemon.
 if (role === "load") process.stdout.write(JSON.stringify(await runLoad(JSON.parse(argument) as LoadPlan)));
 else if (role === "echo") startEchoServer(Number(argument), () => {});
+else if (role === "relay") await relay(process.argv.slice(3));
 else await runBench();
 
 async function runBench(): Promise<void> {

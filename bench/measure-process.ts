@@ -18,6 +18,31 @@ export function residentMegabytes(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
+export interface Memory {
+  /** Resident, pages shared with other processes counted in full. */
+  readonly rss: number;
+  /** The same, with each shared page divided by those who share it. */
+  readonly pss: number;
+  /** What would be free if this process alone ended. */
+  readonly own: number;
+}
+
+export const memoryOf = (pid: number): Memory => readRollup(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"));
+
+/** Megabytes from `/proc/PID/smaps_rollup`. */
+export function readRollup(text: string): Memory {
+  const megabytes = (field: string): number => {
+    const kilobytes = new RegExp(`^${field}:\\s*(\\d+) kB$`, "m").exec(text)?.[1];
+    if (kilobytes === undefined) throw new Error(`the kernel does not tell ${field} of a process`);
+    return Number(kilobytes) / 1024;
+  };
+  return {
+    rss: megabytes("Rss"),
+    pss: megabytes("Pss"),
+    own: megabytes("Private_Clean") + megabytes("Private_Dirty"),
+  };
+}
+
 /** What a process takes of one core while `work` goes on. */
 export async function cpuShareDuring<T>(pid: number, work: Promise<T>): Promise<{ share: number; result: T }> {
   const [before, from] = [cpuSeconds(pid), performance.now()];

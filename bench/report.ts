@@ -6,7 +6,7 @@ export interface Aim {
   readonly atMost?: number;
 }
 
-/** One line of the table. `peer` is the same thing done by the bare server, where there is one. */
+/** One line of the table. `peer` is the same thing done by something that does nothing else, where there is one. */
 export interface Line {
   readonly measured: string;
   readonly unit: string;
@@ -48,9 +48,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
+/** The value that this share of all values does not exceed; the largest for 1. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
 export function formatTable(lines: readonly Line[]): string {
   const rows = [
-    ["measured", "ours", "bare echo", "ratio", "aim", "met"],
+    ["measured", "ours", "bare", "ratio", "aim", "met"],
     ...lines.map((one) => [
       one.measured,
       `${formatNumber(one.ours)} ${one.unit}`,

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadPlan, LoadResult } from "./load.ts";
+import { endAgents } from "./terminals/end-agents.ts";
 
 export interface Server {
   readonly pid: number;
@@ -18,7 +19,7 @@ export interface Server {
   kill(): Promise<void>;
 }
 
-const rouse = resolve("packages/daemon/bin/rouse.js");
+export const rouse = resolve("packages/daemon/bin/rouse.js");
 const token = "token-of-the-bench-0123456789";
 const longestStart = 60_000;
 const longestStop = 20_000;
@@ -30,7 +31,7 @@ const folders = new Set<string>();
 export function cleanUpOnExit(): void {
   process.on("exit", () => {
     for (const child of running) child.kill("SIGKILL");
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    for (const folder of folders) removeDataFolder(folder);
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
 }
@@ -43,21 +44,31 @@ export function makeDataFolder(): string {
   return folder;
 }
 
+/** With the agents that were started there: their holders outlive the daemon. */
 export function removeDataFolder(folder: string): void {
+  endAgents(folder);
   rmSync(folder, { recursive: true, force: true });
   folders.delete(folder);
 }
 
 export async function startDaemon(folder: string): Promise<Server> {
   const port = await findFreePort();
+  return becomeServer(startNode([rouse, "up", "--port", String(port)], environmentOf(folder), folder), port);
+}
+
+/** Runs a command of ours to its end and returns what it printed. */
+export function runRouse(folder: string, args: readonly string[]): Promise<string> {
+  return outputOf(startNode([rouse, ...args], environmentOf(folder), folder));
+}
+
+export function environmentOf(folder: string): NodeJS.ProcessEnv {
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("ROUSE_")));
-  const child = start([rouse, "up", "--port", String(port)], { ...environment, ROUSE_HOME: folder }, folder);
-  return becomeServer(child, port);
+  return { ...environment, ROUSE_HOME: folder };
 }
 
 export async function startEcho(): Promise<Server> {
   const port = await findFreePort();
-  return becomeServer(start([thisProgram(), "echo", String(port)], process.env), port);
+  return becomeServer(startNode([thisProgram(), "echo", String(port)], process.env), port);
 }
 
 /** The load comes from a process of its own, so that measuring does not compete with what is measured inside one event loop. */
@@ -69,14 +80,15 @@ export async function loadFrom(plan: LoadPlan): Promise<LoadResult> {
 }
 
 export function startLoad(plan: LoadPlan): { readonly result: Promise<LoadResult>; kill(): Promise<void> } {
-  const child = start([thisProgram(), "load", JSON.stringify(plan)], process.env);
-  const printed = read(child.stdout);
-  const complaint = read(child.stderr);
-  const result = ended(child).then(async () => {
-    if (child.exitCode !== 0) throw new Error(`the load generator failed: ${await complaint}`);
-    return JSON.parse(await printed) as LoadResult;
-  });
+  const child = startNode([thisProgram(), "load", JSON.stringify(plan)], process.env);
+  const result = outputOf(child).then((printed) => JSON.parse(printed) as LoadResult);
   return { result, kill: () => end(child, "SIGKILL") };
+}
+
+async function outputOf(child: ChildProcess): Promise<string> {
+  const [printed, complaint] = await Promise.all([read(child.stdout), read(child.stderr), ended(child)]);
+  if (child.exitCode !== 0) throw new Error(`${child.spawnargs.slice(1, 3).join(" ")} failed: ${complaint}`);
+  return printed;
 }
 
 /** When /readyz says yes. */
@@ -122,7 +134,8 @@ async function becomeServer(child: ChildProcess, port: number): Promise<Server> 
   return { pid, port, token, stop: () => end(child, "SIGTERM"), kill: () => end(child, "SIGKILL") };
 }
 
-function start(args: readonly string[], environment: NodeJS.ProcessEnv, cwd = process.cwd()): ChildProcess {
+/** It does not outlive us. */
+export function startNode(args: readonly string[], environment: NodeJS.ProcessEnv, cwd = process.cwd()): ChildProcess {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env: environment, cwd });
   running.add(child);
   child.once("exit", () => running.delete(child));
@@ -156,7 +169,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-function thisProgram(): string {
+export function thisProgram(): string {
   const program = process.argv[1];
   if (program === undefined) throw new Error("the bench is run as a program");
   return program;

@@ -85,12 +85,12 @@ async function pacedBeats({ seconds, say }: BenchOptions): Promise<Line[]> {
   });
 }
 
-export async function withDaemon<T>(use: (daemon: Server) => Promise<T>): Promise<T> {
+export async function withDaemon<T>(use: (daemon: Server, folder: string) => Promise<T>): Promise<T> {
   const folder = makeDataFolder();
   try {
     const daemon = await startDaemon(folder);
     try {
-      return await use(daemon);
+      return await use(daemon, folder);
     } finally {
       await daemon.stop();
     }

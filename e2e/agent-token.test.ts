@@ -242,6 +242,8 @@ describe("what is for the operator alone", () => {
     ["HEAD", "/api/v1/agents/curious"],
     ["DELETE", "/api/v1/agents/curious"],
     ["POST", "/api/v1/agents/curious"],
+    ["POST", "/api/v1/agents/curious/terminate"],
+    ["POST", "/api/v1/agents/curious/recover"],
     ["POST", "/api/v1/freeze"],
     ["POST", "/api/v1/thaw"],
     ["PUT", "/api/v1/heartbeats"],

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { watchChild } from "./clean-up.ts";
 
 export const repository = resolve(import.meta.dirname, "..");
-const program = join(repository, "packages", "daemon", "bin", "rouse.js");
+export const program = join(repository, "packages", "daemon", "bin", "rouse.js");
 
 export interface Surroundings {
   /** The data folder, `$ROUSE_HOME`. */

@@ -32,6 +32,26 @@ describe("presets", () => {
     });
   });
 
+  it("terminals: idle after 15 min, 10 min to complete, 5 equal errors in 10 min, nobody stopped for those", () => {
+    for (const name of presetNames) {
+      const { terminal, stopGrace } = policyFrom(name, settingsOf(name));
+      expect(terminal).toEqual({
+        idle: minutes(15),
+        completion: minutes(10),
+        rateLimitBackoff: minutes(1),
+        repeatedErrors: 5,
+        repeatedErrorWindow: minutes(10),
+        stopOnRepeatedError: false,
+      });
+      expect(stopGrace).toBe(seconds(10));
+    }
+  });
+
+  it("restarts: one minute apart, three in an hour", () => {
+    const { restart } = policyFrom("default", settingsOf("default"));
+    expect(restart).toEqual({ cooldown: minutes(1), max: 3, window: hours(1) });
+  });
+
   it("mass silence is 3 agents, 30 %, one minute in all of them", () => {
     for (const name of presetNames) {
       expect(selfCheckFrom(settingsOf(name))).toEqual({
@@ -74,6 +94,8 @@ describe("a policy", () => {
     const policy = policyFrom("x", settingsOf("default"));
     expect(Object.isFrozen(policy)).toBe(true);
     expect(Object.isFrozen(policy.longestWait)).toBe(true);
+    expect(Object.isFrozen(policy.terminal)).toBe(true);
+    expect(Object.isFrozen(policy.restart)).toBe(true);
   });
 });
 

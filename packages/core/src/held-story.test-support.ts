@@ -84,8 +84,8 @@ export function heldStory(given: HeldGiven = {}) {
     report,
     passes,
     holdOf,
-    shows: (...sights: Sight[]): Turn => report(sights),
-    prints: (novel = 1, rows = novel): Turn => report([{ kind: "output", rows, novel }]),
+    shows: (...sights: Sight[]) => report(sights),
+    prints: (novel = 1, rows = novel) => report([{ kind: "output", rows, novel }]),
     processesAre(next: "quiet" | "busy" | "unknown"): void {
       processes = next;
     },

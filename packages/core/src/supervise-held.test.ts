@@ -339,7 +339,7 @@ describe("one turn for a held agent", () => {
 /** Every text as long as it may be: tools without an end, and as many classes of error as could be kept. */
 function bulkySight(n: number): Sight {
   const long = (start: string | number): string => `${start}`.padEnd(200, "x");
-  const digest = `${n % 20}`.padEnd(64, "x");
+  const digest = `${n % 12}`.padEnd(64, "x");
   if (n % 2 === 0) return { kind: "error", pattern: "p", digest, text: long("error") };
   return { kind: "tool-started", id: long(n), name: long("tool"), argsDigest: digest, timeoutSeconds: 600 };
 }

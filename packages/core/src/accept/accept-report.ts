@@ -32,6 +32,8 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     policy: hold.policy ?? base.policy,
     heard: true,
     heardAt: now,
+    // A process that never writes a word is found by its clock: from here on that runs, once the startup is over.
+    work: sameTerminal ? base.work : turnClock(base.work, base.activity, base.bornAt, now, policy),
     terminal: sameTerminal && base.terminal !== null ? returned(base.terminal, mark) : newTerminal(hold, mark),
   };
   const events: RouseEvent[] = [];

@@ -1,6 +1,14 @@
 import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import { type Activity, type AgentRecord, draftOf, draftOfLedger, type Mark, nextIncarnation, noBeats } from "../record.ts";
+import {
+  type Activity,
+  type AgentRecord,
+  draftOf,
+  draftOfLedger,
+  type Mark,
+  nextIncarnation,
+  noBeats,
+} from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
 import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
 import { beatRhythm } from "./beat-rhythm.ts";

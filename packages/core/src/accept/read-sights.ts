@@ -4,9 +4,9 @@ import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
 import { addOutcome } from "./read-facts.ts";
 
 /** Bounds of what is remembered of one terminal. */
-const mostErrorClasses = 8;
-const mostSeen = 50;
-const mostTools = 64;
+const mostErrorClasses = 6;
+const mostSeen = 30;
+const mostTools = 16;
 
 /** The same error within this time is one event that was printed more than once. */
 const sameError = 5000;

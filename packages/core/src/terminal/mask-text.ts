@@ -52,7 +52,7 @@ function without(parts: readonly RegExp[], text: string): string {
 }
 
 const particular: readonly (readonly [RegExp, string])[] = [
-  [/[\p{Cc}\p{Cf}]/gu, " "],
+  [/[\p{Cc}\p{Cf}\p{Cs}]/gu, " "],
   [/(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>`)]{1,2000}/gi, "<url>"],
   [/(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,200}/g, "<address>"],
   // A secret that found its way into an error must not travel with it.

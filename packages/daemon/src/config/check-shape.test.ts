@@ -46,7 +46,7 @@ describe("an entry of a list", () => {
       "c:1:60 health_monitoring.terminal.patterns.0.patern: unknown key; did you mean pattern?",
     ]);
     expect(entries("{ kind: error, pattern: x }, { kind: error, pattern: x, famly: codex }")).toEqual([
-      "c:1:104 health_monitoring.terminal.patterns.1.famly: unknown key; did you mean family?",
+      "c:1:101 health_monitoring.terminal.patterns.1.famly: unknown key; did you mean family?",
     ]);
   });
 

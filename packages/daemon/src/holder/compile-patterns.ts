@@ -1,4 +1,4 @@
-import type { AgentFamily, UserPattern } from "@rouse/contract";
+import { type AgentFamily, printable, type UserPattern } from "@rouse/contract";
 import type { Pattern } from "@rouse/core";
 import type { WatchSettings } from "./spec.ts";
 
@@ -19,12 +19,14 @@ export async function compilePatterns(
 /** Loaded only for those who wrote patterns. Takes linear time whatever they wrote. */
 async function compileAll(patterns: readonly UserPattern[], note: (problem: string) => void): Promise<Pattern[]> {
   const { RE2JS } = await import("re2js");
-  return patterns.flatMap(({ kind, pattern, name = pattern }) => {
+  return patterns.flatMap(({ kind, pattern, name: given = pattern }) => {
+    // It travels with every sight, and through whatever shows it.
+    const name = printable(given, 150);
     try {
       const expression = RE2JS.compile(pattern);
       return [{ kind, name, find: (line: string) => groupsOf(expression.matcher(line)) }];
     } catch (error) {
-      note(`the pattern ${JSON.stringify(name)} is left out: ${(error as Error).message}`);
+      note(`the pattern ${JSON.stringify(name)} is left out: ${printable((error as Error).message)}`);
       return [];
     }
   });

@@ -1,10 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
 import { nextIncarnation } from "./claim-name.ts";
 import { kill, openWorld, readHolderFile, run, until, type World } from "./holding.test-support.ts";
-import { identityOf, isSame, readProcess } from "./processes/read-processes.ts";
+import { isSame, readProcess } from "./processes/read-processes.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let bundled: BundledHolder;
 let world: World;
@@ -44,7 +46,7 @@ describe("an agent with a holder of its own", () => {
     expect((await world.ended(held)).exit).toEqual({ code: null, signal: "SIGTERM", cause: "killed" });
   });
 
-  it("runs in its folder with its own environment and a mark, and tells its holder's", async () => {
+  it("runs in its folder with its own environment and a mark, known to its holder", async () => {
     const spec = world.spec(sh('echo "$PWD|$TOKEN|$ROUSE_MARK|$VITEST"'), { io: "pipes" });
     const held = await world.start({ ...spec, env: { ...spec.env, TOKEN: "secret" } });
     await world.ended(held);
@@ -58,12 +60,16 @@ describe("an agent with a holder of its own", () => {
     expect(holder?.session).toBe(held.holder.pid);
     expect(holder?.pgid).toBe(held.holder.pid);
     expect(readProcess(held.agent?.pid ?? 0)?.session).toBe(held.agent?.pid);
-    const told = readFileSync(`/proc/${held.holder.pid}/environ`, "utf8") + readFileSync(`/proc/${held.holder.pid}/cmdline`, "utf8");
+    const told =
+      readFileSync(`/proc/${held.holder.pid}/environ`, "utf8") +
+      readFileSync(`/proc/${held.holder.pid}/cmdline`, "utf8");
     expect(told).not.toMatch(/VITEST|ROUSE_MARK|sleep/);
   });
 
   it("is ended by a signal to its holder, which stays to see it", async () => {
-    const held = await world.start(world.spec(sh("trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.05; done")));
+    const held = await world.start(
+      world.spec(sh("trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.05; done")),
+    );
     await until(() => world.output().includes("ready"), "it runs");
     process.kill(held.holder.pid, "SIGTERM");
     expect((await world.ended(held)).exit).toEqual({ code: 9, signal: null, cause: "by-itself" });
@@ -77,7 +83,7 @@ describe("an agent with a holder of its own", () => {
     const output = world.output().toString();
     expect(output.length).toBe(100_000);
     expect(output.endsWith("xxxthe-end")).toBe(true);
-  }, 120_000);
+  });
 
   it("keeps its files for its owner only, and its exit file is blank until there is one", async () => {
     const held = await world.start(world.spec(sh("read x")));

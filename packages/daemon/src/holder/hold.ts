@@ -52,12 +52,12 @@ export async function hold(
     if (near !== null) writeWhole(files.spec, JSON.stringify(spec));
     return await holdClaimed(spec, files, claim, near, ready);
   } catch (error) {
+    // A life that was lived stays on record: whoever comes later learns from it who that was, and the name is free as soon as we are gone.
+    claim.release();
     if (error instanceof Fault) throw error;
     throw new Fault("data-folder-unusable", `${spec.agentId} cannot be held: ${(error as Error).message}`, {
       cause: error,
     });
-  } finally {
-    claim.release();
   }
 }
 
@@ -190,6 +190,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       const last = reports.lastSeq();
       await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);
       await linger(patienceOf(near !== null), () => heard >= last, service.watched);
+      await orders.settled();
       await service.close();
       await shown;
       process.off("SIGTERM", passOn);

@@ -44,7 +44,7 @@ export interface Client {
 type Said<S> = Extract<FromHolder, { say: S }>;
 
 /** Waits for a condition, not for a time. */
-export async function until(condition: () => boolean, what: string, withinMs = 30_000): Promise<void> {
+export async function until(condition: () => boolean, what: string, withinMs = 100_000): Promise<void> {
   const end = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`waited in vain: ${what}`);
@@ -52,8 +52,7 @@ export async function until(condition: () => boolean, what: string, withinMs = 3
   }
 }
 
-export function openWorld(holderFile: URL): World {
-  const home = mkdtempSync(join(tmpdir(), "rouse-holder-"));
+export function openWorld(holderFile: URL, home = mkdtempSync(join(tmpdir(), "rouse-holder-"))): World {
   const files = (agentId = "a1") => holderFiles(home, agentId);
   const started: HolderFile[] = [];
   const clients: Client[] = [];
@@ -85,6 +84,7 @@ export function openWorld(holderFile: URL): World {
       return held;
     },
     async ended(held) {
+      await hearTheEnd(held);
       await until(() => !isSame(held.holder), "the holder leaves");
       return ExitFile.parse(JSON.parse(readFileSync(files(held.agentId).exit, "utf8")));
     },
@@ -101,6 +101,16 @@ export function openWorld(holderFile: URL): World {
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** As a monitor does; a holder that nobody hears stays a while. */
+async function hearTheEnd({ socket }: HolderFile): Promise<void> {
+  const monitor = await connectTo(socket).catch(() => null);
+  if (monitor === null) return;
+  monitor.say({ say: "watch", epoch: 1000, after: 0 });
+  const { report } = await monitor.hear("report", ({ report }) => report.exit !== null);
+  monitor.say({ say: "heard", seq: report.seq });
+  await monitor.closed();
 }
 
 export function kill(id: ProcessId): void {
@@ -162,7 +172,11 @@ async function connectTo(path: string): Promise<Client> {
 }
 
 /** Runs something else than an agent to its end. */
-export async function run(command: string, args: readonly string[], options = {}): Promise<{ code: number | null; out: Buffer }> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  options = {},
+): Promise<{ code: number | null; out: Buffer }> {
   const child: ChildProcess = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"], ...options });
   const out: Buffer[] = [];
   child.stdout?.on("data", (bytes: Buffer) => out.push(bytes));

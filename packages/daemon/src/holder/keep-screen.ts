@@ -136,11 +136,13 @@ function isBlank(buffer: IBuffer, from: number, to: number): boolean {
 function joinRows(buffer: IBuffer, from: number, to: number): string[] {
   const lines: string[] = [];
   for (let row = from; row < to; row++) {
-    const text = rowText(buffer, row);
-    if (lines.length > 0 && buffer.getLine(row)?.isWrapped) lines.push(`${lines.pop()}${text}`);
+    const line = buffer.getLine(row);
+    const text = line?.translateToString(true) ?? "";
+    if (lines.length > 0 && line?.isWrapped) lines.push(`${lines.pop()}${text}`);
     else lines.push(text);
   }
-  return lines;
+  return lines.map((line) => line.trimEnd());
 }
 
-const rowText = (buffer: IBuffer, row: number): string => buffer.getLine(row)?.translateToString(true) ?? "";
+const rowText = (buffer: IBuffer, row: number): string =>
+  (buffer.getLine(row)?.translateToString(true) ?? "").trimEnd();

@@ -12,6 +12,8 @@ export interface Orders {
   admits(epoch: number): boolean;
   /** Whether we are bringing the agent down, or have. */
   stopping(): boolean;
+  /** Once every order that came is answered. */
+  settled(): Promise<void>;
 }
 
 /** Enough for every order a monitor could still ask about. */
@@ -60,6 +62,7 @@ export function obeyOrders(file: string, incarnation: number, stop: (graceMs: nu
     },
     admits,
     stopping: () => stopping !== null || stopped,
+    settled: async () => void (await Promise.allSettled(underWay.values())),
   };
 }
 

@@ -1,8 +1,10 @@
 import { tmpdir } from "node:os";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AgentProcess, Ended, Start } from "./agent-process.ts";
 import { openPipes } from "./open-pipes.ts";
 import { openTerminal } from "./open-terminal.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin" };
 
@@ -56,7 +58,7 @@ describe("an agent in a terminal", () => {
       expect(out.endsWith("xthe-end"), `round ${round}`).toBe(true);
       expect(ended).toEqual({ code: 0, signal: null });
     }
-  }, 120_000);
+  });
 
   it("loses nothing either when whoever shows it was not ready to", async () => {
     const { told, agent } = inTerminal("head -c 3000 /dev/zero | tr '\\0' x; printf the-end");

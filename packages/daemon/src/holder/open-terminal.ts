@@ -29,13 +29,15 @@ export function openTerminal(start: Start, ears: Ears): AgentProcess {
   inside._emittedClose = true;
 
   let over = false;
-  socket.on("data", (bytes: Buffer) => ears.wrote("out", bytes));
+  const gathered = gather((bytes) => ears.wrote("out", bytes));
+  socket.on("data", gathered.add);
   socket.on("error", () => {}); // the terminal is gone; how the agent ended is still to come
   terminal.onExit(({ exitCode, signal = 0 }) => {
     over = true;
     socket.pause();
     while (socket.read() !== null); // what was held back while paused comes as `data`
-    drain(inside._fd, (bytes) => ears.wrote("out", bytes));
+    drain(inside._fd, gathered.add);
+    gathered.deliver();
     closeSync(other);
     socket.destroy();
     ears.ended(signal === 0 ? { code: exitCode, signal: null } : { code: null, signal: nameOf(signal) });
@@ -55,6 +57,24 @@ export function openTerminal(start: Start, ears: Ears): AgentProcess {
     },
     kill(signal) {
       if (!over) terminal.kill(signal);
+    },
+  };
+}
+
+/** A terminal hands out 4 kB at a time: all that is there in one turn is worked through once. */
+function gather(take: (bytes: Buffer) => void) {
+  let pieces: Buffer[] = [];
+  const deliver = (): void => {
+    const [first] = pieces;
+    if (first === undefined) return;
+    const whole = pieces.length === 1 ? first : Buffer.concat(pieces);
+    pieces = [];
+    take(whole);
+  };
+  return {
+    deliver,
+    add(bytes: Buffer): void {
+      if (pieces.push(bytes) === 1) setImmediate(deliver);
     },
   };
 }

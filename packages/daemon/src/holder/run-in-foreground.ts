@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { ExitStatus } from "@rouse/contract";
 import type { Foreground, Handle, Size } from "./foreground.ts";
@@ -60,6 +61,9 @@ export function openForeground(io: Spec["io"]): Foreground {
       if (stdin.isRaw) stdin.setRawMode(false);
     };
     stdin.setRawMode(true);
+    // Node's raw mode still turns every line feed into two characters, which breaks what full-screen programs draw. Where there
+    // is no stty it stays so; all of it is undone together.
+    spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
     process.once("exit", restore); // every other way out
     undo.push(restore, () => process.off("exit", restore));
   }

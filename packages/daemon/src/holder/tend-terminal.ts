@@ -90,7 +90,8 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     },
     judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt }, performance.now()),
     async end({ signal }) {
-      await near?.end({ killed: signal !== null, fullScreen: screen?.screen().alternate ?? false });
+      const fullScreen = (await screen?.settle(() => screen.screen().alternate)) ?? false;
+      await near?.end({ killed: signal !== null, fullScreen });
     },
   };
 }

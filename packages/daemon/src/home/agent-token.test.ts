@@ -38,15 +38,15 @@ describe("an agent's token", () => {
 
   it("is refused with any byte changed, added or taken away", () => {
     const token = mintAgentToken(master, claims);
-    for (let at = 0; at < token.length; at++) {
-      expect(readAgentToken(master, token.slice(0, at) + token.slice(at + 1))).toBeNull();
-      for (const other of [...letters, ..."-_.=+/ é\u0000"]) {
-        if (other !== token[at])
-          expect(readAgentToken(master, token.slice(0, at) + other + token.slice(at + 1))).toBeNull();
-        expect(readAgentToken(master, token.slice(0, at) + other + token.slice(at))).toBeNull();
-      }
-    }
-    for (const more of ["=", ".", "A", " ", "\n", ".x"]) expect(readAgentToken(master, token + more)).toBeNull();
+    const put = (at: number, text: string, instead: number) => token.slice(0, at) + text + token.slice(at + instead);
+    const changed = [...token].flatMap((byte, at) => {
+      const next = String.fromCharCode(byte.charCodeAt(0) + 1);
+      return [put(at, "", 1), put(at, next, 1), put(at, byte === "." ? "A" : ".", 1), put(at, next, 0)];
+    });
+    // The last letter of the signature stands for four bits only.
+    for (const last of letters) if (!token.endsWith(last)) changed.push(put(token.length - 1, last, 1));
+    for (const more of ["=", ".", "A", " ", "\n", ".x"]) changed.push(token + more);
+    expect(changed.filter((other) => readAgentToken(master, other) !== null)).toEqual([]);
   });
 
   it("is refused when what it says was changed under the signature of another", () => {

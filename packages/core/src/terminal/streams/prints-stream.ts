@@ -50,7 +50,7 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
   }
 }
 
-const isText = (word: string): boolean => !word.startsWith("-") || /\s/.test(word);
+const isText = (word: string): boolean => !word.startsWith("-");
 
 /** Options with their values, and the words between them. What follows `--` is the user's text and is not looked at. */
 function readArguments(args: readonly string[], valued: ReadonlySet<string>, isValue: (word: string) => boolean) {
@@ -61,7 +61,7 @@ function readArguments(args: readonly string[], valued: ReadonlySet<string>, isV
     if (arg === "--") break;
     const [, name = arg, value] = /^(-[^=\s]+)=([\s\S]*)$/.exec(arg) ?? [];
     const next = args[at + 1];
-    if (!arg.startsWith("-") || arg === "-" || /\s/.test(name)) words.push(arg);
+    if (!arg.startsWith("-") || arg === "-") words.push(arg);
     else if (value !== undefined) options.set(name, value);
     else if (!valued.has(name) || next === undefined || next === "--" || !isValue(next)) options.set(name, true);
     else {

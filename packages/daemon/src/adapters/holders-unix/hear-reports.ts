@@ -84,8 +84,8 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
     });
   }, 2000);
 
-  line.say({ say: "settings", settings: { ...parts.settings, patterns: [...parts.settings.patterns] } });
   line.say({ say: "watch", epoch: parts.epoch, after: parts.lastReport });
+  line.say({ say: "settings", settings: { ...parts.settings, patterns: [...parts.settings.patterns] } });
   await line.closed;
   clearInterval(watch);
   if (parting !== null) clearTimeout(parting);

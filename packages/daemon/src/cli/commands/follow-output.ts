@@ -9,7 +9,7 @@ import type { Surroundings } from "../surroundings.ts";
 const answerWithin: DurationMs = seconds(5);
 /** A line that is not ended by then, a question for instance, is shown as it stands. */
 const quietMs: DurationMs = seconds(2);
-/** After it said that the agent ended, a holder sends the rest; the files have it too. */
+/** A holder says that the output has ended and how the agent did, one soon after the other; what it cannot say any more is in the files. */
 const restWithin: DurationMs = seconds(2);
 
 /** Prints what comes until the agent ends. `catchUp` prints what is in the files and has not been printed. */
@@ -39,6 +39,7 @@ async function connectIfThere(socket: string): Promise<HolderConnection | null> 
 /** How the agent ended, or `null` when its holder was gone before it could say. */
 async function listen(connection: HolderConnection, printer: OutputPrinter): Promise<ExitStatus | null> {
   let exit: ExitStatus | null = null;
+  let ended = false;
   let reader: Promise<void> | null = null;
   const quiet = setTimeout(() => printer.flush(), quietMs);
   connection.onOutput((offset, bytes) => {
@@ -47,11 +48,11 @@ async function listen(connection: HolderConnection, printer: OutputPrinter): Pro
     if (process.stdout.writableNeedDrain) reader ??= waitForReader(connection).finally(() => (reader = null));
   });
   connection.onMessage((message) => {
-    if (message.say === "exited") {
-      exit = message.exit;
-      setTimeout(() => connection.close(), restWithin).unref();
-    }
-    if (message.say === "end" && exit !== null) connection.close();
+    if (message.say !== "exited" && message.say !== "end") return;
+    if (message.say === "exited") exit = message.exit;
+    else ended = true;
+    if (ended && exit !== null) connection.close();
+    else setTimeout(() => connection.close(), restWithin).unref();
   });
   connection.say({ say: "read", from: printer.next(), follow: true });
   const fault = await connection.closed;

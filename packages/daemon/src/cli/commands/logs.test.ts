@@ -213,6 +213,15 @@ describe("rouse logs -f", () => {
     expect(err).toContain("nobody saw how");
   });
 
+  it("ends when the agent ended before it asked, though the holder is still there", async () => {
+    await wrote([["all\n", at]]);
+    await hold((_, socket) => void say(socket, { say: "end", at: 4 }));
+    writeFileSync(files.exit, JSON.stringify({ incarnation: 1, at, exit }));
+    const { code, out, err } = await logs(["worker-1", "-f"]);
+    expect({ code, out }).toEqual({ code: 0, out: "all\n" });
+    expect(err).toContain("worker-1 has ended with 3");
+  });
+
   it("prints what is kept of an agent that has ended, and how it ended", async () => {
     await wrote([["done\n", at]]);
     const stopped = { code: null, signal: "SIGTERM", cause: "stopped" };

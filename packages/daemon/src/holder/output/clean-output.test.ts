@@ -45,7 +45,12 @@ describe("cleaned output", () => {
     expect(clean(`${esc}]0;never ended\nnext line\n`)).toEqual(["", "next line"]);
     expect(clean(`${esc}P${"x".repeat(70_000)}\nnext line\n`).at(-1)).toBe("next line");
     expect(clean(`${esc}[${"1".repeat(300)}\nnext line\n`).at(-1)).toBe("next line");
+    expect(clean(`${esc}[${"1".repeat(300)}text\n`).at(-1)).toMatch(/1text$/);
     expect(clean(`${esc}[12\nnext line\n`).at(-1)).toBe("next line");
+  });
+
+  it("shows what is not UTF-8, also when it breaks off in the middle of a character", () => {
+    expect(clean(Buffer.from([0x41, 0xff, 0x42]), Buffer.from([0xe2, 0x82]))).toEqual(["A\ufffdB\ufffd"]);
   });
 
   it("wraps lines without end", () => {

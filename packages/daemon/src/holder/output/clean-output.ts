@@ -38,7 +38,8 @@ export function createCleaner(): Cleaner {
   return {
     push(chunk, offset = position) {
       position = offset;
-      for (const byte of chunk) {
+      for (let index = 0; index < chunk.length; index++) {
+        const byte = chunk[index] as number;
         if (!decoder.isInside() || (byte & 0xc0) !== 0x80) characterAt = position;
         decoder.push(byte);
         position += 1;

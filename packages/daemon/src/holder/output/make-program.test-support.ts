@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { build } from "esbuild";
 
@@ -25,6 +25,7 @@ export async function makeProgram(folder: string, source: string): Promise<Progr
   });
   const file = join(folder, "program.mjs");
   writeFileSync(file, outputFiles[0]?.contents ?? "");
+  symlinkSync(resolve(import.meta.dirname, "../../../../../node_modules"), join(folder, "node_modules"));
   return (args = [], env = process.env) =>
     spawn(process.execPath, [file, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
 }

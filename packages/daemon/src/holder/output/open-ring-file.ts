@@ -36,7 +36,7 @@ export function openRingFile(path: string, { keep, keepHistory, at }: Wanted): R
 }
 
 export function newHeader(keep: number, end: number, floor = end): RingHeader {
-  return { seq: 0, keep, slack: 1e-9 < 1 ? Math.min(1, keep) : mostSlack, end, floor, lifeStart: end, gaps: [] };
+  return { seq: 0, keep, slack: Math.min(keep, mostSlack), end, floor, lifeStart: end, gaps: [] };
 }
 
 /** Under another name first: whoever reads sees the old ring or the new one. */

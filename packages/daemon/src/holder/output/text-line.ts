@@ -17,8 +17,11 @@ export interface TextLine {
 }
 
 export function createTextLine(): TextLine {
-  const units = Buffer.allocUnsafeSlow(2 * (longestLine + 1));
+  const units = new Uint16Array(longestLine + 1);
+  const bytes = Buffer.from(units.buffer);
   let length = 0;
+  /** Most lines hold nothing that needs a second look. */
+  let harmless = true;
   let begin = 0;
 
   return {
@@ -26,21 +29,25 @@ export function createTextLine(): TextLine {
     isFull: () => length >= longestLine,
     offset: () => begin,
     add(codePoint, offset) {
-      if (length === 0) begin = offset;
+      if (length === 0) {
+        begin = offset;
+        harmless = true;
+      }
       if (codePoint <= 0xffff) return put(codePoint);
       put(0xd800 + ((codePoint - 0x10000) >> 10));
       put(0xdc00 + ((codePoint - 0x10000) & 0x3ff));
     },
     eraseLast() {
       if (length === 0) return;
-      const last = units.readUInt16LE(2 * (length - 1));
+      const last = units[length - 1] as number;
       length -= last >= 0xdc00 && last <= 0xdfff ? 2 : 1;
     },
     clear() {
       length = 0;
     },
     text() {
-      const raw = units.toString("utf16le", 0, 2 * length);
+      const raw = bytes.toString("utf16le", 0, 2 * length);
+      if (harmless) return raw;
       return raw
         .split("\t")
         .map((part) => printable(part, Number.POSITIVE_INFINITY))
@@ -49,7 +56,8 @@ export function createTextLine(): TextLine {
   };
 
   function put(unit: number): void {
-    units.writeUInt16LE(unit, 2 * length);
+    units[length] = unit;
     length += 1;
+    if (unit < 0x20 || unit > 0x7e) harmless = false;
   }
 }

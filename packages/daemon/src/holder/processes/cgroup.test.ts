@@ -12,13 +12,14 @@ import {
   type Nursery,
   onLinux,
   openNursery,
+  patient,
   startBystander,
   until,
   warnOfWhatIsLeftOut,
 } from "./real-processes.test-support.ts";
 import { tierOfHost } from "./tier-of-host.ts";
 
-describe.skipIf(!cgroupsHere)("a control group", () => {
+describe.skipIf(!cgroupsHere)("a control group", patient, () => {
   let nursery: Nursery;
   let group: AgentGroup;
   beforeEach(() => {
@@ -102,7 +103,7 @@ describe.skipIf(!cgroupsHere)("a control group", () => {
   });
 });
 
-describe.skipIf(!onLinux)("the tier of this host", () => {
+describe.skipIf(!onLinux)("the tier of this host", patient, () => {
   it("is tried out without moving us or leaving anything", () => {
     const before = readFileSync("/proc/self/cgroup", "utf8");
     const { tier, why, place } = tierOfHost();

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHunt } from "./hunt-tree.ts";
-import { identityOf, readProcess } from "./read-processes.ts";
+import { readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
   groupHere,
@@ -11,7 +11,7 @@ import {
   type Nursery,
   onLinux,
   openNursery,
-  rootOf,
+  patient,
   startAgent,
   startBystander,
   until,
@@ -19,7 +19,7 @@ import {
 import { stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
-describe.skipIf(!onLinux)("a signal", () => {
+describe.skipIf(!onLinux)("a signal", patient, () => {
   let nursery: Nursery;
   beforeEach(() => {
     nursery = openNursery();
@@ -27,16 +27,21 @@ describe.skipIf(!onLinux)("a signal", () => {
   afterEach(() => nursery.clear());
 
   it("is not sent to somebody who only has the same pid", async () => {
-    const pid = startBystander(nursery, true);
-    const { startTicks = 0 } = identityOf(pid) ?? {};
-    const hunt = createHunt(createTreeWatch(rootOf({ pid }, "never-used")));
-    for (const shift of [-1, 1]) hunt.send({ pid, startTicks: startTicks + shift }, "SIGKILL");
-    // Signals to ourselves come in order: once ours has come, the other would have too.
-    await new Promise<void>((resolve) => {
-      process.once("SIGUSR2", () => resolve());
-      process.kill(process.pid, "SIGUSR2");
-    });
-    expect(isThere(pid)).toBe(true);
+    const { folder } = nursery;
+    const script = nursery.write("listens.sh", [
+      `trap 'echo meant for another >> ${folder}/heard' USR1`,
+      `trap 'echo meant for it >> ${folder}/heard' USR2`,
+      `echo listening > ${folder}/ready`,
+      "while :; do sleep 0.02; done",
+    ]);
+    const { root } = startAgent(script);
+    const { pid, startTicks } = root.agent;
+    await until(() => nursery.lines("ready").length > 0, "its ears");
+    const hunt = createHunt(createTreeWatch(root));
+    for (const shift of [-1, 1]) hunt.send({ pid, startTicks: startTicks + shift }, "SIGUSR1");
+    hunt.send({ pid, startTicks }, "SIGUSR2");
+    await until(() => nursery.lines("heard").includes("meant for it"), "the right one");
+    expect(nursery.lines("heard")).toEqual(["meant for it"]);
     hunt.send({ pid, startTicks }, "SIGKILL");
     await until(() => !isThere(pid), "its end");
     hunt.send({ pid, startTicks }, "SIGKILL");

@@ -10,6 +10,9 @@ import type { TreeRoot } from "./find-tree.ts";
 import { isAlive, isSupported, readProcess } from "./read-processes.ts";
 import { tierOfHost } from "./tier-of-host.ts";
 
+/** Real processes on a busy machine. */
+export const patient = { timeout: 60_000 };
+
 export const onLinux = isSupported();
 export const cgroupsHere = onLinux && tierOfHost().tier === "cgroup";
 

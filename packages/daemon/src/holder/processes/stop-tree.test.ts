@@ -9,6 +9,7 @@ import {
   type Nursery,
   onLinux,
   openNursery,
+  patient,
   rootOf,
   startAgent,
   startBystander,
@@ -19,7 +20,7 @@ import { createTreeWatch } from "./watch-tree.ts";
 
 const graceMs = 100;
 
-describe.skipIf(!onLinux)("stopping a tree", () => {
+describe.skipIf(!onLinux)("stopping a tree", patient, () => {
   let nursery: Nursery;
   beforeEach(() => {
     nursery = openNursery();
@@ -63,9 +64,13 @@ describe.skipIf(!onLinux)("stopping a tree", () => {
   });
 
   it("says that it is over when it is, and takes a zombie for gone", async () => {
-    const agent = nursery.write("agent.sh", ["true &", say(), `exec ${nursery.linger}`]);
-    const { root } = startAgent(agent);
-    await ready();
+    const brief = nursery.write("brief.sh", [`while [ ! -e ${nursery.folder}/end ]; do sleep 0.05; done`]);
+    const { root } = startAgent(
+      nursery.write("agent.sh", [`sh ${brief} &`, `echo $! > ${nursery.folder}/brief`, `exec ${nursery.linger}`]),
+    );
+    await until(() => readProcess(root.agent.pid)?.name === "sleep", "an agent that waits for nobody");
+    nursery.write("end", []);
+    await until(() => readProcess(Number(nursery.lines("brief")[0]))?.state === "Z", "a zombie");
     expect(await stopTree(root, { graceMs: 10_000 })).toEqual({ kind: "stopped", forced: false, processes: 1 });
     expect(await stopTree(root, { graceMs })).toEqual({ kind: "already-over" });
   });
@@ -117,7 +122,7 @@ describe.skipIf(!onLinux)("stopping a tree", () => {
   });
 });
 
-describe.skipIf(!onLinux)("stopping is refused for", () => {
+describe.skipIf(!onLinux)("stopping is refused for", patient, () => {
   let nursery: Nursery;
   beforeEach(() => {
     nursery = openNursery();
@@ -162,10 +167,12 @@ describe.skipIf(!onLinux)("stopping is refused for", () => {
   it("nobody else of a tree whose agent's pid was given away: those are stopped by their mark", async () => {
     const innocent = startBystander(nursery, true);
     const { root } = startAgent(nursery.write("agent.sh", [`exec ${nursery.linger}`]));
-    const agent = { pid: innocent, startTicks: root.agent.startTicks - 1 };
+    const agent = { pid: innocent, startTicks: (readProcess(innocent)?.startTicks ?? 0) - 1 };
     await until(() => createTreeWatch(root).look().length === 1, "the marked one");
-    const known = [{ pid: innocent, startTicks: root.agent.startTicks - 1 }];
-    expect(await stopTree({ ...root, agent, known }, { graceMs })).toMatchObject({ kind: "stopped", processes: 1 });
+    expect(await stopTree({ ...root, agent, known: [agent] }, { graceMs })).toMatchObject({
+      kind: "stopped",
+      processes: 1,
+    });
     expect(nursery.leftovers()).toEqual([innocent]);
   });
 });

@@ -9,6 +9,7 @@ import {
   type Nursery,
   onLinux,
   openNursery,
+  patient,
   startAgent,
   until,
   warnOfWhatIsLeftOut,
@@ -19,7 +20,7 @@ import { createTreeWatch } from "./watch-tree.ts";
 const freezer = "/sys/fs/cgroup/freezer";
 const isRoot = process.getuid?.() === 0;
 
-describe.skipIf(!onLinux)("whoever survives", () => {
+describe.skipIf(!onLinux)("whoever survives", patient, () => {
   let nursery: Nursery;
   beforeEach(() => {
     nursery = openNursery();

@@ -1,12 +1,20 @@
 import { spawnSync } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readProcess, readUnits } from "./read-processes.ts";
-import { killHard, type Nursery, onLinux, openNursery, startAgent, until } from "./real-processes.test-support.ts";
+import {
+  killHard,
+  type Nursery,
+  onLinux,
+  openNursery,
+  patient,
+  startAgent,
+  until,
+} from "./real-processes.test-support.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 const burn = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
 
-describe.skipIf(!onLinux)("a watch", () => {
+describe.skipIf(!onLinux)("a watch", patient, () => {
   let nursery: Nursery;
   beforeEach(() => {
     nursery = openNursery();
@@ -98,7 +106,8 @@ describe.skipIf(!onLinux)("a watch", () => {
       skip();
     }
     const { folder } = nursery;
-    const worker = nursery.write("worker.sh", [...Array(5).fill(burn), `echo $$ > ${folder}/worker`, "sleep 0.2"]);
+    const rest = `while [ ! -e ${folder}/enough ]; do sleep 0.05; done`;
+    const worker = nursery.write("worker.sh", [...Array(5).fill(burn), `echo $$ > ${folder}/worker`, rest]);
     const parent = nursery.write("parent.py", [
       "import os, subprocess, sys, time",
       "child = subprocess.Popen(['sh', sys.argv[1]])",
@@ -112,6 +121,7 @@ describe.skipIf(!onLinux)("a watch", () => {
     await until(() => watch.facts().processes > 1 && nursery.lines("worker").length > 0, "the worker at work");
     const work = ((readProcess(pidIn("worker"))?.cpuTicks ?? 0) * 1000) / readUnits().ticksPerSecond;
     expect(work).toBeGreaterThan(0);
+    nursery.write("enough", []);
     await until(() => watch.facts().processes === 1, "a zombie");
     const before = watch.facts().cpuMs;
     nursery.write("wait", []);

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterwards } from "./clean-up.ts";
+import { until } from "./until.ts";
+
+/** Nothing that was started with this data folder outlives the test: agents, holders, the daemon that would start them again. */
+export function endAgentsAfterwards(home: string): void {
+  afterwards(() =>
+    until(`nobody of ${home} is left`, () => {
+      const left = processesOf(home);
+      for (const pid of left) kill(pid);
+      return left.length === 0;
+    }),
+  );
+}
+
+/** All of them were started with it as their home. */
+export function processesOf(home: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && `\0${environmentOf(name)}`.includes(`\0HOME=${home}\0`))
+    .map(Number);
+}
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1");
+  } catch {
+    return ""; // gone, or somebody else's
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // gone in the meantime
+  }
+}

@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
+import { readOutput } from "../packages/daemon/src/holder/output/read-output.ts";
+import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { listHeld, readExitFile, readHolderFile } from "../packages/daemon/src/holder/read-holder-files.ts";
+import type { HolderFile } from "../packages/daemon/src/holder/spec.ts";
+import { afterwards } from "./clean-up.ts";
+import { runRouse } from "./run-rouse.ts";
+import { until } from "./until.ts";
+
+/** Starts an agent in the background; it and its holder do not outlive the test. */
+export async function spawnAgent(
+  home: string,
+  name: string,
+  command: readonly string[],
+  options: readonly string[] = [],
+): Promise<HolderFile> {
+  endHeldAfterwards(home);
+  const { code, stderr } = await runRouse(["spawn", "--name", name, ...options, "--", ...command], { home });
+  if (code !== 0) throw new Error(`spawn ended with ${code}: ${stderr}`);
+  return holderOf(home, name);
+}
+
+export function holderOf(home: string, name: string): HolderFile {
+  const file = readHolderFile(home, name);
+  if (file === null) throw new Error(`${name} has no holder`);
+  return file;
+}
+
+export const agentLives = (file: HolderFile): boolean => file.agent !== null && isSame(file.agent);
+
+/** Everything kept of what an agent wrote. */
+export function outputOf(home: string, name: string): { text: string; end: number } {
+  const piece = readOutput(holderFiles(home, name), { from: 0, limit: 1e9 });
+  return piece === null ? { text: "", end: 0 } : { text: piece.bytes.toString("utf8"), end: piece.end };
+}
+
+export const exitOf = (home: string, name: string) => readExitFile(home, name);
+
+const cleaned = new Set<string>();
+
+/** Holders and agents are nobody's children here: they are ended by their numbers. */
+export function endHeldAfterwards(home: string): void {
+  if (cleaned.has(home)) return;
+  cleaned.add(home);
+  afterwards(async () => {
+    if (!existsSync(join(home, "holders"))) return;
+    for (const name of listHeld(home)) {
+      const file = readHolderFile(home, name);
+      if (file === null) continue;
+      for (const one of [file.holder, file.agent]) if (one !== null && isSame(one)) process.kill(one.pid, "SIGKILL");
+      await until(`${name} is gone`, () => !isSame(file.holder) && !agentLives(file));
+    }
+  });
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+
+describe("a holder", () => {
+  it("that keeps a terminal is told once, also when it says so again", () => {
+    const held = heldStory();
+    held.agent.take({ kind: "held", hold: held.holdOf(), adopted: false });
+    expect(held.agent.events.filter(({ type }) => type === "AGENT_HELD")).toEqual([
+      { type: "AGENT_HELD", payload: { agentId: "worker-1", incarnation: 1, pid: 4242, adopted: false } },
+    ]);
+  });
+
+  it("found again by a monitor that was away goes on where it was", () => {
+    const held = heldStory();
+    held.prints(3);
+    held.agent.take({ kind: "held", hold: held.holdOf(), adopted: true });
+    expect(held.agent.record.terminal).toMatchObject({ novel: 3, lastReport: 1 });
+    expect(held.agent.events.at(-1)).toMatchObject({ type: "AGENT_HELD", payload: { adopted: true } });
+  });
+
+  it("of an older life is not listened to", () => {
+    const held = heldStory();
+    const { signal } = held.prints();
+    held.exits({ code: 1 });
+    held.startsAgain();
+    const before = held.agent.record;
+    expect(held.agent.take({ ...signal, report: { ...signal.report, seq: 99 } }).reply).toMatchObject({
+      status: "rejected",
+      because: "old-incarnation",
+    });
+    expect(held.agent.take({ kind: "held", hold: held.holdOf({ incarnation: 1 }), adopted: true }).reply?.status).toBe(
+      "rejected",
+    );
+    expect(held.agent.record).toEqual(before);
+  });
+
+  it("hears that a report was taken, and that one it repeats was taken before", () => {
+    const held = heldStory();
+    const { signal, reply } = held.prints();
+    expect(reply).toMatchObject({ status: "accepted", sequenceNumber: 1 });
+    expect(held.agent.take(signal).reply).toMatchObject({ status: "duplicate", because: "seen-before" });
+    expect(held.agent.record.terminal?.novel).toBe(1);
+  });
+
+  it("brings the task it was started for, assigned now", () => {
+    const held = heldStory({ taskId: "t1" });
+    held.passes("1m");
+    held.exits({ code: 1 });
+    held.agent.take({ kind: "held", hold: held.holdOf({ incarnation: 2, taskId: "t2" }), adopted: false });
+    expect(held.agent.record).toMatchObject({ taskId: "t2", taskAssignedAt: held.agent.now });
+  });
+});
+
+describe("a holder that is lost", () => {
+  it("while the process lives is a warning that somebody hears of", () => {
+    const held = heldStory();
+    held.prints();
+    held.holderIsLost("alive");
+    held.holderIsLost("alive");
+    expect(held.agent.past).toEqual(["0s DEGRADED"]);
+    expect(held.agent.reason).toBe("holder-lost");
+    expect(held.agent.eventTypes().filter((type) => type === "HOLDER_LOST")).toHaveLength(1);
+    expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert", severity: "warning" })]);
+  });
+
+  it("is told also when it was a warning already", () => {
+    const held = heldStory({ processes: "busy" });
+    held.prints();
+    held.passes("20m");
+    expect(held.agent.actions).toEqual([]);
+    held.holderIsLost("alive");
+    expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert" })]);
+  });
+
+  it("sees no output, so that none is held against the agent, nor after it returned", () => {
+    const held = heldStory();
+    held.prints();
+    for (let i = 0; i < 60; i++) {
+      held.holderIsLost("alive");
+      held.agent.beats();
+      held.agent.silentFor("1m");
+    }
+    expect(held.agent.past).toEqual(["0s DEGRADED"]);
+    held.report([]);
+    held.passes("9m");
+    expect(held.agent.past).toEqual(["0s DEGRADED", "3600s HEALTHY"]);
+    expect(held.agent.eventTypes()).toContain("ALERT_RESOLVED");
+  });
+
+  it("then the process as well: it is gone, and nobody saw how it ended", () => {
+    const held = heldStory();
+    held.holderIsLost("alive");
+    held.passes("1m");
+    held.holderIsLost("gone");
+    expect(held.agent.past).toEqual(["0s DEGRADED", "60s UNRESPONSIVE"]);
+    expect(held.agent.finding("process-exited")).toMatchObject({ confidence: 0.9, evidence: { cause: "unseen" } });
+    held.holderIsLost("gone");
+    expect(held.agent.eventTypes().filter((type) => type === "PROCESS_EXITED")).toHaveLength(1);
+  });
+
+  it("but left word of the end: that word counts", () => {
+    const held = heldStory();
+    held.holderIsLost("gone", { code: 0, signal: null, cause: "by-itself" });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.past).toEqual([]);
+  });
+});
+
+describe("the end of a process", () => {
+  it("with status 0 is the end of the work: HEALTHY, finished, not started again", () => {
+    const held = heldStory();
+    held.prints();
+    held.exits({ code: 0 });
+    held.passes("2h");
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.reason).not.toBe("process-exited");
+    expect(held.agent.eventTypes()).toEqual(["AGENT_HELD", "PROCESS_EXITED", "AGENT_FINISHED"]);
+    expect(held.agent.actions).toEqual([]);
+  });
+
+  it("with status 1 by itself is UNRESPONSIVE, with a critical alert", () => {
+    const held = heldStory();
+    held.exits({ code: 1 });
+    expect(held.agent.past).toEqual(["0s UNRESPONSIVE"]);
+    expect(held.agent.record.findings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      "process-exited: its process ended with status 1",
+    ]);
+    expect(held.agent.actions[0]).toMatchObject({ kind: "raise-alert", severity: "critical" });
+  });
+
+  it("by somebody's signal names it", () => {
+    const held = heldStory();
+    held.exits({ signal: "SIGKILL", cause: "killed" });
+    expect(held.agent.finding("process-exited")?.text).toBe("its process was ended by SIGKILL");
+  });
+
+  it("by a person's own hand is their decision", () => {
+    const held = heldStory();
+    held.exits({ code: 130, cause: "person" });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.actions).toEqual([]);
+  });
+
+  it("with status 1 after the completion marker is still the end of the work", () => {
+    const held = heldStory();
+    held.shows({ kind: "completed", pattern: "m" });
+    held.exits({ code: 1 });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("by our own stop is TERMINATED, and the alert is taken back", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("16m");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    expect(held.agent.past).toEqual(["900s STUCK", "960s TERMINATED"]);
+    expect(held.agent.reason).toBe("terminated");
+    expect(held.agent.actions.map(({ kind }) => kind)).toEqual(["raise-alert", "resolve-alert"]);
+  });
+
+  it("is told once, and what trails in after it changes nothing", () => {
+    const held = heldStory();
+    held.shows({ kind: "completed", pattern: "m" });
+    held.exits({ code: 1 });
+    held.report([{ kind: "output", rows: 9, novel: 9 }], { exit: { code: 1, signal: null, cause: "by-itself" } });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.eventTypes().filter((type) => type === "PROCESS_EXITED")).toHaveLength(1);
+  });
+
+  it("nobody saw is corrected when its holder turns up with the truth", () => {
+    const held = heldStory();
+    held.holderIsLost("gone");
+    held.exits({ code: 0 });
+    expect(held.agent.past).toEqual(["0s UNRESPONSIVE", "0s HEALTHY"]);
+  });
+
+  it("happened when the holder saw it, however late it is told", () => {
+    const held = heldStory();
+    held.passes("10m");
+    held.report([], { exit: { code: 1, signal: null, cause: "by-itself" } }, 300_000);
+    expect(held.agent.record.terminal?.exit?.at).toBe(held.agent.now - 300_000);
+  });
+});

@@ -1,0 +1,505 @@
+import type { Sight } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+
+const error = (digest = "e1"): Sight => ({ kind: "error", pattern: "error", digest, text: "cannot open <path>" });
+const prompt: Sight = { kind: "asks", what: "prompt", pattern: "p" };
+const tool = (id: string, timeoutSeconds: number | null = null): Sight => ({
+  kind: "tool-started",
+  id,
+  name: "shell",
+  argsDigest: "a",
+  timeoutSeconds,
+});
+const result = (id: string): Sight => ({ kind: "tool-ended", id, failed: false, resultDigest: "r" });
+
+/** The same error every minute, with so many new lines beside each. */
+function failsFor(held: HeldStory, minutes: number, newLines: number): void {
+  for (let i = 0; i < minutes; i++) {
+    held.prints(newLines);
+    held.shows(error());
+    held.passes("1m");
+  }
+}
+
+describe("no output", () => {
+  it("for fifteen minutes with quiet processes is STUCK, with the evidence, and somebody is told", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("20m");
+    expect(held.agent.past).toEqual(["900s STUCK"]);
+    expect(held.agent.finding("no-output")).toMatchObject({
+      level: "stuck",
+      class: "no-progress",
+      evidence: { allowedSeconds: 900, busy: "no" },
+    });
+    expect(held.agent.finding("no-output")?.text).toContain("its processes are quiet");
+    expect(held.agent.eventTypes()).toContain("ALERT_RAISED");
+    expect(held.agent.actions.map(({ kind }) => kind)).toEqual(["raise-alert"]);
+  });
+
+  it("output again makes it HEALTHY and takes the alert back", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("20m");
+    held.prints();
+    expect(held.agent.past).toEqual(["900s STUCK", "1200s HEALTHY"]);
+    expect(held.agent.eventTypes()).toContain("ALERT_RESOLVED");
+  });
+
+  it("of a program that never wrote anything counts from the end of its startup", () => {
+    const held = heldStory();
+    held.passes("26m");
+    expect(held.agent.past).toEqual(["1500s STUCK"]);
+  });
+
+  it("while its processes are at work is a warning, and a verdict only after ninety minutes", () => {
+    const held = heldStory({ processes: "busy" });
+    held.prints();
+    held.passes("91m");
+    expect(held.agent.past).toEqual(["900s DEGRADED", "5400s STUCK"]);
+    expect(held.agent.finding("no-output")).toMatchObject({ confidence: 0.5, evidence: { busy: "yes" } });
+  });
+
+  it("is a verdict two minutes after the processes came to rest", () => {
+    const held = heldStory({ processes: "busy" });
+    held.prints();
+    held.passes("30m");
+    held.processesAre("quiet");
+    held.passes("5m");
+    expect(held.agent.past).toEqual(["900s DEGRADED", `${1800 + 120}s STUCK`]);
+  });
+
+  it("is never more than a warning while nobody can look at the processes", () => {
+    const held = heldStory({ processes: "unknown" });
+    held.prints();
+    held.passes("5h");
+    expect(held.agent.past).toEqual(["900s DEGRADED"]);
+    expect(held.agent.finding("no-output")?.evidence["busy"]).toBe("unknown");
+  });
+
+  it("an old reading of the processes says nothing about now", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("5m");
+    held.processesAre("unknown");
+    held.passes("2h");
+    expect(held.agent.past).toEqual(["900s DEGRADED"]);
+  });
+
+  it("a spinner is no output: reports of life and bytes without a new line", () => {
+    const held = heldStory();
+    held.prints();
+    for (let i = 0; i < 16; i++) {
+      held.passes("1m");
+      held.report([], { output: { bytes: 1000 * i, rows: 1, lastAt: held.agent.now } });
+      held.shows({ kind: "output", rows: 0, novel: 0 });
+    }
+    expect(held.agent.past).toEqual(["900s STUCK"]);
+  });
+
+  it("the same lines again and again are output, if not progress", () => {
+    const held = heldStory();
+    for (let i = 0; i < 60; i++) {
+      held.prints(0, 3);
+      held.passes("1m");
+    }
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("of an unknown full-screen program at rest says nothing: vim may stay open all day", () => {
+    const held = heldStory();
+    held.prints();
+    held.goesFullScreen();
+    held.passes("10h");
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("of a known program in full screen says as much as ever", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.prints();
+    held.goesFullScreen();
+    held.passes("16m");
+    expect(held.agent.past).toEqual(["900s STUCK"]);
+  });
+
+  it("waiting for a person stops the clock for a day", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.prints();
+    held.shows({ kind: "asks", what: "permission", pattern: "p" });
+    held.passes("23h");
+    expect(held.agent.past).toEqual([]);
+    held.passes("80m");
+    expect(held.agent.past).toEqual([`${(24 * 60 + 15) * 60}s STUCK`]);
+  });
+
+  it("a monitor that was blind charges nobody for it", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("10m");
+    held.agent.monitorIsBlindFor("30m");
+    held.report([]);
+    held.passes("4m");
+    expect(held.agent.past).toEqual([]);
+    held.passes("2m");
+    expect(held.agent.past).toEqual(["2700s STUCK"]);
+  });
+
+  it("nor is anybody charged for the time a holder said nothing", () => {
+    const held = heldStory({ preset: "fleet" });
+    held.prints();
+    held.passes("10m");
+    held.agent.silentFor("30m");
+    held.passes("4m");
+    expect(held.agent.past).toEqual([]);
+  });
+});
+
+describe("beats of a held agent", () => {
+  it("are not owed by one that never sent one, however short the rhythm", () => {
+    const held = heldStory({ preset: "fleet" });
+    for (let i = 0; i < 20; i++) {
+      held.prints();
+      held.passes("5m");
+    }
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("that stop are judged as anybody's, although its process lives and its holder reports", () => {
+    const held = heldStory({ preset: "fleet" });
+    held.agent.beats();
+    held.prints();
+    held.passes("1m");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    expect(held.agent.reason).toBe("missed-beats");
+    held.agent.beats();
+    expect(held.agent.state).toBe("HEALTHY");
+  });
+
+  it("a program that starts over in the same terminal is the same life, and its holder is still heard", () => {
+    const held = heldStory({ preset: "fleet" });
+    for (let sequenceNumber = 1; sequenceNumber < 200; sequenceNumber++) held.agent.beats({ sequenceNumber });
+    for (let sequenceNumber = 1; sequenceNumber < 8; sequenceNumber++) {
+      held.agent.silentFor("2s");
+      held.agent.beats({ sequenceNumber });
+    }
+    held.agent.registers();
+    expect(held.agent.record.incarnation).toBe(1);
+    expect(held.agent.record.beats.lastSequence).toBe(7);
+    expect(held.prints().reply?.status).toBe("accepted");
+  });
+});
+
+describe("the same error", () => {
+  it("five times in ten minutes with little else new is STUCK; nobody is stopped for it by default", () => {
+    const held = heldStory();
+    failsFor(held, 5, 1);
+    expect(held.agent.past).toEqual(["240s STUCK"]);
+    expect(held.agent.finding("repeated-error")).toMatchObject({ class: "explicit-error", evidence: { times: 5 } });
+    expect(held.agent.finding("repeated-error")?.text).not.toContain("cannot open");
+    expect(held.agent.actions.map(({ kind }) => kind)).toEqual(["raise-alert"]);
+  });
+
+  it("with much else new is a warning: somebody fixes tests one by one", () => {
+    const held = heldStory();
+    failsFor(held, 9, 8);
+    expect(held.agent.past).toEqual(["240s DEGRADED"]);
+  });
+
+  it("four times is nothing, and different errors are not the same", () => {
+    const held = heldStory();
+    failsFor(held, 4, 1);
+    for (const digest of ["e2", "e3", "e4", "e5", "e6"]) held.shows(error(digest));
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("five lines of it within five seconds are one error", () => {
+    const held = heldStory();
+    for (let i = 0; i < 20; i++) {
+      held.shows(error());
+      held.agent.silentFor("200ms");
+    }
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.record.terminal?.errors[0]?.seen).toHaveLength(1);
+  });
+
+  it("is forgotten when the window has passed", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    failsFor(held, 5, 1);
+    held.passes("290s");
+    expect(held.agent.state).toBe("STUCK");
+    held.passes("1m");
+    expect(held.agent.past).toEqual(["240s STUCK", "600s HEALTHY"]);
+  });
+
+  it("in circles outweighs another that is more frequent but comes with work", () => {
+    const held = heldStory();
+    for (let i = 0; i < 6; i++) {
+      held.prints(30);
+      held.shows(error("busy"));
+      held.passes("10s");
+    }
+    for (let i = 0; i < 5; i++) {
+      held.shows(error("circles"));
+      held.passes("10s");
+    }
+    expect(held.agent.finding("repeated-error")).toMatchObject({ level: "stuck", evidence: { errorClass: "circles" } });
+  });
+
+  it("in a stream with new results beside it is a warning", () => {
+    const held = heldStory({ hold: { structured: true } });
+    for (let i = 0; i < 6; i++) {
+      for (let n = 0; n < 6; n++) held.shows(tool(`t${i}-${n}`), result(`t${i}-${n}`));
+      held.shows(error());
+      held.passes("30s");
+    }
+    expect(held.agent.past).toEqual(["120s DEGRADED"]);
+  });
+
+  it("told late counts when it was seen, not when it was told", () => {
+    const held = heldStory();
+    held.passes("30m");
+    held.prints();
+    for (let ago = 30; ago > 0; ago -= 5) held.report([error()], {}, ago * 60_000);
+    expect(held.agent.past.filter((line) => line.includes("1800s"))).toEqual(["1800s HEALTHY"]);
+    expect(held.agent.finding("repeated-error")).toBeUndefined();
+  });
+});
+
+describe("a turn that ended without the completion marker", () => {
+  const withTask = () => heldStory({ taskId: "t1", hold: { family: "claude-code" } });
+
+  it("for ten minutes is STUCK, and it is stopped", () => {
+    const held = withTask();
+    held.prints();
+    held.shows(prompt);
+    held.passes("11m");
+    expect(held.agent.past).toEqual(["600s STUCK"]);
+    expect(held.agent.reason).toBe("completion-timeout");
+    expect(held.agent.actions).toContainEqual(
+      expect.objectContaining({ kind: "stop-agent", key: "worker-1/1/stop/completion-timeout", incarnation: 1 }),
+    );
+  });
+
+  it("in a stream counts the same", () => {
+    const held = heldStory({ taskId: "t1", hold: { structured: true } });
+    held.shows({ kind: "turn-ended", outcome: "success", reason: "end" });
+    held.passes("11m");
+    expect(held.agent.past).toEqual(["600s STUCK"]);
+  });
+
+  it("is over when the next turn begins", () => {
+    const held = heldStory({ taskId: "t1", hold: { structured: true } });
+    held.shows({ kind: "turn-ended", outcome: "success", reason: "end" });
+    held.passes("9m");
+    held.shows({ kind: "model-asked" });
+    held.passes("9m");
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it.each<[string, (held: HeldStory) => void, HeldStory]>([
+    ["without a task", () => {}, heldStory({ hold: { family: "claude-code" } })],
+    ["in a person's own terminal", () => {}, heldStory({ taskId: "t1", hold: { foreground: true } })],
+    ["with a person attached", (held) => held.personAttaches(1), withTask()],
+    [
+      "when it asks for a permission",
+      (held) => held.shows({ kind: "asks", what: "permission", pattern: "p" }),
+      withTask(),
+    ],
+    ["when it asked for a permission and was answered", askedAndAnswered, withTask()],
+    ["when its provider has put it off", putOff, withTask()],
+  ])("is nobody's business %s", (_, happens, held) => {
+    held.prints();
+    held.shows(prompt);
+    happens(held);
+    held.passes("14m");
+    expect(held.agent.finding("completion-timeout")).toBeUndefined();
+    expect(held.agent.actions).toEqual([]);
+  });
+
+  function askedAndAnswered(held: HeldStory): void {
+    held.shows({ kind: "asks", what: "permission", pattern: "p" });
+    held.shows({ kind: "asks-no-more" });
+  }
+
+  function putOff(held: HeldStory): void {
+    held.shows({ kind: "rate-limited", pattern: "limit", resetsInMs: 3_600_000 });
+    held.shows(prompt);
+  }
+
+  it("is no matter while it goes on writing, whatever its prompt looks like", () => {
+    const held = withTask();
+    held.shows(prompt);
+    for (let i = 0; i < 30; i++) {
+      held.passes("1m");
+      held.prints();
+    }
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("with the marker it has finished, and nothing is asked of it any more", () => {
+    const held = withTask();
+    held.prints();
+    held.shows({ kind: "completed", pattern: "marker" }, prompt);
+    expect(held.agent.eventTypes().filter((type) => type === "AGENT_FINISHED")).toHaveLength(1);
+    expect(held.agent.eventTypes()).not.toContain("AGENT_NEEDS_YOU");
+    held.prints(2);
+    held.passes("10h");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("a marker it only quoted does not count: it goes on talking", () => {
+    const held = withTask();
+    held.shows({ kind: "completed", pattern: "marker" });
+    held.prints(10);
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    held.shows(prompt);
+    held.passes("11m");
+    expect(held.agent.reason).toBe("completion-timeout");
+  });
+
+  it("a stream that ends its turn after the marker has finished", () => {
+    const held = heldStory({ taskId: "t1", hold: { structured: true } });
+    held.shows({ kind: "completed", pattern: "marker" }, { kind: "turn-ended", outcome: "success", reason: "end" });
+    held.passes("2h");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.past).toEqual([]);
+  });
+});
+
+describe("the context limit", () => {
+  const limit: Sight = { kind: "context-limit", pattern: "context" };
+
+  it("with nothing new for ten minutes is STUCK", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(limit);
+    held.passes("11m");
+    expect(held.agent.past).toEqual(["0s DEGRADED", "600s STUCK"]);
+  });
+
+  it("is behind it once it wrote on for five minutes, until it runs into it again", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(limit);
+    for (let i = 0; i < 30; i++) {
+      held.passes("1m");
+      held.prints();
+    }
+    expect(held.agent.past).toEqual(["0s DEGRADED", "300s HEALTHY"]);
+    held.shows(limit);
+    held.passes("11m");
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("of a session that waits for its person is a warning at most", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.prints();
+    held.shows(limit, prompt);
+    held.passes("3h");
+    expect(held.agent.past).toEqual(["0s DEGRADED"]);
+  });
+});
+
+describe("a structured stream", () => {
+  const stream = (processes: "quiet" | "busy" = "quiet") => heldStory({ processes, hold: { structured: true } });
+
+  it("an open tool stops the clock for ten minutes", () => {
+    const held = stream();
+    held.shows(tool("t1"));
+    held.passes("26m");
+    expect(held.agent.past[0]).toBe("1200s DEGRADED");
+    expect(held.agent.past).toContain("1500s STUCK");
+  });
+
+  it("or for as long as it declared, and a minute more", () => {
+    const held = stream();
+    held.shows(tool("t1", 1800));
+    held.passes("40m");
+    expect(held.agent.past).toEqual([]);
+    held.passes("8m");
+    expect(held.agent.past).toContain(`${31 * 60 + 900}s STUCK`);
+  });
+
+  it("work in its processes extends it, for as long as children may be waited for", () => {
+    const held = stream("busy");
+    held.shows(tool("t1"));
+    held.passes("89m");
+    expect(held.agent.past).toEqual([]);
+    held.passes("60m");
+    expect(held.agent.past[0]).toBe(`${(90 + 10) * 60}s DEGRADED`);
+  });
+
+  it("that has come to rest extends it no more", () => {
+    const held = stream("busy");
+    held.shows(tool("t1"));
+    held.passes("30m");
+    held.processesAre("quiet");
+    held.passes("26m");
+    expect(held.agent.past).toContain(`${(30 + 10 + 15) * 60}s STUCK`);
+  });
+
+  it("tool calls and their results are output and progress: a long run without a word is well", () => {
+    const held = stream();
+    for (let i = 0; i < 60; i++) {
+      held.shows(tool(`t${i}`));
+      held.passes("1m");
+      held.shows(result(`t${i}`));
+      held.passes("1m");
+    }
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("after the last result it is the model's turn, and the clock runs", () => {
+    const held = stream();
+    held.shows(tool("t1"), tool("t2"));
+    held.passes("1m");
+    held.shows(result("t1"));
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "tool" } });
+    held.shows(result("t2"));
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    held.passes("16m");
+    expect(held.agent.past).toEqual(["660s DEGRADED", "960s STUCK"]);
+  });
+
+  it("tokens without a new fact are a warning somebody hears of, and never more", () => {
+    const held = stream("busy");
+    held.shows({ kind: "said", digest: "hello" }, { kind: "tokens", total: 1000 });
+    for (let i = 1; i < 25; i++) {
+      held.passes("1m");
+      held.shows({ kind: "said", digest: "hello" }, { kind: "tokens", total: 1000 + 9000 * i });
+    }
+    expect(held.agent.past).toEqual(["600s DEGRADED"]);
+    expect(held.agent.finding("token-burn")).toMatchObject({ level: "degraded" });
+    expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert", severity: "warning" })]);
+  });
+
+  it("tokens with new facts are work", () => {
+    const held = stream();
+    for (let i = 1; i < 60; i++) {
+      held.passes("1m");
+      held.shows({ kind: "said", digest: `${i}` }, { kind: "tokens", total: 9000 * i });
+    }
+    expect(held.agent.finding("token-burn")).toBeUndefined();
+  });
+
+  it("a grant told late does not count the time since twice", () => {
+    const held = stream("busy");
+    held.shows(tool("t1"));
+    held.passes("20m");
+    held.agent.silentFor("4m");
+    held.report([], {}, 0);
+    const { work } = held.agent.record;
+    expect(work.total + Math.max(0, held.agent.now - (work.resumesAt ?? held.agent.now))).toBe(0);
+  });
+});
+
+it("the same file twelve times in a row is only ever shown", () => {
+  const held = heldStory();
+  for (let i = 0; i < 12; i++) held.shows({ kind: "file-touched", digest: "f" });
+  expect(held.agent.finding("spinning-on-file")).toMatchObject({ level: "note", confidence: 0.3 });
+  expect(held.agent.past).toEqual([]);
+  held.shows({ kind: "file-touched", digest: "g" });
+  expect(held.agent.finding("spinning-on-file")).toBeUndefined();
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { createSlices, keepScreen } from "./keep-screen.ts";
+
+const open = (cols = 40, rows = 10) => {
+  const replies: string[] = [];
+  const screen = keepScreen({ cols, rows }, (bytes) => replies.push(bytes.toString()));
+  const write = (text: string) => {
+    screen.feed(Buffer.from(text));
+    return screen.settle(() => screen.newLines());
+  };
+  return { screen, write, replies };
+};
+
+describe("the lines a terminal gets", () => {
+  it("are the complete ones since the last look, without colours and trailing blanks", async () => {
+    const { write } = open();
+    expect(await write("one\r\n\x1b[31mtwo  \x1b[0m\r\nthr")).toEqual(["one", "two"]);
+    expect(await write("ee\r\n")).toEqual(["three"]);
+    expect(await write("")).toEqual([]);
+  });
+
+  it("are none when a spinner, a timer or a whole screen is painted over", async () => {
+    const { write } = open();
+    await write("working\r\n");
+    expect(await write("\r| 1s\r/ 2s\r- 3s")).toEqual([]);
+    expect(await write("\r\nfooter\x1b[1A\r\\ 4s\x1b[1B")).toEqual(["\\ 4s"]);
+    expect(await write("\x1b[1A\r| 5s\x1b[1B")).toEqual([]);
+  });
+
+  it("go on beyond what the terminal remembers", async () => {
+    const { write } = open();
+    await write("first\r\n");
+    const lines = await write(Array.from({ length: 900 }, (_, i) => `line ${i}\r\n`).join(""));
+    expect(lines.at(-1)).toBe("line 899");
+    expect(lines.length).toBeGreaterThan(450);
+    expect(await write("last\r\n")).toEqual(["last"]);
+  });
+
+  it("are one line when one was too long for the screen", async () => {
+    const { write } = open(10);
+    expect(await write("0123456789abcdef\r\nnext\r\n")).toEqual(["0123456789abcdef", "next"]);
+  });
+
+  it("start again at the top of a screen that was cleared", async () => {
+    const { write } = open();
+    await write("one\r\ntwo\r\nthree\r\n");
+    await write("\x1b[H\x1b[2J");
+    expect(await write("four\r\n")).toEqual(["four"]);
+  });
+
+  it("are none while a full-screen program draws, and go on after it", async () => {
+    const { screen, write } = open();
+    await write("before\r\n");
+    expect(await write("\x1b[?1049h\x1b[Hmenu\r\nitem\r\n")).toEqual([]);
+    expect(screen.screen()).toMatchObject({ alternate: true, cursorRow: 2 });
+    expect(screen.screen().rows.slice(0, 3)).toEqual(["menu", "item", ""]);
+    expect(await write("\x1b[?1049lafter\r\n")).toEqual(["after"]);
+    expect(screen.screen().alternate).toBe(false);
+  });
+});
+
+describe("a kept screen", () => {
+  it("can be shown to another terminal", async () => {
+    const first = open();
+    await first.write("one\r\n\x1b[1mbold\x1b[0m> ");
+    const picture = await first.screen.settle(() => first.screen.picture());
+    const second = open();
+    await second.write(picture);
+    expect(second.screen.screen()).toEqual(first.screen.screen());
+  });
+
+  it("shows what was fed before it was asked, and nothing that came after", async () => {
+    const { screen } = open();
+    screen.feed(Buffer.from("before"));
+    const looked = screen.settle(() => screen.screen().rows[0]);
+    screen.feed(Buffer.from(" after"));
+    expect(await looked).toBe("before");
+  });
+
+  it("answers a program that asks where the cursor is", async () => {
+    const { write, replies } = open();
+    await write("ab\x1b[6n");
+    expect(replies).toEqual(["\x1b[1;3R"]);
+  });
+
+  it("survives everything that is not text", async () => {
+    const { write } = open();
+    const garbage = Buffer.from(Array.from({ length: 50_000 }, (_, i) => (i * 7919 + (i >> 3)) % 256));
+    await write(garbage.toString("latin1"));
+    await write("\x18\x1b\\\x1bc");
+    expect(await write("\r\nalive\r\n")).toContain("alive");
+  });
+});
+
+describe("an agent that writes more than can be drawn", () => {
+  it("is drawn up to a limit, then from a line start near the end", () => {
+    const drawn: Buffer[] = [];
+    const slices = createSlices((bytes) => drawn.push(bytes));
+    const line = Buffer.from(`${"x".repeat(1022)}\r\n`);
+    for (let count = 0; count < 10_000; count++) slices.feed(line);
+    slices.feed(Buffer.from("the end"));
+    expect(Buffer.concat(drawn).length).toBeLessThanOrEqual(256 * 1024);
+    const before = drawn.length;
+    slices.next();
+    const [cancel, rest] = drawn.slice(before);
+    expect(cancel).toEqual(Buffer.from([0x18]));
+    expect(rest?.length).toBeLessThanOrEqual(130 * 1024);
+    expect(rest?.toString().startsWith("xxx")).toBe(true);
+    expect(rest?.toString().endsWith("\r\nthe end")).toBe(true);
+  });
+
+  it("is drawn whole when it stays below the limit", () => {
+    const drawn: Buffer[] = [];
+    const slices = createSlices((bytes) => drawn.push(bytes));
+    for (let slice = 0; slice < 5; slice++) {
+      for (let count = 0; count < 4; count++) slices.feed(Buffer.alloc(90_000, "x"));
+      slices.next();
+    }
+    expect(Buffer.concat(drawn).length).toBe(5 * 4 * 90_000);
+  });
+});

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ToHolder } from "./protocol.ts";
+import { readMessage } from "./read-message.ts";
+
+const size = { cols: 80, rows: 24 };
+const settings = {
+  patterns: [
+    { kind: "error", pattern: "x", family: "codex", name: "n" },
+    { kind: "at-prompt", pattern: "y" },
+  ],
+  completionMarker: "done",
+};
+const order = { say: "order", key: "k", incarnation: 1, epoch: null, order: { kind: "stop", graceMs: 10 } };
+const good: object[] = [
+  { say: "probe", id: 1 },
+  { say: "watch", epoch: 1, after: 0 },
+  { say: "heard", seq: 3 },
+  { say: "settings", settings },
+  order,
+  { ...order, epoch: 4 },
+  { say: "read", from: null, follow: true },
+  { say: "read", from: 7, follow: false },
+  { say: "attach", size },
+  { say: "resize", size },
+];
+
+const odd = fc.oneof(
+  fc.constantFrom(undefined, null, -1, 0.5, "", "x", Number.NaN, 1e300, true, [], {}, "y".repeat(1001), 601_000, 1001),
+  fc.jsonValue(),
+);
+
+/** Puts something else somewhere into it. */
+function change(value: unknown, path: readonly number[], other: unknown): unknown {
+  const [index, ...rest] = path;
+  if (typeof value !== "object" || value === null || index === undefined) return other;
+  const keys = Object.keys(value);
+  const key = keys[index % (keys.length + 1)] ?? "surplus";
+  const changed = change((value as Record<string, unknown>)[key], rest, other);
+  return Array.isArray(value)
+    ? value.map((each, at) => (String(at) === key ? changed : each))
+    : { ...value, [key]: changed };
+}
+
+describe("a message to a holder", () => {
+  it("is understood when it is one", () => {
+    for (const message of good) expect(readMessage(message), JSON.stringify(message)).toEqual(message);
+  });
+
+  it("is understood exactly when the schema understands it", () => {
+    const spoilt = fc.tuple(fc.constantFrom(...good), fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), odd);
+    fc.assert(
+      fc.property(spoilt, ([message, path, other]) => {
+        const value = change(message, path, other);
+        expect(readMessage(value) !== null, JSON.stringify(value)).toBe(ToHolder.safeParse(value).success);
+      }),
+      { numRuns: 3000 },
+    );
+    for (const value of [null, 1, "probe", [], {}, { say: "toString" }]) expect(readMessage(value)).toBeNull();
+  });
+});

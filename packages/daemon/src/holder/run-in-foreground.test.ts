@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { spawn as spawnInTerminal } from "@lydell/node-pty";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
+import { openWorld, readHolderFile, until, type World } from "./holding.test-support.ts";
+import { ExitFile, type Spec } from "./spec.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let bundled: BundledHolder;
+let world: World;
+const undo: (() => void)[] = [];
+beforeAll(async () => {
+  bundled = await bundleHolder();
+});
+afterAll(() => bundled.remove());
+beforeEach(() => {
+  world = openWorld(bundled.holderFile);
+});
+afterEach(async () => {
+  for (const end of undo.splice(0)) end();
+  await world.remove();
+});
+
+const sh = (script: string): string[] => ["sh", "-c", script];
+
+/** What `rouse run` does with how it ended, and nothing else. */
+function writeRunner(spec: Spec): string {
+  const file = join(world.home, "run.mjs");
+  writeFileSync(
+    file,
+    `import { constants } from "node:os";
+     import { runInForeground } from ${JSON.stringify(bundled.runFile.href)};
+     const exit = await runInForeground(${JSON.stringify(spec)}, ${JSON.stringify(world.home)});
+     process.exitCode = exit.code ?? 128 + constants.signals[exit.signal];`,
+  );
+  return file;
+}
+
+/** `rouse run` typed into a terminal. */
+function runInTerminal(script: string) {
+  const runner = writeRunner(world.spec(sh(script), { foreground: true }));
+  const terminal = spawnInTerminal(
+    "sh",
+    ["-c", `${process.execPath} ${runner}; echo "code $?"; stty -a | grep -o '.icanon'; read x`],
+    {
+      cols: 80,
+      rows: 24,
+      env: { PATH: process.env["PATH"] ?? "" },
+    },
+  );
+  let shown = "";
+  terminal.onData((text) => {
+    shown += text;
+  });
+  undo.push(() => terminal.kill("SIGKILL"));
+  return {
+    terminal,
+    shows: (text: string) => until(() => shown.includes(text), `${text}; shown ${shown}`),
+    shown: () => shown,
+  };
+}
+
+/** `rouse run` in the middle of pipes. */
+function runInPipes(script: string, stdio: ("pipe" | number)[] = ["pipe", "pipe", "pipe"]) {
+  const runner = writeRunner(world.spec(sh(script), { foreground: true, io: "pipes" }));
+  const child: ChildProcess = spawn(process.execPath, [runner], { stdio, detached: true });
+  undo.push(() => child.kill("SIGKILL"));
+  const heard = { out: "", err: "" };
+  child.stdout?.on("data", (bytes: Buffer) => (heard.out += bytes));
+  child.stderr?.on("data", (bytes: Buffer) => (heard.err += bytes));
+  const ended = once(child, "close") as Promise<[number | null, string | null]>;
+  return { child, heard, ended };
+}
+
+describe("rouse run in a terminal", () => {
+  it("shows what the agent writes, types what is typed, resizes with the window and leaves the terminal as it was", async () => {
+    const run = runInTerminal("stty size; read x; echo got $x; stty size; read y; exit 5");
+    await run.shows("24 80");
+    run.terminal.resize(100, 30);
+    run.terminal.write("hello\r");
+    await run.shows("got hello");
+    await run.shows("30 100");
+    run.terminal.write("\r");
+    await run.shows("code 5");
+    await run.shows(" icanon");
+    expect(world.output().toString()).toContain("got hello\r\n30 100\r\n");
+    expect(readHolderFile(world.files())).toBeNull();
+  });
+
+  it("lets Ctrl-C reach the agent alone, and a person is the cause of the end", async () => {
+    const run = runInTerminal("echo ready; sleep 100");
+    await run.shows("ready");
+    run.terminal.write("\x03");
+    await run.shows("code 130");
+    const exit = ExitFile.parse(JSON.parse(readFileSync(world.files().exit, "utf8")));
+    expect(exit.exit).toEqual({ code: null, signal: "SIGINT", cause: "person" });
+  });
+
+  it("shows a full-screen program's bare line feeds as they are", async () => {
+    const run = runInTerminal("stty raw; printf 'one\\ntwo'; exit 0");
+    await run.shows("one\ntwo");
+  });
+
+  it("shows the cursor again after a program that had no time to", async () => {
+    const run = runInTerminal("printf '\\033[?1049h\\033[?25l'; echo ready; kill -9 $$");
+    await run.shows("code 137");
+    expect(run.shown()).toContain("\x1b[?1049l\x1b[?25h");
+  });
+
+  it("tells the agent when the terminal is closed, and still keeps what it writes", async () => {
+    const run = runInTerminal(
+      "trap 'echo hung up; sleep 0.3; echo and saved; exit 4' HUP; echo ready; while :; do sleep 0.05; done",
+    );
+    await run.shows("ready");
+    (run.terminal as unknown as { destroy(): void }).destroy();
+    await until(() => readHolderFile(world.files()) === null, "rouse run ends");
+    expect(world.output().toString()).toContain("hung up\r\nand saved\r\n");
+    const { exit } = JSON.parse(readFileSync(world.files().exit, "utf8"));
+    expect(exit).toEqual({ code: 4, signal: null, cause: "person" });
+  });
+
+  it("can be reached by others at the same time", async () => {
+    const run = runInTerminal("echo ready; read x; echo got $x; read y");
+    await run.shows("ready");
+    await until(() => readHolderFile(world.files())?.agent != null, "it is held");
+    const client = await world.connect(readHolderFile(world.files()) as never);
+    client.say({ say: "attach", size: { cols: 70, rows: 20 } });
+    await client.shows("ready");
+    client.type("there\r");
+    await run.shows("got there");
+    client.say({ say: "probe", id: 1 });
+    expect((await client.hear("here")).hold.foreground).toBe(true);
+  });
+});
+
+describe("rouse run between pipes", () => {
+  it("passes on both streams byte for byte, its input and the exit code", async () => {
+    const { child, heard, ended } = runInPipes("cat; echo problem >&2; printf '\\033[1mend'; exit 6");
+    child.stdin?.end("one\ntwo\n");
+    expect((await ended)[0]).toBe(6);
+    expect(heard).toEqual({ out: "one\ntwo\n\x1b[1mend", err: "problem\n" });
+  });
+
+  it("passes signals on", async () => {
+    const { child, heard, ended } = runInPipes(
+      "trap 'echo usr1' USR1; trap 'echo term; exit 7' TERM; echo ready; while :; do sleep 0.05; done",
+    );
+    await until(() => heard.out.includes("ready"), "it runs");
+    child.kill("SIGUSR1");
+    await until(() => heard.out.includes("usr1"), "it has the first signal");
+    child.kill("SIGTERM");
+    expect((await ended)[0]).toBe(7);
+    expect(heard.out).toBe("ready\nusr1\nterm\n");
+  });
+
+  it("loses nothing to a reader who is slow, and the agent waits for them", async () => {
+    const { child, ended } = runInPipes("head -c 8000000 /dev/zero | tr '\\0' x; printf the-end");
+    child.stdout?.pause();
+    child.stdout?.removeAllListeners("data");
+    await until(() => world.output().length > 500_000, "much of it is on its way");
+    const out: Buffer[] = [];
+    child.stdout?.on("data", (bytes: Buffer) => out.push(bytes));
+    child.stdout?.resume();
+    expect((await ended)[0]).toBe(0);
+    const all = Buffer.concat(out);
+    expect(all.length).toBe(8_000_007);
+    expect(all.subarray(-7).toString()).toBe("the-end");
+  });
+
+  it("ends the agent when nobody reads any more", async () => {
+    const { child, ended } = runInPipes("yes", ["pipe", "pipe", "pipe"]);
+    await once(child.stdout as NodeJS.ReadableStream, "data");
+    child.stdout?.destroy();
+    expect((await ended)[0]).toBe(129);
+  });
+
+  it("goes on when the disk behind its output is full", async () => {
+    const { ended } = runInPipes("echo lost; exit 3", ["pipe", openSync("/dev/full", "w"), "pipe"]);
+    expect((await ended)[0]).toBe(3);
+    expect(world.output().toString()).toBe("lost\n");
+  });
+});

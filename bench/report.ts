@@ -73,6 +73,7 @@ export function formatTable(lines: readonly Line[]): string {
       .join("  ")
       .trimEnd(),
   );
+  if (lines.every(({ aim }) => aim === null)) return `${printed.join("\n")}\n`;
   const missed = lines.filter(({ met }) => met === false);
   const verdict =
     missed.length === 0 ? "Every aim was met." : `Not met: ${missed.map(({ measured }) => measured).join("; ")}.`;

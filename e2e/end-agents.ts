@@ -4,13 +4,13 @@ import { until } from "./until.ts";
 
 /** Nothing that was started with this data folder outlives the test: agents, holders, the daemon that would start them again. */
 export function endAgentsAfterwards(home: string): void {
-  afterwards(() =>
-    until(`nobody of ${home} is left`, () => {
+  afterwards(async () => {
+    await until(`nobody of ${home} is left`, () => {
       const left = processesOf(home);
       for (const pid of left) kill(pid);
       return left.length === 0;
-    }),
-  );
+    });
+  });
 }
 
 /** All of them were started with it as their home. */

@@ -46,7 +46,7 @@ export function openTerminal(command: string, args: readonly string[], surroundi
   const pty = spawn(command, [...args], options);
   // The end of the output is lost when nobody has the other side open any more.
   const other = openSync((pty as unknown as { _pty: string })._pty, constants.O_RDWR | constants.O_NOCTTY);
-  const screen = new xterm.Terminal({ cols, rows, allowProposedApi: true });
+  const screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, logLevel: "off" });
   const pieces: Buffer[] = [];
   pty.onData((data) => {
     const bytes = data as unknown as Buffer;
@@ -89,7 +89,10 @@ export function openTerminal(command: string, args: readonly string[], surroundi
     async screen() {
       await new Promise<void>((done) => screen.write("", done));
       const { active } = screen.buffer;
-      return Array.from({ length: rows }, (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "");
+      return Array.from(
+        { length: rows },
+        (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+      );
     },
     type: (keys) => pty.write(keys),
     resize(width, height) {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { write } from "node:fs";
 import { openPty } from "./open-pty.ts";
 
@@ -47,6 +48,8 @@ export async function relay(command: readonly string[]): Promise<void> {
     }
   });
   stdin.setRawMode(true);
+  // Node's raw mode still turns a line feed into two characters, which the command's terminal has done before.
+  spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
   stdin.on("data", (bytes) => pty.write(bytes));
   const code = await pty.ended;
   while (held > 0) await new Promise((resolve) => setTimeout(resolve, 1));

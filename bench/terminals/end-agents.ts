@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const looks = 100;
+const longestMs = 5000;
 const betweenLooksMs = 20;
 
 /**
@@ -9,15 +9,25 @@ const betweenLooksMs = 20;
  * Waits without giving way to anything else, so that it works while this process ends, too.
  */
 export function endAgents(home: string): void {
-  for (let look = 0; look < looks; look++) {
+  const groups = groupsOf(home);
+  lookUntil(() => {
     const left = processesOf(home);
-    if (left.length === 0) break;
     for (const pid of left) attempt(() => process.kill(pid, "SIGKILL"));
+    return left.length === 0;
+  });
+  // A process that nobody finds any more may still be on its way out of its group.
+  lookUntil(() => {
+    for (const group of []) {
+      for (const folder of [group, join(dirname(group), "holder"), dirname(group)]) attempt(() => rmdirSync(folder));
+    }
+    return !groups.some((group) => existsSync(dirname(group)));
+  });
+}
+
+function lookUntil(isDone: () => boolean): void {
+  const giveUpAt = performance.now() + longestMs;
+  while (!isDone() && performance.now() < giveUpAt)
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, betweenLooksMs);
-  }
-  for (const group of groupsOf(home)) {
-    for (const folder of [group, join(dirname(group), "holder"), dirname(group)]) attempt(() => rmdirSync(folder));
-  }
 }
 
 /** A holder is told its folder; everybody else inherits ROUSE_HOME. Its name is random, so no stranger has it. */

@@ -54,14 +54,14 @@ function compare(measured: string, unit: string, seen: Record<Between, Seen[]>, 
   });
 }
 
-/** Returns the digest of what should come out at the other end. Both terminals put a carriage return before the end of a line. */
+/** Returns the digest of what should come out at the other end. The agent's terminal puts a carriage return before the end of a line. */
 function writeLines(file: string): string {
   const hash = createHash("sha1");
   const handle = openSync(file, "w");
   for (let first = 1; first <= lines; first += linesAtOnce) {
     const text = numberedLines(first, linesAtOnce, lineBytes);
     writeSync(handle, text);
-    hash.update(text.replaceAll("\n", "\r\r\n"));
+    hash.update(text.replaceAll("\n", "\r\n"));
   }
   closeSync(handle);
   return hash.digest("hex");

@@ -8,6 +8,7 @@ export * from "./policy.ts";
 export * from "./presets.ts";
 export * from "./recognise-heartbeat.ts";
 export * from "./service.ts";
+export * from "./step.ts";
 export * from "./terminal.ts";
 export * from "./time.ts";
 export * from "./untrusted-text.ts";

@@ -110,7 +110,7 @@ export const Settings = z.strictObject({
     idle_timeout_minutes: minutesSetting("time without terminal output before it is a finding"),
     completion_timeout_minutes: minutesSetting("time without a completion marker before it is a finding"),
     rate_limit_backoff_seconds: secondsSetting("wait after a rate limit"),
-    repeated_error_threshold: count("identical errors before they are a finding"),
+    repeated_error_threshold: z.number().int().positive().max(30).describe("identical errors before they are a finding"),
     repeated_error_window_minutes: minutesSetting("the time within which they are counted"),
     auto_kill_on_idle: flag("stop an agent without output"),
     auto_kill_on_repeated_error: flag("stop an agent that repeats an error"),

@@ -70,6 +70,7 @@ describe("a holder that is lost", () => {
     expect(held.agent.actions).toEqual([]);
     held.holderIsLost("alive");
     expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert" })]);
+    expect(held.agent.record.alert?.cause).toBe("holder-lost");
   });
 
   it("sees no output, so that none is held against the agent, nor after it returned", () => {
@@ -80,7 +81,7 @@ describe("a holder that is lost", () => {
       held.agent.beats();
       held.agent.silentFor("1m");
     }
-    expect(held.agent.past).toEqual(["0s DEGRADED"]);
+    expect(held.agent.record.findings.map(({ kind }) => kind)).toEqual(["holder-lost"]);
     held.report([]);
     held.passes("9m");
     expect(held.agent.past).toEqual(["0s DEGRADED", "3600s HEALTHY"]);
@@ -147,6 +148,21 @@ describe("the end of a process", () => {
     held.exits({ code: 1 });
     expect(held.agent.record.activity.kind).toBe("FINISHED");
     expect(held.agent.past).toEqual([]);
+  });
+
+  it("and one whose beats went on after the marker has finished as well", () => {
+    const held = heldStory();
+    held.shows({ kind: "completed", pattern: "m" });
+    held.agent.beats();
+    held.exits({ code: 1 });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+  });
+
+  it("by our own stop is not the end of the work, even with status 0", () => {
+    const held = heldStory();
+    held.exits({ code: 0, cause: "stopped" });
+    expect(held.agent.state).toBe("TERMINATED");
+    expect(held.agent.eventTypes()).not.toContain("AGENT_FINISHED");
   });
 
   it("by our own stop is TERMINATED, and the alert is taken back", () => {

@@ -1,4 +1,4 @@
-import type { AckReason, AckStatus, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import type { AckReason, AckStatus, Heartbeat, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
 import {
   type Activity,
@@ -164,7 +164,11 @@ function takeIn(
   const { beat } = signal;
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
-  const activity = readActivity(record.activity, signal, moved || nextTask, now);
+  // A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool.
+  const activity =
+    saysWhatItDoes(beat) || !isReadOffTerminal(record)
+      ? readActivity(record.activity, signal, moved || nextTask, now)
+      : record.activity;
   const work =
     activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
@@ -192,6 +196,12 @@ function takeIn(
   next.beats = ledger;
   return next;
 }
+
+const saysWhatItDoes = ({ status, waitingFor, open }: Heartbeat): boolean =>
+  status !== undefined || waitingFor !== undefined || isSaid(open);
+
+const isReadOffTerminal = ({ terminal }: AgentRecord): boolean =>
+  terminal !== null && (terminal.wait !== null || terminal.tools.length > 0);
 
 /**
  * Opening a tool, asking a person, getting an answer, being let go by a provider: each is a step, and whoever takes one gets the full time for the next.

@@ -154,3 +154,14 @@ describe("what a stream shows", () => {
     expect(held.agent.past).toEqual([]);
   });
 });
+
+describe("a held agent that also beats by a timer", () => {
+  it("is still waiting for its person when the beat does not say what it does", () => {
+    const { agent, shows } = heldStory();
+    shows({ kind: "asks", what: "permission", pattern: "p" });
+    agent.beats({ status: undefined });
+    expect(agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    agent.beats({ status: "RUNNING" });
+    expect(agent.record.activity.kind).toBe("RUNNING");
+  });
+});

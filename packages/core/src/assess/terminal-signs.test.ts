@@ -300,6 +300,11 @@ describe("a turn that ended without the completion marker", () => {
   it.each<[string, (held: HeldStory) => void, HeldStory]>([
     ["without a task", () => {}, heldStory({ hold: { family: "claude-code" } })],
     ["in a person's own terminal", () => {}, heldStory({ taskId: "t1", hold: { foreground: true } })],
+    [
+      "nor when that person closed it",
+      (held) => held.personAttaches(0),
+      heldStory({ taskId: "t1", hold: { foreground: true } }),
+    ],
     ["with a person attached", (held) => held.personAttaches(1), withTask()],
     [
       "when it asks for a permission",
@@ -472,7 +477,21 @@ describe("a structured stream", () => {
     }
     expect(held.agent.past).toEqual(["600s DEGRADED"]);
     expect(held.agent.finding("token-burn")).toMatchObject({ level: "degraded" });
+    expect(held.agent.record.alert?.cause).toBe("token-burn");
     expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert", severity: "warning" })]);
+  });
+
+  it("the warning ends by itself when no more tokens are spent", () => {
+    const held = stream("busy");
+    held.shows({ kind: "said", digest: "hello" }, { kind: "tokens", total: 1000 });
+    for (let i = 1; i < 12; i++) {
+      held.passes("1m");
+      held.shows({ kind: "said", digest: "hello" }, { kind: "tokens", total: 1000 + 9000 * i });
+    }
+    held.passes("590s");
+    expect(held.agent.finding("token-burn")).toBeDefined();
+    held.agent.silentFor("10s");
+    expect(held.agent.finding("token-burn")).toBeUndefined();
   });
 
   it("tokens with new facts are work", () => {
@@ -482,16 +501,6 @@ describe("a structured stream", () => {
       held.shows({ kind: "said", digest: `${i}` }, { kind: "tokens", total: 9000 * i });
     }
     expect(held.agent.finding("token-burn")).toBeUndefined();
-  });
-
-  it("a grant told late does not count the time since twice", () => {
-    const held = stream("busy");
-    held.shows(tool("t1"));
-    held.passes("20m");
-    held.agent.silentFor("4m");
-    held.report([], {}, 0);
-    const { work } = held.agent.record;
-    expect(work.total + Math.max(0, held.agent.now - (work.resumesAt ?? held.agent.now))).toBe(0);
   });
 });
 

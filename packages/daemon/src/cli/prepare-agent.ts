@@ -5,10 +5,11 @@ import { loadConfig } from "../config/load-config.ts";
 import type { Config } from "../config/read-config.ts";
 import { environmentFor } from "../holder/agent-environment.ts";
 import { nextIncarnation } from "../holder/claim-name.ts";
+import { findCommand } from "../holder/find-command.ts";
 import { isHolderAlive, readHolderFile } from "../holder/read-holder-files.ts";
 import type { Spec } from "../holder/spec.ts";
 import { openHome } from "../home/open-home.ts";
-import { askDaemon } from "./ask-daemon.ts";
+import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
 import { defaultPort } from "./commands/up.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -21,6 +22,8 @@ export interface AgentWishes {
   readonly policy?: string | undefined;
   readonly cwd?: string | undefined;
   readonly env?: readonly string[] | undefined;
+  /** Names that turned out to be taken; only for one that was not named. */
+  readonly not?: readonly string[] | undefined;
 }
 
 export interface Surface {
@@ -41,11 +44,13 @@ export interface PreparedAgent {
 export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<PreparedAgent> {
   const { folder: home, token } = openHome(here.home);
   const { command } = wishes;
-  const agentId =
-    wishes.name === undefined ? freeName(home, command[0] ?? "agent") : checked(AgentId, wishes.name, "--name");
+  const name = wishes.name === undefined ? null : checked(AgentId, wishes.name, "--name");
   const agentType = wishes.type === undefined ? null : checked(Id, wishes.type, "--type");
   const taskId = wishes.task === undefined ? null : checked(Id, wishes.task, "--task");
-  const [daemon, { config, settings }] = await Promise.all([askDaemon(here, agentId), readSettings(here)]);
+  const [{ agentId, daemon }, { config, settings }] = await Promise.all([
+    name === null ? findName(here, home, wishes) : askDaemon(here, name).then((daemon) => ({ agentId: name, daemon })),
+    readSettings(here),
+  ]);
   const policy = wishes.policy === undefined ? null : checkPolicy(config, wishes.policy);
   const own = config?.settingsFor({ agentId, agentType, taskId, policy }) ?? settings;
   const incarnation = Math.max(nextIncarnation(home, agentId), (daemon.incarnation ?? 0) + 1);
@@ -65,6 +70,7 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
   };
+  findCommand(command[0] ?? "", spec.cwd, spec.env); // before anything else is said
   return { spec, home, watched: daemon.url !== null };
 }
 
@@ -80,17 +86,32 @@ function checked<T>(
   throw new Fault("bad-request", `${option}: ${parsed.error?.issues[0]?.message ?? "not a usable name"}`);
 }
 
-/** `claude-1`, `claude-2`, …: the first that nobody holds. */
-function freeName(home: string, command: string): string {
+/** `claude-1`, `claude-2`, …: the first that nobody holds and nobody beats under. */
+async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes): Promise<NamedAgent> {
+  const stem = stemOf(command[0] ?? "");
+  for (let n = 1; ; n++) {
+    const agentId = `${stem}-${n}`;
+    const file = readHolderFile(home, agentId);
+    if (not.includes(agentId) || (file !== null && isHolderAlive(file))) continue;
+    try {
+      return { agentId, daemon: await askDaemon(here, agentId) };
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === "name-taken")) throw error;
+    }
+  }
+}
+
+interface NamedAgent {
+  readonly agentId: string;
+  readonly daemon: DaemonAnswer;
+}
+
+function stemOf(command: string): string {
   const stem = basename(command)
     .replace(/[^A-Za-z0-9._-]/g, "")
     .replace(/^[^A-Za-z0-9]+/, "")
     .slice(0, 60);
-  const base = stem === "" || stem.startsWith("rouse.") ? "agent" : stem;
-  for (let n = 1; ; n++) {
-    const file = readHolderFile(home, `${base}-${n}`);
-    if (file === null || !isHolderAlive(file)) return `${base}-${n}`;
-  }
+  return stem === "" || stem.startsWith("rouse.") ? "agent" : stem;
 }
 
 /** A config with mistakes is the daemon's to refuse; an agent is started all the same, read with the shipped settings. */

@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import { type EpochMs, printable } from "@rouse/contract";
 import { homeFolder } from "../home/open-home.ts";
@@ -27,7 +28,7 @@ export function readSurroundings(): Surroundings {
   const colours = stdout.isTTY && !env.NO_COLOR && env.TERM !== "dumb";
   return {
     environment: env,
-    workingFolder: process.cwd(),
+    workingFolder: currentFolder(),
     home: resolve(homeFolder(env)),
     width,
     now: () => Date.now(),
@@ -40,6 +41,15 @@ export function readSurroundings(): Surroundings {
       stderr.write(`rouse: ${lines.join("\n       ")}\n`);
     },
   };
+}
+
+/** One that was removed under us still has a name, which nothing is found under. Only who wants to work in it has to know. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return readlinkSync("/proc/self/cwd");
+  }
 }
 
 /** The same document, but with nothing in it that a terminal would act on: JSON itself leaves C1 controls and direction marks as they are. */

@@ -28,7 +28,7 @@ describe("an agent with a holder of its own", () => {
     expect(exit).toEqual({ code: 7, signal: null, cause: "by-itself" });
     expect(incarnation).toBe(1);
     expect(world.output().toString()).toBe("line 1\r\nline 2\r\nline 3\r\n");
-    expect(readHolderFile(world.files())).toBeNull();
+    expect(readHolderFile(world.files())).toEqual(held);
   });
 
   it("keeps the same bytes that the command writes into a pipe", async () => {

@@ -54,7 +54,7 @@ export async function hold(
   } catch (error) {
     // A life that was lived stays on record: whoever comes later learns from it who that was, and the name is free as soon as we are gone.
     claim.release();
-    if (error instanceof Fault) throw error;
+    if (error instanceof Fault || (error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new Fault("data-folder-unusable", `${spec.agentId} cannot be held: ${(error as Error).message}`, {
       cause: error,
     });
@@ -168,8 +168,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   });
 
   /** A monitor may change its mind about what to look for at any time. */
-  const heed = async (settings: WatchSettings): Promise<void> =>
-    watch.usePatterns(await compilePatterns(settings, spec.family, log));
+  const heed = (settings: WatchSettings): Promise<void> =>
+    compilePatterns(settings, spec.family, log).then(watch.usePatterns, (error) => log("patterns are not used", error));
 
   void heed(spec.watch);
   terminal.begin(agent.process, service.sizes);

@@ -165,8 +165,18 @@ async function connectTo(path: string): Promise<Client> {
       await until(() => find() !== undefined, `${say}; heard ${JSON.stringify(heard).slice(0, 2000)}`);
       return find() as Said<S>;
     },
-    shows: (text) =>
-      until(() => Buffer.concat(frames.map(({ bytes }) => bytes)).includes(text), `${JSON.stringify(text)} is shown`),
+    shows(text) {
+      // Only what is new, and a little before it: all of it again and again would keep us from reading on.
+      let seen = 0;
+      return until(
+        () => {
+          const recent = frames.slice(Math.max(0, seen - 50));
+          seen = frames.length;
+          return Buffer.concat(recent.map(({ bytes }) => bytes)).includes(text);
+        },
+        `${JSON.stringify(text)} is shown`,
+      );
+    },
     closed: () => until(() => closed, "the connection is closed"),
   };
 }

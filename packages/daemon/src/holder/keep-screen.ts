@@ -1,6 +1,7 @@
 import type { Screen } from "@rouse/core";
 import * as serialize from "@xterm/addon-serialize";
 import * as headless from "@xterm/headless";
+import { createSlices } from "./feed-in-slices.ts";
 
 type Terminal = headless.Terminal;
 type IBuffer = headless.IBuffer;
@@ -23,9 +24,6 @@ export interface KeptScreen {
   picture(): string;
 }
 
-/** The screen costs a CPU-second per 29 MB: this much per slice of 250 ms is a few percent of one. */
-const mostPerSlice = 256 * 1024;
-const mostWaiting = 128 * 1024;
 const scrollback = 500;
 /** Ends an escape sequence that was cut off, without a trace. */
 const cancel = Buffer.from([0x18]);
@@ -36,7 +34,10 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
   const serializer = new SerializeAddon();
   terminal.loadAddon(serializer);
   terminal.onData((text) => reply(Buffer.from(text, "utf8")));
-  const slices = createSlices((bytes) => terminal.write(bytes));
+  const slices = createSlices(
+    (bytes) => terminal.write(bytes),
+    () => terminal.write(cancel),
+  );
   const lines = followLines(terminal);
 
   return {
@@ -63,50 +64,6 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
     newLines: lines,
     picture: () => serializer.serialize({ scrollback }),
   };
-}
-
-/**
- * Lets through what a slice may hold; of the rest only the end is kept for the next slice, and goes on at a line start. An agent that
- * writes more than anybody could read still gets a screen that is up to date, though not every line passes over it. What a
- * skipped part changed about the terminal itself (colours, modes) is lost with it.
- */
-export function createSlices(write: (bytes: Buffer) => void) {
-  let room = mostPerSlice;
-  let waiting: Buffer[] = [];
-  let held = 0;
-  let skipped = false;
-
-  return {
-    feed(bytes: Buffer): void {
-      if (held === 0 && bytes.length <= room) {
-        room -= bytes.length;
-        return write(bytes);
-      }
-      waiting.push(bytes);
-      held += bytes.length;
-      while (held - (waiting[0]?.length ?? 0) >= mostWaiting) {
-        held -= waiting.shift()?.length ?? 0;
-        skipped = true;
-      }
-    },
-    next(): void {
-      room = mostPerSlice;
-      if (held === 0) return;
-      const rest = Buffer.concat(waiting);
-      const from = skipped || rest.length > mostPerSlice ? lineStart(rest) : 0;
-      if (from > 0) write(cancel);
-      write(rest.subarray(from));
-      waiting = [];
-      held = 0;
-      skipped = false;
-    },
-  };
-}
-
-function lineStart(bytes: Buffer): number {
-  const least = Math.max(0, bytes.length - mostWaiting);
-  const newline = bytes.indexOf(10, least);
-  return newline === -1 ? least : newline + 1;
 }
 
 /** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away above it. */

@@ -85,6 +85,16 @@ describe("an order", () => {
     expect(orders.stopping()).toBe(false);
   });
 
+  it("that could not be carried out for a reason of our own is not done, and can be given again", async () => {
+    let times = 0;
+    const orders = obeyOrders(file, 1, async () => {
+      if (++times === 1) throw new Error("/proc is not there");
+      return stopped;
+    });
+    expect(await orders.obey(stop())).toEqual({ kind: "termination_incomplete", survivors: [] });
+    expect(await orders.obey(stop())).toEqual(stopped);
+  });
+
   it("is remembered beside lines that a crash cut off, and only the newest are", async () => {
     const lines = Array.from({ length: 500 }, (_, i) => `${JSON.stringify({ key: `k${i}`, outcome: stopped })}\n`);
     writeFileSync(file, lines.join(""));

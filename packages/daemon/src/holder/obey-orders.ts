@@ -16,6 +16,10 @@ export interface Orders {
   settled(): Promise<void>;
 }
 
+/** Whoever could not look does not know whether anybody is left: not done, not remembered, to be tried again. */
+const unsure: StopOutcome = { kind: "termination_incomplete", survivors: [] };
+const couldNotLook = (): StopOutcome => unsure;
+
 /** Enough for every order a monitor could still ask about. */
 const mostRemembered = 200;
 
@@ -42,7 +46,8 @@ export function obeyOrders(file: string, incarnation: number, stop: (graceMs: nu
   }
 
   async function carryOut({ key, order }: OrderMessage): Promise<StopOutcome> {
-    const outcome = await stopOnce(order.graceMs);
+    const outcome = await stopOnce(order.graceMs).catch(couldNotLook);
+    if (outcome === unsure) return outcome;
     if (outcome.kind === "refused") return outcome;
     if (outcome.kind !== "already-over") stopped = true;
     remembered.set(key, outcome);

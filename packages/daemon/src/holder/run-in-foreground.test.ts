@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { spawn as spawnInTerminal } from "@lydell/node-pty";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
-import { openWorld, readHolderFile, until, type World } from "./holding.test-support.ts";
+import { kill, openWorld, readHolderFile, until, type World } from "./holding.test-support.ts";
+import { isSame } from "./processes/read-processes.ts";
 import { ExitFile, type Spec } from "./spec.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -24,6 +25,12 @@ afterEach(async () => {
   for (const end of undo.splice(0)) end();
   await world.remove();
 });
+
+/** The file stays; who it names does not. */
+const isHeld = (): boolean => {
+  const held = readHolderFile(world.files());
+  return held !== null && isSame(held.holder);
+};
 
 const sh = (script: string): string[] => ["sh", "-c", script];
 
@@ -65,7 +72,7 @@ function runInTerminal(script: string) {
 }
 
 /** `rouse run` in the middle of pipes. */
-function runInPipes(script: string, stdio: ("pipe" | number)[] = ["pipe", "pipe", "pipe"]) {
+function runInPipes(script: string, stdio: ("pipe" | "ignore" | number)[] = ["pipe", "pipe", "pipe"]) {
   const runner = writeRunner(world.spec(sh(script), { foreground: true, io: "pipes" }));
   const child: ChildProcess = spawn(process.execPath, [runner], { stdio, detached: true });
   undo.push(() => child.kill("SIGKILL"));
@@ -88,7 +95,7 @@ describe("rouse run in a terminal", () => {
     await run.shows("code 5");
     await run.shows(" icanon");
     expect(world.output().toString()).toContain("got hello\r\n30 100\r\n");
-    expect(readHolderFile(world.files())).toBeNull();
+    expect(isHeld()).toBe(false);
   });
 
   it("lets Ctrl-C reach the agent alone, and a person is the cause of the end", async () => {
@@ -117,7 +124,7 @@ describe("rouse run in a terminal", () => {
     );
     await run.shows("ready");
     (run.terminal as unknown as { destroy(): void }).destroy();
-    await until(() => readHolderFile(world.files()) === null, "rouse run ends");
+    await until(() => !isHeld(), "rouse run ends");
     expect(world.output().toString()).toContain("hung up\r\nand saved\r\n");
     const { exit } = JSON.parse(readFileSync(world.files().exit, "utf8"));
     expect(exit).toEqual({ code: 4, signal: null, cause: "person" });
@@ -182,5 +189,24 @@ describe("rouse run between pipes", () => {
     const { ended } = runInPipes("echo lost; exit 3", ["pipe", openSync("/dev/full", "w"), "pipe"]);
     expect((await ended)[0]).toBe(3);
     expect(world.output().toString()).toBe("lost\n");
+  });
+});
+
+describe("a name that many want at once after its holder was killed", () => {
+  it("goes to exactly one of them", async () => {
+    const first = await world.start(world.spec(sh("sleep 100")));
+    kill(first.holder);
+    await until(() => !isSame(first.holder), "it is gone");
+    const all = Array.from({ length: 6 }, () =>
+      runInPipes("while [ ! -e go ]; do sleep 0.05; done", ["ignore", "pipe", "pipe"]),
+    );
+    const codes: (number | null)[] = [];
+    for (const { ended } of all) void ended.then(([code]) => codes.push(code));
+    await until(() => codes.length === 5, "all but one are refused");
+    expect(codes).toEqual([1, 1, 1, 1, 1]);
+    expect(all.filter(({ heard }) => heard.err.includes("is already running"))).toHaveLength(5);
+    writeFileSync(join(world.home, "go"), "");
+    await until(() => codes.length === 6, "the one who got it ends");
+    expect(codes.at(-1)).toBe(0);
   });
 });

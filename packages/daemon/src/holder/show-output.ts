@@ -58,7 +58,8 @@ export function showFrom(
     });
     return work;
   };
-  void goOn();
+  // Not before whoever asked has this viewer in hand: there may be nothing to show, and then it is done at once.
+  queueMicrotask(() => void goOn());
 
   return {
     wrote(offset, bytes) {
@@ -78,7 +79,7 @@ export function showFrom(
 export function showScreen(socket: Socket, end: () => number, paint: () => Promise<string>): Viewer {
   let painting: { readonly offset: number; readonly bytes: Buffer }[] | null = null;
   let behind = false;
-  let work = repaint();
+  let work = tryTo(repaint);
 
   async function repaint(): Promise<void> {
     const meanwhile: { readonly offset: number; readonly bytes: Buffer }[] = [];
@@ -101,7 +102,16 @@ export function showScreen(socket: Socket, end: () => number, paint: () => Promi
     if (behind) return;
     if (socket.writableLength <= mostWaiting) return send(socket, offset, bytes);
     behind = true;
-    work = repaintWhenDrained();
+    work = tryTo(repaintWhenDrained);
+  }
+
+  /** A screen that cannot be drawn is our trouble, not that of the agent. */
+  async function tryTo(draw: () => Promise<void>): Promise<void> {
+    try {
+      await draw();
+    } catch {
+      socket.destroy();
+    }
   }
 
   return {

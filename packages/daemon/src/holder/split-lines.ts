@@ -4,8 +4,8 @@ import { StringDecoder } from "node:string_decoder";
 export interface LineSplitter {
   feed(bytes: Buffer): void;
   /** The lines completed since the last call. When there were too many, some in the middle are missing. */
-  take(): { readonly lines: string[]; readonly count: number };
-  /** The last line, should it have no end. */
+  take(): string[];
+  /** Ends the last line, should it have no end: nothing follows, or something else. */
   finish(): void;
 }
 
@@ -21,10 +21,8 @@ export function splitLines(longest: number): LineSplitter {
   let rest = "";
   let first: string[] = [];
   let last: string[] = [];
-  let count = 0;
 
   function add(line: string): void {
-    count++;
     if (first.length < mostLines / 2) return void first.push(line);
     last.push(line);
     // Not one by one: moving a whole array for each line is what makes a quick agent slow.
@@ -44,11 +42,9 @@ export function splitLines(longest: number): LineSplitter {
     },
     take() {
       const lines = [...first, ...last.slice(-mostLines / 2)].map((line) => plain(line.slice(0, longest)));
-      const taken = { lines, count };
       first = [];
       last = [];
-      count = 0;
-      return taken;
+      return lines;
     },
     finish() {
       rest += decoder.end();

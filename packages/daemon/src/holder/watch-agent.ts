@@ -5,6 +5,7 @@ import {
   readLines,
   readScreen,
   readStreamLine,
+  speaksForAgent,
   type Screen,
   startReading,
   startStream,
@@ -12,10 +13,12 @@ import {
   type WallClock,
 } from "@rouse/core";
 import type { Stream } from "./agent-process.ts";
+import { createAlarm } from "./alarm.ts";
+import { createSlices } from "./feed-in-slices.ts";
 import { joinSights, type Reports } from "./keep-reports.ts";
 import type { KeptScreen } from "./keep-screen.ts";
 import type { Spec } from "./spec.ts";
-import { splitLines } from "./split-lines.ts";
+import { type LineSplitter, splitLines } from "./split-lines.ts";
 
 /** What there is to know about an agent besides what it writes. */
 export interface Surroundings {
@@ -52,7 +55,7 @@ const longestLine = 8 * 1024;
 
 export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   const byLines = spec.structured || around.screen === null;
-  const splitters = { out: splitLines(spec.structured ? longestJson : longestLine), err: splitLines(longestLine) };
+  const readers = { out: readLinesOf(spec.structured), err: readLinesOf(false) };
   let patterns: readonly Pattern[] = patternsFor(spec.family);
   let reading = startReading();
   let watching = startWatching();
@@ -77,13 +80,9 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     const { screen } = around;
     const seen = await screen?.settle(() => ({ lines: byLines ? [] : screen.newLines(), screen: screen.screen() }));
     if (seen !== undefined) fullScreen = seen.screen.alternate;
-    if (!byLines) {
-      rows += seen?.lines.length ?? 0;
-      return { lines: seen?.lines ?? [], screen: seen?.screen ?? null };
-    }
-    const taken = [splitters.out.take(), splitters.err.take()];
-    for (const { count } of taken) rows += count;
-    return { lines: taken.flatMap(({ lines }) => lines), screen: null };
+    if (byLines) return { lines: [...readers.out.take(), ...readers.err.take()], screen: null };
+    rows += seen?.lines.length ?? 0;
+    return { lines: seen?.lines ?? [], screen: seen?.screen ?? null };
   }
 
   async function look(): Promise<void> {
@@ -106,8 +105,15 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     return lines.filter(isJson).flatMap((line) => {
       const step = readStreamLine(spec.family, stream, line, clock);
       stream = step.state;
-      return step.sights;
+      return [...step.sights, ...findMarkers(line)];
     });
+  }
+
+  function findMarkers(line: string): Sight[] {
+    if (!speaksForAgent(line)) return [];
+    return patterns
+      .filter(({ kind, find }) => kind === "completed" && find(line) !== null)
+      .map(({ name }) => ({ kind: "completed", pattern: name }));
   }
 
   function readPlain(lines: readonly string[], clock: WallClock): readonly Sight[] {
@@ -149,17 +155,22 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     if (over || (facts !== null && now - facts.at < factsMs)) return facts?.value ?? null;
     try {
       facts = { at: now, value: around.facts() };
+      return facts.value;
     } catch (error) {
+      // What could not be read is not known; repeating the last reading would look like rest.
       around.trouble("the agent's processes could not be read", error);
+      return null;
     }
-    return facts?.value ?? null;
   }
 
   return {
     wrote(from, bytes) {
       lastAt = Date.now();
       around.screen?.feed(bytes);
-      if (byLines) splitters[from].feed(bytes);
+      if (byLines) {
+        rows += countLines(bytes);
+        readers[from].feed(bytes);
+      }
       looking.ringWithin(lookMs);
       resting.ringIn(restMs);
     },
@@ -172,7 +183,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     async end(exit) {
       ended = true;
       for (const alarm of [looking, resting, telling]) alarm.stop();
-      if (byLines) for (const splitter of Object.values(splitters)) splitter.finish();
+      for (const reader of Object.values(readers)) reader.finish();
       await look();
       tell(exit);
       living.stop();
@@ -180,37 +191,30 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   };
 }
 
+/** Every line of a stream counts. Of plain lines a quick agent writes more than anybody could read. */
+function readLinesOf(structured: boolean): LineSplitter {
+  const splitter = splitLines(structured ? longestJson : longestLine);
+  if (structured) return splitter;
+  const slices = createSlices(splitter.feed, splitter.finish);
+  return {
+    feed: slices.feed,
+    take() {
+      slices.next();
+      return splitter.take();
+    },
+    finish() {
+      slices.next();
+      splitter.finish();
+    },
+  };
+}
+
+function countLines(bytes: Buffer): number {
+  let count = 0;
+  for (const byte of bytes) if (byte === 10) count++;
+  return count;
+}
+
 const isJson = (line: string): boolean => line.startsWith("{");
 
 const readClock = (): WallClock => ({ now: Date.now(), utcOffset: -new Date().getTimezoneOffset() });
-
-interface Alarm {
-  /** At that time, whatever was asked before. */
-  ringIn(ms: number): void;
-  /** At that time or earlier, if it is to ring anyway. */
-  ringWithin(ms: number): void;
-  stop(): void;
-}
-
-function createAlarm(ring: () => void): Alarm {
-  let timer: NodeJS.Timeout | null = null;
-  let at = 0;
-  const set = (ms: number): void => {
-    if (timer !== null) clearTimeout(timer);
-    at = performance.now() + ms;
-    timer = setTimeout(() => {
-      timer = null;
-      ring();
-    }, ms);
-  };
-  return {
-    ringIn: set,
-    ringWithin(ms) {
-      if (timer === null || performance.now() + ms < at) set(ms);
-    },
-    stop() {
-      if (timer !== null) clearTimeout(timer);
-      timer = null;
-    },
-  };
-}

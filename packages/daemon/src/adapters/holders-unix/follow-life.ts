@@ -27,8 +27,8 @@ export interface Life {
   readonly incarnation: number;
   connection(): HolderConnection | null;
   settle(settings: WatchSettings): void;
-  /** Resolves when there is nothing more to hear of this life. */
-  readonly over: Promise<void>;
+  /** Resolves when there is nothing more to hear of this life. `unmet`: its holder was gone before anybody had heard of it. */
+  readonly over: Promise<"told" | "unmet">;
   stop(): void;
 }
 
@@ -41,6 +41,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
   const { home, news, log } = parts;
   let connection: HolderConnection | null = null;
   let stopped = false;
+  let met = false;
   let wakeUp: () => void = () => {};
 
   const pause = (duration: DurationMs): Promise<void> =>
@@ -52,14 +53,22 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
       };
     });
 
-  async function follow(): Promise<void> {
+  async function follow(): Promise<"told" | "unmet"> {
     while (!stopped) {
       const outcome = await listen().catch((error: unknown) => noteTrouble(error));
-      if (outcome === "over" || stopped) return;
-      if (outcome === "replaced") return log.warn({ agentId }, "another monitor has taken this agent over");
-      if (!isHolderAlive(file)) return tellLoss();
+      if (outcome === "over" || stopped) break;
+      if (outcome === "replaced") {
+        log.warn({ agentId }, "another monitor has taken this agent over");
+        break;
+      }
+      if (!isHolderAlive(file)) {
+        if (!met) return "unmet";
+        await tellLoss();
+        break;
+      }
       await pause(tryAgainAfter);
     }
+    return "told";
   }
 
   function noteTrouble(error: unknown): "again" {
@@ -95,7 +104,9 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
 
   async function meet(hold: Hold): Promise<{ lastReport: number; settings: WatchSettings } | null> {
     if (hold.incarnation !== incarnation) return null;
-    return news.held(hold, parts.adopted);
+    const known = await news.held(hold, parts.adopted);
+    met = true;
+    return known;
   }
 
   const isGone = (): boolean => file.agent === null || !isSame(file.agent);

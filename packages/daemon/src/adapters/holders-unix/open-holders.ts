@@ -45,9 +45,10 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     const life = followLife(file, { home: home.folder, news: to, epoch, log, adopted });
     lives.set(agentId, life);
     life.over.then(
-      () => {
+      (how) => {
         if (lives.get(agentId) === life) lives.delete(agentId);
-        told.set(agentId, incarnation);
+        if (how === "told") told.set(agentId, incarnation);
+        else look();
       },
       (error: unknown) => log.error({ agentId, error: String(error) }, "an agent can no longer be followed"),
     );

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { type ExitStatus, Fault } from "@rouse/contract";
-import { prepareAgent } from "../prepare-agent.ts";
+import { type AgentWishes, prepareAgent, type Surface } from "../prepare-agent.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -37,13 +37,28 @@ export const addRun: AddCommand = (program, here, finish) => {
       const { stdin, stdout } = process;
       const io = stdin.isTTY && stdout.isTTY ? "terminal" : "pipes";
       const surface = { foreground: true, io, cols: stdout.columns || 80, rows: stdout.rows || 24 } as const;
-      const { spec, home, watched } = await prepareAgent(here, { command, ...options }, surface);
-      const { runInForeground } = await import("../../holder/run-in-foreground.ts");
-      if (!watched)
-        here.warn("no Rouse is running, so nobody watches yet; `rouse up` in another terminal picks this agent up");
-      finish(await runInForeground(spec, home).then(exitCodeOfProcess, (error: unknown) => asShellsDo(here, error)));
+      finish(
+        await runWatched(here, { command, ...options }, surface).then(exitCodeOfProcess, (error: unknown) =>
+          asShellsDo(here, error),
+        ),
+      );
     });
 };
+
+async function runWatched(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<ExitStatus> {
+  const { spec, home, watched } = await prepareAgent(here, wishes, surface);
+  const { runInForeground } = await import("../../holder/run-in-foreground.ts");
+  const nobodyWatches =
+    "no Rouse is running, so nobody watches yet; `rouse up` in another terminal picks this agent up";
+  if (!watched && wishes.not === undefined) here.warn(nobodyWatches);
+  try {
+    return await runInForeground(spec, home);
+  } catch (error) {
+    // Two that were started at the same time found the same name free.
+    if (wishes.name !== undefined || !(error instanceof Fault && error.code === "name-taken")) throw error;
+    return runWatched(here, { ...wishes, not: [...(wishes.not ?? []), spec.agentId] }, surface);
+  }
+}
 
 /** What cannot be run is said, with the exit code a shell would have given. */
 function asShellsDo(here: Surroundings, error: unknown): number {

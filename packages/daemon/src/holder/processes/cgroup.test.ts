@@ -61,8 +61,10 @@ describe.skipIf(!cgroupsHere)("a control group", patient, () => {
     mkdirSync(below);
     writeFileSync(join(below, "cgroup.procs"), String(pids[1]));
     expect(group.members().sort()).toEqual(pids.sort());
+    const before = ownGroup();
     group.remove();
     expect(pids.filter(isThere)).toEqual(pids);
+    expect(ownGroup()).toBe(before);
     expect(group.kill()).toBe(true);
     await until(() => !pids.some(isThere), "the end of both");
     group.remove();

@@ -55,6 +55,32 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
     expect(nursery.leftovers()).toEqual([]);
   });
 
+  it("halts everybody before it kills anybody, so that nobody can hide a successor meanwhile", async () => {
+    const { folder, linger } = nursery;
+    const hidden = nursery.write("hidden.sh", [`exec ${linger}`]);
+    const victim = nursery.write("victim.sh", [say(), `exec 3> ${folder}/pulse`, `exec ${linger}`]);
+    const heir = nursery.write("heir.sh", [
+      say(),
+      `read x < ${folder}/pulse`,
+      `( env -i setsid sh ${hidden} & )`,
+      linger,
+    ]);
+    // The heir is the last of many, so that it has time enough between the victim's end and its own.
+    const { root } = startAgent(
+      nursery.write("agent.sh", [
+        "trap '' TERM",
+        `mkfifo ${folder}/pulse`,
+        `sh ${victim} &`,
+        ...Array(150).fill(`${linger} &`),
+        `sh ${heir} &`,
+        `exec ${linger}`,
+      ]),
+    );
+    await ready(2);
+    expect(await stopTree(root, { graceMs })).toMatchObject({ kind: "stopped", forced: true });
+    expect(nursery.leftovers()).toEqual([]);
+  });
+
   it("stops those that stand still, and asks them first all the same", async () => {
     const { root } = startAgent(nursery.write("agent.sh", [say(), `exec ${nursery.linger}`]));
     await ready();

@@ -1,0 +1,274 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { EventType } from "@rouse/contract";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cleanUp, makeFolder } from "./clean-up.ts";
+import { endAgentsAfterwards } from "./end-agents.ts";
+import { agentOnce, forever, isHeld, isOver, sh } from "./held-agent.ts";
+import { type Ended, runRouse, startRouse } from "./run-rouse.ts";
+import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { until } from "./until.ts";
+
+/** So that a second restart need not be waited for. */
+const config = `
+health_monitoring:
+  restart: { cooldown_seconds: 600 }
+  intervention: { termination: { grace_seconds: 2 } }
+`;
+
+let daemon: Daemon;
+let desk: string;
+
+beforeAll(async () => {
+  daemon = await startDaemon({ config });
+  endAgentsAfterwards(daemon.home);
+  desk = dirname(daemon.home);
+});
+
+afterAll(async () => {
+  await cleanUp();
+  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
+});
+
+async function spawnAgent(name: string, script: string, ...options: string[]): Promise<number> {
+  const end = await daemon.cli("spawn", "--name", name, ...options, "--json", "--", ...sh(script));
+  expect(end).toMatchObject({ code: 0, stderr: "" });
+  return JSON.parse(end.stdout).pid;
+}
+
+const typesOf = async (agentId: string): Promise<EventType[]> =>
+  (await daemon.rouse.events({ after: 0, limit: 1000, agentId })).map(({ type }) => type);
+
+/** Of `/proc/PID/stat`, or `null` when it is gone. */
+function sessionOf(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
+  } catch {
+    return false;
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these would act on a terminal
+const actsOnATerminal = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+describe("a spawned agent", () => {
+  it("goes on without the one who started it, in a session of its own, where and with what it was told", async () => {
+    const end = await daemon.cli(
+      ..."spawn --name worker --task t-1 --cwd / --env MODE=slow --env EMPTY= --env A=b=c --".split(" "),
+      ...sh(`echo "$PWD $MODE <$EMPTY> $A $ROUSE_AGENT_ID $ROUSE_TASK_ID $ROUSE_INCARNATION"; stty size; ${forever}`),
+    );
+    expect(end).toMatchObject({ code: 0, stdout: expect.stringMatching(/^worker runs as process \d+\./), stderr: "" });
+    const { terminal, taskId } = await agentOnce(daemon, "worker", "is held", isHeld);
+    expect({ taskId, ...terminal }).toMatchObject({ taskId: "t-1", foreground: false, attached: 0 });
+    const pid = terminal?.pid ?? 0;
+    const { holder } = JSON.parse(readFileSync(join(daemon.home, "holders", "worker", "holder.json"), "utf8"));
+    const sessions = [pid, holder.pid, daemon.process.pid, process.pid].map(sessionOf);
+    expect(new Set(sessions).size).toBe(sessions.length - (sessions[2] === sessions[3] ? 1 : 0));
+    await until("its output is kept", async () => (await daemon.cli("logs", "worker")).stdout.includes("40 120"));
+    expect((await daemon.cli("logs", "worker")).stdout).toBe("/ slow <> b=c worker t-1 1\n40 120\n");
+    expect(statSync(join(daemon.home, "holders", "worker", "spec.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(daemon.home, "holders", "worker")).mode & 0o777).toBe(0o700);
+    const health = JSON.parse((await daemon.cli("health", "worker", "--json")).stdout);
+    expect(Object.keys(health).slice(0, 4)).toEqual(["agent", "status", "last_output", "errors"]);
+    expect(health).toMatchObject({ agent: "worker", status: "healthy", errors: [], terminal: { pid } });
+    expect(Date.parse(health.last_output)).toBeGreaterThan(Date.now() - 600_000);
+  });
+
+  it("is terminated with everything it started, own sessions and ignored signals included", async () => {
+    const script = `
+      setsid sh -c 'echo $$ > own-session; ${forever}' &
+      sh -c 'trap "" TERM; echo $$ > stubborn; ${forever}' &
+      (sh -c 'echo $$ > orphan; ${forever}' &)
+      ${forever}`;
+    const pid = await spawnAgent("tree", script);
+    const files = ["own-session", "stubborn", "orphan"].map((name) => join(desk, name));
+    const read = (file: string): number => Number(existsSync(file) && readFileSync(file, "utf8"));
+    await until("all of them run", () => files.every((file) => read(file) > 0));
+    const pids = [pid, ...files.map(read)];
+    const end = await daemon.cli("terminate", "tree", "--reason", "no longer needed");
+    expect(end).toMatchObject({
+      code: 0,
+      stdout: "tree had to be ended by force; nothing of it is left.\n",
+      stderr: "",
+    });
+    expect(pids.filter(isAlive)).toEqual([]);
+    const agent = await agentOnce(daemon, "tree", "is terminated", ({ state }) => state === "TERMINATED");
+    expect(agent.terminal?.exit).toMatchObject({ cause: "stopped" });
+    const ended = await until("it is recorded", async () =>
+      (await daemon.events("AGENT_TERMINATED")).find(
+        ({ payload }) => (payload as { agentId: string }).agentId === "tree",
+      ),
+    );
+    expect(ended.payload).toMatchObject({ because: "ordered", forced: true });
+    expect(await typesOf("tree")).toContain("TERMINATION_ORDERED");
+    expect((await daemon.cli("health", "tree")).code).toBe(1);
+    expect((await daemon.cli("ps")).stdout).toMatch(/tree +TERMINATED +ended by SIG/);
+  });
+
+  it("is recovered: ended, and started again the same way as the next incarnation", async () => {
+    const script = `echo "$PWD $MODE life $ROUSE_INCARNATION"; ${forever}`;
+    const first = await spawnAgent("phoenix", script, "--cwd", "/tmp", "--env", "MODE=slow");
+    await agentOnce(daemon, "phoenix", "is held", isHeld);
+    const end = await daemon.cli("recover", "phoenix");
+    expect(end).toMatchObject({ code: 0, stdout: "phoenix runs again, incarnation 2.\n", stderr: "" });
+    expect(isAlive(first)).toBe(false);
+    const again = await agentOnce(daemon, "phoenix", "lives again", ({ incarnation }) => incarnation === 2);
+    expect(again).toMatchObject({ state: "HEALTHY", terminal: { exit: null } });
+    await until("both lives are in the logs", async () =>
+      (await daemon.cli("logs", "phoenix")).stdout.endsWith("/tmp slow life 1\n/tmp slow life 2\n"),
+    );
+    expect(await typesOf("phoenix")).toEqual(expect.arrayContaining(["AGENT_TERMINATED", "AGENT_RESTARTED"]));
+    await daemon.cli("terminate", "phoenix");
+    const revived = await daemon.cli("recover", "phoenix", "--json");
+    expect(JSON.parse(revived.stdout)).toEqual({ agentId: "phoenix", outcome: "restarted", incarnation: 3 });
+  });
+
+  it("is started again when it fails, and left alone when it has finished", async () => {
+    await spawnAgent("failing", `[ $ROUSE_INCARNATION = 1 ] && exit 1; echo better; ${forever}`);
+    const agent = await agentOnce(daemon, "failing", "lives again", ({ incarnation }) => incarnation === 2);
+    expect(agent.terminal).toMatchObject({ restarts: 1, exit: null });
+    await until("it is well again", async () => (await typesOf("failing")).includes("AGENT_RESTARTED"));
+    const changes = (await daemon.rouse.events({ after: 0, limit: 100, agentId: "failing" })).filter(
+      ({ type }) => type === "HEALTH_STATE_CHANGED",
+    );
+    expect(changes[0]?.payload).toMatchObject({ from: "HEALTHY", to: "UNRESPONSIVE" });
+    expect(await typesOf("failing")).toContain("RESTART_ORDERED");
+
+    await spawnAgent("done", "echo fine; exit 0");
+    const done = await agentOnce(daemon, "done", "is over", isOver);
+    expect(done).toMatchObject({ state: "HEALTHY", activity: { kind: "FINISHED" }, incarnation: 1 });
+    expect(await typesOf("done")).toContain("AGENT_FINISHED");
+    expect(await typesOf("done")).not.toContain("RESTART_ORDERED");
+  });
+
+  it("that asks something needs you, until it is answered", async () => {
+    await spawnAgent("asking", `printf 'Deploy to production? [y/N] '; read x; echo "answer $x"; ${forever}`);
+    await agentOnce(daemon, "asking", "needs somebody", ({ terminal }) => terminal?.needsYou != null);
+    expect((await daemon.cli("ps")).stdout).toMatch(/asking +HEALTHY +needs you/);
+    expect((await daemon.cli("health", "asking")).stdout).toMatch(/needs you +to allow something/);
+    expect((await daemon.cli("events", "--agent", "asking")).stdout).toContain("AGENT_NEEDS_YOU");
+  });
+
+  it("that is put off by its provider is waiting for it", async () => {
+    await spawnAgent("limited", `echo 'HTTP 429 Too Many Requests'; ${forever}`);
+    await agentOnce(daemon, "limited", "waits", ({ activity }) => activity.kind === "WAITING");
+    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +WAITING for provider/);
+    expect(await typesOf("limited")).toContain("RATE_LIMITED");
+  });
+});
+
+describe("what an agent wrote", () => {
+  it("is shown without anything that acts on a terminal, and as it is with --raw", async () => {
+    const nasty = Buffer.from(
+      "\u001b[2J\u001b]0;owned\u0007\u001b]52;c;ZXZpbA==\u0007error: \u001b[31mred\u001b[0m \u202eevil\r\n",
+    );
+    const garbage = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
+    writeFileSync(join(desk, "nasty"), Buffer.concat([nasty, garbage, Buffer.from("\u0007\u001bc\nthe end\n")]));
+    await spawnAgent("nasty", "stty -opost; cat nasty; exit 0");
+    await agentOnce(daemon, "nasty", "is over", isOver);
+    for (const words of [
+      "logs nasty",
+      "logs --json nasty",
+      "logs -t nasty",
+      "health nasty",
+      "why nasty",
+      "events --agent nasty",
+    ]) {
+      const { code, stdout, stderr } = await daemon.cli(...words.split(" "));
+      expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: "" });
+      expect(stdout).not.toMatch(actsOnATerminal);
+    }
+    const plain = (await daemon.cli("logs", "nasty")).stdout;
+    expect(plain).toContain("error: red");
+    expect(plain).toMatch(/the end\n$/);
+    const raw = startRouse(["logs", "--raw", "nasty"], daemon);
+    raw.child.stdout.setEncoding("latin1");
+    expect((await raw.ended).stdout).toBe(readFileSync(join(desk, "nasty"), "latin1"));
+  });
+
+  it("is followed to its end, and can be had since a moment", async () => {
+    await spawnAgent(
+      "talker",
+      `echo one; until [ -e go ]; do sleep 0.1; done; printf '\\033[32mtwo\\033[0m\\n'; exit 4`,
+    );
+    const following = startRouse(["logs", "-f", "talker"], daemon);
+    await until("the first line is there", () => following.stdout() === "one\n");
+    const between = new Date().toISOString();
+    writeFileSync(join(desk, "go"), "");
+    expect(await following.ended).toMatchObject({
+      code: 0,
+      stdout: "one\ntwo\n",
+      stderr: "rouse: talker has ended with 4\n",
+    });
+    expect((await daemon.cli("logs", "--since", between, "talker")).stdout).toContain("two\n");
+    expect((await daemon.cli("logs", "--since", between, "talker")).stdout).not.toContain("one\n");
+    expect((await daemon.cli("logs", "-n", "1", "--since", "1h", "talker")).stdout).toMatch(/^(two|one)\n$/);
+  });
+});
+
+describe("without a running Rouse", () => {
+  it("agents are started, ended and started again all the same, and it is said that nobody watches", async () => {
+    const home = join(makeFolder(), "home");
+    endAgentsAfterwards(home);
+    const rouse = (...words: string[]) => runRouse(words, { home });
+    const spawned = await rouse("spawn", "--name", "lone", "--", ...sh(`echo life $ROUSE_INCARNATION; ${forever}`));
+    expect(spawned).toMatchObject({ code: 0, stderr: expect.stringMatching(/^rouse: no Rouse is running[^\n]*\n$/) });
+    const recovered = await rouse("recover", "lone");
+    expect(recovered).toMatchObject({ code: 0, stdout: "lone runs again, incarnation 2.\n" });
+    expect(await rouse("terminate", "lone")).toMatchObject({ code: 0, stdout: "lone ended; nothing of it is left.\n" });
+    expect(await rouse("terminate", "lone")).toMatchObject({ code: 0, stdout: "lone was over already.\n" });
+    expect((await rouse("logs", "lone")).stdout).toBe("life 1\nlife 2\n");
+    const unknown = await rouse("terminate", "nobody");
+    expect(unknown.code).toBe(5);
+    expect(unknown.stderr).toMatch(/no agent nobody was started here/);
+  });
+});
+
+describe("an order that makes no sense", () => {
+  const expectSentence = ({ stdout, stderr }: Ended, words: RegExp): void => {
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/^rouse: [^\n]+\n$/);
+    expect(stderr).toMatch(words);
+  };
+
+  it.each([
+    ["a command that is not there", 2, "spawn --name void -- no-such-command", /no-such-command.*not found/],
+    ["a file that may not be run", 2, "spawn --name void -- /etc/passwd", /passwd.*not executable/],
+    ["a folder that is not there", 2, "spawn --name void --cwd /no/such/folder -- true", /working folder \/no\/such/],
+    ["a variable without a value", 2, "spawn --name void --env MODE -- true", /NAME=VALUE/],
+    ["a policy that is not there", 2, "spawn --name void --health-policy flet -- true", /policy.*flet.*fleet/],
+    ["two policies", 2, "spawn --name void --policy fleet --health-policy fleet -- true", /give one/],
+    ["no name", 2, "spawn -- true", /--name/],
+    ["a name that nobody can have", 2, "spawn --name a/b -- true", /--name/],
+    ["an agent that nobody knows", 5, "terminate void", /void/],
+    ["an agent that nobody knows, to start again", 5, "recover void", /void/],
+  ])("is refused with a sentence and leaves nothing behind: %s", async (_, code, words, sentence) => {
+    const end = await daemon.cli(...words.split(" "));
+    expect(end.code).toBe(code);
+    expectSentence(end, sentence);
+    expect(existsSync(join(daemon.home, "holders", "void"))).toBe(false);
+  });
+
+  it("is refused for a name that is taken, and for an agent that Rouse did not start", async () => {
+    const taken = await daemon.cli("spawn", "--name", "asking", "--", "true");
+    expect(taken.code).toBe(7);
+    expectSentence(taken, /asking is already running/);
+    await daemon.rouse.recordHeartbeat({ agentId: "beating", status: "RUNNING" });
+    const beating = await daemon.cli("spawn", "--name", "beating", "--", "true");
+    expect(beating.code).toBe(7);
+    expectSentence(beating, /beating.*heartbeats/);
+    const foreign = await daemon.cli("terminate", "beating");
+    expect(foreign.code).toBe(1);
+    expectSentence(foreign, /did not start/);
+    expect(existsSync(join(daemon.home, "holders", "beating"))).toBe(false);
+  });
+});

@@ -1,0 +1,75 @@
+import type { MonoMs } from "@rouse/contract";
+import { emptyMemory, type Memory } from "./remember-digests.ts";
+
+/** What a tool does to the world, as far as its name tells. It decides what a repetition of it means. */
+export type ToolClass = "changes" | "reads" | "pages" | "polls" | "bookkeeping" | "other";
+
+/**
+ * One thing an agent did: a call with its result, or a reply without a call. Digests only. `null` is unknown, and unknown never equals unknown.
+ */
+export interface Step {
+  /** Which event of the run completed it, counted from 0. */
+  readonly event: number;
+  readonly tool: string;
+  readonly class: ToolClass;
+  readonly args: string | null;
+  readonly result: string | null;
+  /** The result with everything particular masked. */
+  readonly resultClass: string | null;
+  readonly failed: boolean | null;
+  /** Neither this call nor this result had been seen before in the run. */
+  readonly novelCall: boolean;
+  readonly novelResult: boolean;
+  /** Issued together with the step before it: siblings of one failure fail together. */
+  readonly sibling: boolean;
+}
+
+export interface OpenCall {
+  readonly id: string | null;
+  readonly tool: string;
+  readonly args: string | null;
+  readonly event: number;
+  readonly batch: number;
+}
+
+/** A reply of the agent that called no tool. */
+export interface Reply {
+  readonly event: number;
+  readonly text: string | null;
+  readonly textClass: string | null;
+}
+
+/** What is remembered of a run: bounded, however long it gets. */
+export interface StepTrail {
+  readonly events: number;
+  readonly steps: readonly Step[];
+  readonly open: readonly OpenCall[];
+  readonly batch: number;
+  /** Replies since the last call, or since a person spoke; oldest first. */
+  readonly replies: readonly Reply[];
+  /** The agent's last messages, whether or not others spoke in between. */
+  readonly said: readonly Reply[];
+  readonly lastHeard: string | null;
+  readonly seenCalls: Memory;
+  readonly seenResults: Memory;
+  /** Tokens when the last new fact came. */
+  readonly tokens: number | null;
+  readonly tokensAtNews: number | null;
+  /** Errors of the provider in a row, and since when. */
+  readonly apiErrors: { readonly times: number; readonly since: MonoMs } | null;
+}
+
+export const newTrail: StepTrail = {
+  events: 0,
+  steps: [],
+  open: [],
+  batch: 0,
+  replies: [],
+  said: [],
+  lastHeard: null,
+  seenCalls: emptyMemory,
+  seenResults: emptyMemory,
+  tokens: null,
+  tokensAtNews: null,
+  apiErrors: null,
+};

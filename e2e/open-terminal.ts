@@ -21,6 +21,8 @@ export interface OpenTerminal {
   shows(text: string, mark?: number): Promise<number>;
   /** The lines a person sees. */
   screen(): Promise<string[]>;
+  /** The lines above those. */
+  scrolledAway(): Promise<string[]>;
   type(keys: string): void;
   resize(cols: number, rows: number): void;
   /** Closes the window. */
@@ -86,14 +88,8 @@ export function openTerminal(command: string, args: readonly string[], surroundi
         throw new Error(`${error.message}; it shows ${JSON.stringify(bytes().toString("utf8").slice(-2000))}`);
       });
     },
-    async screen() {
-      await new Promise<void>((done) => screen.write("", done));
-      const { active } = screen.buffer;
-      return Array.from(
-        { length: rows },
-        (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
-      );
-    },
+    screen: () => linesOf(screen, "seen"),
+    scrolledAway: () => linesOf(screen, "above"),
     type: (keys) => pty.write(keys),
     resize(width, height) {
       pty.resize(width, height);
@@ -102,6 +98,13 @@ export function openTerminal(command: string, args: readonly string[], surroundi
     close,
     ended,
   };
+}
+
+async function linesOf(terminal: xterm.Terminal, which: "seen" | "above"): Promise<string[]> {
+  await new Promise<void>((done) => terminal.write("", done));
+  const { active } = terminal.buffer;
+  const [from, to] = which === "seen" ? [active.baseY, active.baseY + terminal.rows] : [0, active.baseY];
+  return Array.from({ length: to - from }, (_, row) => active.getLine(from + row)?.translateToString(true) ?? "");
 }
 
 /** `rouse` typed into a terminal of its own. */

@@ -17,7 +17,7 @@ export function endAgents(home: string): void {
   });
   // A process that nobody finds any more may still be on its way out of its group.
   lookUntil(() => {
-    for (const group of []) {
+    for (const group of groups) {
       for (const folder of [group, join(dirname(group), "holder"), dirname(group)]) attempt(() => rmdirSync(folder));
     }
     return !groups.some((group) => existsSync(dirname(group)));

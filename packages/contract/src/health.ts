@@ -47,6 +47,21 @@ export const findingLevels = ["note", "degraded", "stuck", "failing", "unrespons
 export const FindingLevel = z.enum(findingLevels).meta({ id: "FindingLevel" });
 export type FindingLevel = z.infer<typeof FindingLevel>;
 
+/** What the steps of a run can show by repeating themselves. */
+export const loopKinds = [
+  "identical-step",
+  "identical-call",
+  "identical-change",
+  "cycle",
+  "error-class",
+  "error-streak",
+  "blocked-call",
+  "replies-only",
+  "same-words",
+  "no-novelty",
+] as const;
+export type LoopKind = (typeof loopKinds)[number];
+
 export const findingKinds = [
   "missed-beats",
   "stale-checkpoint",
@@ -68,6 +83,8 @@ export const findingKinds = [
   "rate-limited",
   "process-exited",
   "holder-lost",
+  "api-errors",
+  ...loopKinds,
 ] as const;
 export const FindingKind = z.enum(findingKinds).meta({ id: "FindingKind" });
 export type FindingKind = z.infer<typeof FindingKind>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type LoopKind, loopKinds } from "./health.ts";
 import { UserPattern } from "./terminal.ts";
 import { type DurationMs, days, hours, minutes, seconds } from "./time.ts";
 
@@ -18,6 +19,16 @@ const breakerSettings = z.strictObject({
   failure_threshold: count("consecutive failures that trip the breaker"),
   recovery_timeout_seconds: secondsSetting("time in OPEN before HALF_OPEN"),
   half_open_requests: count("trials admitted in HALF_OPEN"),
+});
+
+/** What a tool does to the world. It decides what a repetition of it means. */
+export const toolClasses = ["changes", "reads", "pages", "polls", "bookkeeping", "other"] as const;
+export type ToolClass = (typeof toolClasses)[number];
+
+const loopSettings = z.strictObject({
+  enabled: flag("false: this detector is off"),
+  suspect: count("repetitions that are worth a note"),
+  stuck: count("repetitions that make an agent STUCK"),
 });
 
 const alertRoute = z.strictObject({ channels, severity });
@@ -106,11 +117,31 @@ export const Settings = z.strictObject({
   escalation: z.strictObject({
     ack_sla_seconds: secondsSetting("how long a person may take to acknowledge SEV-1 (ACK_SLA)"),
   }),
+  loops: z.strictObject({
+    identical_step: loopSettings.describe("the same call with the same result and nothing changed in between"),
+    identical_call: loopSettings.describe("the same call in a row, whatever comes back"),
+    identical_change: loopSettings.describe("the very same change applied again"),
+    cycle: loopSettings.describe("rounds of the same two to eight steps"),
+    error_class: loopSettings.describe("the same class of error in a row, whatever was tried"),
+    error_streak: loopSettings.describe("failures in a row, of whatever kind"),
+    blocked_call: loopSettings.describe("the same call failing the same way, whatever was changed in between"),
+    replies_only: loopSettings.describe("replies in a row that call no tool"),
+    same_words: loopSettings.describe("the same message again, with nothing new done in between"),
+    no_novelty: loopSettings.describe("steps in a row of which neither call nor result is new"),
+    tool_classes: z
+      .record(z.string().max(200), z.enum(toolClasses))
+      .describe("what tools of your own do, by name: changes, reads, pages, polls or bookkeeping"),
+  }),
   terminal: z.strictObject({
     idle_timeout_minutes: minutesSetting("time without terminal output before it is a finding"),
     completion_timeout_minutes: minutesSetting("time without a completion marker before it is a finding"),
     rate_limit_backoff_seconds: secondsSetting("wait after a rate limit"),
-    repeated_error_threshold: z.number().int().positive().max(30).describe("identical errors before they are a finding"),
+    repeated_error_threshold: z
+      .number()
+      .int()
+      .positive()
+      .max(30)
+      .describe("identical errors before they are a finding"),
     repeated_error_window_minutes: minutesSetting("the time within which they are counted"),
     auto_kill_on_idle: flag("stop an agent without output"),
     auto_kill_on_repeated_error: flag("stop an agent that repeats an error"),
@@ -156,6 +187,10 @@ export const settingsWithoutEffect: readonly string[] = [
   "alerting",
 ];
 
+export type LoopPolicy = Readonly<
+  Record<LoopKind, { readonly enabled: boolean; readonly suspect: number; readonly stuck: number }>
+>;
+
 /** The same policy as core reads it: milliseconds, nothing optional, nothing that core does not use. */
 export interface Policy {
   /** Name and fingerprint, written into every decision's record. */
@@ -187,6 +222,8 @@ export interface Policy {
   };
   readonly amnestyMargin: DurationMs;
   readonly terminal: TerminalPolicy;
+  readonly loops: LoopPolicy;
+  readonly toolClasses: Readonly<Record<string, ToolClass>>;
   /** How long an agent may take to end by itself when it is stopped. */
   readonly stopGrace: DurationMs;
   readonly restart: { readonly cooldown: DurationMs; readonly max: number; readonly window: DurationMs };
@@ -232,6 +269,8 @@ export function policyFrom(id: string, settings: Settings): Policy {
     }),
     amnestyMargin: seconds(self.amnesty_margin_seconds),
     terminal: terminalPolicyFrom(settings.terminal),
+    loops: loopPolicyFrom(settings.loops),
+    toolClasses: Object.freeze({ ...settings.loops.tool_classes }),
     stopGrace: seconds(settings.intervention.termination.grace_seconds),
     restart: Object.freeze({
       cooldown: seconds(settings.restart.cooldown_seconds),
@@ -239,6 +278,17 @@ export function policyFrom(id: string, settings: Settings): Policy {
       window: seconds(settings.restart.escalation_window_seconds),
     }),
   });
+}
+
+function loopPolicyFrom(loops: Settings["loops"]): LoopPolicy {
+  const named = (kind: LoopKind) =>
+    loops[kind.replaceAll("-", "_") as Exclude<keyof Settings["loops"], "tool_classes">];
+  return Object.freeze(
+    Object.fromEntries(loopKinds.map((kind) => [kind, Object.freeze({ ...named(kind) })])) as Record<
+      LoopKind,
+      LoopPolicy[LoopKind]
+    >,
+  );
 }
 
 function terminalPolicyFrom(terminal: Settings["terminal"]): TerminalPolicy {

@@ -12,6 +12,6 @@ export { patternsFor } from "./terminal/patterns.ts";
 export { type LineState, readLines, startReading } from "./terminal/read-lines.ts";
 export { readScreen, type ScreenState, startWatching } from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";
-export { speaksForAgent } from "./terminal/streams/speaks-for-agent.ts";
 export { readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";
+export { speaksForAgent } from "./terminal/streams/speaks-for-agent.ts";
 export type * from "./terminal-facts.ts";

@@ -14,6 +14,7 @@ import type {
   WaitKind,
   WorkMs,
 } from "@rouse/contract";
+import type { StepTrail } from "./steps/step.ts";
 import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
 
 /** What an agent is doing. It decides which clock runs. */
@@ -151,6 +152,8 @@ export interface AgentRecord {
   readonly policy: string | null;
   /** Only of an agent that Rouse holds: what its terminal and its processes show. */
   readonly terminal: TerminalFacts | null;
+  /** What is remembered of its calls and messages; `null` when it never told of any. */
+  readonly steps: StepTrail | null;
   readonly stop: StopLife | null;
   readonly restart: RestartLife | null;
   /** When this lineage was started again, newest last. */
@@ -233,6 +236,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     checkIn: null,
     policy: null,
     terminal: null,
+    steps: null,
     stop: null,
     restart: null,
     restarts: [],
@@ -285,6 +289,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     checkIn: record.checkIn,
     policy: record.policy,
     terminal: record.terminal,
+    steps: record.steps,
     stop: record.stop,
     restart: record.restart,
     restarts: record.restarts,

@@ -11,6 +11,7 @@ import type {
   Hold,
   HolderReport,
   RouseEvent,
+  StepEvent,
   StopOutcome,
 } from "@rouse/contract";
 import type { AgentRecord } from "./record.ts";
@@ -21,6 +22,7 @@ export type Signal =
   | HeartbeatSignal
   | { readonly kind: "wake" }
   | { readonly kind: "action-outcome"; readonly key: string; readonly outcome: ActionOutcome }
+  | { readonly kind: "stepped"; readonly events: readonly StepEvent[] }
   | HeldSignal
   | ReportSignal
   | {

@@ -11,6 +11,7 @@ import {
 } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
 import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
+import { acceptSteps } from "./accept-steps.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
@@ -40,6 +41,8 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
       return acceptRegistration(record, signal, now);
     case "heartbeat":
       return acceptHeartbeat(record, signal, now, policy);
+    case "stepped":
+      return acceptSteps(record, signal, now, policy);
     case "held":
       return acceptHold(record, signal, now, policy);
     case "reported":

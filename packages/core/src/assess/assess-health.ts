@@ -8,6 +8,7 @@ import {
   findSelfReport,
   findTokenSpike,
 } from "./breaking-things.ts";
+import { findApiErrors, findRepetition } from "./find-repetition.ts";
 import { nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
@@ -73,6 +74,9 @@ export function assessHealth(
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
+    findings.push(...findRepetition(before, record, now, policy));
+    const apiErrors = findApiErrors(record, now);
+    if (apiErrors !== null) findings.push(apiErrors);
     for (const look of isOver(record) ? afterwards : detectors) {
       const seen = look(record, now, policy, doubt);
       if (seen.finding !== null) findings.push(seen.finding);

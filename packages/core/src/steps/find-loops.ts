@@ -1,3 +1,4 @@
+import type { LoopKind, LoopPolicy } from "@rouse/contract";
 import type { Step, StepTrail } from "./step.ts";
 
 /** What the steps of a run show. `suspect`: three or four times, worth a note; `stuck`: it goes on. */
@@ -10,45 +11,16 @@ export interface Loop {
   readonly events: readonly number[];
 }
 
-export type LoopKind =
-  | "identical-step"
-  | "identical-call"
-  | "identical-change"
-  | "cycle"
-  | "error-class"
-  | "error-streak"
-  | "blocked-call"
-  | "no-tool-call"
-  | "same-words"
-  | "no-novelty";
-
-export interface Thresholds {
-  readonly suspect: number;
-  readonly stuck: number;
-}
-
-export const defaultThresholds: Readonly<Record<LoopKind, Thresholds>> = {
-  "identical-step": { suspect: 3, stuck: 5 },
-  "identical-call": { suspect: 4, stuck: 6 },
-  "identical-change": { suspect: 3, stuck: 5 },
-  cycle: { suspect: 3, stuck: 4 },
-  "error-class": { suspect: 3, stuck: 5 },
-  "error-streak": { suspect: 5, stuck: 8 },
-  "blocked-call": { suspect: 4, stuck: 6 },
-  "no-tool-call": { suspect: 4, stuck: 7 },
-  "same-words": { suspect: 3, stuck: 5 },
-  "no-novelty": { suspect: 12, stuck: 20 },
-};
-
 type Detector = (steps: readonly Step[], trail: StepTrail) => { times: number; events: readonly number[] } | null;
 
 /** Everything that repeats in a run right now. */
-export function findLoops(trail: StepTrail, thresholds = defaultThresholds): readonly Loop[] {
+export function findLoops(trail: StepTrail, policy: LoopPolicy): readonly Loop[] {
   const steps = trail.steps.filter(isWork);
   const found: Loop[] = [];
   for (const [kind, look] of detectors) {
+    const { enabled, suspect, stuck } = policy[kind];
+    if (!enabled) continue;
     const seen = look(steps, trail);
-    const { suspect, stuck } = thresholds[kind];
     if (seen === null || seen.times < suspect) continue;
     found.push({ kind, level: seen.times >= stuck ? "stuck" : "suspect", times: seen.times, events: seen.events });
   }
@@ -132,10 +104,15 @@ const isOnItsOwn = (step: Step): boolean => !step.sibling;
 const findBlockedCall: Detector = (steps) => {
   const last = steps[steps.length - 1];
   if (last === undefined || last.failed !== true || last.args === null) return null;
-  return tell(steps.slice(-40).filter((step) => step.failed === true && isSameCall(step, last) && isSameResult(step, last)));
+  return tell(
+    steps.slice(-40).filter((step) => step.failed === true && isSameCall(step, last) && isSameResult(step, last)),
+  );
 };
 
-const findRepliesWithoutCall: Detector = (_, { replies }) => ({ times: replies.length, events: replies.map(({ event }) => event) });
+const findRepliesWithoutCall: Detector = (_, { replies }) => ({
+  times: replies.length,
+  events: replies.map(({ event }) => event),
+});
 
 /** The agent says the same again, with nothing but particulars changed. */
 const findSameWords: Detector = (_, { said }) => {
@@ -164,7 +141,7 @@ const detectors: readonly (readonly [LoopKind, Detector])[] = [
   ["error-class", findErrorClass],
   ["error-streak", findErrorStreak],
   ["blocked-call", findBlockedCall],
-  ["no-tool-call", findRepliesWithoutCall],
+  ["replies-only", findRepliesWithoutCall],
   ["same-words", findSameWords],
   ["no-novelty", findNoNovelty],
 ];

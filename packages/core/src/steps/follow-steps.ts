@@ -1,6 +1,6 @@
-import type { MonoMs, StepEvent } from "@rouse/contract";
+import type { MonoMs, StepEvent, ToolClass } from "@rouse/contract";
 import { hasSeen, remember } from "./remember-digests.ts";
-import type { OpenCall, Reply, Step, StepTrail, ToolClass } from "./step.ts";
+import type { OpenCall, Reply, Step, StepTrail } from "./step.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 const mostSteps = 64;
@@ -59,7 +59,9 @@ function closeCall(trail: StepTrail, event: StepEvent, own: OwnClasses): StepTra
     failed: event.failed ?? null,
     novelCall,
     novelResult,
-    sibling: call !== undefined && last !== undefined && trail.batch === call.batch && isOfBatch(trail, call, last),
+    sibling:
+      isCancelled(event) ||
+      (call !== undefined && last !== undefined && trail.batch === call.batch && isOfBatch(trail, call, last)),
   };
   const news = novelCall || novelResult;
   return {
@@ -70,11 +72,17 @@ function closeCall(trail: StepTrail, event: StepEvent, own: OwnClasses): StepTra
     seenResults: result === null ? trail.seenResults : remember(trail.seenResults, result),
     tokensAtNews: news ? trail.tokens : trail.tokensAtNews,
     replies: [],
+    said: news ? [] : trail.said,
   };
 }
 
+/** Programs that run calls side by side cancel the others when one fails, and say so. */
+const isCancelled = ({ text }: StepEvent): boolean =>
+  typeof text === "string" && text.length < 300 && /sibling tool call errored/i.test(text);
+
 /** Another call of the same batch was answered just before. */
-const isOfBatch = (trail: StepTrail, call: OpenCall, last: Step): boolean => last.event > call.event && trail.open.length > 0;
+const isOfBatch = (trail: StepTrail, call: OpenCall, last: Step): boolean =>
+  last.event > call.event && trail.open.length > 0;
 
 function findCall(open: readonly OpenCall[], event: StepEvent): number {
   if (open.length <= 1) return open.length - 1;
@@ -86,7 +94,12 @@ function findCall(open: readonly OpenCall[], event: StepEvent): number {
 
 /** Who speaks matters: a person who says something new gives the agent a new start; a harness that says the same again does not. */
 function hearMessage(trail: StepTrail, event: StepEvent): StepTrail {
-  const reply: Reply = { event: trail.events - 1, text: event.text_digest ?? null, textClass: event.text_class ?? null };
+  const wordless = isEmpty(event);
+  const reply: Reply = {
+    event: trail.events - 1,
+    text: wordless ? null : (event.text_digest ?? null),
+    textClass: wordless ? null : (event.text_class ?? null),
+  };
   if (event.role === "agent" || event.role === "assistant") {
     return {
       ...trail,
@@ -99,7 +112,16 @@ function hearMessage(trail: StepTrail, event: StepEvent): StepTrail {
   return { ...trail, lastHeard: reply.textClass, ...(again ? {} : { replies: [] }) };
 }
 
+/** How the usual digests of no text at all begin: MD5, SHA-1, SHA-256. */
+const emptyDigests = ["d41d8cd98f00", "da39a3ee5e6b", "e3b0c44298fc"];
+
+const isEmpty = ({ text, text_digest: digest }: StepEvent): boolean =>
+  (typeof text === "string" && text.trim() === "") || emptyDigests.some((empty) => digest?.startsWith(empty) === true);
+
 function countApiError(trail: StepTrail, at: MonoMs): StepTrail {
   const { apiErrors } = trail;
-  return { ...trail, apiErrors: apiErrors === null ? { times: 1, since: at } : { ...apiErrors, times: apiErrors.times + 1 } };
+  return {
+    ...trail,
+    apiErrors: apiErrors === null ? { times: 1, since: at } : { ...apiErrors, times: apiErrors.times + 1 },
+  };
 }

@@ -1,8 +1,5 @@
-import type { MonoMs } from "@rouse/contract";
+import type { MonoMs, ToolClass } from "@rouse/contract";
 import { emptyMemory, type Memory } from "./remember-digests.ts";
-
-/** What a tool does to the world, as far as its name tells. It decides what a repetition of it means. */
-export type ToolClass = "changes" | "reads" | "pages" | "polls" | "bookkeeping" | "other";
 
 /**
  * One thing an agent did: a call with its result, or a reply without a call. Digests only. `null` is unknown, and unknown never equals unknown.

@@ -5,6 +5,7 @@ import type { Surroundings } from "./surroundings.ts";
 
 /** An agent must not wait for a monitor that hangs. */
 const patience = 2000;
+const lookEvery = 50;
 
 export interface DaemonAnswer {
   /** `null` when none is running. */
@@ -27,6 +28,17 @@ export async function askDaemon(here: Surroundings, agentId: string): Promise<Da
     if (error instanceof Fault && (error.code === "daemon-unreachable" || error.code === "unauthorized"))
       return { url: null, incarnation: null };
     throw error;
+  }
+}
+
+/** Whoever was told that an agent runs may ask for it the next moment; a monitor that takes longer than this hears of it all the same. */
+export async function awaitKnown(here: Surroundings, agentId: string, incarnation: number): Promise<void> {
+  const giveUpAt = performance.now() + patience;
+  const rouse = connectRouse({ ...(await findDaemon(withoutAgentToken(here))), timeout: patience });
+  while (performance.now() < giveUpAt) {
+    const agent = await rouse.getAgentHealth(agentId).catch(() => null);
+    if (agent !== null && agent.incarnation >= incarnation) return;
+    await new Promise((resolve) => setTimeout(resolve, lookEvery));
   }
 }
 

@@ -1,15 +1,23 @@
 import type { ExitStatus } from "@rouse/contract";
 import { connectHolder } from "./connect-holder.ts";
+import { followFullScreen } from "./follow-full-screen.ts";
 import { createLeaveKey } from "./leave-key.ts";
 import { pourInto } from "./pour-out.ts";
+import { enterRawMode } from "./raw-mode.ts";
 
 export type AttachEnding =
   | { readonly kind: "left" }
   | { readonly kind: "ended"; readonly exit: ExitStatus }
+  | { readonly kind: "refused"; readonly problem: string }
   | { readonly kind: "lost" };
 
-/** Puts back what the agent's program may have changed: full screen, hidden cursor, colours, mouse and paste modes. */
-const calmDown = "\x1b[?1049l\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\r\n";
+/** Puts back what the agent's program may have changed: hidden cursor, colours, mouse and paste modes. */
+const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\r\n";
+
+/** Only from there: where it was not entered, it moves the cursor into what is on the screen. */
+const leaveFullScreen = "\x1b[?1049l";
+/** An agent's picture begins in the first row. What the person had on the screen is pushed up, not lost. */
+const makeRoom = (rows: number): Buffer => Buffer.from(`${"\r\n".repeat(rows)}\x1b[H`);
 
 /** This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. */
 export async function attachHere(socket: string): Promise<AttachEnding> {
@@ -32,7 +40,8 @@ export async function attachHere(socket: string): Promise<AttachEnding> {
     };
     const resized = (): void => line.say({ say: "resize", size: sizeNow() });
     const hungUp = (): void => finish({ kind: "left" });
-    const restore = (): void => void (stdin.isRaw && stdin.setRawMode(false));
+    const screen = followFullScreen();
+    let painted = false;
 
     function finish(ending: AttachEnding): void {
       if (over) return;
@@ -41,22 +50,26 @@ export async function attachHere(socket: string): Promise<AttachEnding> {
       stdout.off("resize", resized);
       for (const name of ["SIGHUP", "SIGTERM"] as const) process.off(name, hungUp);
       line.close();
-      sink.pour(Buffer.from(calmDown));
+      if (painted) sink.pour(Buffer.from(`${screen.isFull() ? leaveFullScreen : ""}${calmDown}`));
       void Promise.race([sink.emptied(), new Promise((done) => setTimeout(done, 1000))]).then(() => {
         restore();
         stdin.pause();
-        process.off("exit", restore);
         resolve(ending);
       });
     }
 
-    line.onOutput((_, bytes) => sink.pour(bytes));
+    line.onOutput((_, bytes) => {
+      if (!painted) sink.pour(makeRoom(sizeNow().rows));
+      painted = true;
+      screen.take(bytes);
+      sink.pour(bytes);
+    });
     line.onMessage((message) => {
       if (message.say === "exited") finish({ kind: "ended", exit: message.exit });
+      if (message.say === "misunderstood") finish({ kind: "refused", problem: message.problem });
     });
     void line.closed.then(() => finish({ kind: "lost" }));
-    stdin.setRawMode(true);
-    process.once("exit", restore);
+    const restore = enterRawMode();
     stdin.on("data", typed).on("end", hungUp).on("error", hungUp);
     stdin.resume();
     stdout.on("resize", resized);

@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { ExitStatus } from "@rouse/contract";
 import type { Foreground, Handle, Size } from "./foreground.ts";
 import { hold } from "./hold.ts";
 import { pourInto } from "./pour-out.ts";
+import { enterRawMode } from "./raw-mode.ts";
 import type { Spec } from "./spec.ts";
 
 const forwarded = ["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
@@ -45,7 +45,7 @@ export function openForeground(io: Spec["io"]): Foreground {
   }
 
   function takeKeyboard(agent: Handle): void {
-    if (stdin.isTTY) setRaw();
+    if (stdin.isTTY) undo.push(enterRawMode());
     listen<Buffer>(stdin, "data", (bytes) => agent.type(bytes));
     listen(stdin, "error", hangUp);
     listen(stdin, "end", () => (stdin.isTTY ? hangUp() : agent.type(Buffer.from([4]))));
@@ -54,18 +54,6 @@ export function openForeground(io: Spec["io"]): Foreground {
       stdin.pause();
       stdin.unref?.();
     });
-  }
-
-  function setRaw(): void {
-    const restore = () => {
-      if (stdin.isRaw) stdin.setRawMode(false);
-    };
-    stdin.setRawMode(true);
-    // Node's raw mode still turns every line feed into two characters, which breaks what full-screen programs draw. Where there
-    // is no stty it stays so; all of it is undone together.
-    spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
-    process.once("exit", restore); // every other way out
-    undo.push(restore, () => process.off("exit", restore));
   }
 
   function takeSignals(agent: Handle): void {

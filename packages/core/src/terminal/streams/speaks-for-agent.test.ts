@@ -9,7 +9,10 @@ describe("whose words a line of a stream are", () => {
     ['{"type":"message","role":"assistant","content":"<promise>COMPLETE</promise>"}', true],
     ['{"type":"user","message":{"content":"say <promise>COMPLETE</promise> when done"}}', false],
     ['{"type":"message","role":"user","content":"say <promise>COMPLETE</promise> when done"}', false],
-    ['{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"<promise>COMPLETE</promise>"}}', false],
+    [
+      '{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"<promise>COMPLETE</promise>"}}',
+      false,
+    ],
     ['{"type":"system","subtype":"init"}', false],
   ])("%s", (line, expected) => {
     expect(speaksForAgent(line)).toBe(expected);

@@ -1,4 +1,4 @@
-import { Fault, printable } from "@rouse/contract";
+import { Fault } from "@rouse/contract";
 import { exit } from "../exit-codes.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -16,17 +16,12 @@ export const addAttach: AddCommand = (program, here, finish) => {
     .action(async (agentId: string) => {
       if (!process.stdin.isTTY || !process.stdout.isTTY)
         throw new Fault("bad-request", "attach needs a terminal; `rouse logs -f` shows the output without one");
-      const [{ attachHere }, { isHolderAlive, readHolderFile }] = await Promise.all([
+      const [{ attachHere }, { findHolder }] = await Promise.all([
         import("../../holder/attach-here.ts"),
-        import("../../holder/read-holder-files.ts"),
+        import("../find-holder.ts"),
       ]);
-      const file = readHolderFile(here.home, agentId);
+      const file = findHolder(here.home, agentId);
       if (file === null)
-        throw new Fault(
-          "not-supervised",
-          `no agent ${printable(agentId, 128)} was started here by Rouse; \`rouse ps\` lists those that were`,
-        );
-      if (!isHolderAlive(file))
         throw new Fault("holder-gone", `${agentId} is over; \`rouse logs ${agentId}\` shows what it wrote`);
       const ending = await attachHere(file.socket);
       switch (ending.kind) {
@@ -38,6 +33,8 @@ export const addAttach: AddCommand = (program, here, finish) => {
             `${agentId} ended ${ending.exit.signal === null ? `with status ${ending.exit.code}` : `by ${ending.exit.signal}`}`,
           );
           return finish(exit.fine);
+        case "refused":
+          throw new Fault("order-refused", `cannot attach to ${agentId}: ${ending.problem}`);
         case "lost":
           here.warn(`the holder of ${agentId} is gone; \`rouse why ${agentId}\` may say more`);
           return finish(exit.wrong);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import { type DurationMs, Fault, type OrderAnswer, printable, type StopOutcome } from "@rouse/contract";
+import { type DurationMs, Fault, type OrderAnswer, type StopOutcome } from "@rouse/contract";
 import { connectRouse } from "@rouse/sdk";
 import { withoutAgentToken } from "../ask-daemon.ts";
 import { exit } from "../exit-codes.ts";
@@ -37,17 +37,12 @@ export async function orderAgent(
 
 /** A person's order to a holder, given without a monitor. */
 export async function stopByHolder(here: Surroundings, agentId: string, grace: DurationMs): Promise<StopOutcome> {
-  const [{ connectHolder }, { isHolderAlive, readHolderFile }] = await Promise.all([
+  const [{ connectHolder }, { findHolder }] = await Promise.all([
     import("../../holder/connect-holder.ts"),
-    import("../../holder/read-holder-files.ts"),
+    import("../find-holder.ts"),
   ]);
-  const file = readHolderFile(here.home, agentId);
-  if (file === null)
-    throw new Fault(
-      "not-supervised",
-      `no agent ${printable(agentId, 128)} was started here by Rouse; \`rouse ps\` lists those that were`,
-    );
-  if (!isHolderAlive(file)) return { kind: "already-over" };
+  const file = findHolder(here.home, agentId);
+  if (file === null) return { kind: "already-over" };
   const line = await connectHolder(file.socket, { timeoutMs: 5000 });
   try {
     const { exit: ended } = await line.probe();

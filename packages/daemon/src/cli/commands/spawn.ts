@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { awaitKnown } from "../ask-daemon.ts";
 import { prepareAgent } from "../prepare-agent.ts";
 import { styled } from "../show/styled-text.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -60,6 +61,7 @@ export const addSpawn: AddCommand = (program, here) => {
       const { startHolder } = await import("../../holder/start-holder.ts");
       const held = await startHolder(home, spec);
       const pid = held.agent?.pid ?? null;
+      if (watched) await awaitKnown(here, spec.agentId, spec.incarnation);
       if (options.json)
         return here.printJson({ agentId: spec.agentId, incarnation: spec.incarnation, pid, tier: held.tier, watched });
       here.print([

@@ -105,6 +105,21 @@ describe.skipIf(!cgroupsHere)("a control group", patient, () => {
   });
 });
 
+describe.skipIf(!cgroupsHere)("what killed holders left", patient, () => {
+  it("is taken away by the next one, unless the agent is still there", async () => {
+    const nursery = openNursery();
+    // Whoever makes another leaves the first as if it were killed.
+    const [empty, inhabited] = [groupHere(), groupHere()];
+    const pid = inhabited.spawnInside(() => startBystander(nursery, true));
+    const held = groupHere();
+    const again = groupHere();
+    expect([empty, inhabited, held].map(({ folder }) => existsSync(folder))).toEqual([false, true, true]);
+    nursery.clear();
+    await until(() => !isThere(pid) && inhabited.members().length === 0, "its end");
+    for (const group of [again, held, inhabited]) group.remove();
+  });
+});
+
 describe.skipIf(!onLinux)("the tier of this host", patient, () => {
   it("is tried out without moving us or leaving anything", () => {
     const before = readFileSync("/proc/self/cgroup", "utf8");

@@ -21,24 +21,36 @@ export interface AgentGroup {
   remove(): void;
 }
 
-/** Makes a group and moves us into the holder's half: where that works, starting an agent in the other will too. `null`: not on this host. */
+/**
+ * Makes a group and moves us into the holder's half: where that works, starting an agent in the other will too. Takes away what holders left
+ * that were killed. `null`: not on this host.
+ */
 export function makeGroup(name: string): AgentGroup | null {
   const place = whereGroupsGo();
-  return place === null ? null : makeGroupIn(place, name);
+  if (place === null) return null;
+  sweep(place.folder);
+  // Somebody else may sweep at the moment between making it and going in.
+  return makeGroupIn(place, name) ?? makeGroupIn(place, name);
 }
 
 function makeGroupIn({ folder }: Place, name: string): AgentGroup | null {
   const whole = join(folder, nameGroup(name));
   const group = groupAt(join(whole, "agent"));
-  try {
+  const made = attempt(() => {
     mkdirSync(join(whole, "holder"), { recursive: true });
     mkdirSync(group.folder);
     moveTo(join(whole, "holder"));
-    return group;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    group.remove();
-    return null;
+  });
+  if (!made) group.remove();
+  return made ? group : null;
+}
+
+/** The holder's half goes first: as long as its holder lives, that fails, and the rest stays. */
+function sweep(folder: string): void {
+  for (const whole of groupsUnder(folder, 1).slice(1)) {
+    const group = groupAt(join(whole, "agent"));
+    if (group.members().length > 0) continue;
+    if (attempt(() => rmdirSync(join(whole, "holder"))) || !existsSync(join(whole, "holder"))) group.remove();
   }
 }
 
@@ -83,10 +95,11 @@ function groupAt(folder: string): AgentGroup {
 }
 
 /** The folder itself first, then what is below. */
-function groupsUnder(folder: string): string[] {
+function groupsUnder(folder: string, depth = Number.POSITIVE_INFINITY): string[] {
   try {
+    if (depth === 0) return [folder];
     const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return [folder, ...below.flatMap(({ name }) => groupsUnder(join(folder, name)))];
+    return [folder, ...below.flatMap(({ name }) => groupsUnder(join(folder, name), depth - 1))];
   } catch (error) {
     if (isRefusal(error)) return [];
     throw error;

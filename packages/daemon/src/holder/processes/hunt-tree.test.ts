@@ -50,9 +50,9 @@ describe.skipIf(!onLinux)("a signal", patient, () => {
 
   it.skipIf(!cgroupsHere)("to a whole group is not sent if it would hit somebody who was there before", async () => {
     const earlier = startBystander(nursery, true);
-    const group = groupHere();
     const clock = readProcess(earlier)?.startTicks ?? 0;
     await until(() => (readProcess(killedAtOnce(nursery))?.startTicks ?? 0) > clock, "a later tick of the clock");
+    const group = groupHere();
     const { root } = startAgent(nursery.write("agent.sh", ["trap '' TERM", nursery.linger]), group);
     writeFileSync(join(group.folder, "cgroup.procs"), String(earlier));
     await until(() => group.members().length >= 3, "all of them in the group");

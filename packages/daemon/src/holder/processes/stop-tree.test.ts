@@ -182,8 +182,9 @@ describe.skipIf(!onLinux)("stopping is refused for", patient, () => {
   });
 
   it.skipIf(!cgroupsHere)("no such pid if an empty control group proves that the tree is over", async () => {
+    const pid = startBystander(nursery, true);
     const group = groupHere();
-    const { agent, ...root } = rootOf({ pid: startBystander(nursery, true) }, "never-used", group);
+    const { agent, ...root } = rootOf({ pid }, "never-used", group);
     const before = { ...agent, startTicks: agent.startTicks - 1 };
     expect(await stopTree({ ...root, agent: before }, { graceMs })).toEqual({ kind: "already-over" });
     expect(isThere(agent.pid)).toBe(true);

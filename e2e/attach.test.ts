@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cleanUp } from "./clean-up.ts";
+import { endAgentsAfterwards } from "./end-agents.ts";
+import { agentOnce, forever, isHeld, isOver, sh } from "./held-agent.ts";
+import { openRouse, openTerminal } from "./open-terminal.ts";
+import { program, startRouse } from "./run-rouse.ts";
+import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { until } from "./until.ts";
+
+const leave = "\x1dd";
+
+let daemon: Daemon;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+  endAgentsAfterwards(daemon.home);
+});
+
+afterAll(async () => {
+  await cleanUp();
+  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
+});
+
+const attach = (agentId: string) => openRouse(["attach", agentId], daemon);
+
+/** Answers every line that is typed; `quit` ends it with 3. */
+const echoing = 'while read x; do [ "$x" = quit ] && exit 3; echo "got <$x>"; done';
+
+async function spawnAgent(name: string, script: string): Promise<void> {
+  const end = await daemon.cli("spawn", "--name", name, "--", ...sh(script));
+  expect(end).toMatchObject({ code: 0, stderr: "" });
+  await agentOnce(daemon, name, "is held", isHeld);
+}
+
+const attachedTo = (agentId: string, count: number) =>
+  agentOnce(daemon, agentId, `has ${count} attached`, ({ terminal }) => terminal?.attached === count);
+
+describe("somebody who attaches", () => {
+  it("sees the screen that is there, types, leaves, and the agent goes on", async () => {
+    await spawnAgent("pet", `printf 'old\\033[2J\\033[H\\033[31mred\\033[0m screen\\n'; ${echoing}`);
+    const terminal = openTerminal(
+      "bash",
+      [
+        "--norc",
+        "-c",
+        `echo my own line; stty -a > before; ${process.execPath} ${program} attach pet; echo "code $?"; stty -a > after; cmp before after && echo same`,
+      ],
+      daemon,
+    );
+    await until("the screen is shown", async () => (await terminal.screen())[0] === "red screen");
+    expect(terminal.text()).not.toContain("old");
+    terminal.type("hello\r");
+    await terminal.shows("got <hello>");
+    await attachedTo("pet", 1);
+    const health = JSON.parse((await daemon.cli("health", "pet", "--json")).stdout);
+    expect(health.terminal.attached).toBe(1);
+    terminal.type(leave);
+    await terminal.shows("same");
+    expect((await terminal.screen()).filter((line) => line !== "")).toEqual([
+      "red screen",
+      "hello",
+      "got <hello>",
+      "rouse: left pet; it goes on. `rouse attach pet` comes back",
+      "code 0",
+      "same",
+    ]);
+    expect(await terminal.scrolledAway()).toContain("my own line");
+    await attachedTo("pet", 0);
+    const again = attach("pet");
+    await until("the screen is still there", async () => {
+      const [first, second, third] = await again.screen();
+      return first === "red screen" && second === "hello" && third === "got <hello>";
+    });
+    again.type(leave);
+    expect((await again.ended).code).toBe(0);
+  });
+
+  it("sends one Ctrl-] by typing it twice, and every other key as it is", async () => {
+    await spawnAgent("keys", "stty raw -echo; echo ready; head -c 7 | od -An -tx1; exit 0");
+    const terminal = attach("keys");
+    await terminal.shows("ready");
+    terminal.type("\x1d\x1d\x03\x1a\x1dx\x04D");
+    await terminal.shows("1d 03 1a 1d 78 04 44");
+    expect((await terminal.ended).code).toBe(0);
+    await agentOnce(daemon, "keys", "is over", isOver);
+  });
+
+  it("may be two at once: both see and type, and the smaller window decides the size", async () => {
+    await spawnAgent("shared", `trap 'stty size' WINCH; echo ready; while :; do read x && echo "got <$x>"; done`);
+    const [one, two] = [attach("shared"), attach("shared")];
+    await attachedTo("shared", 2);
+    one.type("from one\r");
+    for (const terminal of [one, two]) await terminal.shows("got <from one>");
+    two.type("from two\r");
+    for (const terminal of [one, two]) await terminal.shows("got <from two>");
+    two.resize(60, 20);
+    for (const terminal of [one, two]) await terminal.shows("20 60");
+    two.type(leave);
+    await two.ended;
+    await one.shows("30 100", one.text().indexOf("20 60"));
+    one.type(leave);
+    await one.ended;
+    await attachedTo("shared", 0);
+  });
+
+  it("does not end the agent by closing the window, nor by being killed", async () => {
+    await spawnAgent("tough", `echo ready; ${echoing}`);
+    const closed = attach("tough");
+    await closed.shows("ready");
+    await attachedTo("tough", 1);
+    closed.close();
+    await closed.ended;
+    await attachedTo("tough", 0);
+    const killed = attach("tough");
+    await killed.shows("ready");
+    await attachedTo("tough", 1);
+    process.kill(killed.pid, "SIGKILL");
+    await killed.ended;
+    const { terminal } = await attachedTo("tough", 0);
+    expect(terminal?.exit).toBeNull();
+    const last = attach("tough");
+    await last.shows("ready");
+    last.type("still there\r");
+    await last.shows("got <still there>");
+    last.type("quit\r");
+    await last.shows("tough ended with status 3");
+    expect((await last.ended).code).toBe(0);
+  });
+
+  it("hears Ctrl-C go to the agent, and that it ended", async () => {
+    await spawnAgent("interrupted", `echo ready; ${forever}`);
+    const terminal = attach("interrupted");
+    await terminal.shows("ready");
+    terminal.type("\x03");
+    await terminal.shows("interrupted ended by SIGINT");
+    const { terminal: seen, activity } = await agentOnce(daemon, "interrupted", "is over", isOver);
+    expect(seen?.exit).toMatchObject({ signal: "SIGINT", cause: "person" });
+    expect(activity.kind).toBe("FINISHED");
+  });
+
+  it("can answer what an agent asks, after which it needs nobody any more", async () => {
+    await spawnAgent("asking", `printf 'Go on? [y/N] '; read x; echo "answer <$x>"; ${forever}`);
+    await agentOnce(daemon, "asking", "needs somebody", ({ terminal }) => terminal?.needsYou != null);
+    const terminal = attach("asking");
+    await terminal.shows("Go on? [y/N]");
+    terminal.type("y\r");
+    await terminal.shows("answer <y>");
+    await agentOnce(daemon, "asking", "needs nobody", ({ terminal: seen }) => seen?.needsYou === null);
+    terminal.type(leave);
+    await terminal.ended;
+  });
+
+  it("sees rows where the agent puts them, and bare line feeds as it writes them", async () => {
+    await spawnAgent(
+      "artist",
+      `stty raw -echo; printf '\\033[2J\\033[3;5Hthird'; printf '\\nbelow\\033[7;1Hseventh'; ${forever}`,
+    );
+    const terminal = attach("artist");
+    const drawn = ["", "", "    third", "         below", "", "", "seventh"];
+    await until("it is drawn", async () => (await terminal.screen()).slice(0, 7).join("\n") === drawn.join("\n"));
+    terminal.type(leave);
+    await terminal.ended;
+  });
+
+  it("may look at a full-screen program, and has a usable terminal afterwards", async () => {
+    const end = await daemon.cli("spawn", "--name", "editor", "--", "vim", "-u", "NONE", "-N", "-n", "draft.txt");
+    expect(end.code).toBe(0);
+    const terminal = attach("editor");
+    await until("vim is shown", async () => (await terminal.screen())[5]?.startsWith("~"));
+    terminal.type("itext in vim\x1b");
+    await until("vim shows it", async () => (await terminal.screen())[0] === "text in vim");
+    terminal.type(leave);
+    await terminal.ended;
+    expect((await terminal.screen()).filter((line) => line !== "")).toEqual([
+      "rouse: left editor; it goes on. `rouse attach editor` comes back",
+    ]);
+    const again = attach("editor");
+    await until("vim is painted anew", async () => {
+      const lines = await again.screen();
+      return lines[0] === "text in vim" && lines[5]?.startsWith("~");
+    });
+    again.type(":q!\r");
+    await again.shows("editor ended with status 0");
+  });
+});
+
+describe("attaching that makes no sense", () => {
+  it.each([["without a terminal", 2, "pet", /^rouse: attach needs a terminal; `rouse logs -f`[^\n]*\n$/]])(
+    "is refused %s",
+    async (_, code, agentId, sentence) => {
+      const end = await daemon.cli("attach", agentId);
+      expect(end).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(sentence) });
+    },
+  );
+
+  it("is refused for an agent that is over, for one nobody knows, and for one between pipes", async () => {
+    const over = attach("interrupted");
+    await over.shows("interrupted is over; `rouse logs interrupted` shows what it wrote");
+    expect((await over.ended).code).toBe(1);
+    const unknown = attach("nobody");
+    await unknown.shows("no agent nobody was started here");
+    expect((await unknown.ended).code).toBe(5);
+    const piped = startRouse(["run", "--name", "piped", "--", ...sh(`echo ready; ${forever}`)], daemon);
+    await until("it runs", () => piped.stdout() === "ready\n");
+    await agentOnce(daemon, "piped", "is held", isHeld);
+    const between = attach("piped");
+    await between.shows("cannot attach to piped: it has no terminal of its own");
+    expect((await between.ended).code).toBe(1);
+    piped.child.kill("SIGTERM");
+    await piped.ended;
+  });
+});

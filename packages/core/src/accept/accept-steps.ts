@@ -1,0 +1,80 @@
+import type { MonoMs, Policy, StepEvent } from "@rouse/contract";
+import { type Activity, type AgentRecord, type Draft, draftOf, type Facts } from "../record.ts";
+import type { Signal } from "../signal.ts";
+import { followStep } from "../steps/follow-steps.ts";
+import { newTrail, type StepTrail } from "../steps/step.ts";
+import type { Accepted } from "./accept-signal.ts";
+import { addOutcome } from "./read-facts.ts";
+import { markNow, turnClock } from "./work-clock.ts";
+
+/** What an agent (or a recording) tells of its calls, results and messages. Each shows who owns the next event, and so which clock runs. */
+export function acceptSteps(
+  record: AgentRecord,
+  signal: Extract<Signal, { kind: "stepped" }>,
+  now: MonoMs,
+  policy: Policy,
+): Accepted {
+  const next = draftOf(record);
+  next.heard = true;
+  next.heardAt = now;
+  const facts: Draft<Facts> = { ...record.facts };
+  let trail = record.steps ?? newTrail;
+  for (const event of signal.events) {
+    const after = followStep(trail, event, now, policy.toolClasses);
+    const activity = readOwner(next.activity, after, event, now);
+    if (activity !== next.activity) next.work = turnClock(next.work, activity, record.bornAt, now, policy);
+    next.activity = activity;
+    readStepFacts(facts, event, trail, after, next, now);
+    trail = after;
+  }
+  next.facts = facts;
+  next.steps = trail;
+  return { record: next, answer: { status: "accepted", sequence: null, because: null }, events: [] };
+}
+
+/** After a call it is the tool's turn, after a result or somebody's word the model's, after the agent's own word a person's. */
+function readOwner(before: Activity, trail: StepTrail, event: StepEvent, now: MonoMs): Activity {
+  const since = before.kind === "RUNNING" ? before.since : now;
+  const tool = trail.open[trail.open.length - 1];
+  if (tool !== undefined) {
+    const same = before.kind === "RUNNING" && before.open?.kind === "tool" && event.kind !== "tool_call";
+    return same ? before : { kind: "RUNNING", since, open: { kind: "tool", name: tool.tool, since: now } };
+  }
+  if (event.kind === "error")
+    return { kind: "WAITING", since: before.kind === "WAITING" ? before.since : now, for: "provider", until: null };
+  const own = event.kind === "message" && (event.role === "agent" || event.role === "assistant");
+  return own
+    ? { kind: "WAITING", since: now, for: "input", until: null }
+    : { kind: "RUNNING", since, open: { kind: "model", since: now } };
+}
+
+function readStepFacts(
+  facts: Draft<Facts>,
+  event: StepEvent,
+  before: StepTrail,
+  after: StepTrail,
+  record: AgentRecord,
+  now: MonoMs,
+): void {
+  const mark = markNow(record.work, now);
+  if (typeof event.tokens === "number" && event.tokens !== facts.tokenCount) {
+    facts.tokenCount = event.tokens;
+    facts.tokens = mark;
+  }
+  if (event.kind === "tool_call") {
+    facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
+    facts.toolCall = mark;
+  }
+  const step = after.steps !== before.steps ? after.steps[after.steps.length - 1] : undefined;
+  if (step !== undefined) {
+    facts.outcomes = addOutcome(facts.outcomes, now, 1, step.failed === true ? 1 : 0);
+    if (step.failed === true) facts.errorCount = (facts.errorCount ?? 0) + 1;
+  }
+  const isNews =
+    event.kind === "message" ||
+    event.kind === "tool_call" ||
+    (step !== undefined && (step.novelCall || step.novelResult));
+  if (!isNews && facts.progress !== null) return;
+  facts.progressMoves = facts.progressMoves || facts.progress !== null;
+  facts.progress = mark;
+}

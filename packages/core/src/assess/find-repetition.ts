@@ -1,0 +1,105 @@
+import {
+  type EvidenceClass,
+  type FindingKind,
+  type LoopKind,
+  loopKinds,
+  type MonoMs,
+  type Policy,
+} from "@rouse/contract";
+import type { AgentRecord, Finding } from "../record.ts";
+import { findLoops, type Loop } from "../steps/find-loops.ts";
+import { conclude } from "./look.ts";
+
+/** Everything in an agent's steps that repeats. Without a new step there is nothing new to see: what was found stands. */
+export function findRepetition(
+  before: AgentRecord,
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+): readonly Finding[] {
+  if (record.steps === null) return none;
+  if (record.steps === before.steps) return record.findings.filter(({ kind }) => isLoop(kind));
+  const loops = findLoops(record.steps, policy.loops);
+  return loops.length === 0 ? none : loops.map((loop) => describe(loop, record, now));
+}
+
+const none: readonly Finding[] = [];
+const kinds: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);
+const isLoop = (kind: FindingKind): boolean => kinds.has(kind);
+
+interface Wording {
+  readonly class: EvidenceClass;
+  /** Of a verdict; a suspicion is worth half. */
+  readonly confidence: number;
+  readonly say: (times: number) => string;
+}
+
+const wordings: Readonly<Record<LoopKind, Wording>> = {
+  "identical-step": {
+    class: "no-progress",
+    confidence: 0.95,
+    say: (n) => `the same call with the same result ${n} times and nothing changed in between`,
+  },
+  "identical-call": { class: "no-progress", confidence: 0.9, say: (n) => `the same call ${n} times in a row` },
+  "identical-change": {
+    class: "no-progress",
+    confidence: 0.95,
+    say: (n) => `the very same change applied ${n} times in a row`,
+  },
+  cycle: { class: "no-progress", confidence: 0.9, say: (n) => `the same few steps ${n} times over` },
+  "error-class": {
+    class: "explicit-error",
+    confidence: 0.9,
+    say: (n) => `the same class of error ${n} times in a row, whatever was tried`,
+  },
+  "error-streak": { class: "explicit-error", confidence: 0.8, say: (n) => `${n} failures in a row` },
+  "blocked-call": {
+    class: "explicit-error",
+    confidence: 0.8,
+    say: (n) => `one call failed the same way ${n} times, whatever was changed in between`,
+  },
+  "replies-only": { class: "no-progress", confidence: 0.8, say: (n) => `${n} replies in a row without a tool call` },
+  "same-words": {
+    class: "no-progress",
+    confidence: 0.8,
+    say: (n) => `the same message ${n} times with nothing new done in between`,
+  },
+  "no-novelty": {
+    class: "no-progress",
+    confidence: 0.85,
+    say: (n) => `${n} steps in a row with neither a new call nor a new result`,
+  },
+};
+
+/** How many of the steps are named as evidence. */
+const mostShown = 12;
+
+function describe({ kind, level, times, events }: Loop, record: AgentRecord, now: MonoMs): Finding {
+  const { class: evidenceClass, confidence, say } = wordings[kind];
+  const stuck = level === "stuck";
+  return conclude(record, now, {
+    kind,
+    level: stuck ? "stuck" : "note",
+    confidence: stuck ? confidence : confidence / 2,
+    class: evidenceClass,
+    text: say(times),
+    evidence: { times, events: events.slice(-mostShown).join(" ") },
+  });
+}
+
+/** Errors of the provider in a row that are worth a word. */
+const severalErrors = 3;
+
+/** The provider fails again and again: that is its trouble, not the agent's standstill. */
+export function findApiErrors(record: AgentRecord, now: MonoMs): Finding | null {
+  const errors = record.steps?.apiErrors ?? null;
+  if (errors === null || errors.times < severalErrors) return null;
+  return conclude(record, now, {
+    kind: "api-errors",
+    level: "note",
+    confidence: 0.9,
+    class: "explicit-error",
+    text: `${errors.times} errors of its provider in a row`,
+    evidence: { times: errors.times, sinceSeconds: Math.floor((now - errors.since) / 1000) },
+  });
+}

@@ -32,20 +32,25 @@ export function acceptSteps(
   return { record: next, answer: { status: "accepted", sequence: null, because: null }, events: [] };
 }
 
-/** After a call it is the tool's turn, after a result or somebody's word the model's, after the agent's own word a person's. */
+/** Whose turn it is decides which clock runs. */
 function readOwner(before: Activity, trail: StepTrail, event: StepEvent, now: MonoMs): Activity {
   const since = before.kind === "RUNNING" ? before.since : now;
-  const tool = trail.open[trail.open.length - 1];
-  if (tool !== undefined) {
-    const same = before.kind === "RUNNING" && before.open?.kind === "tool" && event.kind !== "tool_call";
-    return same ? before : { kind: "RUNNING", since, open: { kind: "tool", name: tool.tool, since: now } };
+  switch (trail.owner) {
+    case "tool": {
+      const goesOn = before.kind === "RUNNING" && before.open?.kind === "tool" && event.kind !== "tool_call";
+      const name = trail.open[trail.open.length - 1]?.tool ?? "";
+      return goesOn ? before : { kind: "RUNNING", since, open: { kind: "tool", name, since: now } };
+    }
+    case "model":
+    case "unsure":
+      return { kind: "RUNNING", since, open: { kind: "model", since: now } };
+    case "person":
+      return { kind: "WAITING", since: now, for: "input", until: null };
+    case "provider": {
+      const goesOn = before.kind === "WAITING" && before.for === "provider";
+      return goesOn ? before : { kind: "WAITING", since: now, for: "provider", until: null };
+    }
   }
-  if (event.kind === "error")
-    return { kind: "WAITING", since: before.kind === "WAITING" ? before.since : now, for: "provider", until: null };
-  const own = event.kind === "message" && (event.role === "agent" || event.role === "assistant");
-  return own
-    ? { kind: "WAITING", since: now, for: "input", until: null }
-    : { kind: "RUNNING", since, open: { kind: "model", since: now } };
 }
 
 function readStepFacts(

@@ -43,8 +43,9 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   };
 };
 
-/** A held agent is there for as long as its process is. Beats are expected of it only once it has sent one. */
-const owesBeats = (record: AgentRecord): boolean => record.terminal === null || record.beats.accepted > 0;
+/** A held agent is there for as long as its process is, and one that tells of its steps speaks when it has something to tell. Beats are expected once one was sent. */
+export const owesBeats = (record: AgentRecord): boolean =>
+  (record.terminal === null && record.steps === null) || record.beats.accepted > 0;
 
 /** What silence already argued for stands until the agent is heard: our own doubts stop new verdicts, they do not make anybody well. */
 function standingFinding(record: AgentRecord): Finding | null {

@@ -3,6 +3,7 @@ import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { AgentRecord, Mark } from "../record.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { owesBeats } from "./missed-beats.ts";
 
 /** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
 export const findStaleCheckpoint: Detector = (record, now, policy) => {
@@ -32,7 +33,7 @@ export const findNoProgress: Detector = (record, now, policy) => {
   if (mark === null) return nothing;
   const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, policy.staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
-  const stuck = look.age >= policy.staleStuck && record.facts.progressMoves;
+  const stuck = look.age >= policy.staleStuck && record.facts.progressMoves && certainlyStands(record);
   return {
     finding: conclude(record, now, {
       kind: "no-progress",
@@ -55,7 +56,7 @@ export const findNoToolCall: Detector = (record, now, policy) => {
   if (look.age < policy.noToolCall) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.noToolCall);
   const tokens = freshness(record, record.facts.tokens, now, seen, policy.noToolCall);
-  const stuck = !others.fresh && !tokens.fresh;
+  const stuck = !others.fresh && !tokens.fresh && certainlyStands(record);
   return {
     finding: conclude(record, now, {
       kind: "no-tool-call",
@@ -77,7 +78,7 @@ export const findZeroTokens: Detector = (record, now, policy) => {
   const look = ageOf(record, mark, now, seen, [policy.zeroTokens]);
   if (look.age < policy.zeroTokens) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.zeroTokens);
-  const stuck = record.facts.progressMoves && !others.fresh;
+  const stuck = record.facts.progressMoves && !others.fresh && certainlyStands(record);
   return {
     finding: conclude(record, now, {
       kind: "zero-tokens",
@@ -119,8 +120,19 @@ export const findUnstartedTask: Detector = (record, now, policy) => {
  * lack of progress as well.
  */
 export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
+  if (tellsOnlySteps(record)) return Number.POSITIVE_INFINITY;
   return record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
 }
+
+/** Such an agent is heard when it has taken a step; in between, its silence is that of whoever owns the next one. */
+const tellsOnlySteps = (record: AgentRecord): boolean =>
+  record.steps !== null && !owesBeats(record) && record.terminal === null;
+
+/**
+ * An open call may be waiting for a person's permission, and after somebody's word there may be nobody left to answer: only when it is certainly the model's turn is
+ * standing still a verdict.
+ */
+const certainlyStands = (record: AgentRecord): boolean => !tellsOnlySteps(record) || record.steps?.owner === "model";
 
 /** Past what can be known, looking again is up to the next beat. */
 const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);

@@ -1,6 +1,6 @@
 import type { MonoMs, StepEvent, ToolClass } from "@rouse/contract";
 import { hasSeen, remember } from "./remember-digests.ts";
-import type { OpenCall, Reply, Step, StepTrail } from "./step.ts";
+import type { OpenCall, Owner, Reply, Step, StepTrail } from "./step.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 const mostSteps = 64;
@@ -11,7 +11,26 @@ type OwnClasses = Readonly<Record<string, ToolClass>>;
 
 /** Adds one event of a run to what is remembered of it. */
 export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: OwnClasses = {}): StepTrail {
-  const next = { ...trail, events: trail.events + 1, tokens: event.tokens ?? trail.tokens };
+  const followed = follow({ ...trail, events: trail.events + 1, tokens: event.tokens ?? trail.tokens }, event, at, own);
+  return { ...followed, owner: ownerAfter(followed, event) };
+}
+
+function ownerAfter(trail: StepTrail, event: StepEvent): Owner {
+  if (trail.open.length > 0) return "tool";
+  switch (event.kind) {
+    case "tool_call":
+    case "tool_result":
+      return "model";
+    case "message":
+      return isOwnWord(event) ? "person" : "unsure";
+    case "error":
+      return trail.apiErrors === null ? "model" : "provider";
+  }
+}
+
+const isOwnWord = ({ role }: StepEvent): boolean => role === "agent" || role === "assistant";
+
+function follow(next: StepTrail, event: StepEvent, at: MonoMs, own: OwnClasses): StepTrail {
   switch (event.kind) {
     case "tool_call":
       return openCall(next, event);
@@ -100,7 +119,7 @@ function hearMessage(trail: StepTrail, event: StepEvent): StepTrail {
     text: wordless ? null : (event.text_digest ?? null),
     textClass: wordless ? null : (event.text_class ?? null),
   };
-  if (event.role === "agent" || event.role === "assistant") {
+  if (isOwnWord(event)) {
     return {
       ...trail,
       replies: [...trail.replies.slice(1 - mostReplies), reply],

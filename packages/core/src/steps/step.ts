@@ -36,9 +36,13 @@ export interface Reply {
   readonly textClass: string | null;
 }
 
+/** Whose turn it is to produce the next event. After somebody's word it may be the model's, or nobody's: people interrupt and leave. */
+export type Owner = "model" | "tool" | "person" | "provider" | "unsure";
+
 /** What is remembered of a run: bounded, however long it gets. */
 export interface StepTrail {
   readonly events: number;
+  readonly owner: Owner;
   readonly steps: readonly Step[];
   readonly open: readonly OpenCall[];
   readonly batch: number;
@@ -58,6 +62,7 @@ export interface StepTrail {
 
 export const newTrail: StepTrail = {
   events: 0,
+  owner: "unsure",
   steps: [],
   open: [],
   batch: 0,

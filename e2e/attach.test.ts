@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { agentOnce, forever, isHeld, isOver, sh } from "./held-agent.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
 import { program, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
@@ -153,9 +153,11 @@ describe("somebody who attaches", () => {
   it("sees rows where the agent puts them, and bare line feeds as it writes them", async () => {
     await spawnAgent(
       "artist",
-      `stty raw -echo; printf '\\033[2J\\033[3;5Hthird'; printf '\\nbelow\\033[7;1Hseventh'; ${forever}`,
+      `stty raw -echo; echo ready; head -c 1 > /dev/null; printf '\\033[2J\\033[3;5Hthird'; printf '\\nbelow\\033[7;1Hseventh'; ${forever}`,
     );
     const terminal = attach("artist");
+    await terminal.shows("ready");
+    terminal.type("x");
     const drawn = ["", "", "    third", "         below", "", "", "seventh"];
     await until("it is drawn", async () => (await terminal.screen()).slice(0, 7).join("\n") === drawn.join("\n"));
     terminal.type(leave);
@@ -181,6 +183,32 @@ describe("somebody who attaches", () => {
     });
     again.type(":q!\r");
     await again.shows("editor ended with status 0");
+  });
+});
+
+describe("somebody whose terminal is stuck", () => {
+  it("does not hold the agent up, and sees its screen as it is when the terminal goes on", async () => {
+    const flood = "head -c 30000000 /dev/zero | tr '\\0' x | fold -w 90";
+    await spawnAgent(
+      "flooding",
+      `printf '\\033[?1049h'; echo ready; read go; ${flood}; printf '\\033[2J\\033[2;3Hcalm'; read end`,
+    );
+    const terminal = attach("flooding");
+    await terminal.shows("ready");
+    await attachedTo("flooding", 1);
+    terminal.pause();
+    terminal.type("\r");
+    await agentOnce(
+      daemon,
+      "flooding",
+      "has written all",
+      ({ terminal: seen }) => (seen?.outputBytes ?? 0) > 30_000_000,
+    );
+    terminal.resume();
+    await until("it sees the screen", async () => (await terminal.screen()).join("\n").trimEnd() === "\n  calm");
+    terminal.type(leave);
+    await terminal.ended;
+    expect((await terminal.screen()).join("\n")).toContain("left flooding; it goes on");
   });
 });
 

@@ -25,6 +25,9 @@ export interface OpenTerminal {
   scrolledAway(): Promise<string[]>;
   type(keys: string): void;
   resize(cols: number, rows: number): void;
+  /** As on a connection that is stuck: nothing is taken from the terminal until `resume`. */
+  pause(): void;
+  resume(): void;
   /** Closes the window. */
   close(): void;
   readonly ended: Promise<TerminalEnd>;
@@ -95,6 +98,8 @@ export function openTerminal(command: string, args: readonly string[], surroundi
       pty.resize(width, height);
       screen.resize(width, height);
     },
+    pause: () => pty.pause(),
+    resume: () => pty.resume(),
     close,
     ended,
   };

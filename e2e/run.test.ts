@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { RouseEvent } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards, processesOf } from "./end-agents.ts";
-import { agentOnce, forever, isHeld, isOver, sh } from "./held-agent.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
 import { type Ended, program, startProgram, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
@@ -150,6 +150,14 @@ describe("a command under rouse run in a terminal", () => {
     }
     const { terminal } = await agentOnce(daemon, "tail-1", "is over", isOver);
     expect(terminal?.exit).toMatchObject({ signal: "SIGINT", cause: "person" });
+  });
+});
+
+describe("a command that nobody named", () => {
+  it("does not take the name of an agent that sends heartbeats", async () => {
+    await daemon.rouse.recordHeartbeat({ agentId: "true-1", status: "RUNNING" });
+    expect(await daemon.cli("run", "--", "true")).toMatchObject({ code: 0, stderr: "" });
+    await agentOnce(daemon, "true-2", "is over", isOver);
   });
 });
 
@@ -352,7 +360,9 @@ describe("Claude Code in its stream mode", () => {
   });
 });
 
-it("leaves nothing running, and files for their owner alone", async () => {
+it("leaves nothing running, and what it keeps is for its owner alone", async () => {
   await until("only the daemon is left", () => processesOf(daemon.home).every((pid) => pid === daemon.process.pid));
-  expect(readdirSync(join(daemon.home, "holders")).length).toBeGreaterThan(0);
+  const folder = join(daemon.home, "holders", "editor");
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o077).toBe(0);
 });

@@ -48,6 +48,25 @@ export const SelfDoubtReport = z
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
 
+/**
+ * One of an agent's last steps. Equal arguments and equal results have equal letters; `A~` is result A but for numbers, ids and times. `null` is
+ * unknown, and unknown equals nothing.
+ */
+export const StepReport = z
+  .object({
+    /** Which event of the run completed it, counted from 0. */
+    event: z.number(),
+    /** `null` for a reply without a call. */
+    tool: z.string().nullable(),
+    args: z.string().nullable(),
+    result: z.string().nullable(),
+    failed: z.boolean().nullable(),
+    /** A finding rests on it. */
+    evidence: z.boolean(),
+  })
+  .meta({ id: "StepReport" });
+export type StepReport = z.infer<typeof StepReport>;
+
 /** Everything behind a verdict: the state, the clocks it rests on, the findings, what is held back, and the last events. */
 export const WhyReport = z
   .object({
@@ -68,6 +87,8 @@ export const WhyReport = z
       clockSkewSeconds: z.number().nullable(),
     }),
     policy: z.object({ id: z.string(), mode: z.string() }),
+    /** The last steps it told of, oldest first. */
+    steps: z.array(StepReport),
     monitor: SelfDoubtReport,
     events: z.array(SavedEvent),
   })

@@ -59,6 +59,7 @@ export const loopKinds = [
   "replies-only",
   "same-words",
   "no-novelty",
+  "stale-results",
 ] as const;
 export type LoopKind = (typeof loopKinds)[number];
 

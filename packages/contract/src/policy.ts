@@ -128,9 +128,11 @@ export const Settings = z.strictObject({
     replies_only: loopSettings.describe("replies in a row that call no tool"),
     same_words: loopSettings.describe("the same message again, with nothing new done in between"),
     no_novelty: loopSettings.describe("steps in a row of which neither call nor result is new"),
+    stale_results: loopSettings.describe("reads and failures among the last 20 steps whose result had come before"),
     tool_classes: z
       .record(z.string().max(200), z.enum(toolClasses))
       .describe("what tools of your own do, by name: changes, reads, pages, polls or bookkeeping"),
+    keep_text: flag("keep up to 300 characters of arguments, results and messages, not only their digests"),
   }),
   terminal: z.strictObject({
     idle_timeout_minutes: minutesSetting("time without terminal output before it is a finding"),
@@ -282,7 +284,7 @@ export function policyFrom(id: string, settings: Settings): Policy {
 
 function loopPolicyFrom(loops: Settings["loops"]): LoopPolicy {
   const named = (kind: LoopKind) =>
-    loops[kind.replaceAll("-", "_") as Exclude<keyof Settings["loops"], "tool_classes">];
+    loops[kind.replaceAll("-", "_") as Exclude<keyof Settings["loops"], "tool_classes" | "keep_text">];
   return Object.freeze(
     Object.fromEntries(loopKinds.map((kind) => [kind, Object.freeze({ ...named(kind) })])) as Record<
       LoopKind,

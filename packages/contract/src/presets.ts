@@ -60,7 +60,9 @@ const defaults: Settings = {
     replies_only: { enabled: true, suspect: 4, stuck: 7 },
     same_words: { enabled: true, suspect: 3, stuck: 5 },
     no_novelty: { enabled: true, suspect: 12, stuck: 20 },
+    stale_results: { enabled: true, suspect: 7, stuck: 10 },
     tool_classes: {},
+    keep_text: false,
   },
   terminal: {
     idle_timeout_minutes: 15,

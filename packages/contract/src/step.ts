@@ -18,7 +18,10 @@ export const StepEvent = z
     text_digest: digest,
     text_class: digest,
     failed: z.boolean().nullish(),
-    role: z.string().max(50).nullish(),
+    /** It never ran: a call beside it failed, or a person said no. */
+    cancelled: z.boolean().nullish(),
+    /** Of a message who speaks (`agent`, `user`, …); of an error `provider`, when it is the provider's and no call's. */
+    role: z.string().max(200).nullish(),
     tokens: z.number().nonnegative().nullish(),
     /** Seconds since the run began. */
     at: z.number().nullish(),
@@ -26,3 +29,32 @@ export const StepEvent = z
   })
   .meta({ id: "StepEvent" });
 export type StepEvent = z.infer<typeof StepEvent>;
+
+/** Events of a run that were taken, and those that were not: counted from 0 in the order they were sent. */
+export const StepsAck = z
+  .object({
+    accepted: z.number().int(),
+    rejected: z.array(z.object({ index: z.number().int(), problem: z.string() })),
+  })
+  .meta({ id: "StepsAck" });
+export type StepsAck = z.infer<typeof StepsAck>;
+
+/** A kept event, as a line of a recording. `at` counts from the first event of its trace in the same answer, by the monitor's clock. */
+export const KeptStep = StepEvent.extend({ trace: z.string(), at: z.number(), receivedAt: z.string() }).meta({
+  id: "KeptStep",
+});
+export type KeptStep = z.infer<typeof KeptStep>;
+
+/** Oldest first. `first` and `last` name the ends of the answer, to ask for what came before or after; `null` when it is empty. */
+export const StepPage = z
+  .object({ steps: z.array(KeptStep), first: z.string().nullable(), last: z.string().nullable() })
+  .meta({ id: "Steps" });
+export type StepPage = z.infer<typeof StepPage>;
+
+export interface StepQuery {
+  /** At most so many events, the newest ones. */
+  readonly limit?: number;
+  /** Only what came after or before an event: `last` or `first` of an earlier answer. */
+  readonly after?: string;
+  readonly before?: string;
+}

@@ -34,7 +34,8 @@ export const Sight = z
     /** From here on only streams tell. */
     z.object({ kind: z.literal("session"), id: name, model: name.nullable(), version: name.nullable() }),
     z.object({ kind: z.literal("model-asked") }),
-    z.object({ kind: z.literal("said"), digest }),
+    /** `class`: the text with numbers, ids and times masked. Holders of an earlier version do not tell it. */
+    z.object({ kind: z.literal("said"), digest, class: digest.optional() }),
     z.object({
       kind: z.literal("tool-started"),
       id: name,
@@ -43,7 +44,16 @@ export const Sight = z
       timeoutSeconds: z.number().nonnegative().nullable(),
     }),
     z.object({ kind: z.literal("tool-goes-on"), id: name }),
-    z.object({ kind: z.literal("tool-ended"), id: name, failed: z.boolean(), resultDigest: digest }),
+    /** An empty `resultDigest`: what came of it could not be read. */
+    z.object({
+      kind: z.literal("tool-ended"),
+      id: name,
+      failed: z.boolean(),
+      resultDigest: digest,
+      resultClass: digest.optional(),
+      /** It never ran: a call beside it failed, or a person said no. */
+      cancelled: z.boolean().optional(),
+    }),
     /** Tokens of the whole run so far. */
     z.object({ kind: z.literal("tokens"), total: z.number().int().nonnegative() }),
     z.object({ kind: z.literal("retries"), attempt: z.number().int(), inMs: ms, status: z.number().int().nullable() }),

@@ -6,6 +6,9 @@ export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./de
 export * from "./doubt.ts";
 export * from "./record.ts";
 export * from "./signal.ts";
+export { digestEvent } from "./steps/digest-event.ts";
+export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";
+export { stepOfSight } from "./steps/step-of-sight.ts";
 export { relearn, supervise } from "./supervise.ts";
 export { chooseFamily } from "./terminal/choose-family.ts";
 export { patternsFor } from "./terminal/patterns.ts";

@@ -303,7 +303,7 @@ describe("one turn for a held agent", () => {
     );
   }, 60_000);
 
-  it("whatever 100,000 sights show, what is remembered of them stays below 20 kB", () => {
+  it("whatever 100,000 sights show, what is remembered of them stays below 120 kB", () => {
     const { agent, report } = heldStory({ taskId: "t1", hold: { structured: true } });
     const random = fc.sample(sight, { numRuns: 1000, seed: 11 }).filter(({ kind }) => kind !== "turn-ended");
     for (let i = 0; i < 100_000; i += 100) {
@@ -312,7 +312,7 @@ describe("one turn for a held agent", () => {
       // A while of both, then a while of the bulky ones alone: nothing closes what they open.
       report((i / 100) % 200 < 100 ? [...bulky, ...others] : bulky);
       agent.silentFor(6000);
-      expect(JSON.stringify(agent.record).length).toBeLessThan(20_000);
+      expect(JSON.stringify(agent.record).length).toBeLessThan(120_000);
     }
     expect(JSON.stringify(agent.record).length).toBeGreaterThan(10_000);
   }, 60_000);

@@ -5,6 +5,10 @@ import type {
   Heartbeat,
   HeartbeatAck,
   SavedEvent,
+  StepEvent,
+  StepPage,
+  StepQuery,
+  StepsAck,
   SystemStatus,
   WhyReport,
 } from "@rouse/contract";
@@ -29,6 +33,9 @@ export interface OpenOptions {
 export interface EmbeddedRouse extends HealthMonitoringService {
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
+  /** Tells what an agent did: calls, results, messages, errors, in order. Of texts only digests are kept. */
+  recordSteps(agentId: string, events: readonly StepEvent[]): Promise<StepsAck>;
+  steps(agentId: string, query?: StepQuery): Promise<StepPage>;
   status(): Promise<SystemStatus>;
   onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
   close(): Promise<void>;
@@ -67,6 +74,8 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     },
     getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
     registerAgent: (registration) => monitor.register(registration),
+    recordSteps: (agentId, events) => monitor.takeSteps(agentId, events, null),
+    steps: (agentId, query = {}) => monitor.steps(agentId, query),
     why: (agentId) => monitor.why(agentId),
     status: async () => monitor.status(),
     onEvents: (listener) => monitor.onEvents(listener),

@@ -12,6 +12,10 @@ import {
   type OrderAnswer,
   type OrderRequest,
   type SavedEvent,
+  type StepEvent,
+  type StepPage,
+  type StepQuery,
+  type StepsAck,
   type SystemStatus,
   type WhyReport,
 } from "@rouse/contract";
@@ -30,6 +34,13 @@ export interface RouseClient extends HealthMonitoringService {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
+  /**
+   * Tells what an agent did: calls, results, messages, errors, in order. Digests are enough; where there is text, Rouse makes digests of it and keeps
+   * nothing else. Events that cannot be read are named in the answer, the others are taken.
+   */
+  recordSteps(agentId: string, events: readonly StepEvent[]): Promise<StepsAck>;
+  /** What is kept of an agent's steps, oldest first. */
+  steps(agentId: string, query?: StepQuery): Promise<StepPage>;
   /** One page, oldest first: what came after an event, or without `after` the newest. */
   events(page?: EventFilter & { limit?: number }): Promise<SavedEvent[]>;
   /**
@@ -87,8 +98,18 @@ function agentCalls(line: Line) {
       ask<OrderAnswer>(line, { path: `${agentPath(agentId)}/terminate`, body: order }),
     recoverAgent: async (agentId: string, order: Partial<OrderRequest> = {}) =>
       ask<OrderAnswer>(line, { path: `${agentPath(agentId)}/recover`, body: order }),
+    recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
+      ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
+    steps: async (agentId: string, query: StepQuery = {}) =>
+      ask<StepPage>(line, { path: `${agentPath(agentId)}/steps${stepSearch(query)}` }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
+}
+
+function stepSearch(query: StepQuery): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? "" : `?${search}`;
 }
 
 /** A refused beat has an acknowledgement too, and it says why: an agent should read it, not crash over it. */

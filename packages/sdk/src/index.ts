@@ -8,7 +8,12 @@ export type {
   HealthSnapshot,
   Heartbeat,
   HeartbeatAck,
+  KeptStep,
   SavedEvent,
+  StepEvent,
+  StepPage,
+  StepQuery,
+  StepsAck,
   SystemStatus,
   WhyReport,
 } from "@rouse/contract";

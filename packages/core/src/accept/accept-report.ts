@@ -62,6 +62,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq },
     facts: { ...record.facts },
     activity: record.activity,
+    steps: record.steps,
     events: [],
   };
   const context = { agentId: record.agentId, at, mark, policy };

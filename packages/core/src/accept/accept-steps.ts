@@ -70,15 +70,15 @@ function readStepFacts(
     facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
     facts.toolCall = mark;
   }
-  const step = after.steps !== before.steps ? after.steps[after.steps.length - 1] : undefined;
-  if (step !== undefined) {
+  const step = after.lastStep === before.lastStep ? null : after.lastStep;
+  if (step !== null) {
     facts.outcomes = addOutcome(facts.outcomes, now, 1, step.failed === true ? 1 : 0);
     if (step.failed === true) facts.errorCount = (facts.errorCount ?? 0) + 1;
   }
   const isNews =
     event.kind === "message" ||
     event.kind === "tool_call" ||
-    (step !== undefined && (step.novelCall || step.novelResult));
+    (step !== null && (step.novelCall || step.novelResult));
   if (!isNews && facts.progress !== null) return;
   facts.progressMoves = facts.progressMoves || facts.progress !== null;
   facts.progress = mark;

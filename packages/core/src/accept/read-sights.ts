@@ -1,5 +1,8 @@
 import type { MonoMs, Policy, RouseEvent, Sight } from "@rouse/contract";
 import type { Activity, Facts, Mark } from "../record.ts";
+import { followStep } from "../steps/follow-steps.ts";
+import { newTrail, type StepTrail } from "../steps/step.ts";
+import { stepOfSight } from "../steps/step-of-sight.ts";
 import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
 import { addOutcome } from "./read-facts.ts";
 
@@ -18,6 +21,7 @@ export interface Sighted {
   terminal: Changing<TerminalFacts>;
   facts: Changing<Facts>;
   activity: Activity;
+  steps: StepTrail | null;
   readonly events: RouseEvent[];
 }
 
@@ -33,7 +37,10 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
   const { terminal } = sighted;
   const { at, mark } = context;
   // Each sight of a stream is a line it wrote.
-  if (terminal.structured) terminal.output = mark;
+  if (terminal.structured) {
+    terminal.output = mark;
+    sighted.steps = followSight(sighted.steps, sight, context);
+  }
   switch (sight.kind) {
     case "output":
       return readOutput(sighted, sight, context);
@@ -92,6 +99,13 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.turnEndedAt = mark;
       return;
   }
+}
+
+/** A stream tells every call and what came of it, as an agent that records its steps would. */
+function followSight(trail: StepTrail | null, sight: Sight, { at, policy }: SightContext): StepTrail | null {
+  if (sight.kind === "tokens") return trail === null ? null : { ...trail, tokens: sight.total };
+  const step = stepOfSight(sight);
+  return step === null ? trail : followStep(trail ?? newTrail, step, at, policy.toolClasses);
 }
 
 /** Repaints were left out by the reader. New lines after a wait that was read off the screen show that it is over. */

@@ -8,6 +8,7 @@ import {
 } from "@rouse/contract";
 import type { AgentRecord, Finding } from "../record.ts";
 import { findLoops, type Loop } from "../steps/find-loops.ts";
+import { hasMoved } from "../steps/window.ts";
 import { conclude } from "./look.ts";
 
 /** Everything in an agent's steps that repeats. Without a new step there is nothing new to see: what was found stands. */
@@ -18,14 +19,40 @@ export function findRepetition(
   policy: Policy,
 ): readonly Finding[] {
   if (record.steps === null) return none;
-  if (record.steps === before.steps) return record.findings.filter(({ kind }) => isLoop(kind));
-  const loops = findLoops(record.steps, policy.loops);
-  return loops.length === 0 ? none : loops.map((loop) => describe(loop, record, now));
+  const burn = findTokensWithoutNews(record, now);
+  const loops = hasMoved(before.steps, record.steps)
+    ? findLoops(record.steps, policy.loops).map((loop) => describe(loop, record, now))
+    : record.findings.filter(({ kind }) => isLoop(kind));
+  return burn === null ? loops : [...loops, burn];
 }
 
 const none: readonly Finding[] = [];
 const kinds: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);
 const isLoop = (kind: FindingKind): boolean => kinds.has(kind);
+
+/** A long answer costs some thousands; this is many of them. */
+const noticeableTokens = 50_000;
+
+/**
+ * Tokens go and nothing new comes. It says what a loop costs, not that there is one: worth a note. An agent in a terminal is measured by its work clock
+ * instead.
+ */
+function findTokensWithoutNews(record: AgentRecord, now: MonoMs): Finding | null {
+  const { tokens, tokensAtNews } = record.steps ?? unknown;
+  if (record.terminal !== null || tokens === null || tokensAtNews === null) return null;
+  const burnt = tokens - tokensAtNews;
+  if (burnt < noticeableTokens) return null;
+  return conclude(record, now, {
+    kind: "token-burn",
+    level: "note",
+    confidence: 0.5,
+    class: "no-progress",
+    text: `${burnt} tokens spent since it last did or learnt something new`,
+    evidence: { tokens: burnt },
+  });
+}
+
+const unknown = { tokens: null, tokensAtNews: null };
 
 interface Wording {
   readonly class: EvidenceClass;
@@ -68,6 +95,11 @@ const wordings: Readonly<Record<LoopKind, Wording>> = {
     class: "no-progress",
     confidence: 0.85,
     say: (n) => `${n} steps in a row with neither a new call nor a new result`,
+  },
+  "stale-results": {
+    class: "no-progress",
+    confidence: 0.8,
+    say: (n) => `${n} of its last 20 steps brought a result it had already seen, and it changed nothing`,
   },
 };
 

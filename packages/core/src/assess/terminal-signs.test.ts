@@ -8,10 +8,10 @@ const tool = (id: string, timeoutSeconds: number | null = null): Sight => ({
   kind: "tool-started",
   id,
   name: "shell",
-  argsDigest: "a",
+  argsDigest: `of ${id}`,
   timeoutSeconds,
 });
-const result = (id: string): Sight => ({ kind: "tool-ended", id, failed: false, resultDigest: "r" });
+const result = (id: string): Sight => ({ kind: "tool-ended", id, failed: false, resultDigest: `of ${id}` });
 
 /** The same error every minute, with so many new lines beside each. */
 function failsFor(held: HeldStory, minutes: number, newLines: number): void {
@@ -473,7 +473,7 @@ describe("a structured stream", () => {
     held.shows({ kind: "said", digest: "hello" }, { kind: "tokens", total: 1000 });
     for (let i = 1; i < 25; i++) {
       held.passes("1m");
-      held.shows({ kind: "said", digest: "hello" }, { kind: "tokens", total: 1000 + 9000 * i });
+      held.shows({ kind: "model-asked" }, { kind: "tokens", total: 1000 + 9000 * i });
     }
     expect(held.agent.past).toEqual(["600s DEGRADED"]);
     expect(held.agent.finding("token-burn")).toMatchObject({ level: "degraded" });

@@ -1,18 +1,61 @@
 import type { MonoMs, StepEvent, ToolClass } from "@rouse/contract";
-import { hasSeen, remember } from "./remember-digests.ts";
-import type { OpenCall, Owner, Reply, Step, StepTrail } from "./step.ts";
+import { isBlank, isCancelled } from "./read-event.ts";
+import { fingerprint, holds, remember } from "./remember-digests.ts";
+import { noReplies, type OpenCall, type Owner, type Reply, type Step, type StepTrail } from "./step.ts";
 import { classOfTool } from "./tool-classes.ts";
 
-const mostSteps = 64;
-const mostOpen = 64;
-const mostReplies = 32;
+/** How many steps of work are remembered. No threshold above it can be reached. */
+export const mostSteps = 64;
+export const mostOpen = 64;
+export const mostReplies = 32;
 
 type OwnClasses = Readonly<Record<string, ToolClass>>;
+type Draft = { -readonly [K in keyof StepTrail]: StepTrail[K] };
+
+const noClasses: OwnClasses = {};
 
 /** Adds one event of a run to what is remembered of it. */
-export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: OwnClasses = {}): StepTrail {
-  const followed = follow({ ...trail, events: trail.events + 1, tokens: event.tokens ?? trail.tokens }, event, at, own);
-  return { ...followed, owner: ownerAfter(followed, event) };
+export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: OwnClasses = noClasses): StepTrail {
+  const next = draftOf(trail);
+  next.events += 1;
+  if (typeof event.tokens === "number") next.tokens = event.tokens;
+  switch (event.kind) {
+    case "tool_call":
+      openCall(next, event);
+      break;
+    case "tool_result":
+      closeCall(next, event, event.failed ?? null, own);
+      break;
+    case "message":
+      hearMessage(next, event);
+      break;
+    case "error":
+      if (next.open.length > 0 && event.role !== "provider") closeCall(next, event, true, own);
+      else countApiError(next, at);
+      break;
+  }
+  next.owner = ownerAfter(next, event);
+  return next;
+}
+
+/** Field by field: a spread of so many fields costs more than everything else done for an event. */
+function draftOf(trail: StepTrail): Draft {
+  return {
+    events: trail.events,
+    windowFrom: trail.windowFrom,
+    owner: trail.owner,
+    steps: trail.steps,
+    lastStep: trail.lastStep,
+    open: trail.open,
+    replies: trail.replies,
+    said: trail.said,
+    lastHeard: trail.lastHeard,
+    seenCalls: trail.seenCalls,
+    seenResults: trail.seenResults,
+    tokens: trail.tokens,
+    tokensAtNews: trail.tokensAtNews,
+    apiErrors: trail.apiErrors,
+  };
 }
 
 function ownerAfter(trail: StepTrail, event: StepEvent): Owner {
@@ -30,117 +73,116 @@ function ownerAfter(trail: StepTrail, event: StepEvent): Owner {
 
 const isOwnWord = ({ role }: StepEvent): boolean => role === "agent" || role === "assistant";
 
-function follow(next: StepTrail, event: StepEvent, at: MonoMs, own: OwnClasses): StepTrail {
-  switch (event.kind) {
-    case "tool_call":
-      return openCall(next, event);
-    case "tool_result":
-      return closeCall(next, event, own);
-    case "message":
-      return hearMessage(next, event);
-    case "error":
-      return next.open.length > 0 ? closeCall(next, { ...event, failed: true }, own) : countApiError(next, at);
-  }
-}
-
-function openCall(trail: StepTrail, event: StepEvent): StepTrail {
-  // Calls that are issued before any of them is answered belong together.
-  const batch = trail.open.length === 0 ? trail.batch + 1 : trail.batch;
+function openCall(trail: Draft, event: StepEvent): void {
   const call: OpenCall = {
     id: event.id ?? null,
     tool: event.tool ?? "",
     args: event.args_digest ?? null,
     event: trail.events - 1,
-    batch,
   };
-  return { ...trail, batch, open: [...trail.open.slice(1 - mostOpen), call], replies: [], apiErrors: null };
+  trail.open = trail.open.length === 0 ? [call] : append(trail.open, call, mostOpen);
+  trail.replies = noReplies;
+  trail.apiErrors = null;
 }
 
 /** A result without a call (some sources record only what came back) is a step of its own. */
-function closeCall(trail: StepTrail, event: StepEvent, own: OwnClasses): StepTrail {
+function closeCall(trail: Draft, event: StepEvent, failed: boolean | null, own: OwnClasses): void {
   const at = findCall(trail.open, event);
   const call = trail.open[at];
-  const open = call === undefined ? trail.open : trail.open.filter((_, i) => i !== at);
+  trail.replies = noReplies;
+  if (call !== undefined) trail.open = trail.open.length === 1 ? noCalls : trail.open.filter((_, i) => i !== at);
+  // A call that never ran did nothing and failed at nothing.
+  if (isCancelled(event)) return;
   const tool = call?.tool ?? event.tool ?? "";
+  const step = makeStep(trail, event, call, failed, classOfTool(tool, own), tool);
+  trail.lastStep = step;
+  if (isWork(step)) trail.steps = append(trail.steps, step, mostSteps);
+  if (!step.novelCall && !step.novelResult) return;
+  trail.tokensAtNews = trail.tokens;
+  // A new thought is words as well; it does not make the words around it new.
+  if (step.class !== "bookkeeping") trail.said = noReplies;
+}
+
+const noCalls: readonly OpenCall[] = [];
+
+function makeStep(
+  trail: Draft,
+  event: StepEvent,
+  call: OpenCall | undefined,
+  failed: boolean | null,
+  toolClass: ToolClass,
+  tool: string,
+): Step {
   const args = call?.args ?? null;
-  const key = args === null ? null : `${tool}\n${args}`;
   const result = event.text_digest ?? null;
-  const novelCall = key === null || !hasSeen(trail.seenCalls, key);
-  const novelResult = result === null || !hasSeen(trail.seenResults, result);
-  const last = trail.steps[trail.steps.length - 1];
-  const step: Step = {
+  return {
     event: trail.events - 1,
     tool,
-    class: classOfTool(tool, own),
+    class: toolClass,
     args,
     result,
     resultClass: event.text_class ?? null,
-    failed: event.failed ?? null,
-    novelCall,
-    novelResult,
-    sibling:
-      isCancelled(event) ||
-      (call !== undefined && last !== undefined && trail.batch === call.batch && isOfBatch(trail, call, last)),
-  };
-  const news = novelCall || novelResult;
-  return {
-    ...trail,
-    open,
-    steps: [...trail.steps.slice(1 - mostSteps), step],
-    seenCalls: key === null ? trail.seenCalls : remember(trail.seenCalls, key),
-    seenResults: result === null ? trail.seenResults : remember(trail.seenResults, result),
-    tokensAtNews: news ? trail.tokens : trail.tokensAtNews,
-    replies: [],
-    said: news ? [] : trail.said,
+    failed,
+    novelCall: args === null || noteCall(trail, tool, args),
+    novelResult: result === null || noteResult(trail, result),
+    sibling: call !== undefined && isSibling(trail, call),
   };
 }
 
-/** Programs that run calls side by side cancel the others when one fails, and say so. */
-const isCancelled = ({ text }: StepEvent): boolean =>
-  typeof text === "string" && text.length < 300 && /sibling tool call errored/i.test(text);
+/** Whether it is new; from now on it is not. */
+function noteCall(trail: Draft, tool: string, args: string): boolean {
+  const print = fingerprint(tool, args);
+  if (holds(trail.seenCalls, print)) return false;
+  trail.seenCalls = remember(trail.seenCalls, print);
+  return true;
+}
 
-/** Another call of the same batch was answered just before. */
-const isOfBatch = (trail: StepTrail, call: OpenCall, last: Step): boolean =>
-  last.event > call.event && trail.open.length > 0;
+function noteResult(trail: Draft, result: string): boolean {
+  const print = fingerprint(result);
+  if (holds(trail.seenResults, print)) return false;
+  trail.seenResults = remember(trail.seenResults, print);
+  return true;
+}
+
+const isWork = (step: Step): boolean => step.class !== "bookkeeping" && step.class !== "polls";
+
+/** Something else was answered since it was called, so the two ran side by side. */
+const isSibling = ({ lastStep }: StepTrail, call: OpenCall): boolean =>
+  lastStep !== null && lastStep.event > call.event;
 
 function findCall(open: readonly OpenCall[], event: StepEvent): number {
   if (open.length <= 1) return open.length - 1;
-  const byId = event.id === undefined || event.id === null ? -1 : open.findIndex(({ id }) => id === event.id);
+  const byId = typeof event.id === "string" ? open.findIndex(({ id }) => id === event.id) : -1;
   if (byId >= 0) return byId;
   const byTool = open.findIndex(({ tool }) => tool === event.tool);
   return byTool >= 0 ? byTool : 0;
 }
 
 /** Who speaks matters: a person who says something new gives the agent a new start; a harness that says the same again does not. */
-function hearMessage(trail: StepTrail, event: StepEvent): StepTrail {
-  const wordless = isEmpty(event);
-  const reply: Reply = {
-    event: trail.events - 1,
-    text: wordless ? null : (event.text_digest ?? null),
-    textClass: wordless ? null : (event.text_class ?? null),
-  };
+function hearMessage(trail: Draft, event: StepEvent): void {
+  const wordless = isBlank(event);
+  const textClass = wordless ? null : (event.text_class ?? null);
   if (isOwnWord(event)) {
-    return {
-      ...trail,
-      replies: [...trail.replies.slice(1 - mostReplies), reply],
-      said: [...trail.said.slice(1 - mostReplies), reply],
-      apiErrors: null,
-    };
+    const reply: Reply = { event: trail.events - 1, text: wordless ? null : (event.text_digest ?? null), textClass };
+    trail.replies = append(trail.replies, reply, mostReplies);
+    trail.said = append(trail.said, reply, mostReplies);
+    trail.apiErrors = null;
+    return;
   }
-  const again = reply.textClass !== null && reply.textClass === trail.lastHeard;
-  return { ...trail, lastHeard: reply.textClass, ...(again ? {} : { replies: [] }) };
+  const again = textClass !== null && textClass === trail.lastHeard;
+  trail.lastHeard = textClass;
+  if (!again) trail.replies = noReplies;
 }
 
-/** How the usual digests of no text at all begin: MD5, SHA-1, SHA-256. */
-const emptyDigests = ["d41d8cd98f00", "da39a3ee5e6b", "e3b0c44298fc"];
-
-const isEmpty = ({ text, text_digest: digest }: StepEvent): boolean =>
-  (typeof text === "string" && text.trim() === "") || emptyDigests.some((empty) => digest?.startsWith(empty) === true);
-
-function countApiError(trail: StepTrail, at: MonoMs): StepTrail {
+function countApiError(trail: Draft, at: MonoMs): void {
   const { apiErrors } = trail;
-  return {
-    ...trail,
-    apiErrors: apiErrors === null ? { times: 1, since: at } : { ...apiErrors, times: apiErrors.times + 1 },
-  };
+  trail.apiErrors =
+    apiErrors === null ? { times: 1, since: at } : { times: apiErrors.times + 1, since: apiErrors.since };
+}
+
+/** The list with one more at its end and, once it is full, the oldest gone. */
+function append<T>(list: readonly T[], item: T, most: number): readonly T[] {
+  const next = list.length < most ? list.slice() : list.slice(1 - most);
+  next.push(item);
+  return next;
 }

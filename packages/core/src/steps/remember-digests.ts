@@ -1,31 +1,36 @@
 /**
  * Which digests were seen in a run, in bounded space: a table of fingerprints in which a newer digest takes the place of an older one with the same slot. Plain
- * numbers, so that it is saved with the record as it is.
+ * numbers, so that it is saved with the record as it is; in shelves, so that remembering one copies a few dozen numbers and not all of them.
  */
-export type Memory = readonly number[];
+export type Memory = readonly (readonly number[])[];
 
-const slots = 512;
+const shelves = 16;
+const perShelf = 32;
+const emptyShelf: readonly number[] = Array<number>(perShelf).fill(0);
 
-export const emptyMemory: Memory = Array<number>(slots).fill(0);
+export const emptyMemory: Memory = Array<readonly number[]>(shelves).fill(emptyShelf);
 
-export function hasSeen(memory: Memory, digest: string): boolean {
-  const print = fingerprint(digest);
-  return memory[print & (slots - 1)] === print;
-}
+const shelfOf = (print: number): number => print & (shelves - 1);
+const placeOf = (print: number): number => (print >>> 4) & (perShelf - 1);
 
-export function remember(memory: Memory, digest: string): Memory {
-  const print = fingerprint(digest);
-  const slot = print & (slots - 1);
-  if (memory[slot] === print) return memory;
+export const holds = (memory: Memory, print: number): boolean => memory[shelfOf(print)]?.[placeOf(print)] === print;
+
+export function remember(memory: Memory, print: number): Memory {
+  if (holds(memory, print)) return memory;
+  const shelf = (memory[shelfOf(print)] ?? emptyShelf).slice();
+  shelf[placeOf(print)] = print;
   const next = memory.slice();
-  next[slot] = print;
+  next[shelfOf(print)] = shelf;
   return next;
 }
 
-/** FNV-1a with a last mix; 31 bits, so that it stays a small integer. Never 0, which is an empty slot. */
-function fingerprint(text: string): number {
+/** Of one or two texts. FNV-1a with a last mix; 31 bits, so that it stays a small integer. Never 0, which is an empty place. */
+export function fingerprint(text: string, more = ""): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  // Between the two: "ab" and "c" is not "a" and "bc".
+  hash = Math.imul(hash ^ 0xffff, 0x01000193);
+  for (let i = 0; i < more.length; i++) hash = Math.imul(hash ^ more.charCodeAt(i), 0x01000193);
   hash ^= hash >>> 15;
   hash = Math.imul(hash, 0x2c1b3c6d);
   hash ^= hash >>> 12;

@@ -112,5 +112,7 @@ const known: ReadonlyMap<string, ToolClass> = new Map(
 );
 
 export function classOfTool(tool: string, own: Readonly<Record<string, ToolClass>> = {}): ToolClass {
-  return own[tool] ?? known.get(tool.toLowerCase()) ?? "other";
+  // A tool may be called `constructor`; only what the user wrote counts.
+  if (Object.hasOwn(own, tool)) return own[tool] as ToolClass;
+  return known.get(tool) ?? known.get(tool.toLowerCase()) ?? "other";
 }

@@ -8,7 +8,9 @@ import { addFreeze, addThaw } from "./commands/freeze.ts";
 import { addHealth } from "./commands/health.ts";
 import { addLogs } from "./commands/logs.ts";
 import { addPs } from "./commands/ps.ts";
+import { addRecord } from "./commands/record.ts";
 import { addRecover } from "./commands/recover.ts";
+import { addReplay } from "./commands/replay.ts";
 import { addRun } from "./commands/run.ts";
 import { addSpawn } from "./commands/spawn.ts";
 import { addTerminate } from "./commands/terminate.ts";
@@ -54,6 +56,8 @@ export function createProgram(here: Surroundings, up: Up, finish: (code: number)
     addWhy,
     addLogs,
     addEvents,
+    addRecord,
+    addReplay,
     addConfig,
     addFreeze,
     addThaw,

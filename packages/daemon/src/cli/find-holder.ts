@@ -2,7 +2,7 @@ import { Fault, printable } from "@rouse/contract";
 import { isHolderAlive, listHeld, readHolderFile } from "../holder/read-holder-files.ts";
 import type { HolderFile } from "../holder/spec.ts";
 
-/** Who holds an agent here, `null` when it is over: a holder that leaves takes its file along and leaves the rest. */
+/** Who holds an agent here, `null` when it is over. One whose start failed has a folder, but nobody ever held it. */
 export function findHolder(home: string, agentId: string): HolderFile | null {
   const file = readHolderFile(home, agentId);
   if (file !== null && isHolderAlive(file)) return file;

@@ -7,25 +7,44 @@ export interface Alarm {
   stop(): void;
 }
 
+/** It is put off for every piece of output: putting off moves a number, and the timer looks at it when it goes off. */
 export function createAlarm(ring: () => void): Alarm {
   let timer: NodeJS.Timeout | null = null;
-  let at = 0;
-  const set = (ms: number): void => {
+  let timerAt = 0;
+  let at: number | null = null;
+
+  function start(): void {
+    if (at === null) return;
+    if (timer !== null && timerAt <= at) return;
     if (timer !== null) clearTimeout(timer);
-    at = performance.now() + ms;
-    timer = setTimeout(() => {
-      timer = null;
-      ring();
-    }, ms);
-  };
+    timerAt = at;
+    timer = setTimeout(goOff, Math.max(0, at - performance.now()));
+  }
+
+  function goOff(): void {
+    timer = null;
+    if (at === null) return;
+    // Timers may go off a moment early.
+    if (at - performance.now() > 1) return start();
+    at = null;
+    ring();
+  }
+
   return {
-    ringIn: set,
+    ringIn(ms) {
+      at = performance.now() + ms;
+      start();
+    },
     ringWithin(ms) {
-      if (timer === null || performance.now() + ms < at) set(ms);
+      const wanted = performance.now() + ms;
+      if (at !== null && at <= wanted) return;
+      at = wanted;
+      start();
     },
     stop() {
       if (timer !== null) clearTimeout(timer);
       timer = null;
+      at = null;
     },
   };
 }

@@ -35,4 +35,16 @@ describe("an agent that writes more than can be drawn", () => {
     }
     expect(Buffer.concat(drawn).length).toBe(5 * 4 * 90_000);
   });
+
+  it("is drawn to the end also when it hardly ever ends a line", () => {
+    const drawn: Buffer[] = [];
+    const slices = createSlices(
+      (bytes) => drawn.push(bytes),
+      () => drawn.push(skip),
+    );
+    for (let count = 0; count < 1000; count++) slices.feed(Buffer.alloc(4096, "x"));
+    slices.feed(Buffer.from("\x1b[2Jthe last screen\r\n"));
+    slices.next();
+    expect(drawn.at(-1)?.toString().endsWith("xx\x1b[2Jthe last screen\r\n")).toBe(true);
+  });
 });

@@ -186,9 +186,13 @@ describe("rouse run between pipes", () => {
   });
 
   it("goes on when the disk behind its output is full", async () => {
-    const { ended } = runInPipes("echo lost; exit 3", ["pipe", openSync("/dev/full", "w"), "pipe"]);
+    const { ended } = runInPipes("echo lost; sleep 0.5; echo too; exit 3", [
+      "pipe",
+      openSync("/dev/full", "w"),
+      "pipe",
+    ]);
     expect((await ended)[0]).toBe(3);
-    expect(world.output().toString()).toBe("lost\n");
+    expect(world.output().toString()).toBe("lost\ntoo\n");
   });
 });
 

@@ -75,27 +75,30 @@ export function showFrom(
   };
 }
 
+/** Whoever missed something may have half an escape sequence and any screen before them. */
+const wipe = "\x18\x1b[!p\x1b[?1049l\x1b[H\x1b[2J";
+
 /** The screen as it is, then what comes. One who cannot keep up misses some, and is shown the screen again when they have caught up. */
 export function showScreen(socket: Socket, end: () => number, paint: () => Promise<string>): Viewer {
   let painting: { readonly offset: number; readonly bytes: Buffer }[] | null = null;
   let behind = false;
-  let work = tryTo(repaint);
+  let work = tryTo(() => repaint(""));
 
-  async function repaint(): Promise<void> {
+  async function repaint(first: string): Promise<void> {
     const meanwhile: { readonly offset: number; readonly bytes: Buffer }[] = [];
     painting = meanwhile;
     const at = end();
     const picture = await paint();
     painting = null;
     if (socket.destroyed) return;
-    send(socket, at, Buffer.from(picture, "utf8"));
+    send(socket, at, Buffer.from(`${first}${picture}`, "utf8"));
     for (const { offset, bytes } of meanwhile) show(offset, bytes);
   }
 
   async function repaintWhenDrained(): Promise<void> {
     await drained(socket);
     behind = false;
-    if (!socket.destroyed) await repaint();
+    if (!socket.destroyed) await repaint(wipe);
   }
 
   function show(offset: number, bytes: Buffer): void {

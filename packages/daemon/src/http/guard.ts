@@ -80,7 +80,7 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 const ownFolder = "/api/v1/agents/";
-const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats"]);
+const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
 
 /**
  * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
@@ -93,7 +93,8 @@ export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): O
   if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
   const [id, report, ...rest] = path.startsWith(ownFolder) ? path.slice(ownFolder.length).split("/") : [];
   const agentId = decode(id ?? "");
-  if (method !== "GET" || agentId === "" || !ownReports.has(report) || rest.length > 0) {
+  const isAllowed = method === "GET" || (method === "POST" && report === "steps");
+  if (!isAllowed || agentId === "" || !ownReports.has(report) || rest.length > 0) {
     return { because: "not-allowed", claimed: asked };
   }
   return agentId === speaker.agentId ? null : { because: "other-agent", claimed: agentId };
@@ -112,7 +113,7 @@ export function forbid(speaker: AgentSpeaker): Fault {
   const task = taskId === null ? "without a task" : `on task ${taskId}`;
   return new Fault(
     "forbidden",
-    `this token speaks only for ${agentId} ${task}, incarnation ${incarnation}: it sends that agent's heartbeats, announces it and reads its health`,
+    `this token speaks only for ${agentId} ${task}, incarnation ${incarnation}: it sends that agent's heartbeats and steps, announces it and reads its health`,
   );
 }
 

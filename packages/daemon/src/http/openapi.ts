@@ -10,6 +10,9 @@ import {
   HistoryReport,
   Problem,
   SavedEvent,
+  StepEvent,
+  StepPage,
+  StepsAck,
   SystemStatus,
   WhyReport,
 } from "@rouse/contract";
@@ -24,6 +27,9 @@ const schemas = {
   Agents: AgentList,
   History: HistoryReport,
   Heartbeats: HeartbeatList,
+  StepEvent,
+  StepsAck,
+  Steps: StepPage,
   Why: WhyReport,
   Event: SavedEvent,
   FreezeRequest,
@@ -46,9 +52,10 @@ const query = (name: string, description: string, type = "string") => ({
 const get = (summary: string, schema: object, parameters: object[] = []) => ({
   get: { summary, parameters, responses: { 200: answer(summary, schema), default: refused } },
 });
-const post = (summary: string, body: object, schema: object) => ({
+const post = (summary: string, body: object, schema: object, parameters: object[] = []) => ({
   post: {
     summary,
+    parameters,
     requestBody: { required: true, content: body },
     responses: { 200: answer(summary, schema), default: refused },
   },
@@ -64,7 +71,7 @@ const tokens = {
     type: "http",
     scheme: "bearer",
     description:
-      "A token that speaks for one agent, its task and one incarnation of it: that agent's heartbeats, its announcement and what is known of it. Anything else is refused (403 forbidden) and recorded as AGENT_SPEECH_REFUSED.",
+      "A token that speaks for one agent, its task and one incarnation of it: that agent's heartbeats and steps, its announcement and what is known of it. Anything else is refused (403 forbidden) and recorded as AGENT_SPEECH_REFUSED.",
   },
 };
 
@@ -83,18 +90,19 @@ export function openApiDocument(version: string): object {
     io: "input",
     unrepresentable: "any",
   });
-  const beats = { oneOf: [ref("Heartbeat"), { type: "array", items: ref("Heartbeat") }] };
+  const oneOrMany = (name: "Heartbeat" | "StepEvent") => ({
+    ...json({ oneOf: [ref(name), { type: "array", items: ref(name) }] }),
+    "application/x-ndjson": { schema: { type: "string" } },
+  });
   return {
     openapi: "3.1.0",
     info: { title: "Rouse", version, description: "Health monitoring and self-healing for autonomous agents" },
     security: [{ token: [] }],
     paths: {
       "/api/v1/heartbeats": withEitherToken(
-        post(
-          "Take one heartbeat, an array of them, or one per line",
-          { ...json(beats), "application/x-ndjson": { schema: { type: "string" } } },
-          { oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")] },
-        ),
+        post("Take one heartbeat, an array of them, or one per line", oneOrMany("Heartbeat"), {
+          oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")],
+        }),
       ),
       "/api/v1/agents": {
         ...get("Every agent's health", ref("Agents"), [query("filter", "unhealthy: only those that are not HEALTHY")]),
@@ -115,6 +123,24 @@ export function openApiDocument(version: string): object {
           query("limit", "1 to 1000; 100 when not given", "integer"),
         ]),
       ),
+      "/api/v1/agents/{id}/steps": {
+        ...withEitherToken(
+          post(
+            "Take one event of its run, an array of them, or one per line",
+            oneOrMany("StepEvent"),
+            ref("StepsAck"),
+            [agentParameter],
+          ),
+        ),
+        ...withEitherToken(
+          get("What is kept of its steps, oldest first", ref("Steps"), [
+            agentParameter,
+            query("limit", "at most so many, the newest: 1 to 10000; 1000 when not given", "integer"),
+            query("after", "only what came after `last` of an earlier answer"),
+            query("before", "only what came before `first` of an earlier answer"),
+          ]),
+        ),
+      },
       "/api/v1/agents/{id}/why": withEitherToken(get("Everything behind its verdict", ref("Why"), [agentParameter])),
       "/api/v1/events": {
         get: {

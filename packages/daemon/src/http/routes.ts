@@ -8,6 +8,7 @@ import { durationWanted } from "../runtime/read-history.ts";
 import { type AgentSpeaker, forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
+import { addStepRoutes } from "./step-routes.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
 
 type Query = Record<string, string | undefined>;
@@ -55,6 +56,7 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
     const limit = readLimit(request.query["limit"], 100);
     return { heartbeats: await monitor.heartbeats(request.params.id, limit) };
   });
+  addStepRoutes(app, monitor, agentOf);
 }
 
 /** An agent announces the life its token is for and no other; without a number it would be the next one. */
@@ -126,10 +128,10 @@ function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
   throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
 }
 
-function readLimit(given: string | undefined, otherwise: number): number {
+export function readLimit(given: string | undefined, otherwise: number, most = 1000): number {
   if (given === undefined) return otherwise;
   const limit = Number(given);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
-    throw new Fault("bad-request", "limit: a whole number from 1 to 1000");
+  if (!Number.isInteger(limit) || limit < 1 || limit > most)
+    throw new Fault("bad-request", `limit: a whole number from 1 to ${most}`);
   return limit;
 }

@@ -195,6 +195,47 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect((await store.readBeats(1, 1)).map(({ id }) => id)).toEqual([4]);
     });
 
+    it("reads what was told of an agent's steps newest first, from any place back", async () => {
+      const told = (id: number, agentNo: number, kind: SavedSignal["kind"]) => ({
+        ...beat(id, agentNo, noon + id),
+        kind,
+      });
+      await save({
+        signals: [
+          told(1, 1, "steps"),
+          told(2, 1, "heartbeat"),
+          told(3, 2, "steps"),
+          told(4, 1, "holder"),
+          told(5, 1, "registered"),
+          told(6, 1, "steps"),
+        ],
+      });
+      const ids = async (before: number | null, limit: number) =>
+        (await store.readSteps(1, before, limit)).map(({ id }) => id);
+      expect(await ids(null, 9)).toEqual([6, 4, 1]);
+      expect(await ids(null, 2)).toEqual([6, 4]);
+      expect(await ids(6, 9)).toEqual([4, 1]);
+      expect(await ids(3, 9)).toEqual([1]);
+      expect(await ids(999, 9)).toEqual([6, 4, 1]);
+      expect(await ids(1, 9)).toEqual([]);
+      expect(await store.readSteps(3, null, 9)).toEqual([]);
+      expect(await store.readSteps(2, null, 9)).toEqual([told(3, 2, "steps")]);
+      store = await under.reopen();
+      expect((await store.resume()).signals.map(({ kind }) => kind)).toContain("steps");
+    });
+
+    it("removes old steps with the beats of their time", async () => {
+      await save({
+        signals: [
+          { ...beat(1, 1, noon), kind: "steps" },
+          { ...beat(2, 1, noon + days(2)), kind: "steps" },
+        ],
+        records: [record(1, 2)],
+      });
+      await tidyWholly(store, { now: noon + days(2), beats: hours(24), history: days(30) });
+      expect((await store.readSteps(1, null, 9)).map(({ id }) => id)).toEqual([2]);
+    });
+
     it("reads the audit newest first", async () => {
       await save({ audit: [audited(noon, "froze"), audited(noon + 5, "thawed")] });
       expect(await store.readAudit(1)).toEqual([audited(noon + 5, "thawed")]);

@@ -6,7 +6,7 @@ export interface SavedSignal {
   readonly agentNo: number;
   readonly at: MonoMs;
   readonly time: EpochMs;
-  readonly kind: "heartbeat" | "registered" | "holder";
+  readonly kind: "heartbeat" | "registered" | "holder" | "steps";
   /** JSON. */
   readonly body: string;
 }
@@ -125,6 +125,8 @@ export interface Store {
   readEvents(query: EventQuery): Promise<SavedEvent[]>;
   /** Newest first. */
   readBeats(agentNo: number, limit: number): Promise<SavedSignal[]>;
+  /** What agents and holders told of steps, and so may tell (`steps` and `holder`): newest first, only ids below `before` where that is given. */
+  readSteps(agentNo: number, before: number | null, limit: number): Promise<SavedSignal[]>;
   /** Stretches of `step` covering (from, to], oldest first; stretches without a beat are left out. */
   readHistory(agentNo: number, from: EpochMs, to: EpochMs, step: DurationMs): Promise<BeatStretch[]>;
   readAudit(limit: number): Promise<AuditEntry[]>;

@@ -1,4 +1,13 @@
-import { type HealthState, type MonoMs, type Policy, type RouseEvent, type StepEvent, seconds } from "@rouse/contract";
+import {
+  type FindingKind,
+  type HealthState,
+  loopKinds,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+  type StepEvent,
+  seconds,
+} from "@rouse/contract";
 import { type AgentRecord, type Finding, newRecord, noDoubt, type Signal, supervise } from "@rouse/core";
 
 /** One recorded history: what happened, in order. */
@@ -10,12 +19,21 @@ export interface RecordedRun {
 export const verdicts = ["healthy", "suspect", "stuck", "failing"] as const;
 export type Verdict = (typeof verdicts)[number];
 
+export const isGraver = (a: Verdict, b: Verdict): boolean => verdicts.indexOf(a) > verdicts.indexOf(b);
+
 /** What was concluded at one event of a run. */
 export interface Moment {
   readonly index: number;
   readonly at: MonoMs;
   readonly verdict: Verdict;
   readonly because: readonly Finding[];
+}
+
+/** Something the policy would have done, and at which event. */
+export interface Deed {
+  readonly index: number;
+  readonly at: MonoMs;
+  readonly event: RouseEvent;
 }
 
 export interface Replayed {
@@ -25,73 +43,120 @@ export interface Replayed {
   /** The event at which it was first reached; `null` for a healthy run. */
   readonly index: number | null;
   readonly because: readonly Finding[];
-  /** Every change of verdict, oldest first. */
+  /** Every change of verdict, oldest first; of a run that never settles, the first `mostKept`. */
   readonly moments: readonly Moment[];
-  /** What the policy would have done. */
-  readonly actions: readonly RouseEvent[];
+  /** What the policy would have done; the first `mostKept`. */
+  readonly actions: readonly Deed[];
+  /** All of them, however many were kept. */
+  readonly alerts: number;
+  readonly terminations: number;
   readonly events: number;
+  /** From the first event to the last. */
+  readonly lasted: MonoMs;
+}
+
+/** A run that is being replayed, event by event; its memory does not grow with the run. */
+export interface Replay {
+  /** Returns the verdict and why, when this event made it graver than any before. */
+  take(event: StepEvent): Moment | null;
+  finish(): Replayed;
 }
 
 /** Where a source has no clock, its steps come this far apart: too close for any clock to run out. */
 const stepTakes = seconds(1);
 const dawn: MonoMs = 0;
+const mostKept = 200;
 
 /**
  * Runs a recorded history through the very code the daemon runs, on virtual time: between two events the agent is looked at exactly when its record asks for it.
  */
-export function replayRun(run: RecordedRun, policy: Policy): Replayed {
-  const state = { record: born(run.trace), now: dawn };
-  const moments: Moment[] = [];
-  const actions: RouseEvent[] = [];
-  let worst: Verdict = "healthy";
+export function replayRun({ trace, events }: RecordedRun, policy: Policy): Replayed {
+  const replay = startReplay(trace, policy);
+  for (const event of events) replay.take(event);
+  return replay.finish();
+}
 
-  function take(signal: Signal, index: number): void {
+export function startReplay(trace: string, policy: Policy): Replay {
+  const state = { record: born(trace), now: dawn, verdict: "healthy" as Verdict, events: 0 };
+  const counts = { alerts: 0, terminations: 0 };
+  const moments: Moment[] = [];
+  const actions: Deed[] = [];
+  const timeOf = followTime();
+  let worst: Moment | null = null;
+
+  function hear(signal: Signal, index: number): void {
     const turn = supervise(state.record, signal, state.now, policy, noDoubt);
     state.record = turn.record;
-    actions.push(...turn.events.filter(({ type }) => type === "ALERT_RAISED" || type.startsWith("TERMINATION")));
+    for (const event of turn.events) act(event, index);
     note(index);
+  }
+
+  function act(event: RouseEvent, index: number): void {
+    if (event.type === "ALERT_RAISED") counts.alerts += 1;
+    else if (event.type === "TERMINATION_ORDERED") counts.terminations += 1;
+    else return;
+    if (actions.length < mostKept) actions.push({ index, at: state.now, event });
   }
 
   function note(index: number): void {
     const { verdict, because } = judge(state.record);
-    const last = moments[moments.length - 1]?.verdict ?? "healthy";
-    if (verdict !== last) moments.push({ index, at: state.now, verdict, because });
-    if (verdicts.indexOf(verdict) > verdicts.indexOf(worst)) worst = verdict;
+    if (verdict === state.verdict) return;
+    state.verdict = verdict;
+    const moment = { index, at: state.now, verdict, because };
+    if (isGraver(verdict, worst?.verdict ?? "healthy")) worst = moment;
+    if (moments.length < mostKept || worst === moment) moments.push(moment);
   }
 
   /** Looks when the record wants to be looked at, up to the next event. */
   function passUntil(next: MonoMs, index: number): void {
     for (let at = state.record.wakeAt; at !== null && at <= next; at = state.record.wakeAt) {
       state.now = Math.max(at, state.now);
-      take({ kind: "wake" }, index);
+      hear({ kind: "wake" }, index);
       if (state.record.wakeAt !== null && state.record.wakeAt <= state.now) break;
     }
     state.now = Math.max(next, state.now);
   }
 
-  for (const [index, event] of run.events.entries()) {
-    const at = timeOf(event, index);
-    passUntil(at, Math.max(0, index - 1));
-    take({ kind: "stepped", events: [event] }, index);
-  }
-  const reached = moments.find(({ verdict }) => verdict === worst);
   return {
-    trace: run.trace,
-    verdict: worst,
-    index: reached?.index ?? null,
-    because: reached?.because ?? [],
-    moments,
-    actions,
-    events: run.events.length,
+    take(event) {
+      const before = worst;
+      const index = state.events;
+      passUntil(timeOf(event, state.now), Math.max(0, index - 1));
+      state.events += 1;
+      hear({ kind: "stepped", events: [event] }, index);
+      return worst === before ? null : worst;
+    },
+    finish: () => ({
+      trace,
+      verdict: worst?.verdict ?? "healthy",
+      index: worst?.index ?? null,
+      because: worst?.because ?? [],
+      moments,
+      actions,
+      ...counts,
+      events: state.events,
+      lasted: state.now,
+    }),
   };
 }
 
 const born = (agentId: string): AgentRecord =>
   newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, dawn);
 
-/** Time that runs backwards in a recording stands still here. */
-const timeOf = (event: StepEvent, index: number): MonoMs =>
-  typeof event.at === "number" ? event.at * 1000 : index * stepTakes;
+/** Time that runs backwards in a recording stands still here. A run begins with its first event, whatever its clock says then. */
+function followTime(): (event: StepEvent, now: MonoMs) => MonoMs {
+  let zero: number | null = null;
+  let first = true;
+  return ({ at }, now) => {
+    const isFirst = first;
+    first = false;
+    if (typeof at === "number") {
+      zero ??= at - now / 1000;
+      return (at - zero) * 1000;
+    }
+    return zero === null && !isFirst ? now + stepTakes : now;
+  };
+}
 
 const byState: Readonly<Partial<Record<HealthState, Verdict>>> = { STUCK: "stuck", FAILING: "failing" };
 
@@ -103,19 +168,8 @@ function judge({ health, findings }: AgentRecord): { verdict: Verdict; because: 
   return suspicions.length === 0 ? { verdict: "healthy", because: [] } : { verdict: "suspect", because: suspicions };
 }
 
+const loops: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);
+
 /** Things that repeat, and whatever else makes an agent worth watching. */
 const isSuspicion = ({ level, kind }: Finding): boolean =>
-  level === "degraded" || (level === "note" && loopNotes.has(kind));
-
-const loopNotes: ReadonlySet<Finding["kind"]> = new Set<Finding["kind"]>([
-  "identical-step",
-  "identical-call",
-  "identical-change",
-  "cycle",
-  "error-class",
-  "error-streak",
-  "blocked-call",
-  "replies-only",
-  "same-words",
-  "no-novelty",
-]);
+  level === "degraded" || level === "unresponsive" || (level === "note" && loops.has(kind));

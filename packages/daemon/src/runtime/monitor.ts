@@ -25,6 +25,7 @@ import { createChores } from "./chores.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { groupCommits } from "./group-commit.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
+import { type HearSteps, hearSteps } from "./hear-steps.ts";
 import { keepRecords } from "./keep-records.ts";
 import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
@@ -82,6 +83,8 @@ export interface Monitor extends Reports {
     taken: (acks: readonly HeartbeatAck[]) => void,
     failed: (error: unknown) => void,
   ): void;
+  /** What an agent tells of its steps. Answers once it is on disk. */
+  takeSteps: HearSteps;
   register(registration: unknown): Promise<AgentHealth>;
   freeze(actor: string, reason: string): Promise<void>;
   thaw(actor: string, reason: string): Promise<void>;
@@ -349,6 +352,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
         if (beatListeners.size > 0) announceBeats(read, acks, moment);
       }, failed);
     },
+    takeSteps: hearSteps({ roster, turns, commits, readClock, config: () => config }),
     async register(sent) {
       const parsed = AgentRegistration.safeParse(sent);
       if (!parsed.success) throw new Fault("bad-request", describeIssues(parsed.error.issues, "registration"));

@@ -9,6 +9,8 @@ import {
   renameSnakeCase,
   type SavedEvent,
   type SelfDoubtReport,
+  type StepPage,
+  type StepQuery,
   type SystemStatus,
   toIso,
   type WhyReport,
@@ -17,7 +19,9 @@ import type { FleetWatch } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { EventQuery, Store } from "../ports/store.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
+import { describeSteps } from "./describe-steps.ts";
 import { readHistory } from "./read-history.ts";
+import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
@@ -30,6 +34,7 @@ export interface Reports {
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
   /** Newest first. */
   heartbeats(agentId: string, limit: number): Promise<KeptHeartbeat[]>;
+  steps(agentId: string, query: StepQuery): Promise<StepPage>;
   events(query: EventQuery): Promise<SavedEvent[]>;
   status(): SystemStatus;
 }
@@ -102,6 +107,7 @@ export function createReports(parts: ReportParts): Reports {
       return {
         agent: describeAgent(record, now, clock.toWall),
         ...describeGrounds(record, now, parts.config().policyFor(record), doubt.about(record, now), clock.toWall),
+        steps: describeSteps(record),
         monitor: selfDoubt(),
         events,
       };
@@ -113,6 +119,10 @@ export function createReports(parts: ReportParts): Reports {
     async heartbeats(agentId, limit) {
       const beats = await store.readBeats(mustFind(agentId).no, limit);
       return beats.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) }));
+    },
+    async steps(agentId, query) {
+      const { no, record } = mustFind(agentId);
+      return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
     },
     events: (query) => store.readEvents(query),
     status() {

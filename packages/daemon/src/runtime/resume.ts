@@ -2,6 +2,7 @@ import { noDoubt, relearn, type Signal } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption, SavedSignal } from "../ports/store.ts";
 import { readBeat } from "./read-beat.ts";
+import type { KeptSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { AliveMark } from "./steady-clock.ts";
 
@@ -32,6 +33,7 @@ export function restoreAgents(resumption: Resumption, roster: Roster, config: Co
 
 function toSignal(saved: SavedSignal): Signal {
   if (saved.kind === "holder") return JSON.parse(saved.body) as Signal;
+  if (saved.kind === "steps") return { kind: "stepped", events: (JSON.parse(saved.body) as KeptSteps).events };
   if (saved.kind === "registered") return { kind: "registered", registration: JSON.parse(saved.body) };
   const signal = readBeat(JSON.parse(saved.body), saved.time);
   if ("refused" in signal)

@@ -7,6 +7,7 @@ import {
   type Hold,
   type MonoMs,
   type RouseEvent,
+  type StepEvent,
   toIso,
 } from "@rouse/contract";
 import {
@@ -28,6 +29,7 @@ import type { GroupCommit } from "./group-commit.ts";
 import { isWorthKeeping } from "./hear-holders.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { RefusedBeat } from "./read-beat.ts";
+import type { KeptSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -74,7 +76,7 @@ export function createTurns(parts: TurnParts) {
     watched.record = turn.record;
     keep(watched, signal, turn, moment, text);
     wheel.file(watched);
-    if (signal.kind === "heartbeat" && turn.reply?.status !== "rejected")
+    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.reply?.status !== "rejected")
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(watched), moment.now), moment.time);
     return turn;
@@ -185,6 +187,27 @@ export function createTurns(parts: TurnParts) {
     return ack(agentId, moment.time, reply, reply.commands);
   }
 
+  /**
+   * Each event is a turn of its own, as in a replay: what repeated in the middle of a batch is seen although the end of it is different. They are kept as
+   * one signal. A life that is over has no say any more; one that is not known yet begins with its first step.
+   */
+  function takeSteps(agentId: string, events: readonly StepEvent[], life: number | null, moment: Moment): void {
+    const known = roster.find(agentId);
+    const present = known?.record.incarnation ?? 0;
+    if (life !== null && life < present)
+      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+    const watched = known ?? enroll(agentId, { incarnation: life ?? 1 }, moment);
+    if (known !== undefined && life !== null && life > present) register({ agentId, incarnation: life }, moment);
+    watched.through = ++parts.lastSignalId;
+    const kept: KeptSteps = { incarnation: watched.record.incarnation, events };
+    const body = JSON.stringify(kept);
+    const { now: at, time } = moment;
+    commits.draft().signals.push({ id: watched.through, agentNo: watched.no, at, time, kind: "steps", body });
+    for (const event of events) run(watched, { kind: "stepped", events: [event] }, moment);
+    wakeConcerned(moment);
+    commits.schedule();
+  }
+
   function register(registration: AgentRegistration, moment: Moment): Watched {
     const known = roster.find(registration.agentId);
     const watched = known ?? enroll(registration.agentId, registration, moment);
@@ -217,6 +240,7 @@ export function createTurns(parts: TurnParts) {
 
   return {
     takeBeat,
+    takeSteps,
     register,
     take,
     takeHold,

@@ -1,5 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { classOfText } from "../class-of-text.ts";
 import { digestOf } from "../mask-text.ts";
 import { readStreamLine, type StreamState, startStream } from "./read-stream.ts";
 import { claudeLines } from "./recorded-streams.test-support.ts";
@@ -35,7 +36,13 @@ const started = (id: string): Sight => ({
   argsDigest: digestOf(`{"id":"${id}"}`),
   timeoutSeconds: null,
 });
-const ended = (id: string): Sight => ({ kind: "tool-ended", id, failed: false, resultDigest: digestOf("ok") });
+const ended = (id: string): Sight => ({
+  kind: "tool-ended",
+  id,
+  failed: false,
+  resultDigest: digestOf("ok"),
+  resultClass: classOfText("ok"),
+});
 
 describe("a run of Claude Code", () => {
   it("is told from its stream", () => {
@@ -43,7 +50,7 @@ describe("a run of Claude Code", () => {
       { kind: "session", id: "5c7e", model: "claude-opus-4-5", version: "2.1.230" },
       { kind: "model-asked" },
       { kind: "retries", attempt: 1, inMs: 612.5, status: 529 },
-      { kind: "said", digest: digestOf("I will run the tests.") },
+      { kind: "said", digest: digestOf("I will run the tests."), class: classOfText("I will run the tests.") },
       { kind: "tokens", total: 1_312 },
       {
         kind: "tool-started",
@@ -54,7 +61,13 @@ describe("a run of Claude Code", () => {
       },
       { kind: "tokens", total: 1_350 },
       { kind: "tool-goes-on", id: "toolu_1" },
-      { kind: "tool-ended", id: "toolu_1", failed: true, resultDigest: digestOf("Exit code 1\n2 failed") },
+      {
+        kind: "tool-ended",
+        id: "toolu_1",
+        failed: true,
+        resultDigest: digestOf("Exit code 1\n2 failed"),
+        resultClass: classOfText("Exit code 1\n2 failed"),
+      },
       { kind: "model-asked" },
       {
         kind: "tool-started",
@@ -74,12 +87,13 @@ describe("a run of Claude Code", () => {
         id: "toolu_2",
         failed: false,
         resultDigest: digestOf('[{"text":"found","type":"text"}]'),
+        resultClass: classOfText("found\ntext"),
       },
       { kind: "model-asked" },
       { kind: "compacts", over: false },
       { kind: "compacts", over: true },
       { kind: "rate-limited", pattern: "rate_limit_event", resetsInMs: 90_000 },
-      { kind: "said", digest: digestOf("All tests pass.") },
+      { kind: "said", digest: digestOf("All tests pass."), class: classOfText("All tests pass.") },
       { kind: "tokens", total: 1_980 },
       { kind: "tokens", total: 2_100 },
       { kind: "turn-ended", outcome: "success", reason: "success" },

@@ -3,7 +3,7 @@ import type { Reading, WallClock } from "../reading.ts";
 import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
-import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw } from "./stream-state.ts";
+import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw, say } from "./stream-state.ts";
 
 type Step = Reading<StreamState>;
 
@@ -89,14 +89,14 @@ function readAssistant(before: StreamState, line: Fields, clock: WallClock): Ste
 function beginAnswer(state: StreamState, id: string | null): Step {
   if (id === null || id === state.answer) return saw(state);
   let step = saw({ ...state, answer: id });
-  for (const tool of state.tools) step = andThen(step, (after) => closeTool(after, tool, false, ""));
+  for (const tool of state.tools) step = andThen(step, (after) => closeTool(after, tool, false, undefined));
   return step;
 }
 
 function readBlock(state: StreamState, block: Fields | null): Step {
   if (block?.type === "text") {
     const text = textOf(block.text);
-    return text === null ? saw(state) : saw(state, { kind: "said", digest: digestOfValue(text) });
+    return text === null ? saw(state) : say(state, text);
   }
   const id = nameOf(block?.id);
   if (block?.type !== "tool_use" || id === null) return saw(state);
@@ -130,7 +130,7 @@ function readUser(before: StreamState, line: Fields): Step {
     const id = nameOf(result?.tool_use_id);
     if (id === null) continue;
     const failed = result?.is_error === true;
-    step = andThen(step, (state) => closeTool(state, id, failed, digestOfValue(result?.content ?? "")));
+    step = andThen(step, (state) => closeTool(state, id, failed, result?.content ?? ""));
   }
   return step.sights.length > 0 ? andThen(step, askUnlessToolRuns) : step;
 }

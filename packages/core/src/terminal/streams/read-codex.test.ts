@@ -1,5 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { classOfText } from "../class-of-text.ts";
 import { digestOf } from "../mask-text.ts";
 import { readStreamLine, startStream } from "./read-stream.ts";
 import { codexLines } from "./recorded-streams.test-support.ts";
@@ -28,7 +29,13 @@ describe("a run of Codex", () => {
         timeoutSeconds: null,
       },
       { kind: "tool-goes-on", id: "item_1" },
-      { kind: "tool-ended", id: "item_1", failed: true, resultDigest: digestOf('[1,"2 failed\\n"]') },
+      {
+        kind: "tool-ended",
+        id: "item_1",
+        failed: true,
+        resultDigest: digestOf('[1,"2 failed\\n"]'),
+        resultClass: classOfText("1\n2 failed\n"),
+      },
       { kind: "model-asked" },
       {
         kind: "tool-started",
@@ -42,6 +49,7 @@ describe("a run of Codex", () => {
         id: "item_3",
         failed: false,
         resultDigest: digestOf('["completed",[{"kind":"update","path":"a.ts"}]]'),
+        resultClass: classOfText("completed\nupdate\na.ts"),
       },
       { kind: "model-asked" },
       { kind: "retries", attempt: 1, inMs: 0, status: null },
@@ -59,18 +67,31 @@ describe("a run of Codex", () => {
         argsDigest: digestOf('["look",[]]'),
         timeoutSeconds: null,
       },
-      { kind: "tool-ended", id: "item_4", failed: true, resultDigest: digestOf('{"message":"no such index"}') },
+      {
+        kind: "tool-ended",
+        id: "item_4",
+        failed: true,
+        resultDigest: digestOf('{"message":"no such index"}'),
+        resultClass: classOfText("no such index"),
+      },
       {
         kind: "tool-ended",
         id: "item_5",
         failed: false,
         resultDigest: digestOf('{"0199a214":{"message":null,"status":"running"}}'),
+        resultClass: classOfText("null\nrunning"),
       },
       { kind: "model-asked" },
       { kind: "tool-started", id: "item_6", name: "web_search", argsDigest: digestOf("vitest"), timeoutSeconds: null },
-      { kind: "tool-ended", id: "item_6", failed: false, resultDigest: digestOf('{"type":"search"}') },
+      {
+        kind: "tool-ended",
+        id: "item_6",
+        failed: false,
+        resultDigest: digestOf('{"type":"search"}'),
+        resultClass: classOfText("search"),
+      },
       { kind: "model-asked" },
-      { kind: "said", digest: digestOf("Fixed.") },
+      { kind: "said", digest: digestOf("Fixed."), class: classOfText("Fixed.") },
       { kind: "tokens", total: 24_500 },
       { kind: "turn-ended", outcome: "success", reason: "turn.completed" },
       { kind: "model-asked" },

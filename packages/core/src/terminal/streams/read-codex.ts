@@ -2,7 +2,16 @@ import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
-import { andThen, askUnlessToolRuns, closeTool, openTool, raiseTokens, type StreamState, saw } from "./stream-state.ts";
+import {
+  andThen,
+  askUnlessToolRuns,
+  closeTool,
+  openTool,
+  raiseTokens,
+  type StreamState,
+  saw,
+  say,
+} from "./stream-state.ts";
 
 type Step = Reading<StreamState>;
 type Stage = "item.started" | "item.updated" | "item.completed";
@@ -42,7 +51,7 @@ function readItem(state: StreamState, stage: Stage, item: Fields | null, clock: 
       return readTool(state, stage, item, item.type);
     case "agent_message": {
       const text = stage === "item.completed" ? textOf(item.text) : null;
-      return text === null ? saw(state) : saw(state, { kind: "said", digest: digestOfValue(text) });
+      return text === null ? saw(state) : say(state, text);
     }
     case "error":
       return stage === "item.completed" ? saw(state, ...troubleIn(textOf(item.message), clock)) : saw(state);
@@ -62,9 +71,7 @@ function readTool(state: StreamState, stage: Stage, item: Fields, type: ToolItem
     case "item.updated":
       return opened.sights.length > 0 ? opened : saw(state, { kind: "tool-goes-on", id });
     case "item.completed": {
-      const closed = andThen(opened, (after) =>
-        closeTool(after, id, hasFailed(item), digestOfValue(resultOf(item, type))),
-      );
+      const closed = andThen(opened, (after) => closeTool(after, id, hasFailed(item), resultOf(item, type)));
       return andThen(closed, askUnlessToolRuns);
     }
   }

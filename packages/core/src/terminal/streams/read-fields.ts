@@ -52,3 +52,17 @@ function canonical(value: unknown, depth: number): string {
   const keys = Object.keys(fields).sort();
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(fields[key], depth + 1)}`).join(",")}}`;
 }
+
+/** The texts in a result, without the JSON around them: written as JSON, all of a result would be one quotation. */
+export const textIn = (value: unknown): string => leavesOf(value, 0).join("\n");
+
+function leavesOf(value: unknown, depth: number): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [JSON.stringify(value) ?? "null"];
+  if (depth === deepest) return ["…"];
+  if (Array.isArray(value)) return value.flatMap((each) => leavesOf(each, depth + 1));
+  const fields = value as Fields;
+  return Object.keys(fields)
+    .sort()
+    .flatMap((key) => leavesOf(fields[key], depth + 1));
+}

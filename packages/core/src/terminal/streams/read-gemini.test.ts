@@ -1,5 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { classOfText } from "../class-of-text.ts";
 import { digestOf, maskDetails } from "../mask-text.ts";
 import { readStreamLine, startStream } from "./read-stream.ts";
 import { geminiLines } from "./recorded-streams.test-support.ts";
@@ -21,7 +22,7 @@ describe("a run of Gemini CLI", () => {
     expect(read(...geminiLines)).toEqual([
       { kind: "session", id: "b1f0", model: "gemini-3-pro", version: null },
       { kind: "model-asked" },
-      { kind: "said", digest: digestOf("I will look.") },
+      { kind: "said", digest: digestOf("I will look."), class: classOfText("I will look.") },
       {
         kind: "tool-started",
         id: "read_file-1",
@@ -36,17 +37,24 @@ describe("a run of Gemini CLI", () => {
         argsDigest: digestOf('{"command":"npm test"}'),
         timeoutSeconds: null,
       },
-      { kind: "tool-ended", id: "read_file-1", failed: false, resultDigest: digestOf("text") },
+      {
+        kind: "tool-ended",
+        id: "read_file-1",
+        failed: false,
+        resultDigest: digestOf("text"),
+        resultClass: classOfText("text"),
+      },
       {
         kind: "tool-ended",
         id: "shell-2",
         failed: true,
         resultDigest: digestOf('{"message":"exit 1","type":"EXECUTION_FAILED"}'),
+        resultClass: classOfText("exit 1\nEXECUTION_FAILED"),
       },
       { kind: "model-asked" },
       { kind: "error", pattern: "warning", digest: digestOf(loop), text: loop },
       { kind: "rate-limited", pattern: "quota", resetsInMs: 34_000 },
-      { kind: "said", digest: digestOf("Done.") },
+      { kind: "said", digest: digestOf("Done."), class: classOfText("Done.") },
       { kind: "tokens", total: 900 },
       { kind: "turn-ended", outcome: "success", reason: "success" },
     ] satisfies Sight[]);

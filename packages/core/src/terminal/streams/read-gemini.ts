@@ -2,7 +2,16 @@ import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
-import { andThen, askUnlessToolRuns, closeTool, openTool, raiseTokens, type StreamState, saw } from "./stream-state.ts";
+import {
+  andThen,
+  askUnlessToolRuns,
+  closeTool,
+  openTool,
+  raiseTokens,
+  type StreamState,
+  saw,
+  say,
+} from "./stream-state.ts";
 
 type Step = Reading<StreamState>;
 
@@ -20,9 +29,7 @@ export function readGemini(before: StreamState, line: Fields, clock: WallClock):
 
 /** Where the pieces are cut differs from run to run, so a message is digested when it is complete: when another line comes. */
 const endMessage = (state: StreamState): Step =>
-  state.saying === ""
-    ? saw(state)
-    : saw({ ...state, saying: "" }, { kind: "said", digest: digestOfValue(state.saying) });
+  state.saying === "" ? saw(state) : say({ ...state, saying: "" }, state.saying);
 
 const isAnswer = (line: Fields): boolean => line.role === "assistant" || line.role === "model";
 
@@ -44,7 +51,7 @@ function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step
     case "tool_result": {
       const id = nameOf(line.tool_id);
       if (id === null) return saw(state);
-      const result = digestOfValue(line.output ?? line.error ?? "");
+      const result = line.output ?? line.error ?? "";
       return andThen(closeTool(state, id, line.status === "error", result), askUnlessToolRuns);
     }
     case "error": {
@@ -62,7 +69,7 @@ function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step
 function readMessage(state: StreamState, line: Fields): Step {
   const text = textOf(line.content);
   if (text === null) return saw(state);
-  if (isAnswer(line)) return saw(state, { kind: "said", digest: digestOfValue(text) });
+  if (isAnswer(line)) return say(state, text);
   return line.role === "user" ? saw(state, { kind: "model-asked" }) : saw(state);
 }
 

@@ -1,5 +1,8 @@
 import type { Sight } from "@rouse/contract";
+import { isCancelled } from "../../steps/read-event.ts";
+import { classOfText } from "../class-of-text.ts";
 import type { Reading } from "../reading.ts";
+import { digestOfValue, textIn } from "./read-fields.ts";
 
 /** What of a stream's past is needed to read its next line. Plain data, and bounded however long the stream. */
 export interface StreamState {
@@ -46,10 +49,25 @@ export function openTool(state: StreamState, tool: Omit<Extract<Sight, { kind: "
   return saw({ ...state, tools }, { kind: "tool-started", ...tool });
 }
 
-export function closeTool(state: StreamState, id: string, failed: boolean, resultDigest: string) {
+/** `result` is whatever came back; `undefined` when it could not be read. */
+export function closeTool(state: StreamState, id: string, failed: boolean, result: unknown) {
   const tools = state.tools.filter((open) => open !== id);
-  return saw({ ...state, tools }, { kind: "tool-ended", id, failed, resultDigest });
+  return saw({ ...state, tools }, { kind: "tool-ended", id, failed, ...identify(result, failed) });
 }
+
+function identify(result: unknown, failed: boolean) {
+  if (result === undefined) return { resultDigest: "" };
+  const text = textIn(result);
+  const cancelled = failed && isCancelled({ kind: "tool_result", text });
+  return {
+    resultDigest: digestOfValue(result),
+    resultClass: classOfText(text),
+    ...(cancelled ? { cancelled } : {}),
+  };
+}
+
+export const say = (state: StreamState, text: string): Reading<StreamState> =>
+  saw(state, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });
 
 /** Within a turn either a tool runs or the model is at work, so the end of the last tool is the start of a request. */
 export const askUnlessToolRuns = (state: StreamState): Reading<StreamState> =>

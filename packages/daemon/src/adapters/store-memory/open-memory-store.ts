@@ -1,7 +1,7 @@
 import { Fault } from "@rouse/contract";
 import type { Store } from "../../ports/store.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-disk.ts";
-import { findBeats, findEvents, findHistory, readResumption } from "./read-memory.ts";
+import { findBeats, findEvents, findHistory, findSteps, readResumption } from "./read-memory.ts";
 import { tidyDisk } from "./tidy-memory.ts";
 import { applyCommit } from "./write-memory.ts";
 
@@ -22,6 +22,7 @@ export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Pr
     commit: async (commit) => applyCommit(stillOpen(), commit),
     readEvents: async (query) => findEvents(stillOpen(), query),
     readBeats: async (agentNo, limit) => findBeats(stillOpen(), agentNo, limit),
+    readSteps: async (agentNo, before, limit) => findSteps(stillOpen(), agentNo, before, limit),
     readHistory: async (agentNo, from, to, step) => findHistory(stillOpen(), agentNo, from, to, step),
     readAudit: async (limit) => stillOpen().audit.toReversed().slice(0, limit),
     tidy: async (order) => {

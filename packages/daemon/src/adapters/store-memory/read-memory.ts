@@ -47,6 +47,14 @@ export function findBeats(disk: MemoryDisk, agentNo: number, limit: number): Sav
   return found;
 }
 
+export function findSteps(disk: MemoryDisk, agentNo: number, before: number | null, limit: number): SavedSignal[] {
+  const signals = disk.shelves.get(agentNo)?.signals ?? [];
+  return signals
+    .filter(({ id, kind }) => (kind === "steps" || kind === "holder") && (before === null || id < before))
+    .slice(-limit)
+    .reverse();
+}
+
 export function findHistory(
   disk: MemoryDisk,
   agentNo: number,

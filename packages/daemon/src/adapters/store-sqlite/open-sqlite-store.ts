@@ -46,6 +46,7 @@ export async function openSqliteStore({ folder, workerFile = bundledWorker() }: 
     resume: () => readResumption(call),
     readEvents: async (query) => (await call("readEvents", query)).map(toSavedEvent),
     readBeats: async (agentNo, limit) => unpackSignals(await call("readBeats", { agentNo, limit })),
+    readSteps: async (agentNo, before, limit) => unpackSignals(await call("readSteps", { agentNo, before, limit })),
     readHistory: (agentNo, from, to, step) => readHistory({ agentNo, from, to, step, resumeAt: null }, call),
     readAudit: (limit) => call("readAudit", limit),
     tidy: (order) => call("tidy", order),

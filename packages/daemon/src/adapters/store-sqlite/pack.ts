@@ -2,7 +2,7 @@ import type { Commit, EventToSave, SavedRecord, SavedSignal } from "../../ports/
 import type { PackedCommit, PackedEvent, PackedRecords, PackedSignals } from "./thread-messages.ts";
 
 export const numbersPerSignal = 5;
-export const kinds = ["heartbeat", "registered", "holder"] as const satisfies readonly SavedSignal["kind"][];
+export const kinds = ["heartbeat", "registered", "holder", "steps"] as const satisfies readonly SavedSignal["kind"][];
 
 export function packSignals(signals: readonly SavedSignal[]): PackedSignals {
   const numbers = new Float64Array(signals.length * numbersPerSignal);

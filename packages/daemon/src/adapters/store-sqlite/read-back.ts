@@ -24,25 +24,45 @@ export const toSignal = ([id, agentNo, , at, time, kind, body]: SignalRow): Save
   body,
 });
 
+const tellsOfSteps = (kind: SavedSignal["kind"]): boolean => kind === "steps" || kind === "holder";
+
 export const prepareSignals = <P extends unknown[]>(db: Database, which: string): Statement<P, SignalRow> =>
   db.prepare<P, SignalRow>(`SELECT id, agent_no, before, at, time, kind, body FROM signals ${which}`).raw();
 
 export function prepareReading(db: Database, chains: Chains) {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
+  /** The agent's newest signal below an id, which need not be one of its own, nor be there any more. */
+  function olderThan(agentNo: number, before: number): number {
+    const row = signalById.get(before);
+    if (row?.[1] === agentNo) return row[2];
+    let id = chains.newestOf(agentNo);
+    while (id >= before) id = signalById.get(id)?.[2] ?? 0;
+    return id;
+  }
+
   const audit = db.prepare<[number], AuditEntry>(
     "SELECT time, actor, action, reason FROM audit ORDER BY id DESC LIMIT ?",
   );
 
+  /** Follows the agent's chain from one of its signals back into the past. */
+  function readBack(from: number, limit: number, isWanted: (kind: SavedSignal["kind"]) => boolean): PackedSignals {
+    const found: SavedSignal[] = [];
+    let row = signalById.get(from);
+    while (row !== undefined && found.length < limit) {
+      const [, , before, , , kind] = row;
+      if (isWanted(kind)) found.push(toSignal(row));
+      row = signalById.get(before);
+    }
+    return packSignals(found);
+  }
+
   return {
-    readBeats(agentNo: number, limit: number): PackedSignals {
-      const beats: SavedSignal[] = [];
-      let row = signalById.get(chains.newestOf(agentNo));
-      while (row !== undefined && beats.length < limit) {
-        const [, , before, , , kind] = row;
-        if (kind === "heartbeat") beats.push(toSignal(row));
-        row = signalById.get(before);
-      }
-      return packSignals(beats);
+    readBeats: (agentNo: number, limit: number): PackedSignals =>
+      readBack(chains.newestOf(agentNo), limit, (kind) => kind === "heartbeat"),
+
+    readSteps(agentNo: number, before: number | null, limit: number): PackedSignals {
+      const from = before === null ? chains.newestOf(agentNo) : olderThan(agentNo, before);
+      return readBack(from, limit, tellsOfSteps);
     },
 
     readAudit: (limit: number): AuditEntry[] => audit.all(limit),

@@ -72,6 +72,10 @@ export interface Calls {
   readRest: { ask: Float64Array; answer: PackedRest };
   readEvents: { ask: EventQuery; answer: readonly PackedEvent[] };
   readBeats: { ask: { readonly agentNo: number; readonly limit: number }; answer: PackedSignals };
+  readSteps: {
+    ask: { readonly agentNo: number; readonly before: number | null; readonly limit: number };
+    answer: PackedSignals;
+  };
   readHistory: { ask: HistoryQuestion; answer: HistoryPart };
   readAudit: { ask: number; answer: AuditEntry[] };
   tidy: { ask: RetentionOrder; answer: boolean };

@@ -63,6 +63,7 @@ function openDesk({ db, close }: OpenDatabase): Desk {
     ...prepareResuming(db, chains),
     readEvents: (query) => reading.readEvents(query),
     readBeats: ({ agentNo, limit }) => reading.readBeats(agentNo, limit),
+    readSteps: ({ agentNo, before, limit }) => reading.readSteps(agentNo, before, limit),
     readHistory: prepareHistory(db, chains),
     readAudit: (limit) => reading.readAudit(limit),
     tidy: prepareTidying(db),

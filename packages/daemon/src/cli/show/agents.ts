@@ -19,7 +19,7 @@ const psColumns: readonly Column[] = [
 
 /** `rouse ps`: who is there and what are they doing. */
 export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  if (agents.length === 0) return [["No agents yet. An agent appears here with its first heartbeat."]];
+  if (agents.length === 0) return [["No agents yet. Start one with `rouse run`, or let it send a heartbeat."]];
   const rows = agents
     .toSorted((a, b) => byName.compare(a.agentId, b.agentId))
     .map((agent) => [

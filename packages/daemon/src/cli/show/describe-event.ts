@@ -103,7 +103,7 @@ function describeHeldEvent(event: HeldEvent): string {
     case "AGENT_NEEDS_YOU":
       return `${neededFor[event.payload.what]} (${event.payload.pattern})`;
     case "AGENT_NEEDS_YOU_NO_MORE":
-      return `answered after ${describeSeconds(event.payload.waitedSeconds)}`;
+      return `after ${describeSeconds(event.payload.waitedSeconds)}`;
     case "RATE_LIMITED": {
       const { resetsInSeconds, pattern } = event.payload;
       return `${resetsInSeconds === null ? "no reset named" : `for ${describeSeconds(resetsInSeconds)}`} (${pattern})`;

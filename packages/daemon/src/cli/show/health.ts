@@ -76,7 +76,7 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
     session === null ? null : `session ${session.id}`,
     restarts === 0 ? null : `started again ${restarts} time${restarts === 1 ? "" : "s"}`,
   ].filter((text) => text !== null);
-  const used = processes === null ? [] : [describeProcesses(processes)];
+  const used = processes === null || terminal.exit !== null ? [] : [describeProcesses(processes)];
   return [
     ...(needsYou === null
       ? []

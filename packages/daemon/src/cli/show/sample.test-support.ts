@@ -85,6 +85,7 @@ export const why: WhyReport = {
   },
   beats: { accepted: 120, duplicates: 1, stale: 0, refused: 0, lost: 2, clockSkewSeconds: -1.5 },
   policy: { id: "default@1a2b3c4d", mode: "act" },
+  steps: [],
   monitor: status.monitor,
   events: [
     {

@@ -16,16 +16,16 @@ describe("rouse ps", () => {
     const second = { ...healthy, agentId: "worker-2" };
     expect(plain(showAgents([healthy, second, stuck], now, 120))).toBe(
       [
-        "AGENT      STATE    ACTIVITY               HEARTBEAT  TASK    INCARNATION  NODE",
-        "worker-1   STUCK    RUNNING tool npm test  12 s ago   bd-288  3            build-1",
-        "worker-2   HEALTHY  WAITING for provider   –          –       3            –",
-        "worker-10  HEALTHY  WAITING for provider   –          –       3            –",
+        "AGENT      STATE    ACTIVITY               HEARD     TASK    INCARNATION  NODE",
+        "worker-1   STUCK    RUNNING tool npm test  12 s ago  bd-288  3            build-1",
+        "worker-2   HEALTHY  WAITING for provider   –         –       3            –",
+        "worker-10  HEALTHY  WAITING for provider   –         –       3            –",
       ].join("\n"),
     );
   });
 
   it("says how to get an agent when there is none", () => {
-    expect(plain(showAgents([], now, 80))).toContain("first heartbeat");
+    expect(plain(showAgents([], now, 80))).toMatch(/rouse run.*heartbeat/);
   });
 
   it("fits any terminal", () => {
@@ -93,6 +93,46 @@ describe("rouse why", () => {
       expect(text).toContain(part);
     }
     expect(text.indexOf("#7 ")).toBeLessThan(text.indexOf("#12 "));
+  });
+
+  it("puts the steps side by side when something in them repeats, and only then", () => {
+    const step = (
+      event: number,
+      tool: string | null,
+      args: string | null,
+      result: string | null,
+      evidence: boolean,
+    ) => ({
+      event,
+      tool,
+      args,
+      result,
+      failed: tool === null ? null : evidence,
+      evidence,
+    });
+    const steps = [
+      step(3, "Read", "A", "A", false),
+      step(5, "Bash", "B", "B", true),
+      step(7, "Bash", "B", "B~", true),
+      step(8, null, null, "C", false),
+      step(10, "Bash", null, null, false),
+    ];
+    const text = plain(showWhy({ ...why, steps }, now, 120));
+    expect(text).toContain(
+      [
+        "Steps",
+        "     EVENT  TOOL    ARGS  RESULT  FAILED",
+        "     3      Read    A     A       no",
+        "  *  5      Bash    B     B       yes",
+        "  *  7      Bash    B     B~      yes",
+        "     8      (says)        C       ?",
+        "     10     Bash    ?     ?       no",
+      ].join("\n"),
+    );
+    const quiet = steps.map((one) => ({ ...one, evidence: false }));
+    expect(plain(showWhy({ ...why, steps: quiet }, now, 120))).not.toContain("EVENT");
+    const narrow = showWhy({ ...why, steps: [step(1, hostile.repeat(9), "A", "A", true)] }, now, 50);
+    for (const line of narrow) expect(widthOf(paintLine(line, false))).toBeLessThanOrEqual(50);
   });
 
   it("wraps at words in a narrow terminal", () => {
@@ -170,6 +210,10 @@ function sampleEvent(type: EventType): RouseEvent {
     scope: hostile,
     policy: hostile,
     problems: [hostile],
+    problem: hostile,
+    pattern: hostile,
+    signal: hostile,
+    survivors: [{ pid: 1, name: hostile }],
     actor: hostile,
     missed: 1,
     silentSeconds: 1,

@@ -4,6 +4,7 @@ import { describeDoubt, heldBecause } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal } from "./health.ts";
+import { showSteps } from "./steps.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
 
@@ -16,6 +17,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
     ...section(null, verdict(report, now), width),
     ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
+    ...showSteps(report.steps, width),
     ...title("Clocks"),
     ...drawFacts(clockFacts(report, now), width, 2),
     ...(agent.terminal === null

@@ -12,6 +12,9 @@ const closeFile = promisify(close);
 /** How long a disk in trouble is left alone. */
 const tryAgainMs = 3000;
 const tailBytes = 256 * 1024;
+/** Each write costs two trips to the disk whatever its size, so output is gathered for a moment or until there is a good piece of it. */
+const gatherMs = 50;
+const goodPiece = 256 * 1024;
 
 export interface RingOptions {
   readonly keep: number;
@@ -41,6 +44,7 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
   let waiting = createWaitingBytes();
   let working: Promise<void> | null = null;
   let retry: NodeJS.Timeout | undefined;
+  let gathering: NodeJS.Timeout | undefined;
   let closed = false;
   let whenFlushed: { readonly end: number; done(): void }[] = [];
   try {
@@ -57,7 +61,7 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
       tail.push(chunk);
       if (trouble !== null) return;
       waiting.push(chunk);
-      work(writeWaiting);
+      writeSoon();
     },
     lifeStart: () => header.lifeStart,
     kept: () => trouble === null,
@@ -66,11 +70,14 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
       new Promise((done) => {
         whenFlushed.push({ end: tail.end(), done });
         tellFlushed();
+        if (whenFlushed.length > 0 && trouble === null) work(writeWaiting);
       }),
     async close() {
       if (closed) return;
       closed = true;
       clearTimeout(retry);
+      clearTimeout(gathering);
+      work(writeWaiting);
       while (working !== null) await working;
       if (trouble !== null) await tryAgain().catch(fail);
       if (file !== null) await closeFile(file).catch(() => undefined);
@@ -78,18 +85,29 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
     },
   };
 
+  function writeSoon(): void {
+    if (working !== null) return;
+    if (waiting.length() >= goodPiece || whenFlushed.length > 0 || closed) return work(writeWaiting);
+    gathering ??= setTimeout(() => {
+      gathering = undefined;
+      work(writeWaiting);
+    }, gatherMs).unref();
+  }
+
   /** One at a time. */
   function work(task: () => Promise<void>): void {
     working ??= task()
       .catch(fail)
       .finally(() => {
         working = null;
-        if (waiting.length() > 0) work(writeWaiting);
+        if (waiting.length() > 0) writeSoon();
       });
   }
 
   async function writeWaiting(): Promise<void> {
-    while (waiting.length() > 0) await writeSome(waiting);
+    do {
+      if (waiting.length() > 0) await writeSome(waiting);
+    } while (waiting.length() >= goodPiece);
   }
 
   /** Goes on with what the tail still has. Until it is through, all that comes goes to the tail only. */

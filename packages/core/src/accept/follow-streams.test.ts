@@ -1,0 +1,94 @@
+import type { Sight } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+
+let calls = 0;
+
+/** One call and what came of it, as a stream of JSON shows it. */
+function step(name: string, args: string, result: string, failed = false): Sight[] {
+  const id = `call-${++calls}`;
+  return [
+    { kind: "tool-started", id, name, argsDigest: args, timeoutSeconds: null },
+    { kind: "tool-ended", id, failed, resultDigest: result, resultClass: result },
+  ];
+}
+
+const streamed = (): HeldStory => heldStory({ hold: { structured: true } });
+
+function repeats(held: HeldStory, times: number, sights: () => Sight[]): void {
+  for (let i = 0; i < times; i++) {
+    held.shows(...sights());
+    held.passes("10s");
+  }
+}
+
+describe("a held agent whose stream shows its calls", () => {
+  it("is STUCK when it makes the same call with the same result again and again, with the steps as evidence", () => {
+    const held = streamed();
+    repeats(held, 5, () => step("Bash", "npm test", "2 failed"));
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.finding("identical-step")).toMatchObject({ level: "stuck", evidence: { events: "1 3 5 7 9" } });
+  });
+
+  it("is well when it changes something before each of them", () => {
+    const held = streamed();
+    let edits = 0;
+    repeats(held, 12, () => [...step("Edit", `edit ${++edits}`, "done"), ...step("Bash", "npm test", "2 failed")]);
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("is well when only its screen is read: that shows no calls", () => {
+    const held = heldStory();
+    repeats(held, 8, () => step("Bash", "npm test", "2 failed"));
+    expect(held.agent.record.steps).toBeNull();
+  });
+
+  it("waits for its provider through retries and limits: neither is a failure of its own", () => {
+    const held = streamed();
+    held.shows(...step("Read", "a", "b"));
+    repeats(held, 10, () => [
+      { kind: "retries", attempt: 1, inMs: 1000, status: 529 },
+      { kind: "rate-limited", pattern: "limit", resetsInMs: 1000 },
+    ]);
+    expect(held.agent.record.steps).toMatchObject({ apiErrors: { times: 20 }, owner: "provider" });
+    expect(held.agent.finding("error-streak")).toBeUndefined();
+    expect(held.agent.state).not.toBe("STUCK");
+  });
+
+  it("has not failed in a tool while a sub-agent's request is tried again", () => {
+    const held = streamed();
+    held.shows({ kind: "tool-started", id: "t", name: "Task", argsDigest: "a", timeoutSeconds: null });
+    held.shows({ kind: "retries", attempt: 1, inMs: 1000, status: 529 });
+    expect(held.agent.record.steps?.open).toHaveLength(1);
+    held.shows({ kind: "tool-ended", id: "t", failed: false, resultDigest: "r" });
+    expect(held.agent.record.steps?.steps).toMatchObject([{ tool: "Task", failed: false }]);
+  });
+
+  it("does not know how a call ended whose result could not be read", () => {
+    const held = streamed();
+    repeats(held, 8, () => step("Bash", "npm test", ""));
+    expect(held.agent.record.steps?.steps[0]).toMatchObject({ result: null, resultClass: null, failed: null });
+    expect(held.agent.finding("identical-step")).toBeUndefined();
+  });
+
+  it("is STUCK when it talks on without a call, but not over turns that somebody begins", () => {
+    const talks = streamed();
+    let words = 0;
+    repeats(talks, 7, () => [{ kind: "said", digest: `word ${++words}` }]);
+    expect(talks.agent.finding("replies-only")).toMatchObject({ level: "stuck" });
+    const chats = streamed();
+    repeats(chats, 9, () => [
+      { kind: "said", digest: `word ${++words}` },
+      { kind: "turn-ended", outcome: "success", reason: "success" },
+    ]);
+    expect(chats.agent.finding("replies-only")).toBeUndefined();
+  });
+
+  it("counts what a failing sibling called off as one failure", () => {
+    const held = streamed();
+    repeats(held, 8, () => [
+      { kind: "tool-ended", id: "x", failed: true, resultDigest: `${++calls}`, resultClass: "c", cancelled: true },
+    ]);
+    expect(held.agent.finding("error-class")).toBeUndefined();
+  });
+});

@@ -1,0 +1,207 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Fault } from "@rouse/contract";
+import { Option } from "commander";
+import type { Label } from "../../replay/read-labels.ts";
+import type { JudgedRun } from "../../replay/replay-recordings.ts";
+import type { Replayed } from "../../replay/replay-run.ts";
+import { exit, interrupted } from "../exit-codes.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { AddCommand } from "./add-command.ts";
+
+interface ReplayOptions {
+  readonly policy?: string;
+  readonly labels?: string;
+  readonly compare?: readonly string[];
+  readonly report?: string;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+const help = `
+Recorded runs go through the code that judges live agents, on virtual time, and
+nothing is done to anybody. A FILE holds one JSON object per line (trace, kind,
+tool, args_digest, …), as \`rouse record\` writes it; a folder stands for the
+.jsonl files in it, - for stdin. Runs may be mixed and spread over files.
+
+Lines that cannot be used are named on stderr and left out; the rest is judged,
+and the command ends with 2. With --json stdout has one document per run: trace,
+verdict (healthy, suspect, stuck, failing), index (the event at which it was
+first reached, from 0) and because. With --labels or --compare a last document
+{"summary": …} follows.
+
+Examples:
+  rouse replay runs/*.jsonl                    what would Rouse have said?
+  rouse replay runs --report out.html          look at each run
+  rouse replay runs --labels labels.jsonl      how often is it right?
+  rouse replay runs --compare a.yaml b.yaml    before you trust a new policy
+  rouse replay runs --json | jq -r 'select(.verdict == "stuck").trace'`;
+
+export const addReplay: AddCommand = (program, here, finish) => {
+  program
+    .command("replay")
+    .description("judge recorded runs, to tune a policy before trusting it")
+    .argument("[files...]", "recordings, folders of them, or - for stdin")
+    .addOption(
+      new Option("--policy <policy>", "a preset, a policy of your config.yaml, or a file like it").conflicts("compare"),
+    )
+    .option("--labels <file>", "what people say of the runs: precision and recall")
+    .addOption(new Option("--compare <policies...>", "two policies side by side").conflicts("report"))
+    .option("--report <file>", "write an HTML page with a timeline of each run")
+    .option("--all", "show the healthy runs and those without a difference too")
+    .option("--json", "print one JSON document per run")
+    .addHelpText("after", help)
+    .action(async (files: readonly string[], options: ReplayOptions) => {
+      process.on("SIGINT", () => process.exit(interrupted));
+      // An option that takes several words takes the files behind it as well.
+      const [a, b, ...rest] = options.compare ?? [];
+      const names = [...files, ...rest];
+      if (names.length === 0)
+        throw new Fault("bad-request", "which files? name recordings, a folder of them, or - for stdin");
+      if (options.compare !== undefined && b === undefined)
+        throw new Fault("bad-request", "--compare takes two policies");
+      finish(await replay(here, names, options.compare === undefined ? [options.policy] : [a, b], options));
+    });
+};
+
+async function replay(
+  here: Surroundings,
+  names: readonly string[],
+  wanted: readonly (string | undefined)[],
+  options: ReplayOptions,
+): Promise<number> {
+  const { collectProblems } = await import("../../replay/note-problems.ts");
+  const { findRecordings } = await import("../../replay/find-recordings.ts");
+  const { findPolicy } = await import("../../replay/find-policy.ts");
+  const { replayRecordings } = await import("../../replay/replay-recordings.ts");
+  const { createProgressLine } = await import("../../replay/tell-progress.ts");
+
+  const problems = collectProblems();
+  const policies = await Promise.all(wanted.map((name) => findPolicy(name, here)));
+  const find = (what: readonly string[]) => findRecordings(what, here.workingFolder, process.stdin, problems);
+  const recordings = find(names);
+  const labels = options.labels === undefined ? null : await readLabels(find([options.labels]));
+  const progress = createProgressLine(process.stderr, totalBytes(recordings));
+  const runs = await replayRecordings({
+    recordings,
+    policies: policies.map(({ policyOf }) => policyOf),
+    problems,
+    sketches: options.report !== undefined,
+    tell: progress.tell,
+  });
+  progress.clear();
+  for (const problem of problems.describe()) here.warn(problem);
+  const [a, b] = policies.map(({ name }) => name);
+  if (b === undefined) await showOutcome(here, runs, labels, options);
+  else await showCompared(here, runs, labels, [a ?? "", b], options);
+  const written = options.report === undefined || (await report(options.report));
+  if (!written) return exit.wrong;
+  return problems.faults() > 0 ? exit.usage : exit.fine;
+
+  async function readLabels(files: ReturnType<typeof find>): Promise<ReadonlyMap<string, Label>> {
+    const { readLabels: read } = await import("../../replay/read-labels.ts");
+    return files[0] === undefined ? new Map() : read(files[0], problems);
+  }
+
+  async function report(file: string): Promise<boolean> {
+    const { measureLabels } = await import("../../replay/measure-labels.ts");
+    const { writeReport } = await import("../../replay/report/write-report.ts");
+    const accuracy = labels === null ? null : measureLabels(firstOf(runs), labels);
+    const page = writeReport({ runs, policy: a ?? "", accuracy, problems: problems.describe() });
+    try {
+      writeFileSync(resolve(here.workingFolder, file), page);
+      if (!options.json) here.warn(`the report is in ${file}`);
+      return true;
+    } catch (error) {
+      here.warn(`the report cannot be written to ${file}: ${(error as NodeJS.ErrnoException).code ?? "unknown error"}`);
+      return false;
+    }
+  }
+}
+
+function totalBytes(recordings: readonly { readonly bytes: number | null }[]): number | null {
+  const sizes = recordings.map(({ bytes }) => bytes);
+  return sizes.includes(null) ? null : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+}
+
+const firstOf = (runs: readonly JudgedRun[]): Replayed[] => runs.flatMap(({ judged }) => judged.slice(0, 1));
+
+async function showOutcome(
+  here: Surroundings,
+  runs: readonly JudgedRun[],
+  labels: ReadonlyMap<string, Label> | null,
+  { all, json }: ReplayOptions,
+): Promise<void> {
+  const { showAccuracy, showRuns, showSummary, sumUp } = await import("../show/replay.ts");
+  const { measureLabels } = await import("../../replay/measure-labels.ts");
+  const { summariseRuns } = await import("../../replay/summarise-runs.ts");
+  const judged = firstOf(runs);
+  const accuracy = labels === null ? null : measureLabels(judged, labels);
+  if (!json) {
+    here.print([...showRuns(judged, all === true, here.width), ...showSummary(judged, here.width)]);
+    if (accuracy !== null) here.print(showAccuracy(accuracy, here.width));
+    return;
+  }
+  for (const run of judged) here.printJsonLine({ ...documentOf(run), ...labelOf(run, labels) });
+  if (accuracy !== null) here.printJsonLine({ summary: { ...summariseRuns(judged), accuracy } });
+  here.warn(sumUp(judged));
+}
+
+async function showCompared(
+  here: Surroundings,
+  runs: readonly JudgedRun[],
+  labels: ReadonlyMap<string, Label> | null,
+  names: readonly [string, string],
+  { all, json }: ReplayOptions,
+): Promise<void> {
+  const { showAccuracy, showComparison, showComparisonSummary } = await import("../show/replay.ts");
+  const { comparePolicies, summariseComparison } = await import("../../replay/compare-policies.ts");
+  const { measureLabels } = await import("../../replay/measure-labels.ts");
+  const compared = comparePolicies(runs);
+  const summary = summariseComparison(compared);
+  const sides = [compared.map(({ a }) => a), compared.map(({ b }) => b)];
+  const accuracy = labels === null ? null : sides.map((side) => measureLabels(side, labels));
+  if (json) {
+    for (const { trace, a, b, differs } of compared)
+      if (all || differs.length > 0) here.printJsonLine({ trace, differs, a: sideOf(a), b: sideOf(b) });
+    const [a, b] = accuracy ?? [];
+    here.printJsonLine({
+      summary: { policies: names, ...summary, ...(accuracy === null ? {} : { accuracy: { a, b } }) },
+    });
+    return;
+  }
+  here.print([
+    ...showComparison(compared, all === true, here.width),
+    ...showComparisonSummary(summary, names, here.width),
+    ...(accuracy ?? []).flatMap((one, side) => [
+      [],
+      [`${side === 0 ? "a" : "b"}  ${names[side]}`],
+      ...showAccuracy(one, here.width),
+    ]),
+  ]);
+}
+
+function documentOf({ trace, ...run }: Replayed) {
+  return { trace, ...sideOf({ trace, ...run }), events: run.events };
+}
+
+function sideOf({ verdict, index, because, alerts, terminations }: Replayed) {
+  return {
+    verdict,
+    index,
+    because: because.map(({ kind, level, text, confidence, evidence }) => ({
+      kind,
+      level,
+      text,
+      confidence,
+      evidence,
+    })),
+    alerts,
+    terminations,
+  };
+}
+
+function labelOf({ trace }: Replayed, labels: ReadonlyMap<string, Label> | null) {
+  const label = labels?.get(trace);
+  return label === undefined ? {} : { label: label.label, labelKind: label.kind ?? null };
+}

@@ -1,0 +1,41 @@
+import { Fault, type Policy } from "@rouse/contract";
+import { type ConfigPlaces, loadConfig } from "../config/load-config.ts";
+import { nearestName } from "../config/nearest-name.ts";
+import { type Config, requireConfig } from "../config/read-config.ts";
+import { sourceOf } from "./summarise-runs.ts";
+
+/** What runs are judged by, and what to call it. */
+export interface ReplayPolicy {
+  readonly name: string;
+  policyOf(trace: string): Policy;
+}
+
+type Places = Omit<ConfigPlaces, "configFile">;
+
+/**
+ * A policy by its name (a preset, or one of the user's own) or a file like config.yaml; without either, what `rouse up` would go by. A run stands for an agent of that
+ * name, its source for the agent's type, so `agents:` and `agent_types:` count.
+ */
+export async function findPolicy(wanted: string | undefined, places: Places): Promise<ReplayPolicy> {
+  if (wanted === undefined) return inWords(requireConfig(await loadConfig(places)), null, null);
+  if (looksLikeFile(wanted)) {
+    return inWords(requireConfig(await loadConfig({ ...places, configFile: wanted })), null, wanted);
+  }
+  const config = requireConfig(await loadConfig(places));
+  const names = config.policyNames();
+  if (names.includes(wanted)) return inWords(config, wanted, wanted);
+  const near = nearestName(wanted, names);
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  throw new Fault("bad-request", `no policy ${wanted}: expected ${names.join(", ")} or a .yaml file${hint}`);
+}
+
+const looksLikeFile = (name: string): boolean => /[/\\]|\.ya?ml$/i.test(name);
+
+function inWords(config: Config, policy: string | null, name: string | null): ReplayPolicy {
+  const subject = (trace: string) => ({ agentId: trace, agentType: sourceOf(trace), taskId: null, policy });
+  const nobody = { agentId: "", agentType: null, taskId: null, policy };
+  return {
+    name: name ?? config.policyFor(nobody).id,
+    policyOf: (trace) => config.policyFor(subject(trace)),
+  };
+}

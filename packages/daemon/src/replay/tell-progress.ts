@@ -1,0 +1,35 @@
+import type { Progress } from "./replay-recordings.ts";
+
+/** Milliseconds between two words about how far it is. */
+const every = 200;
+const clearLine = "\r\u001b[K";
+
+export interface ProgressLine {
+  tell(progress: Progress): void;
+  /** Leaves nothing behind. */
+  clear(): void;
+}
+
+/** A line that is written over, on a terminal only; elsewhere it would be litter. */
+export function createProgressLine(out: NodeJS.WriteStream, totalBytes: number | null): ProgressLine {
+  if (!out.isTTY) return { tell: () => undefined, clear: () => undefined };
+  let toldAt = performance.now();
+  let written = false;
+  return {
+    tell({ bytes, events, runs }) {
+      const now = performance.now();
+      if (now - toldAt < every) return;
+      toldAt = now;
+      written = true;
+      const share =
+        totalBytes === null || totalBytes === 0 ? "" : `${Math.min(99, Math.floor((100 * bytes) / totalBytes))} %, `;
+      out.write(
+        `${clearLine}replaying: ${share}${runs.toLocaleString("en")} runs, ${events.toLocaleString("en")} events`,
+      );
+    },
+    clear() {
+      if (written) out.write(clearLine);
+      written = false;
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { benchDetection } from "./detection.ts";
 import { startEchoServer } from "./echo-server.ts";
 import { benchFleet } from "./fleet.ts";
 import { type LoadPlan, runLoad } from "./load.ts";
@@ -71,6 +72,11 @@ const benches: readonly Bench[] = [
     about: "from kill -9 of the daemon until it has 20 talking agents back",
     run: benchAdoption,
   },
+  {
+    name: "detection",
+    about: "verdicts on 951 recorded runs beside two published rules; what the detectors cost: a few seconds",
+    run: benchDetection,
+  },
 ];
 
 const usage = [
@@ -98,7 +104,9 @@ async function runBench(): Promise<void> {
   const bench = benches.find((one) => one.name === name);
   if (bench === undefined || more.length > 0) return complain(`there is no bench ${positionals.join(" ")}`);
   cleanUpOnExit();
-  const lines = await bench.run({ seconds, say: (progress) => process.stderr.write(`${progress}\n`) });
+  const say = (progress: string) => process.stderr.write(`${progress}\n`);
+  const show = (table: string) => (values.json ? process.stderr : process.stdout).write(`${table}\n`);
+  const lines = await bench.run({ seconds, say, show });
   process.stdout.write(
     values.json
       ? `${JSON.stringify({ bench: name, at: new Date().toISOString(), machine: machine(), seconds, lines }, null, 2)}\n`

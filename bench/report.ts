@@ -66,18 +66,23 @@ export function formatTable(lines: readonly Line[]): string {
       one.met === null ? "" : one.met ? "yes" : "NO",
     ]),
   ];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const printed = rows.map((row) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
+  const printed = alignRows(rows);
   if (lines.every(({ aim }) => aim === null)) return `${printed.join("\n")}\n`;
   const missed = lines.filter(({ met }) => met === false);
   const verdict =
     missed.length === 0 ? "Every aim was met." : `Not met: ${missed.map(({ measured }) => measured).join("; ")}.`;
   return `${[...printed, "", verdict].join("\n")}\n`;
+}
+
+/** The first column to the left, the others to the right. */
+export function alignRows(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 function formatAim({ of, atLeast, atMost }: Aim, unit: string): string {

@@ -7,6 +7,8 @@ export interface BenchOptions {
   /** How long one run is measured. */
   readonly seconds: number;
   say(progress: string): void;
+  /** A table of its own, before the one of aims. */
+  show(table: string): void;
 }
 
 const rounds = 3;

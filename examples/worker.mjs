@@ -7,6 +7,16 @@ const home = process.env.ROUSE_HOME || `${homedir()}/.rouse`;
 const url = process.env.ROUSE_URL || JSON.parse(readFileSync(`${home}/daemon.json`, "utf8")).url;
 const token = process.env.ROUSE_TOKEN || readFileSync(`${home}/token`, "utf8").trim();
 
+/** Tells what was done. Of arguments and results only digests are kept; this is worth a try, not a wait. */
+async function tellStep(tool, args, text) {
+  const body = JSON.stringify([
+    { kind: "tool_call", tool, args },
+    { kind: "tool_result", tool, text, failed: false },
+  ]);
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  await fetch(`${url}/api/v1/agents/example-js/steps`, { method: "POST", headers, body }).catch(() => {});
+}
+
 /** Repeats a beat until it is answered: with its number, one that arrived twice still counts once. */
 async function beat(sequenceNumber, more) {
   const body = JSON.stringify({ agentId: "example-js", taskId: "count-to-five", sequenceNumber, ...more });
@@ -24,6 +34,7 @@ async function beat(sequenceNumber, more) {
 
 for (let step = 1; step <= 5; step++) {
   await pause(200); // the work itself
+  await tellStep("count", `to ${step}`, `counted to ${step}`);
   const ack = await beat(step, { status: "RUNNING", progressIndicator: `step ${step} of 5`, toolCallCount: step });
   console.log(`beat ${step}: ${ack.status}`);
   for (const command of ack.commands) console.log(`Rouse asks: ${command.kind}, ${command.because}`);

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { StepEvent } from "@rouse/contract";
+import type { StepEvent } from "@rouse/contract";
+import { readRecordedEvent } from "../../packages/daemon/src/replay/read-recorded-event.ts";
 import type { RecordedRun } from "../../packages/daemon/src/replay/replay-run.ts";
 
 /** Where the recorded runs lie, seen from the root of the repository. They are used from there and never copied. */
@@ -30,10 +31,11 @@ function readRuns(path: string): readonly SourceRun[] {
   const source = basename(path, ".jsonl");
   const byTrace = new Map<string, StepEvent[]>();
   for (const line of linesOf(path)) {
-    const told = JSON.parse(line) as { trace: string };
-    const events = byTrace.get(told.trace) ?? [];
-    events.push(told as StepEvent);
-    byTrace.set(told.trace, events);
+    const { trace, event } = readRecordedEvent(line);
+    if (trace === null) throw new Error(`${path} holds a line that is no event: ${line.slice(0, 100)}`);
+    const events = byTrace.get(trace) ?? [];
+    events.push(event);
+    byTrace.set(trace, events);
   }
   return [...byTrace].map(([trace, events]) => ({ trace, source, events }));
 }

@@ -130,7 +130,7 @@ export const Settings = z.strictObject({
     no_novelty: loopSettings.describe("steps in a row of which neither call nor result is new"),
     stale_results: loopSettings.describe("reads and failures among the last 20 steps whose result had come before"),
     tool_classes: z
-      .record(z.string().max(200), z.enum(toolClasses))
+      .record(z.string().max(200), z.enum(toolClasses).describe("what a tool of this name does"))
       .describe("what tools of your own do, by name: changes, reads, pages, polls or bookkeeping"),
     keep_text: flag("keep up to 300 characters of arguments, results and messages, not only their digests"),
   }),

@@ -76,9 +76,7 @@ function readStepFacts(
     if (step.failed === true) facts.errorCount = (facts.errorCount ?? 0) + 1;
   }
   const isNews =
-    event.kind === "message" ||
-    event.kind === "tool_call" ||
-    (step !== null && (step.novelCall || step.novelResult));
+    event.kind === "message" || event.kind === "tool_call" || (step !== null && (step.novelCall || step.novelResult));
   if (!isNews && facts.progress !== null) return;
   facts.progressMoves = facts.progressMoves || facts.progress !== null;
   facts.progress = mark;

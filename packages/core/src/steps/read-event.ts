@@ -24,4 +24,5 @@ const emptyDigests = [digestOf(""), "d41d8cd98f00", "da39a3ee5e6b", "e3b0c44298f
 
 /** Says nothing. */
 export const isBlank = ({ text, text_digest: digest }: StepEvent): boolean =>
-  (typeof text === "string" && text.trim() === "") || (typeof digest === "string" && emptyDigests.some((empty) => digest.startsWith(empty)));
+  (typeof text === "string" && text.trim() === "") ||
+  (typeof digest === "string" && emptyDigests.some((empty) => digest.startsWith(empty)));

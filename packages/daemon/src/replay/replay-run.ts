@@ -1,4 +1,5 @@
 import {
+  type DurationMs,
   type FindingKind,
   type HealthState,
   loopKinds,
@@ -42,6 +43,8 @@ export interface Replayed {
   readonly verdict: Verdict;
   /** The event at which it was first reached; `null` for a healthy run. */
   readonly index: number | null;
+  /** How long after the first event that was; `null` also where the source has no clock. */
+  readonly after: DurationMs | null;
   readonly because: readonly Finding[];
   /** Every change of verdict, oldest first; of a run that never settles, the first `mostKept`. */
   readonly moments: readonly Moment[];
@@ -52,7 +55,7 @@ export interface Replayed {
   readonly terminations: number;
   readonly events: number;
   /** From the first event to the last. */
-  readonly lasted: MonoMs;
+  readonly lasted: DurationMs;
 }
 
 /** A run that is being replayed, event by event; its memory does not grow with the run. */
@@ -83,6 +86,7 @@ export function startReplay(trace: string, policy: Policy): Replay {
   const actions: Deed[] = [];
   const timeOf = followTime();
   let worst: Moment | null = null;
+  let clocked = false;
 
   function hear(signal: Signal, index: number): void {
     const turn = supervise(state.record, signal, state.now, policy, noDoubt);
@@ -123,6 +127,7 @@ export function startReplay(trace: string, policy: Policy): Replay {
       const index = state.events;
       passUntil(timeOf(event, state.now), Math.max(0, index - 1));
       state.events += 1;
+      clocked ||= typeof event.at === "number";
       hear({ kind: "stepped", events: [event] }, index);
       return worst === before ? null : worst;
     },
@@ -130,12 +135,13 @@ export function startReplay(trace: string, policy: Policy): Replay {
       trace,
       verdict: worst?.verdict ?? "healthy",
       index: worst?.index ?? null,
+      after: worst === null || !clocked ? null : worst.at - dawn,
       because: worst?.because ?? [],
       moments,
       actions,
       ...counts,
       events: state.events,
-      lasted: state.now,
+      lasted: state.now - dawn,
     }),
   };
 }

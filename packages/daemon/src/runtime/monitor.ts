@@ -179,7 +179,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   chores.every(tickEvery, tick);
   chores.again(canaryEvery, passOwnBeat);
   chores.again(tidyEvery, tidy);
-  await meetHolders();
+  takeEpoch();
 
   /** Picks up after the run before: an amnesty for the time nobody watched, and the actions whose outcome is not known. */
   function goOn(): void {
@@ -197,12 +197,18 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     outbox.send(resumption.actions);
   }
 
-  /** Each monitor on this store has a higher epoch than the one before: holders obey the newest only. It is saved before it is used. */
-  async function meetHolders(): Promise<void> {
-    const epoch = Number(resumption.marks["epoch"] ?? 0) + 1;
-    commits.draft().marks["epoch"] = String(epoch);
-    await commits.saved();
-    await parts.holders.begin(hearHolders({ roster, turns, commits, readClock, settingsOf: watchSettingsOf }), epoch);
+  /** Each monitor on this store has a higher epoch than the one before: holders obey the newest only. */
+  function takeEpoch(): void {
+    commits.draft().marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
+    commits.schedule();
+  }
+
+  /** Only with an epoch that is saved: two monitors must never have the same. */
+  function meetHolders(epoch: number): void {
+    const news = hearHolders({ roster, turns, commits, readClock, settingsOf: watchSettingsOf });
+    parts.holders
+      .begin(news, epoch)
+      .catch((error: unknown) => log.error({ error: String(error) }, "supervised agents cannot be looked for"));
   }
 
   function watchSettingsOf(agentId: string): WatchSettings {
@@ -254,6 +260,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   /** Saved: now it may be told and done. */
   function announce(commit: Commit): void {
     for (const listener of commitListeners) listener();
+    const { epoch } = commit.marks;
+    if (typeof epoch === "string") meetHolders(Number(epoch));
     if (commit.actions.length > 0) outbox.send(commit.actions);
     const last = commit.events[commit.events.length - 1];
     if (last === undefined) return;

@@ -3,8 +3,6 @@ import { resolve } from "node:path";
 import { Fault } from "@rouse/contract";
 import { Option } from "commander";
 import type { Label } from "../../replay/read-labels.ts";
-import type { JudgedRun } from "../../replay/replay-recordings.ts";
-import type { Replayed } from "../../replay/replay-run.ts";
 import { exit, interrupted } from "../exit-codes.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -74,6 +72,7 @@ async function replay(
   const { findRecordings } = await import("../../replay/find-recordings.ts");
   const { findPolicy } = await import("../../replay/find-policy.ts");
   const { replayRecordings } = await import("../../replay/replay-recordings.ts");
+  const { firstOf, showCompared, showOutcome } = await import("./print-replay.ts");
   const { createProgressLine } = await import("../../replay/tell-progress.ts");
 
   const problems = collectProblems();
@@ -92,8 +91,8 @@ async function replay(
   progress.clear();
   for (const problem of problems.describe()) here.warn(problem);
   const [a, b] = policies.map(({ name }) => name);
-  if (b === undefined) await showOutcome(here, runs, labels, options);
-  else await showCompared(here, runs, labels, [a ?? "", b], options);
+  if (b === undefined) showOutcome(here, runs, labels, options);
+  else showCompared(here, runs, labels, [a ?? "", b], options);
   const written = options.report === undefined || (await report(options.report));
   if (!written) return exit.wrong;
   return problems.faults() > 0 ? exit.usage : exit.fine;
@@ -122,86 +121,4 @@ async function replay(
 function totalBytes(recordings: readonly { readonly bytes: number | null }[]): number | null {
   const sizes = recordings.map(({ bytes }) => bytes);
   return sizes.includes(null) ? null : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
-}
-
-const firstOf = (runs: readonly JudgedRun[]): Replayed[] => runs.flatMap(({ judged }) => judged.slice(0, 1));
-
-async function showOutcome(
-  here: Surroundings,
-  runs: readonly JudgedRun[],
-  labels: ReadonlyMap<string, Label> | null,
-  { all, json }: ReplayOptions,
-): Promise<void> {
-  const { showAccuracy, showRuns, showSummary, sumUp } = await import("../show/replay.ts");
-  const { measureLabels } = await import("../../replay/measure-labels.ts");
-  const { summariseRuns } = await import("../../replay/summarise-runs.ts");
-  const judged = firstOf(runs);
-  const accuracy = labels === null ? null : measureLabels(judged, labels);
-  if (!json) {
-    here.print([...showRuns(judged, all === true, here.width), ...showSummary(judged, here.width)]);
-    if (accuracy !== null) here.print(showAccuracy(accuracy, here.width));
-    return;
-  }
-  for (const run of judged) here.printJsonLine({ ...documentOf(run), ...labelOf(run, labels) });
-  if (accuracy !== null) here.printJsonLine({ summary: { ...summariseRuns(judged), accuracy } });
-  here.warn(sumUp(judged));
-}
-
-async function showCompared(
-  here: Surroundings,
-  runs: readonly JudgedRun[],
-  labels: ReadonlyMap<string, Label> | null,
-  names: readonly [string, string],
-  { all, json }: ReplayOptions,
-): Promise<void> {
-  const { showAccuracy, showComparison, showComparisonSummary } = await import("../show/replay.ts");
-  const { comparePolicies, summariseComparison } = await import("../../replay/compare-policies.ts");
-  const { measureLabels } = await import("../../replay/measure-labels.ts");
-  const compared = comparePolicies(runs);
-  const summary = summariseComparison(compared);
-  const sides = [compared.map(({ a }) => a), compared.map(({ b }) => b)];
-  const accuracy = labels === null ? null : sides.map((side) => measureLabels(side, labels));
-  if (json) {
-    for (const { trace, a, b, differs } of compared)
-      if (all || differs.length > 0) here.printJsonLine({ trace, differs, a: sideOf(a), b: sideOf(b) });
-    const [a, b] = accuracy ?? [];
-    here.printJsonLine({
-      summary: { policies: names, ...summary, ...(accuracy === null ? {} : { accuracy: { a, b } }) },
-    });
-    return;
-  }
-  here.print([
-    ...showComparison(compared, all === true, here.width),
-    ...showComparisonSummary(summary, names, here.width),
-    ...(accuracy ?? []).flatMap((one, side) => [
-      [],
-      [`${side === 0 ? "a" : "b"}  ${names[side]}`],
-      ...showAccuracy(one, here.width),
-    ]),
-  ]);
-}
-
-function documentOf({ trace, ...run }: Replayed) {
-  return { trace, ...sideOf({ trace, ...run }), events: run.events };
-}
-
-function sideOf({ verdict, index, because, alerts, terminations }: Replayed) {
-  return {
-    verdict,
-    index,
-    because: because.map(({ kind, level, text, confidence, evidence }) => ({
-      kind,
-      level,
-      text,
-      confidence,
-      evidence,
-    })),
-    alerts,
-    terminations,
-  };
-}
-
-function labelOf({ trace }: Replayed, labels: ReadonlyMap<string, Label> | null) {
-  const label = labels?.get(trace);
-  return label === undefined ? {} : { label: label.label, labelKind: label.kind ?? null };
 }

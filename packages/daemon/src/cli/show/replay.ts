@@ -30,9 +30,8 @@ export function showRuns(runs: readonly Replayed[], all: boolean, width: number)
 
 function describeRun(run: Replayed): string {
   if (run.index === null) return count(run.events, "event");
-  const at = run.moments.find(({ verdict }) => verdict === run.verdict)?.at ?? 0;
   const because = run.because.map(({ text }) => text).join("; ");
-  return `event ${run.index} of ${run.events}, after ${describeDuration(at)}: ${because}`;
+  return `event ${run.index} of ${run.events}${run.after === null ? "" : `, after ${describeDuration(run.after)}`}: ${because}`;
 }
 
 export function showSummary(runs: readonly Replayed[], width: number): Line[] {

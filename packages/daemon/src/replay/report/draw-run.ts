@@ -5,23 +5,24 @@ import { type Excerpt, eventsOf, type Mark, type RunSketch } from "./sketch-run.
 
 /** One run with its timeline and everything the verdict rests on. */
 export function drawRun(run: Replayed, sketch: RunSketch | null, open: boolean): Markup {
-  const { verdict, index, because, trace, events, lasted } = run;
-  const place =
-    index === null
-      ? ""
-      : `event ${index} of ${events}, after ${describeDuration(run.moments.find((one) => one.verdict === verdict)?.at ?? lasted)}`;
+  const { verdict, index, because, trace, events, after } = run;
+  const time = after === null ? "" : `, after ${describeDuration(after)}`;
+  const place = index === null ? "" : `event ${index} of ${events}${time}`;
   const opened = open ? html` open` : null;
   return html`<details class="run ${verdict}"${opened}><summary><b class="${verdict}">${verdict}</b> <bdi class="mono">${trace}</bdi> <span class="dim">${place}</span></summary>
 ${because.map(({ kind, text, confidence }) => html`<p>${text} <span class="dim">(${kind}, ${Math.round(confidence * 100)} %)</span></p>`)}
-${sketch === null ? null : drawTimeline(run, sketch)}
-${sketch === null || sketch.evidence.length === 0 ? null : drawEvidence(sketch)}
+${sketch === null ? null : drawSketch(run, sketch)}
 ${drawActions(run)}</details>
 `;
 }
 
-function drawTimeline({ because, moments, events }: Replayed, { from, marks }: RunSketch): Markup {
+function drawSketch(run: Replayed, sketch: RunSketch): Markup {
+  const letters = nameRepeated(sketch.marks);
+  return html`${drawTimeline(run, sketch, letters)}${sketch.evidence.length === 0 ? null : drawEvidence(sketch, letters)}`;
+}
+
+function drawTimeline({ because, moments, events }: Replayed, { from, marks }: RunSketch, letters: Letters): Markup {
   const evidence = eventsOf(because);
-  const letters = nameRepeated(marks);
   const changesAt = new Set(moments.map(({ index }) => index));
   const cells = marks.map((mark, i) => {
     const index = from + i;
@@ -42,13 +43,15 @@ interface Letter {
   readonly colour: number;
 }
 
+type Letters = ReadonlyMap<number, Letter>;
+
 /** What comes back at least this often gets a letter. */
 const repeated = 3;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const colours = 8;
 
 /** The most frequent first. Calls are capital letters, everything else small ones. */
-function nameRepeated(marks: readonly Mark[]): ReadonlyMap<number, Letter> {
+function nameRepeated(marks: readonly Mark[]): Letters {
   const times = new Map<number, { count: number; mark: Mark }>();
   for (const mark of marks) {
     if (mark.same === null) continue;
@@ -77,25 +80,23 @@ const names: Readonly<Record<Mark["kind"], string>> = {
   error: "error",
 };
 
-function drawMark(
-  { kind, failed, same }: Mark,
-  index: number,
-  letters: ReadonlyMap<number, Letter>,
-  why: boolean,
-): Markup {
+function drawMark({ kind, failed, same }: Mark, index: number, letters: Letters, why: boolean): Markup {
   const named = same === null ? undefined : letters.get(same);
   const paint = [kind, ...(named ? [`a${named.colour}`] : []), ...(failed ? ["bad"] : []), ...(why ? ["why"] : [])];
   const title = `${index}: ${names[kind]}${failed ? ", failed" : ""}${why ? ", evidence" : ""}`;
   return html`<li class="${paint.join(" ")}" title="${title}">${named?.letter ?? ""}</li>`;
 }
 
-function drawEvidence({ evidence }: RunSketch): Markup {
+function drawEvidence({ evidence }: RunSketch, letters: Letters): Markup {
   const clock = evidence.some(({ at }) => at !== null);
-  const row = ({ index, kind, failed, at, tool, words }: Excerpt) => html`<tr><td class="n">${index}</td>${
+  const row = ({ index, kind, failed, same, at, tool, words }: Excerpt) => html`<tr><td class="n">${index}</td>${
     clock ? html`<td class="n">${at === null ? "" : `${at} s`}</td>` : null
-  }<td>${names[kind]}${failed ? html` <b class="stuck">failed</b>` : null}</td><td><code><bdi>${[tool, words].filter(Boolean).join(" ") || "–"}</bdi></code></td></tr>
+  }<td class="kind">${names[kind]}${failed ? html` <b class="stuck">failed</b>` : null}</td><td>${
+    letters.get(same ?? Number.NaN)?.letter ?? ""
+  }</td><td><code><bdi>${[tool, words].filter(Boolean).join(" ") || "–"}</bdi></code></td></tr>
 `;
-  return html`<div class="wide"><table><tr><th class="n">event</th>${clock ? html`<th class="n">at</th>` : null}<th>kind</th><th>what</th></tr>
+  const times = clock ? html`<th class="n">at</th>` : null;
+  return html`<div class="wide"><table><tr><th class="n">event</th>${times}<th>kind</th><th>same</th><th>what</th></tr>
 ${evidence.map(row)}</table></div>
 `;
 }

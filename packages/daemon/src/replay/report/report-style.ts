@@ -15,6 +15,7 @@ code, .mono { font: .86em/1.45 ui-monospace, Menlo, Consolas, monospace; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .55rem 1rem; min-width: 7rem; }
 .tile b { display: block; font-size: 1.5rem; line-height: 1.25; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
+table.narrow { width: auto; min-width: 30rem; max-width: 100%; } td.kind { white-space: nowrap; }
 th { text-align: left; font-weight: 600; color: var(--dim); } th, td { padding: .22rem .9rem .22rem 0; vertical-align: top; border-bottom: 1px solid var(--line); }
 th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .stuck { color: var(--stuck); } .failing { color: var(--failing); } .suspect { color: var(--suspect); } .healthy { color: var(--healthy); }
@@ -25,10 +26,10 @@ th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 .line { display: flex; flex-wrap: wrap; gap: 2px; margin: .7rem 0; padding: 0; list-style: none; }
 .line li, .cell { width: 15px; height: 21px; border-radius: 3px; font: 600 10px/19px ui-monospace, Menlo, Consolas, monospace; text-align: center;
   border: 1px solid transparent; color: #14171b; }
-.line .call { background: var(--call); } .line .result { background: var(--result); height: 15px; line-height: 13px; margin-top: 6px; }
+.line .call { background: var(--call); } .line .result { background: var(--result); height: 17px; line-height: 13px; margin-top: 4px; }
 .line .said { background: var(--said); border-radius: 8px; } .line .heard { background: var(--heard); border-radius: 8px; }
-.line .error { background: var(--result); height: 15px; line-height: 13px; margin-top: 6px; }
-.line .bad { border-bottom: 4px solid var(--stuck); }
+.line .error { background: var(--result); height: 17px; line-height: 13px; margin-top: 4px; }
+.line .bad { border-bottom: 3px solid var(--stuck); border-bottom-left-radius: 0; border-bottom-right-radius: 0; }
 .line .why { outline: 2px solid var(--text); }
 .line .turn { width: auto; padding: 0 .45em; background: none; border: 1px solid currentColor; font-family: system-ui, sans-serif; }
 .line .turn.stuck { color: var(--stuck); } .line .turn.failing { color: var(--failing); } .line .turn.suspect { color: var(--suspect); } .line .turn.healthy { color: var(--healthy); }

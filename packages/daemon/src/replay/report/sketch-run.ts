@@ -15,6 +15,7 @@ export interface Excerpt {
   readonly index: number;
   readonly kind: Mark["kind"];
   readonly failed: boolean;
+  readonly same: number | null;
   /** `null` where the source has no clock. */
   readonly at: number | null;
   readonly tool: string | null;
@@ -59,13 +60,17 @@ export function startSketch() {
         from: index + 1 - marks.length,
         marks,
         until: index + marksAfter,
-        evidence: excerpts.filter((one) => wanted.has(one.index)),
+        evidence: excerpts.filter((one, i) => wanted.has(one.index) || isCallOf(one, excerpts[i + 1], wanted)),
       };
     },
     finish: (): RunSketch | null =>
       shown === null ? null : { from: shown.from, marks: shown.marks, evidence: shown.evidence },
   };
 }
+
+/** A finding names results; what was called just before is half of the story. */
+const isCallOf = (one: Excerpt, next: Excerpt | undefined, wanted: ReadonlySet<number>): boolean =>
+  one.kind === "call" && next !== undefined && next.kind !== "call" && wanted.has(next.index);
 
 /** The events a finding names as its evidence. */
 export function eventsOf(findings: readonly Finding[]): ReadonlySet<number> {
@@ -98,12 +103,13 @@ function printOf(digest: string | null | undefined, of: string): number | null {
   return hash;
 }
 
-function excerptOf(event: StepEvent, { kind, failed }: Mark, index: number): Excerpt {
+function excerptOf(event: StepEvent, { kind, failed, same }: Mark, index: number): Excerpt {
   const words = event.kind === "tool_call" ? event.args : event.text;
   return {
     index,
     kind,
     failed,
+    same,
     at: event.at ?? null,
     tool: event.tool ?? null,
     words: typeof words === "string" ? cutExcerpt(words) : null,

@@ -11,7 +11,7 @@ export interface ReportContents {
   readonly runs: readonly JudgedRun[];
   readonly policy: string;
   readonly accuracy: Accuracy | null;
-  /** What could not be read, in sentences. */
+  /** What was noted while reading, in sentences. */
   readonly problems: readonly string[];
 }
 
@@ -75,7 +75,7 @@ function drawAccuracy({ labelled, precision, recall, recallByKind, missed, false
   ) => html`<tr><td><bdi>${name}</bdi></td><td class="n">${share === null ? "–" : share.toFixed(2)}</td><td class="n">${part} of ${of}</td></tr>
 `;
   return html`<h2>Against ${count(labelled, "label")}</h2>
-<div class="wide"><table>
+<div class="wide"><table class="narrow">
 ${row("precision, transients counted as right", precision.transientsRight)}${row("precision, transients counted as wrong", precision.transientsWrong)}${row("recall of the stuck runs", recall)}${Object.entries(recallByKind).map(([kind, share]) => row(`recall of ${kind}`, share))}</table></div>
 ${drawMistakes("Missed", missed)}${drawMistakes("False alarms", falseAlarms)}`;
 }
@@ -95,7 +95,7 @@ ${mistakes.map(row)}</table></div></details>
 `;
 }
 
-const drawProblems = (problems: readonly string[]): Markup => html`<h2>What could not be read</h2>
+const drawProblems = (problems: readonly string[]): Markup => html`<h2>About the recordings</h2>
 ${problems.map(
   (problem) => html`<p class="mono"><bdi>${problem}</bdi></p>
 `,

@@ -1,13 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
 import { readOutput } from "../packages/daemon/src/holder/output/read-output.ts";
 import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
-import { listHeld, readExitFile, readHolderFile } from "../packages/daemon/src/holder/read-holder-files.ts";
+import { readExitFile, readHolderFile } from "../packages/daemon/src/holder/read-holder-files.ts";
 import type { HolderFile } from "../packages/daemon/src/holder/spec.ts";
-import { afterwards } from "./clean-up.ts";
+import { endAgentsAfterwards } from "./end-agents.ts";
 import { runRouse } from "./run-rouse.ts";
-import { until } from "./until.ts";
 
 /** Starts an agent in the background; it and its holder do not outlive the test. */
 export async function spawnAgent(
@@ -40,17 +37,9 @@ export const exitOf = (home: string, name: string) => readExitFile(home, name);
 
 const cleaned = new Set<string>();
 
-/** Holders and agents are nobody's children here: they are ended by their numbers. */
+/** Once for each folder. */
 export function endHeldAfterwards(home: string): void {
   if (cleaned.has(home)) return;
   cleaned.add(home);
-  afterwards(async () => {
-    if (!existsSync(join(home, "holders"))) return;
-    for (const name of listHeld(home)) {
-      const file = readHolderFile(home, name);
-      if (file === null) continue;
-      for (const one of [file.holder, file.agent]) if (one !== null && isSame(one)) process.kill(one.pid, "SIGKILL");
-      await until(`${name} is gone`, () => !isSame(file.holder) && !agentLives(file));
-    }
-  });
+  endAgentsAfterwards(home);
 }

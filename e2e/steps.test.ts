@@ -176,6 +176,8 @@ describe("rouse record", () => {
       const events = readRecording(readFileSync(file, "utf8"));
       expect(events.map(({ trace }) => trace)).toEqual(events.map(() => `${agentId}/1`));
       expect(events[0]).toMatchObject({ at: 0 });
+      const { stdout } = await daemon.cli("replay", file, "--json");
+      expect(JSON.parse(stdout)).toMatchObject({ trace: `${agentId}/1`, verdict });
       const live = (await daemon.rouse.why(agentId)).agent;
       const replayed = replayRun({ trace: agentId, events }, policy);
       expect([live.state, replayed.verdict]).toEqual([state, verdict]);

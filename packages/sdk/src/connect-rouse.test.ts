@@ -56,6 +56,26 @@ describe("a call", () => {
     expect(asked).toEqual([["GET", "/api/v1/agents/team%3Aworker%2B1%40n", `Bearer ${token}`]]);
   });
 
+  it("tells the steps of an agent and asks for those that are kept", async () => {
+    const asked: unknown[] = [];
+    const rouse = await connect(async (request, response) => {
+      asked.push([request.method, request.url, request.method === "POST" ? await readBody(request) : null]);
+      answer(
+        response,
+        request.method === "POST" ? { accepted: 1, rejected: [] } : { steps: [], first: null, last: null },
+      );
+    });
+    const event = { kind: "message", role: "agent", text_digest: "d" } as const;
+    expect(await rouse.recordSteps("a:b", [event])).toEqual({ accepted: 1, rejected: [] });
+    expect(await rouse.steps("a:b", { limit: 5, after: "3.1" })).toEqual({ steps: [], first: null, last: null });
+    await rouse.steps("a:b");
+    expect(asked).toEqual([
+      ["POST", "/api/v1/agents/a%3Ab/steps", [event]],
+      ["GET", "/api/v1/agents/a%3Ab/steps?limit=5&after=3.1", null],
+      ["GET", "/api/v1/agents/a%3Ab/steps", null],
+    ]);
+  });
+
   it("unwraps lists, history and the last heartbeat as the service promises them", async () => {
     const rouse = await connect((request, response) => {
       const answers: Record<string, unknown> = {

@@ -31,7 +31,16 @@ describe("an event of a run", () => {
     expect(digested({ kind: "tool_call", args: "x", args_digest: "a" }).args_digest).toBe("a");
   });
 
-  it("unknown stays unknown", () => {
+  it("unknown stays unknown, also beside an excerpt", () => {
+    const excerpt = {
+      kind: "tool_result",
+      args: "a",
+      args_digest: null,
+      text: "b",
+      text_digest: null,
+      text_class: null,
+    };
+    expect(digested(excerpt as StepEvent)).toEqual({ kind: "tool_result" });
     expect(digested({ kind: "tool_result", args_digest: null, text: null, failed: null })).toEqual({
       kind: "tool_result",
     });

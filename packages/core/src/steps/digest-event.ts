@@ -8,15 +8,15 @@ const longestKept = 300;
 
 /**
  * The event without its content: digests stand for arguments and text, and what is read off a text is said by itself. Digests that were sent are
- * believed; those missing are made here, before anything is kept.
+ * believed, those missing are made here, before anything is kept. One that is `null` was left out on purpose: it stays unknown.
  */
 export function digestEvent(event: StepEvent, keepsText: boolean): StepEvent {
   const { args, text, at: _, step: __, ...rest } = event;
   const digested: StepEvent = withoutNulls(rest);
-  if (typeof args === "string") digested.args_digest ??= digestOf(args);
+  if (typeof args === "string" && event.args_digest === undefined) digested.args_digest = digestOf(args);
   if (typeof text === "string") {
-    digested.text_digest ??= digestOf(text);
-    digested.text_class ??= classOfText(text);
+    if (event.text_digest === undefined) digested.text_digest = digestOf(text);
+    if (event.text_class === undefined) digested.text_class = classOfText(text);
     if (event.kind === "message" && isBlank(event)) digested.text_digest = emptyDigest;
   }
   if (isCancelled(event)) digested.cancelled = true;

@@ -53,9 +53,8 @@ const findIdenticalCalls: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || last.args === null || last.class === "pages") return null;
   const run = runBack(steps, (step) => isSameCall(step, last));
-  if (run.length < 2 || changedSomething(last)) return tell(run);
-  const stale = run.reduce((count, step) => count + (step.novelResult ? 0 : 1), 0);
-  return stale * 2 < run.length ? null : tell(run);
+  const stale = run.filter((step) => !step.novelResult).length;
+  return stale * 2 < run.length && !changedSomething(last) ? null : tell(run);
 };
 
 /** The very same change applied again: it succeeds each time and the file grows. */

@@ -111,6 +111,8 @@ const found: Record<AgentFamily, Record<string, readonly string[]>> = {
     "error-code-429": ["Error code: 429 - {'error': {'message': 'slow down'}}"],
     "rate-limit-error": ["anthropic.RateLimitError: slow down", "RateLimitError: 429 slow down"],
     "provider-rate-limit": ["Error: Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM)"],
+    "api-error-429": ["API Error: 429 rate_limit_error. Please try again in 20m", "agent: API Error: 529 overloaded"],
+    "usage-limit": ["You've reached your weekly limit. Try again at 3pm", "Claude AI usage limit reached|1731672000"],
     "rate-limit-retry": [
       "Rate limit exceeded, retry after 60 seconds",
       "Rate limited. Retrying in 30s",

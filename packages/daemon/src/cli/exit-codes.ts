@@ -21,7 +21,7 @@ export const exitMeanings: readonly (readonly [ExitCode | typeof interrupted, st
   [exit.wrong, "something is wrong: doctor found a fault, or the agent is ill"],
   [exit.usage, "bad usage or bad configuration"],
   [exit.noDaemon, "no Rouse can be reached"],
-  [exit.notAuthorised, "not authorised: the token is missing or wrong"],
+  [exit.notAuthorised, "not authorised: the token is missing or wrong, or not for this"],
   [exit.unknownAgent, "unknown agent"],
   [exit.dataUnusable, "the data folder or the database cannot be used"],
   [exit.taken, "the port or the name is taken, or another Rouse runs on the same data"],

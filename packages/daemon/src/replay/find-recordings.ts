@@ -6,6 +6,8 @@ import type { Problems } from "./note-problems.ts";
 export interface Recording {
   /** As the user named it. */
   readonly name: string;
+  /** The same for the same file, however it was named. */
+  readonly identity: string;
   readonly bytes: number | null;
   open(): AsyncIterable<Buffer>;
 }
@@ -23,7 +25,7 @@ export function findRecordings(
 ): Recording[] {
   const seen = new Set<string>();
   return names.flatMap((name) => {
-    if (name === "-") return once("-", name) ? [{ name: "stdin", bytes: null, open: () => stdin }] : [];
+    if (name === "-") return once("-", name) ? [{ name: "stdin", identity: "-", bytes: null, open: () => stdin }] : [];
     return filesOf(name).flatMap(findFile);
   });
 
@@ -55,7 +57,7 @@ export function findRecordings(
       const stat = statSync(path);
       if (stat.isDirectory()) note("unreadable", name, "is a folder, expected a file");
       else if (once(path, name))
-        return [{ name, bytes: stat.isFile() ? stat.size : null, open: () => createReadStream(path) }];
+        return [{ name, identity: path, bytes: stat.isFile() ? stat.size : null, open: () => createReadStream(path) }];
     } catch (error) {
       noteError(name, error);
     }

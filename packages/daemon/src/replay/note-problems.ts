@@ -17,6 +17,7 @@ const faults = {
 const notes = {
   "empty-file": "empty files",
   "named-twice": "files named twice",
+  "label-line": "lines that are labels",
   "no-results": "runs without results",
 } as const;
 

@@ -1,7 +1,8 @@
 import { printable, StepEvent } from "@rouse/contract";
 import { digestEvent } from "@rouse/core";
-import { z } from "zod";
+import type { z } from "zod";
 import type { ProblemKind } from "./note-problems.ts";
+import { Label } from "./read-labels.ts";
 
 /** What is wrong with a line, without the place it stands at. */
 export interface Flaw {
@@ -15,12 +16,15 @@ export type LineReading =
   | { readonly trace: null; readonly event: null; readonly flaws: readonly Flaw[] };
 
 const longestTrace = 1000;
+const labels: readonly string[] = Label.shape.label.options;
 const kinds: readonly string[] = StepEvent.shape.kind.options;
 
 export function readRecordedEvent(text: string): LineReading {
   const line = parse(text);
   if ("flaw" in line) return refuse(line.flaw.kind, line.flaw.message);
-  const { trace, kind } = line.fields;
+  const { trace, kind, label } = line.fields;
+  if (typeof label === "string" && labels.includes(label))
+    return refuse("label-line", "is a label, not an event of a run: --labels takes files of them");
   if (trace === undefined) return refuse("no-trace", "no trace: which run does it belong to?");
   if (typeof trace !== "string" || trace === "" || trace.length > longestTrace)
     return refuse("no-trace", `trace: expected a text of up to ${longestTrace} characters, found ${show(trace)}`);
@@ -51,25 +55,22 @@ function parse(text: string): { readonly fields: Record<string, unknown> } | { r
 function readFields(fields: Record<string, unknown>): { event: StepEvent; flaws: readonly Flaw[] } {
   const read = StepEvent.safeParse(fields);
   if (read.success) return { event: withDigests(read.data), flaws: [] };
-  const wrong = [...new Set(read.error.issues.map(({ path }) => String(path[0])))];
-  const kept = Object.fromEntries(Object.entries(fields).filter(([name]) => !wrong.includes(name)));
-  const flaws = wrong.map(
-    (name): Flaw => ({
-      kind: "wrong-type",
-      message: `${name}: found ${show(fields[name])}, expected ${expected(name)}`,
-    }),
-  );
+  const wrong = new Map(read.error.issues.map((issue) => [String(issue.path[0]), issue]));
+  const kept = Object.fromEntries(Object.entries(fields).filter(([name]) => !wrong.has(name)));
+  const flaws = [...wrong].map(([name, issue]): Flaw => {
+    const message = `${name}: found ${show(fields[name])}, expected ${expected(issue)} or null; taken as not recorded`;
+    return { kind: "wrong-type", message };
+  });
   return { event: withDigests(StepEvent.parse(kept)), flaws };
 }
 
-function expected(name: string): string {
-  const schema = z.toJSONSchema(StepEvent).properties?.[name];
-  const [one] = (typeof schema === "object" ? schema.anyOf : undefined) ?? [];
-  if (typeof one !== "object") return "something else";
-  if (one.type === "boolean") return "true, false or null";
-  if (one.type === "number")
-    return one.minimum === undefined ? "a number or null" : `a number from ${one.minimum} or null`;
-  return one.maxLength === undefined ? "a text or null" : `a text of up to ${one.maxLength} characters or null`;
+type Issue = z.core.$ZodIssue;
+
+function expected(issue: Issue): string {
+  if (issue.code === "too_big") return `a text of up to ${issue.maximum} characters`;
+  if (issue.code === "too_small") return `a number from ${issue.minimum}`;
+  const type = issue.code === "invalid_type" ? issue.expected : "";
+  return type === "boolean" ? "true, false" : type === "number" ? "a number" : "a text";
 }
 
 /** Where excerpts are cut, by the format: from there on a text no longer stands for the whole. */

@@ -22,6 +22,20 @@ describe("the last steps of an agent", () => {
   it("have a letter for each distinct call and result, a tilde for what differs in particulars, and marks on the evidence", () => {
     const same = [1, 2, 3, 4].flatMap((i) => step("Bash", "test", `took ${i} s`, "took # s"));
     const report = describeSteps(
+      tell([...step("Read", "a", "x"), ...same, ...step("Bash", "test", "took 1 s", "took # s")]),
+    );
+    expect(report.map(({ event, tool, args, result, evidence }) => [event, tool, args, result, evidence])).toEqual([
+      [1, "Read", "A", "A", false],
+      [3, "Bash", "B", "B", true],
+      [5, "Bash", "B", "B~", true],
+      [7, "Bash", "B", "B~", true],
+      [9, "Bash", "B", "B~", true],
+      [11, "Bash", "B", "B", true],
+    ]);
+  });
+
+  it("show replies without a call among them, and unknown as unknown", () => {
+    const report = describeSteps(
       tell([
         { kind: "tool_result", tool: "T" },
         { kind: "message", role: "agent", text_digest: "w", text_class: "w" },

@@ -21,7 +21,6 @@ const patience = 60_000;
 
 const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
   frozen: "all interventions are frozen; `rouse thaw` first",
-  "already-over": "its process is over already; `rouse recover` starts it again",
 };
 
 /** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
@@ -38,6 +37,7 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     await commits.saved();
     const refused =
       watched.record.stop?.key === key || watched.record.restart !== before.restart ? null : watched.record.stopRefused;
+    if (refused === "already-over") return { agentId, outcome: "already-over" };
     if (refused !== null) throw new Fault("order-refused", refusals[refused] ?? `refused: ${refused}`);
     return untilAnswered(watched, before, what, key);
   }

@@ -1,7 +1,7 @@
 import type { ShippedFamily } from "./shipped.ts";
 
 export const generic: ShippedFamily = {
-  hint: /error|npm ERR|exception|\b429\b|rate.?limit|quota|overloaded|fatal|panic|traceback|not found|\*\*\*|context|critical|^E[A-Z]{3}|Applied edit|(?:Edit|Update|Write|Create|Read)\(/i,
+  hint: /error|npm ERR|exception|\b429\b|rate.?limit|(?:session|weekly|5-hour) limit|quota|usage limit|overloaded|fatal|panic|traceback|not found|\*\*\*|context|critical|^E[A-Z]{3}|Applied edit|(?:Edit|Update|Write|Create|Read)\(/i,
   patterns: [
     {
       kind: "rate-limit",
@@ -26,6 +26,14 @@ export const generic: ShippedFamily = {
       name: "rate-limit-retry",
       pattern:
         /^(?:[\w. ]{1,60}: ){0,3}(?:API )?(?:rate[ -]?limit(?:ed| exceeded| reached| hit)|too many requests)\b.{0,80}\b(?:(?:again|retry|retrying) (?:in|after) \d|try again later)/i,
+    },
+    // What the programs below say when they run inside a script of one's own.
+    { kind: "rate-limit", name: "api-error-429", pattern: /^(?:[\w. ]{1,60}: ){0,2}API Error:? (?:429|529)\b/ },
+    {
+      kind: "rate-limit",
+      name: "usage-limit",
+      pattern:
+        /^(?:[\w. ]{1,60}: ){0,2}(?:You(?:'ve| have) (?:hit|reached) your (?:usage|session|weekly|5-hour) limit|(?:Claude AI )?usage limit reached[.|])/i,
     },
     {
       kind: "rate-limit",

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Fault } from "@rouse/contract";
 import { Option } from "commander";
+import type { Recording } from "../../replay/find-recordings.ts";
 import type { Label } from "../../replay/read-labels.ts";
 import { exit, interrupted } from "../exit-codes.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -78,8 +79,10 @@ async function replay(
   const problems = collectProblems();
   const policies = await Promise.all(wanted.map((name) => findPolicy(name, here)));
   const find = (what: readonly string[]) => findRecordings(what, here.workingFolder, process.stdin, problems);
-  const recordings = find(names);
-  const labels = options.labels === undefined ? null : await readLabels(find([options.labels]));
+  const [labelled] = options.labels === undefined ? [] : find([options.labels]);
+  const labels = options.labels === undefined ? null : await readLabels(labelled);
+  // Whoever names *.jsonl names the labels as well.
+  const recordings = find(names).filter(({ identity }) => identity !== labelled?.identity);
   const progress = createProgressLine(process.stderr, totalBytes(recordings));
   const runs = await replayRecordings({
     recordings,
@@ -97,9 +100,9 @@ async function replay(
   if (!written) return exit.wrong;
   return problems.faults() > 0 ? exit.usage : exit.fine;
 
-  async function readLabels(files: ReturnType<typeof find>): Promise<ReadonlyMap<string, Label>> {
+  async function readLabels(file: Recording | undefined): Promise<ReadonlyMap<string, Label>> {
     const { readLabels: read } = await import("../../replay/read-labels.ts");
-    return files[0] === undefined ? new Map() : read(files[0], problems);
+    return file === undefined ? new Map() : read(file, problems);
   }
 
   async function report(file: string): Promise<boolean> {

@@ -93,7 +93,7 @@ function drawEvidence({ evidence }: RunSketch, letters: Letters): Markup {
     clock ? html`<td class="n">${at === null ? "" : `${at} s`}</td>` : null
   }<td class="kind">${names[kind]}${failed ? html` <b class="stuck">failed</b>` : null}</td><td>${
     letters.get(same ?? Number.NaN)?.letter ?? ""
-  }</td><td><code><bdi>${[tool, words].filter(Boolean).join(" ") || "–"}</bdi></code></td></tr>
+  }</td><td class="what"><code><bdi>${[tool, words].filter(Boolean).join(" ") || "–"}</bdi></code></td></tr>
 `;
   const times = clock ? html`<th class="n">at</th>` : null;
   return html`<div class="wide"><table><tr><th class="n">event</th>${times}<th>kind</th><th>same</th><th>what</th></tr>

@@ -15,7 +15,7 @@ code, .mono { font: .86em/1.45 ui-monospace, Menlo, Consolas, monospace; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .55rem 1rem; min-width: 7rem; }
 .tile b { display: block; font-size: 1.5rem; line-height: 1.25; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
-table.narrow { width: auto; min-width: 30rem; max-width: 100%; } td.kind { white-space: nowrap; }
+table.narrow { width: auto; min-width: 30rem; max-width: 100%; } td.kind { white-space: nowrap; } td.what { width: 100%; min-width: 12rem; } td.name { min-width: 9rem; }
 th { text-align: left; font-weight: 600; color: var(--dim); } th, td { padding: .22rem .9rem .22rem 0; vertical-align: top; border-bottom: 1px solid var(--line); }
 th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .stuck { color: var(--stuck); } .failing { color: var(--failing); } .suspect { color: var(--suspect); } .healthy { color: var(--healthy); }

@@ -61,7 +61,7 @@ function drawSources(sources: readonly SourceSummary[]): Markup {
     runs,
     events,
     verdicts: counts,
-  }: SourceSummary) => html`<tr><td><bdi>${source ?? "no source"}</bdi></td><td class="n">${runs}</td><td class="n">${events}</td>${verdicts.toReversed().map((one) => html`<td class="n">${counts[one]}</td>`)}</tr>
+  }: SourceSummary) => html`<tr><td class="name"><bdi>${source ?? "no source"}</bdi></td><td class="n">${runs}</td><td class="n">${events}</td>${verdicts.toReversed().map((one) => html`<td class="n">${counts[one]}</td>`)}</tr>
 `;
   return html`<div class="wide"><table><tr><th>source</th><th class="n">runs</th><th class="n">events</th>${verdicts.toReversed().map((one) => html`<th class="n">${one}</th>`)}</tr>
 ${sources.map(row)}</table></div>

@@ -56,6 +56,10 @@ describe("an agent that tells its steps", () => {
     // All at once is judged as one by one.
     await tell(daemon, "batch", [1, 2, 3, 4, 5].flatMap(testAgain));
     expect(await stateOf(daemon, "batch")).toBe("STUCK");
+    // A loop that is over at the end of the batch was one all the same.
+    await tell(daemon, "past", [...[1, 2, 3, 4, 5].flatMap(testAgain), ...step("Edit", "another way", "done")]);
+    const changes = await daemon.rouse.events({ after: 0, agentId: "past", types: ["HEALTH_STATE_CHANGED"] });
+    expect(changes.map(({ payload }) => (payload as { to: string }).to)).toContain("STUCK");
     await tell(daemon, "batch", step("Edit", "another way", "done"));
     await tell(daemon, "batch", step("Bash", "npm test", "all passed"));
     expect(await stateOf(daemon, "batch")).toBe("HEALTHY");

@@ -36,6 +36,10 @@ const cases: readonly Case[] = [
     stuck: 6,
     confidence: 0.9,
     says: /the same call 6 times in a row/,
+    before: (run) => {
+      run.does("shell", "other", "one");
+      run.does("shell", "another", "two");
+    },
     again: (run, n) => run.does("shell", "make", ["one", "two"][n % 2] as string),
     unknown: (run, n) => run.does("shell", null, ["one", "two"][n % 2] as string),
   },
@@ -134,7 +138,7 @@ const cases: readonly Case[] = [
     confidence: 0.85,
     says: /20 steps in a row with neither a new call nor a new result/,
     before: (run) => times(5, (n) => run.does("shell", `look ${n}`, `view ${n}`)),
-    again: (run, n) => run.does("shell", `look ${(n * n + n) % 5}`, `view ${(n * n * n) % 5}`),
+    again: (run, n) => run.does("shell", `look ${(n * n) % 5}`, `view ${(n * n + n) % 5}`),
     unknown: (run) => run.does("shell", null, null),
   },
   {

@@ -109,23 +109,21 @@ const isOldNews = (step: Step): boolean => !step.novelCall && !step.novelResult;
 const staleWithin = 20;
 
 /**
- * Whatever is asked, the answers are known already: searches that all find nothing, ways around a wall that all end at it. A tool nobody knows may have
- * done its work in silence, so that only reading and failing count.
+ * Whatever is asked, the answers are known already: searches that all find nothing, ways around a wall that all end at it. Only answers that different calls
+ * brought count (who reads the same file again may have lost the thread to a compaction), and only reading and failing: a tool nobody knows may have done its
+ * work in silence.
  */
 const findStaleResults: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || !isStale(last)) return null;
-  const found: Step[] = [];
-  for (let i = steps.length - 1; i >= 0 && steps.length - i <= staleWithin; i--) {
-    const step = steps[i] as Step;
-    if (changedSomething(step)) break;
-    if (isStale(step)) found.push(step);
-  }
-  return tell(found.reverse());
+  const recent = runBack(steps.slice(-staleWithin), (step) => !changedSomething(step));
+  return tell(recent.filter((step) => isStale(step) && recent.some((other) => answersAnother(other, step))));
 };
 
 const isStale = (step: Step): boolean =>
   !step.novelResult && step.args !== null && (step.failed === true || step.class === "reads") && !step.sibling;
+
+const answersAnother = (a: Step, b: Step): boolean => a.result === b.result && a.args !== null && !isSameCall(a, b);
 
 function runBack(steps: readonly Step[], belongs: (step: Step) => boolean): readonly Step[] {
   let i = steps.length;

@@ -221,9 +221,14 @@ function sameWords(said: readonly Words[]): Told {
 }
 
 function staleResults(steps: readonly PlainStep[]): Told {
+  const last = steps[steps.length - 1];
+  const recent = atEnd(steps.slice(-20), (step) => !changes(step));
   const isStale = (step: PlainStep) =>
     !step.novelResult && step.args !== null && (step.failed === true || step.class === "reads") && !step.sibling;
-  const last = steps[steps.length - 1];
-  if (last === undefined || !isStale(last)) return nothing;
-  return tell(atEnd(steps.slice(-20), (step) => !changes(step)).filter(isStale));
+  const answeredOther = (step: PlainStep) =>
+    recent.some(
+      (one) =>
+        one.args !== null && `${one.tool} ${one.args}` !== `${step.tool} ${step.args}` && one.result === step.result,
+    );
+  return last !== undefined && isStale(last) ? tell(recent.filter(isStale).filter(answeredOther)) : nothing;
 }

@@ -1,24 +1,33 @@
 /**
- * Which digests were seen in a run, in bounded space: a table of fingerprints in which a newer digest takes the place of an older one with the same slot. Plain
- * numbers, so that it is saved with the record as it is; in shelves, so that remembering one copies a few dozen numbers and not all of them.
+ * Which digests were seen in a run, in bounded space. A fingerprint has four places it can lie in, the newest first; the fifth pushes the oldest out. With one
+ * place each, two digests in turn could push each other out for ever and both seem new each time. Plain numbers, so that it is saved with the record as it is;
+ * in shelves, so that remembering one copies a few dozen numbers and not all of them.
  */
 export type Memory = readonly (readonly number[])[];
 
 const shelves = 16;
 const perShelf = 32;
+const places = 4;
 const emptyShelf: readonly number[] = Array<number>(perShelf).fill(0);
 
 export const emptyMemory: Memory = Array<readonly number[]>(shelves).fill(emptyShelf);
 
 const shelfOf = (print: number): number => print & (shelves - 1);
-const placeOf = (print: number): number => (print >>> 4) & (perShelf - 1);
+const firstPlaceOf = (print: number): number => (print >>> 4) & (perShelf - places);
 
-export const holds = (memory: Memory, print: number): boolean => memory[shelfOf(print)]?.[placeOf(print)] === print;
+export function holds(memory: Memory, print: number): boolean {
+  const shelf = memory[shelfOf(print)] ?? emptyShelf;
+  const first = firstPlaceOf(print);
+  for (let place = first; place < first + places; place++) if (shelf[place] === print) return true;
+  return false;
+}
 
 export function remember(memory: Memory, print: number): Memory {
   if (holds(memory, print)) return memory;
   const shelf = (memory[shelfOf(print)] ?? emptyShelf).slice();
-  shelf[placeOf(print)] = print;
+  const first = firstPlaceOf(print);
+  for (let place = first + places - 1; place > first; place--) shelf[place] = shelf[place - 1] ?? 0;
+  shelf[first] = print;
   const next = memory.slice();
   next[shelfOf(print)] = shelf;
   return next;

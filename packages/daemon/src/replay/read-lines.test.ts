@@ -5,7 +5,9 @@ async function linesOf(pieces: readonly (string | Buffer)[], longest?: number): 
   async function* stream() {
     for (const piece of pieces) yield Buffer.from(piece);
   }
-  return Array.fromAsync(readLines(stream(), longest));
+  const lines: TextLine[] = [];
+  for await (const line of readLines(stream(), longest)) lines.push(line);
+  return lines;
 }
 
 const texts = async (pieces: readonly (string | Buffer)[], longest?: number) =>

@@ -11,15 +11,19 @@ export interface ProgressLine {
 }
 
 /** A line that is written over, on a terminal only; elsewhere it would be litter. */
-export function createProgressLine(out: NodeJS.WriteStream, totalBytes: number | null): ProgressLine {
+export function createProgressLine(
+  out: Pick<NodeJS.WriteStream, "isTTY" | "write">,
+  totalBytes: number | null,
+  now: () => number = () => performance.now(),
+): ProgressLine {
   if (!out.isTTY) return { tell: () => undefined, clear: () => undefined };
-  let toldAt = performance.now();
+  let toldAt = now();
   let written = false;
   return {
     tell({ bytes, events, runs }) {
-      const now = performance.now();
-      if (now - toldAt < every) return;
-      toldAt = now;
+      const at = now();
+      if (at - toldAt < every) return;
+      toldAt = at;
       written = true;
       const share =
         totalBytes === null || totalBytes === 0 ? "" : `${Math.min(99, Math.floor((100 * bytes) / totalBytes))} %, `;

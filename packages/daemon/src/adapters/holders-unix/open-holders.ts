@@ -11,6 +11,7 @@ import type { Log } from "../../ports/log.ts";
 import { followLife, type Life, tellPastLife } from "./follow-life.ts";
 
 const lookEvery: DurationMs = seconds(1);
+const soon: readonly DurationMs[] = [50, 200, 500];
 /** Stopping by force takes a moment longer than the grace itself. */
 const forceTakes: DurationMs = seconds(20);
 
@@ -28,6 +29,11 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   function look(): void {
     if (news === null) return;
     for (const agentId of listHeld(home.folder)) lookAt(agentId, news);
+  }
+
+  /** A new folder is filled within moments; waiting for the next round would leave its agent unknown for a second. */
+  function lookSoon(): void {
+    for (const delay of soon) setTimeout(look, delay).unref();
   }
 
   function lookAt(agentId: string, to: HolderNews): void {
@@ -92,7 +98,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       epoch = itsEpoch;
       const folder = holdersFolder(home.folder);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      watcher = watch(folder, () => setImmediate(look));
+      watcher = watch(folder, lookSoon);
       watcher.on("error", () => watcher?.close());
       timer = setInterval(look, lookEvery);
       look();

@@ -15,9 +15,9 @@ export interface ReportContents {
   readonly problems: readonly string[];
 }
 
-/** So many runs are drawn, the worst ones; of the others there is a line. Ten megabytes are as much as anybody opens. */
-const mostDrawn = 800;
-const mostListed = 20_000;
+/** Runs are drawn up to this many characters, the worst first; of the others there is a line. Ten megabytes are as much as anybody opens. */
+const mostDrawn = 8_000_000;
+const mostListed = 8000;
 /** More than this unfolded at once is a page nobody scrolls through. */
 const mostUnfolded = 50;
 
@@ -27,6 +27,7 @@ export function writeReport({ runs, policy, accuracy, problems }: ReportContents
   const summary = summariseRuns(judged);
   const sorted = worstFirst(runs);
   const ill = sorted.filter((run) => run.judged[0]?.verdict !== "healthy");
+  const drawn = drawWorst(ill);
   const hash = createHash("sha256").update(reportStyle).digest("base64");
   const style: Markup = { markup: reportStyle };
   return html`<!doctype html>
@@ -40,9 +41,25 @@ export function writeReport({ runs, policy, accuracy, problems }: ReportContents
 ${drawSources(summary.sources)}${accuracy === null ? null : drawAccuracy(accuracy)}${problems.length === 0 ? null : drawProblems(problems)}
 <h2>Runs to look at</h2>
 ${ill.length === 0 ? html`<p>None: every run is healthy.</p>` : drawKey()}
-${ill.slice(0, mostDrawn).map(({ judged: [run], sketch }, i) => (run === undefined ? html`` : drawRun(run, sketch, i < mostUnfolded && run.verdict !== "suspect")))}
-${drawRest(sorted.slice(Math.min(ill.length, mostDrawn)))}</body></html>
+${drawn}
+${drawRest(sorted.slice(drawn.length))}</body></html>
 `.markup;
+}
+
+function drawWorst(ill: readonly JudgedRun[]): readonly Markup[] {
+  const drawn: Markup[] = [];
+  let room = mostDrawn;
+  for (const {
+    judged: [run],
+    sketch,
+  } of ill) {
+    if (run === undefined) continue;
+    const one = drawRun(run, sketch, drawn.length < mostUnfolded && run.verdict !== "suspect");
+    room -= one.markup.length;
+    if (room < 0) break;
+    drawn.push(one);
+  }
+  return drawn;
 }
 
 const worstFirst = (runs: readonly JudgedRun[]): readonly JudgedRun[] => {

@@ -165,3 +165,30 @@ describe("a holder that is killed", () => {
     process.kill(file.holder.pid, "SIGCONT");
   }, 120_000);
 });
+
+describe("a laptop that is closed and opened again", () => {
+  it("finds its agents as it left them: the time nobody saw is held against nobody", async () => {
+    const home = `${makeFolder()}/home`;
+    // Six seconds without output would be a verdict, were the pause not known for what it is.
+    const config = "health_monitoring: { terminal: { idle_timeout_minutes: 0.1 } }\n";
+    const daemon = await startDaemon({ home, config });
+    const file = await spawnAgent(home, "sleeper", counting);
+    await until("it is held and writes", async () => {
+      const [agent] = await heldNow(daemon);
+      return (agent?.terminal?.outputBytes ?? 0) > 0;
+    });
+    const everyone = [daemon.process.pid, file.holder.pid, file.agent?.pid ?? 0];
+    for (const pid of everyone) process.kill(pid, "SIGSTOP");
+    await new Promise((resolve) => setTimeout(resolve, 10_000)); // this is the closed lid itself, not a wait for something
+    for (const pid of everyone.toReversed()) process.kill(pid, "SIGCONT");
+    await until("the pause is noticed", async () => (await daemon.events("MONITOR_GAP")).length > 0);
+    const before = outputOf(home, "sleeper").end;
+    await until("the agent goes on", () => outputOf(home, "sleeper").end > before + 500);
+    expect(await daemon.events("HEALTH_STATE_CHANGED", "HOLDER_LOST", "PROCESS_EXITED")).toEqual([]);
+    expect(await daemon.rouse.getAgentHealth("sleeper")).toMatchObject({
+      state: "HEALTHY",
+      terminal: { holder: "here" },
+    });
+    expect(await daemon.rouse.terminateAgent("sleeper")).toMatchObject({ outcome: "stopped" });
+  });
+});

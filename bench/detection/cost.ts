@@ -1,20 +1,20 @@
 import type { LoopPolicy, StepEvent } from "@rouse/contract";
-import { findLoops } from "../../packages/core/src/steps/find-loops.ts";
+import { findLoops, type Loop } from "../../packages/core/src/steps/find-loops.ts";
 import { followStep } from "../../packages/core/src/steps/follow-steps.ts";
-import { newTrail, type StepTrail } from "../../packages/core/src/steps/step.ts";
+import { newTrail } from "../../packages/core/src/steps/step.ts";
 import { hasMoved } from "../../packages/core/src/steps/window.ts";
 import { median } from "../report.ts";
 
-/** One run's events through all detectors, as the monitor does it; how many loops were found keeps the work from being optimised away. */
-function follow(events: readonly StepEvent[], policy: LoopPolicy): { trail: StepTrail; found: number } {
+/** One run's events through all detectors, as the monitor does it: they look whenever there is something new, and this is what they saw last. */
+export function followRun(events: readonly StepEvent[], policy: LoopPolicy): { atEnd: readonly Loop[] } {
   let trail = newTrail;
-  let found = 0;
+  let atEnd: readonly Loop[] = [];
   for (const [at, event] of events.entries()) {
     const next = followStep(trail, event, at * 1000);
-    if (hasMoved(trail, next)) found += findLoops(next, policy).length;
+    if (hasMoved(trail, next)) atEnd = findLoops(next, policy);
     trail = next;
   }
-  return { trail, found };
+  return { atEnd };
 }
 
 const rounds = 5;
@@ -25,7 +25,7 @@ export function measureSpeed(runs: readonly { events: readonly StepEvent[] }[], 
   const takes: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     const began = performance.now();
-    for (const run of runs) follow(run.events, policy);
+    for (const run of runs) followRun(run.events, policy);
     if (round > 0) takes.push((performance.now() - began) / 1000);
   }
   return events / median(takes);

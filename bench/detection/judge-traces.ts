@@ -1,5 +1,6 @@
 import { type Policy, policyFrom, settingsOf } from "@rouse/contract";
 import { replayRun, type Verdict } from "../../packages/daemon/src/replay/replay-run.ts";
+import { followRun } from "./cost.ts";
 import type { SourceRun } from "./read-traces.ts";
 import { geminiRule, openHandsRule } from "./reference-rules.ts";
 
@@ -8,12 +9,13 @@ export interface Judged {
   readonly trace: string;
   readonly source: string;
   readonly verdict: Verdict;
-  readonly because: readonly string[];
+  /** Its last event still belonged to a suspected loop: it ended, or was ended, before it could become a verdict. */
+  readonly endedLooping: boolean;
   readonly openHands: boolean;
   readonly gemini: boolean;
 }
 
-export const judges = ["ours", "OpenHands rule", "Gemini CLI rule"] as const;
+export const judges = ["ours", "ours, or ended looping", "OpenHands rule", "Gemini CLI rule"] as const;
 export type Judge = (typeof judges)[number];
 
 export const defaultPolicy: Policy = policyFrom("default", settingsOf("default"));
@@ -24,12 +26,12 @@ export const isDevelopment = ({ source }: { source: string }): boolean => develo
 
 export const judgeRuns = (runs: readonly SourceRun[]): readonly Judged[] =>
   runs.map((run) => {
-    const { verdict, because } = replayRun(run, defaultPolicy);
+    const { verdict } = replayRun(run, defaultPolicy);
     return {
       trace: run.trace,
       source: run.source,
       verdict,
-      because: because.map(({ kind, text }) => `${kind}: ${text}`),
+      endedLooping: followRun(run.events, defaultPolicy.loops).atEnd.length > 0,
       openHands: openHandsRule.firstAlarm(run.events) !== null,
       gemini: geminiRule.firstAlarm(run.events) !== null,
     };
@@ -41,6 +43,7 @@ export const isAlarm = ({ verdict }: Judged): boolean => verdict === "stuck" || 
 export function alarmsOf(judge: Judge, judged: readonly Judged[]): ReadonlySet<string> {
   const calls: Readonly<Record<Judge, (one: Judged) => boolean>> = {
     ours: isAlarm,
+    "ours, or ended looping": (one) => isAlarm(one) || one.endedLooping,
     "OpenHands rule": ({ openHands }) => openHands,
     "Gemini CLI rule": ({ gemini }) => gemini,
   };

@@ -17,6 +17,9 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
+          // A hang is a failure; a slow machine is not.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           include: [
             "packages/**/src/**/*.test.ts",
             "sim/**/*.test.ts",

@@ -36,6 +36,28 @@ describe("the policy of an agent", () => {
     expect(of("ada", null, null)).toMatchObject({ mode: "act", beatGrace: 2000, startupGrace: 600_000 });
   });
 
+  it("may differ by the program and the model of an agent that Rouse started, below its type", () => {
+    const config = configFrom(`
+families: { codex: { loops: { error_class: { stuck: 8 } }, heartbeat: { grace_seconds: 1 } } }
+models: { tiny: { loops: { error_class: { stuck: 4 } } } }
+agent_types: { coder: { loops: { error_class: { stuck: 7 } } } }
+`);
+    const of = (family: string, model: string | null, agentType: string | null = null) =>
+      config.policyFor({ agentId: "x", agentType, taskId: null, terminal: { family, session: { model } } });
+    expect(of("codex", null)).toMatchObject({ beatGrace: 1000, loops: { "error-class": { suspect: 3, stuck: 8 } } });
+    expect(of("codex", "tiny").loops["error-class"].stuck).toBe(4);
+    expect(of("codex", "tiny", "coder").loops["error-class"].stuck).toBe(7);
+    expect(of("generic", "huge")).toBe(config.policyFor({ agentId: "y", agentType: null, taskId: null }));
+  });
+
+  it("knows the programs it may be told of", () => {
+    const reading = readConfig({ file: { name: "c", text: "families: { claud: { mode: observe } }" } });
+    expect(reading).toMatchObject({
+      ok: false,
+      problems: [{ message: expect.stringContaining("claude-code, codex") }],
+    });
+  });
+
   it("is the same object each time for the same combination", () => {
     const ask = (agentId: string) => overridden.policyFor({ agentId, agentType: "coder", taskId: "migrate" });
     expect(ask("ada")).toBe(ask("ada"));

@@ -19,10 +19,14 @@ export interface PolicySubject {
   readonly taskId: string | null;
   /** Name of the policy it was started with. One that is not known counts as none. */
   readonly policy?: string | null;
+  /** What its terminal or its stream says it is. */
+  readonly terminal?: { readonly family: string; readonly session: { readonly model: string | null } | null } | null;
 }
 
 export interface Overrides {
   readonly policies: Readonly<Record<string, PartialSettings>>;
+  readonly families: Readonly<Record<string, PartialSettings>>;
+  readonly models: Readonly<Record<string, PartialSettings>>;
   readonly agentTypes: Readonly<Record<string, PartialSettings>>;
   readonly tasks: Readonly<Record<string, PartialSettings>>;
   readonly agents: Readonly<Record<string, PartialSettings>>;
@@ -38,8 +42,8 @@ export interface ChosenPolicy {
 const mostPolicies = 10_000;
 
 /**
- * Says which policy an agent is judged by: the one it was started with, then type, task and the agent's own settings on top. It is
- * asked on every heartbeat, so equal combinations get the same object, and without overrides there is nothing to look up.
+ * Says which policy an agent is judged by: the one it was started with, then program, model, type, task and the agent's own settings on top. It
+ * is asked on every heartbeat, so equal combinations get the same object, and without overrides there is nothing to look up.
  */
 export function choosePolicy(
   preset: PresetName,
@@ -48,24 +52,37 @@ export function choosePolicy(
 ): (subject: PolicySubject) => ChosenPolicy {
   const shared = chosen(preset, settings);
   const policies = namedPolicies(settings, overrides.policies);
+  const families = new Map(Object.entries(overrides.families));
+  const models = new Map(Object.entries(overrides.models));
   const types = new Map(Object.entries(overrides.agentTypes));
   const tasks = new Map(Object.entries(overrides.tasks));
   const agents = new Map(Object.entries(overrides.agents));
-  const alike = types.size + tasks.size + agents.size === 0;
+  const alike = families.size + models.size + types.size + tasks.size + agents.size === 0;
 
   const known = new Map<string, ChosenPolicy>();
-  const lookUp = ({ agentId, agentType, taskId, policy }: PolicySubject): ChosenPolicy => {
+  const lookUp = ({ agentId, agentType, taskId, policy, terminal }: PolicySubject): ChosenPolicy => {
     const base = isNamed(policy) ? policies.get(policy) : undefined;
+    const family = terminal == null ? undefined : families.get(terminal.family);
+    const modelName = terminal?.session?.model ?? null;
+    const model = modelName === null ? undefined : models.get(modelName);
     const type = agentType === null ? undefined : types.get(agentType);
     const task = taskId === null ? undefined : tasks.get(taskId);
     const agent = agents.get(agentId);
-    if (!base && !type && !task && !agent) return shared;
+    if (!base && !family && !model && !type && !task && !agent) return shared;
 
     // Only names from the file are part of the key, so agents cannot fill the cache with inventions.
-    const key = JSON.stringify([base && policy, type && agentType, task && taskId, agent && agentId]);
+    const key = JSON.stringify([
+      base && policy,
+      family && terminal?.family,
+      model && modelName,
+      type && agentType,
+      task && taskId,
+      agent && agentId,
+    ]);
     const found = known.get(key);
     if (found) return found;
-    const merged = settleRelations([type, task, agent].reduce<Settings>(overlay, base ?? settings));
+    const layers = [family, model, type, task, agent];
+    const merged = settleRelations(layers.reduce<Settings>(overlay, base ?? settings));
     const choice = chosen((base && policy) ?? preset, merged);
     forgetOldest(known);
     known.set(key, choice);

@@ -1,4 +1,4 @@
-import { AgentId, Id, type PartialSettings, presetNames, Settings } from "@rouse/contract";
+import { AgentId, agentFamilies, Id, type PartialSettings, presetNames, Settings } from "@rouse/contract";
 import { z } from "zod";
 import { inlineDefinitions } from "./inline-definitions.ts";
 import type { SchemaNode } from "./schema-node.ts";
@@ -29,12 +29,22 @@ export const settingsSchema = withNode(partialSettings);
 const overridesBy = (id: z.ZodString | typeof AgentId, what: string) =>
   z.record(id, partialSettings).describe(what).optional();
 
+const FamilyName = Id.refine(
+  (name) => (agentFamilies as readonly string[]).includes(name),
+  `must be ${agentFamilies.join(", ")}`,
+);
+
 /** The whole of config.yaml. */
 export const documentSchema = withNode(
   z.strictObject({
     preset: z.enum(presetNames).describe("what everything not named here is taken from").optional(),
     health_monitoring: partialSettings.optional(),
     policies: overridesBy(Id, "settings for agents started with --policy NAME"),
+    families: overridesBy(
+      FamilyName,
+      "settings that differ for one agent program (claude-code, codex, …) that Rouse started",
+    ),
+    models: overridesBy(Id, "settings that differ for one model, where the agent's stream names it"),
     agent_types: overridesBy(Id, "settings that differ for one type of agent"),
     tasks: overridesBy(Id, "settings that differ for whoever works on one task"),
     agents: overridesBy(AgentId, "settings that differ for one agent; wins over its task and its type"),
@@ -45,6 +55,8 @@ export interface ConfigDocument {
   readonly preset?: string;
   readonly health_monitoring?: PartialSettings;
   readonly policies?: Readonly<Record<string, PartialSettings>>;
+  readonly families?: Readonly<Record<string, PartialSettings>>;
+  readonly models?: Readonly<Record<string, PartialSettings>>;
   readonly agent_types?: Readonly<Record<string, PartialSettings>>;
   readonly tasks?: Readonly<Record<string, PartialSettings>>;
   readonly agents?: Readonly<Record<string, PartialSettings>>;

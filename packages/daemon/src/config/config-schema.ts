@@ -24,6 +24,8 @@ export function configSchema(): ConfigSchema {
       ...others,
       health_monitoring: settings,
       policies: overridesOf("policies"),
+      families: overridesOf("families"),
+      models: overridesOf("models"),
       agent_types: overridesOf("agent_types"),
       tasks: overridesOf("tasks"),
       agents: overridesOf("agents"),

@@ -6,12 +6,14 @@ import { childNode, type SchemaNode } from "./schema-node.ts";
 
 /** The effective configuration as a file that `readConfig` reads back to the same result. */
 export function printConfig(config: Config): string {
-  const { policies, agentTypes, tasks, agents } = config.overrides;
+  const { policies, families, models, agentTypes, tasks, agents } = config.overrides;
   const document = new Document(
     {
       preset: config.preset,
       health_monitoring: config.settings,
       ...given("policies", policies),
+      ...given("families", families),
+      ...given("models", models),
       ...given("agent_types", agentTypes),
       ...given("tasks", tasks),
       ...given("agents", agents),

@@ -63,7 +63,7 @@ describe(".botbox.json", () => {
       '{ "agents": { "health": {\n "idle_timeout_mins": 15,\n "repeated_error_threshold": "5",\n "enabled": 1 } } }';
     expect(complaints(inWorkingFolder(text))).toEqual([
       ".botbox.json:2:2 agents.health.idle_timeout_mins: unknown key; did you mean idle_timeout_minutes?",
-      '.botbox.json:3:30 agents.health.repeated_error_threshold: found "5", expected a whole number above 0, at most 1000000',
+      '.botbox.json:3:30 agents.health.repeated_error_threshold: found "5", expected a whole number above 0, at most 30',
       ".botbox.json:4:13 agents.health.enabled: found 1, expected true or false",
     ]);
     expect(complaints(inWorkingFolder('{ "agents": { "health": 5 } }'))[0]).toContain(

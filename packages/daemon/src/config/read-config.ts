@@ -81,6 +81,8 @@ function assemble({ document: reading, layers, names }: SourcesReading): Config 
   const settings = layers.reduce<Settings>((under, layer) => overlay(under, layer.values), settingsOf(preset));
   const overrides: Overrides = {
     policies: document.policies ?? {},
+    families: document.families ?? {},
+    models: document.models ?? {},
     agentTypes: document.agent_types ?? {},
     tasks: document.tasks ?? {},
     agents: document.agents ?? {},

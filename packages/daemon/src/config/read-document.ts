@@ -23,7 +23,9 @@ export function readDocument(parsed: ParsedText): DocumentReading {
   return {
     preset: presetNames.find((name) => name === preset) ?? "default",
     layer: layerAt(parsed, filled, ["health_monitoring"]),
-    overrides: ["policies", "agent_types", "tasks", "agents"].flatMap((group) => overridesIn(parsed, filled, group)),
+    overrides: ["policies", "families", "models", "agent_types", "tasks", "agents"].flatMap((group) =>
+      overridesIn(parsed, filled, group),
+    ),
     document: filled as ConfigDocument,
     problems: checkShape(documentSchema, filled, parsed.locate),
   };

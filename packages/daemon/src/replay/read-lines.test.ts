@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { readLines, type TextLine } from "./read-lines.ts";
 
@@ -41,5 +43,23 @@ describe("lines of a stream", () => {
       { number: 3, text: "b", bytes: 1 },
     ]);
     expect(await texts([`${long}\n`], 1000)).toEqual([long]);
+  });
+
+  it("one that is too long does not stay in memory while the rest of it comes", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const pieces: WeakRef<Buffer>[] = [];
+    async function* endless() {
+      for (let i = 0; i < 50; i++) {
+        const piece = Buffer.alloc(100_000, "x");
+        pieces.push(new WeakRef(piece));
+        yield piece;
+      }
+      // A weak reference holds on to what it refers to until the turn of the event loop is over.
+      await new Promise(setImmediate);
+      collect();
+      expect(pieces.filter((piece) => piece.deref() !== undefined).length).toBeLessThan(5);
+    }
+    for await (const line of readLines(endless(), 250_000)) expect(line.bytes).toBe(5_000_000);
   });
 });

@@ -75,10 +75,17 @@ describe("a report", () => {
     expect(page).toContain('<li class="turn dim">3410 more</li>');
   });
 
+  it("has the evidence in its own words, wherever in a run it stands", async () => {
+    for (const before of [0, 155, 158, 161]) {
+      const page = await reportOf([...busy("x/bad", before), ...looping("x/bad")]);
+      expect(page.match(/<td class="what">/g), `after ${before} steps`).toHaveLength(10);
+    }
+  });
+
   it("stays small with many runs: the worst are drawn, of the others there is a line", async () => {
     const [run] = await sketched(looping("x/bad", 400).map((line) => ({ ...line, text: "<".repeat(290) })));
     if (run === undefined) throw new Error("there is a run");
-    const runs = Array.from({ length: 500 }, (_, i) => ({
+    const runs = Array.from({ length: 1500 }, (_, i) => ({
       ...run,
       judged: run.judged.map((one) => ({ ...one, trace: `x/${i}.` })),
     }));

@@ -56,7 +56,7 @@ function drawWorst(ill: readonly JudgedRun[]): readonly Markup[] {
     if (run === undefined) continue;
     const one = drawRun(run, sketch, drawn.length < mostUnfolded && run.verdict !== "suspect");
     room -= one.markup.length;
-    
+    if (room < 0) break;
     drawn.push(one);
   }
   return drawn;

@@ -111,7 +111,7 @@ describe("rouse replay", () => {
         .join("\n")}\n`,
     );
     await file.close();
-    // Less memory than the line is long.
+    // As a text the line would not fit into this heap.
     const rouse = startRouse(["replay", "long.jsonl", "--json"], {
       home,
       environment: { NODE_OPTIONS: "--max-old-space-size=80" },

@@ -221,6 +221,29 @@ describe.each(cases)("$kind", ({ kind, suspect, stuck, confidence, says, again, 
   });
 });
 
+describe("rounds of several steps", () => {
+  const goesRound = (steps: number): Run => {
+    const run = runStory();
+    times(4, () => times(steps, (n) => run.does("shell", `command ${n}`, `output ${n}`)));
+    return run;
+  };
+
+  it.each([2, 3, 4, 5, 6, 7, 8])("are seen when they are %i steps long", (steps) => {
+    expect(goesRound(steps).loop("cycle")).toMatchObject({ level: "stuck", evidence: { times: 4 } });
+  });
+
+  it("are not looked for beyond eight", () => {
+    expect(goesRound(9).loop("cycle")).toBeUndefined();
+  });
+
+  it("are not the same step over and over", () => {
+    expect(goesRound(1).loop("cycle")).toBeUndefined();
+    const run = runStory();
+    times(12, () => run.does("shell", "make", "nothing to do"));
+    expect(run.loop("cycle")).toBeUndefined();
+  });
+});
+
 describe("a loop that ends", () => {
   it("is over with the first step that is something else", () => {
     const run = runStory();

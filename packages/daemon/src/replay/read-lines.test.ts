@@ -48,11 +48,11 @@ describe("lines of a stream", () => {
   it("one that is too long does not stay in memory while the rest of it comes", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const pieces: WeakRef<Buffer>[] = [];
+    const pieces: WeakRef<ArrayBufferLike>[] = [];
     async function* endless() {
       for (let i = 0; i < 50; i++) {
         const piece = Buffer.alloc(100_000, "x");
-        pieces.push(new WeakRef(piece));
+        pieces.push(new WeakRef(piece.buffer));
         yield piece;
       }
       // A weak reference holds on to what it refers to until the turn of the event loop is over.

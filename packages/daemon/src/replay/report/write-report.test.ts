@@ -92,9 +92,6 @@ describe("a report", () => {
     const page = writeReport({ runs, policy: "default", accuracy: null, problems: [] });
     expect(page.length).toBeGreaterThan(5_000_000);
     expect(page.length).toBeLessThan(10_000_000);
-    for (const {
-      judged: [one],
-    } of runs)
-      expect(page).toContain(one?.trace);
+    expect(new Set(page.match(/x\/\d+\./g)).size).toBe(runs.length);
   });
 });

@@ -183,19 +183,21 @@ describe("rouse replay --policy and --compare", () => {
 
   it("judges by a file of one's own, or by a preset", async () => {
     const verdictBy = async (policy: string) => {
-      const { stdout } = await replay("runs.jsonl", "--json", "--policy", policy);
+      const { stdout } = await replay("runs.jsonl", "--unfinished", "--json", "--policy", policy);
       const [{ verdict, index }] = documentsOf(stdout) as [{ verdict: string; index: number }];
       return `${verdict} ${index}`;
     };
     expect(await verdictBy("a.yaml")).toBe("stuck 5");
     expect(await verdictBy("b.yaml")).toMatch(/^suspect/);
     expect(await verdictBy("default")).toBe("stuck 9");
+    const { stdout } = await replay("runs.jsonl", "--json", "--policy", "b.yaml");
+    expect(documentsOf(stdout)[0]).toMatchObject({ verdict: "stuck", index: 15 }); // it ends in its loop
   });
 
   it("shows what each of two would have done, wherever the files stand in the command", async () => {
     for (const words of [
-      ["runs.jsonl", "--compare", "a.yaml", "b.yaml"],
-      ["--compare", "a.yaml", "b.yaml", "runs.jsonl"],
+      ["runs.jsonl", "--unfinished", "--compare", "a.yaml", "b.yaml"],
+      ["--unfinished", "--compare", "a.yaml", "b.yaml", "runs.jsonl"],
     ]) {
       const { code, stdout } = await replay(...words);
       expect(code).toBe(0);
@@ -203,7 +205,9 @@ describe("rouse replay --policy and --compare", () => {
       expect(stdout).toContain("They differ in 1 of 2 runs.");
       expect(stdout).not.toContain("work");
     }
-    const documents = documentsOf((await replay("runs.jsonl", "--json", "--compare", "a.yaml", "b.yaml")).stdout);
+    const documents = documentsOf(
+      (await replay("runs.jsonl", "--unfinished", "--json", "--compare", "a.yaml", "b.yaml")).stdout,
+    );
     expect(documents).toMatchObject([
       { trace: "loop", differs: ["verdict", "index", "alerts"], a: { verdict: "stuck", alerts: 1 }, b: { alerts: 0 } },
       { summary: { runs: 2, differing: 1, policies: ["a.yaml", "b.yaml"], a: { alerts: 1 }, b: { alerts: 0 } } },

@@ -14,6 +14,8 @@ export interface ReplayOptions {
   /** Every run is judged by each of them, side by side. */
   readonly policies: readonly PolicyOf[];
   readonly problems: Problems;
+  /** Whether the recordings are of whole runs, so that their end says something. */
+  readonly ended?: boolean;
   /** Whether what is needed to draw the runs is kept. */
   readonly sketches: boolean;
   /** How far it is, after every piece of work. */
@@ -91,7 +93,7 @@ export async function replayRecordings(options: ReplayOptions): Promise<readonly
 
   function begin(trace: string, file: string, line: number): OpenRun {
     const run: OpenRun = {
-      replays: policies.map((policyOf) => startReplay(trace, policyOf(trace))),
+      replays: policies.map((policyOf) => startReplay(trace, policyOf(trace), options.ended ?? false)),
       sketch: sketches ? startSketch() : null,
       file,
       line,

@@ -1,7 +1,7 @@
 import { policyFrom, type StepEvent, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { busy, looping, step } from "./recorded.test-support.ts";
-import { replayRun } from "./replay-run.ts";
+import { replayRun, startReplay } from "./replay-run.ts";
 
 const settings = settingsOf("default");
 const policy = policyFrom("default", settings);
@@ -70,5 +70,26 @@ describe("a run without an end", () => {
     expect(run.alerts).toBeGreaterThan(200);
     expect(run.actions).toHaveLength(200);
     expect(run.moments.length).toBeLessThanOrEqual(203);
+  });
+});
+
+describe("a recording of a whole run", () => {
+  const ends = (events: readonly StepEvent[], ended: boolean) => {
+    const run = startReplay("a", policy, ended);
+    for (const event of events) run.take(event);
+    return run.finish();
+  };
+
+  it("that ends in the middle of a loop is stuck; of one that may go on nobody knows", () => {
+    const events = looping("a", 3);
+    expect(ends(events, false)).toMatchObject({ verdict: "suspect" });
+    const over = ends(events, true);
+    expect(over).toMatchObject({ verdict: "stuck", index: events.length - 1 });
+    expect(over.because[0]?.text).toContain("and the run ended there");
+  });
+
+  it("that moved on after three times is suspect, whether it is over or not", () => {
+    const events = [...looping("a", 3), ...busy("a")];
+    expect(ends(events, true).verdict).toBe("suspect");
   });
 });

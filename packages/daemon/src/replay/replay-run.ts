@@ -79,7 +79,10 @@ export function replayRun({ trace, events }: RecordedRun, policy: Policy): Repla
   return replay.finish();
 }
 
-export function startReplay(trace: string, policy: Policy): Replay {
+/**
+ * `ended`: the recording is of a whole run, so one that ends in the middle of a loop never moved on. Of a live agent in the same place nobody can know that.
+ */
+export function startReplay(trace: string, policy: Policy, ended = false): Replay {
   const state = { record: born(trace), now: dawn, verdict: "healthy" as Verdict, events: 0 };
   const counts = { alerts: 0, terminations: 0 };
   const moments: Moment[] = [];
@@ -131,7 +134,22 @@ export function startReplay(trace: string, policy: Policy): Replay {
       hear({ kind: "stepped", events: [event] }, index);
       return worst === before ? null : worst;
     },
-    finish: () => ({
+    finish: () => {
+      if (ended) noteEnding();
+      return outcome();
+    },
+  };
+
+  function noteEnding(): void {
+    const standing = state.verdict === "suspect" ? judge(state.record).because.filter(isPlainLoop) : [];
+    if (standing.length === 0 || !isGraver("stuck", worst?.verdict ?? "healthy")) return;
+    const because = standing.map((finding) => ({ ...finding, text: `${finding.text}, and the run ended there` }));
+    worst = { index: Math.max(0, state.events - 1), at: state.now, verdict: "stuck", because };
+    moments.push(worst);
+  }
+
+  function outcome(): Replayed {
+    return {
       trace,
       verdict: worst?.verdict ?? "healthy",
       index: worst?.index ?? null,
@@ -142,9 +160,20 @@ export function startReplay(trace: string, policy: Policy): Replay {
       ...counts,
       events: state.events,
       lasted: state.now - dawn,
-    }),
-  };
+    };
+  }
 }
+
+/** The very same thing again; rows of different failures and words without deeds may be the way out. */
+const plainLoops: ReadonlySet<FindingKind> = new Set<FindingKind>([
+  "identical-step",
+  "identical-call",
+  "identical-change",
+  "cycle",
+  "error-class",
+  "blocked-call",
+]);
+const isPlainLoop = ({ kind }: Finding): boolean => plainLoops.has(kind);
 
 const born = (agentId: string): AgentRecord =>
   newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, dawn);

@@ -8,6 +8,7 @@ interface ReplayOptions {
   readonly compare?: readonly string[];
   readonly report?: string;
   readonly all?: true;
+  readonly unfinished?: true;
   readonly json?: true;
 }
 
@@ -21,7 +22,8 @@ Lines that cannot be used are named on stderr and left out; the rest is judged,
 and the command ends with 2. With --json stdout has one document per run: trace,
 verdict (healthy, suspect, stuck, failing), index (the event at which it was
 first reached, from 0) and because. With --labels or --compare a last document
-{"summary": …} follows.
+{"summary": …} follows. A run that ends in the middle of a loop is stuck, though
+a live agent in the same place would only be suspect: it may still move on.
 
 Examples:
   rouse replay runs/*.jsonl                    what would Rouse have said?
@@ -41,6 +43,7 @@ export const addReplay: AddCommand = (program, here, finish) => {
     .option("--labels <file>", "what people say of the runs: precision and recall")
     .addOption(new Option("--compare <policies...>", "two policies side by side").conflicts("report"))
     .option("--report <file>", "write an HTML page with a timeline of each run")
+    .option("--unfinished", "the runs may still be going on: their end says nothing")
     .option("--all", "show the healthy runs and those without a difference too")
     .option("--json", "print one JSON document per run")
     .addHelpText("after", help)

@@ -18,6 +18,7 @@ export interface ReplayRequest extends PrintOptions {
   readonly policies: readonly (string | undefined)[];
   readonly labels?: string;
   readonly report?: string;
+  readonly unfinished?: true;
 }
 
 /** Ctrl-C is left to the system: an exit of our own would wait for a pipe that is being read. */
@@ -30,6 +31,7 @@ export async function runReplay(here: Surroundings, request: ReplayRequest): Pro
     recordings,
     policies: policies.map(({ policyOf }) => policyOf),
     problems,
+    ended: request.unfinished === undefined,
     sketches: request.report !== undefined,
     tell: progress.tell,
   });

@@ -49,7 +49,7 @@ export const HealthMetrics = z
   .meta({
     id: "HealthMetrics",
     description:
-      "Understood: consecutiveFailures (count), errorRate (0 to 1), memory (share of the limit, 0 to 1). Snake case works too.",
+      "Understood: consecutiveFailures (count), errorRate (0 to 1), memory and context (share of the limit, 0 to 1). Snake case works too.",
   });
 export type HealthMetrics = z.infer<typeof HealthMetrics>;
 

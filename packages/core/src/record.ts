@@ -107,6 +107,8 @@ export interface Facts {
   readonly reportedFailures: number | null;
   readonly reportedErrorRate: number | null;
   readonly memory: number | null;
+  /** Share of its context that is filled. */
+  readonly context: number | null;
   readonly selfReported: AgentStatus | null;
   /**
    * How often in a row it was heard, at its own rhythm, in the middle of one tool or wait. Three times shows that its beats come from a timer, so
@@ -199,6 +201,7 @@ const noFacts: Facts = {
   reportedFailures: null,
   reportedErrorRate: null,
   memory: null,
+  context: null,
   selfReported: null,
   beatsThroughWork: 0,
 };

@@ -54,6 +54,8 @@ export interface TerminalFacts {
   readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
   readonly contextLimitAt: Mark | null;
+  /** Compactions in a row with nothing new between them. */
+  readonly compactions: { readonly times: number; readonly novel: number } | null;
   readonly session: { readonly id: string; readonly model: string | null } | null;
   readonly holder: "here" | "lost";
   readonly exit: (ExitStatus & { readonly at: MonoMs }) | null;
@@ -87,6 +89,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     novelAtMarker: 0,
     turnEndedAt: null,
     contextLimitAt: null,
+    compactions: null,
     session: null,
     holder: "here",
     exit: null,

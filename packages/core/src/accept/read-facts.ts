@@ -50,6 +50,7 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
     reportedFailures: readMetric(beat, "consecutiveFailures", "consecutive_failures", before.reportedFailures),
     reportedErrorRate: readMetric(beat, "errorRate", "error_rate", before.reportedErrorRate),
     memory: readMetric(beat, "memory", "memory_usage", before.memory),
+    context: readMetric(beat, "context", "context_usage", before.context),
     selfReported: illStatus(beat.status),
     beatsThroughWork: context.throughWork,
   };

@@ -91,7 +91,11 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.tokensAtProgress ??= sight.total;
       return;
     case "compacts":
-      if (sight.over) terminal.contextLimitAt = null;
+      if (sight.over) {
+        terminal.contextLimitAt = null;
+        const again = terminal.compactions !== null && terminal.compactions.novel === terminal.novel;
+        terminal.compactions = { times: again ? (terminal.compactions?.times ?? 0) + 1 : 1, novel: terminal.novel };
+      }
       return goOn(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
       terminal.tools = [];

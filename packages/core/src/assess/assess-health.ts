@@ -3,6 +3,7 @@ import type { Doubt } from "../doubt.ts";
 import { type AgentRecord, draftOf, type Finding } from "../record.ts";
 import {
   findConsecutiveFailures,
+  findContextFill,
   findErrorRate,
   findMemoryPressure,
   findSelfReport,
@@ -23,6 +24,7 @@ import {
   findCompletionTimeout,
   findContextExhausted,
   findHolderLost,
+  findIdleCompactions,
   findNoOutput,
   findProcessExit,
   findRateLimit,
@@ -50,6 +52,8 @@ const detectors: readonly Detector[] = [
   findTokenBurn,
   findCompletionTimeout,
   findContextExhausted,
+  findIdleCompactions,
+  findContextFill,
   findSpinning,
   findRateLimit,
   findHolderLost,

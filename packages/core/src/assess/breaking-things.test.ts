@@ -196,3 +196,15 @@ describe("what an agent says of itself", () => {
     expect(agent.state).toBe("HEALTHY");
   });
 });
+
+describe("a context that is nearly full", () => {
+  it("is a warning, and gone once it was compacted", () => {
+    const agent = story();
+    agent.beats({ healthMetrics: { context: 0.94 } });
+    expect(agent.finding("context-exhausted")).toBeUndefined();
+    agent.beats({ healthMetrics: { context_usage: 0.97 } });
+    expect(agent.finding("context-exhausted")).toMatchObject({ level: "degraded", evidence: { context: 0.97 } });
+    agent.beats({ healthMetrics: { context: 0.3 } });
+    expect(agent.finding("context-exhausted")).toBeUndefined();
+  });
+});

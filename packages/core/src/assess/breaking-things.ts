@@ -105,3 +105,24 @@ export const findSelfReport: Detector = (record, now) => {
     lookAgainAt: null,
   };
 };
+
+/** From here on an agent should be handing over or compacting. */
+const contextFull = 0.95;
+
+/** Its context is nearly full. With nothing new since, it may be past noticing; by itself it is worth a word. */
+export const findContextFill: Detector = (record, now) => {
+  const { context } = record.facts;
+  // Read off the terminal it has a finding of its own.
+  if (context === null || context < contextFull || record.terminal?.contextLimitAt != null) return nothing;
+  return {
+    finding: conclude(record, now, {
+      kind: "context-exhausted",
+      level: "degraded",
+      confidence: 0.5,
+      class: "self-report",
+      text: `its context is ${Math.round(context * 100)} % full and nothing was handed over`,
+      evidence: { context },
+    }),
+    lookAgainAt: null,
+  };
+};

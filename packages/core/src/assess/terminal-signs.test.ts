@@ -512,3 +512,28 @@ it("the same file twelve times in a row is only ever shown", () => {
   held.shows({ kind: "file-touched", digest: "g" });
   expect(held.agent.finding("spinning-on-file")).toBeUndefined();
 });
+
+describe("compactions", () => {
+  const compacted = { kind: "compacts", over: true } as const;
+
+  it("are ordinary when work goes on between them", () => {
+    const held = heldStory({ hold: { structured: true, family: "claude-code" } });
+    for (let i = 0; i < 6; i++) {
+      held.prints(5);
+      held.shows(compacted);
+      held.passes("1m");
+    }
+    expect(held.agent.finding("context-exhausted")).toBeUndefined();
+  });
+
+  it("with nothing new in between are a warning from the third on, until something is", () => {
+    const held = heldStory({ hold: { structured: true, family: "claude-code" } });
+    held.prints(5);
+    for (let i = 0; i < 2; i++) held.shows(compacted);
+    expect(held.agent.finding("context-exhausted")).toBeUndefined();
+    held.shows(compacted);
+    expect(held.agent.finding("context-exhausted")).toMatchObject({ level: "degraded", evidence: { compactions: 3 } });
+    held.prints(5);
+    expect(held.agent.finding("context-exhausted")).toBeUndefined();
+  });
+});

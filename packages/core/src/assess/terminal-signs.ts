@@ -175,6 +175,27 @@ export const findContextExhausted: Detector = (record, now, policy) => {
   };
 };
 
+/** Compacting is ordinary, up to three times in a run; doing it again with nothing new in between is going round in circles. */
+const compactsAfter = 3;
+
+export const findIdleCompactions: Detector = (record, now) => {
+  const { terminal } = record;
+  const compactions = terminal?.compactions ?? null;
+  if (terminal === null || compactions === null || compactions.times < compactsAfter) return nothing;
+  if (terminal.novel !== compactions.novel || terminal.contextLimitAt !== null) return nothing;
+  return {
+    finding: conclude(record, now, {
+      kind: "context-exhausted",
+      level: "degraded",
+      confidence: 0.6,
+      class: "no-progress",
+      text: `its context was compacted ${compactions.times} times with nothing new in between`,
+      evidence: { compactions: compactions.times },
+    }),
+    lookAgainAt: null,
+  };
+};
+
 const spinsAfter = 12;
 
 /** The same file over and over. It proves little, so it is only ever shown. */

@@ -59,7 +59,8 @@ export function createRoster() {
 /** A record saved by an earlier version knows nothing of what came since. */
 function restoreRecord(saved: AgentRecord): AgentRecord {
   const { gapsSeen } = saved;
-  return { ...newRecord({ ...saved, gapsSeen }, saved.bornAt), ...saved };
+  const born = newRecord({ ...saved, gapsSeen }, saved.bornAt);
+  return { ...born, ...saved, facts: { ...born.facts, ...saved.facts } };
 }
 
 export type Roster = ReturnType<typeof createRoster>;

@@ -97,18 +97,23 @@ function readTls(options: DaemonOptions): ListenOptions["tls"] {
 }
 
 function greet(url: string, folder: string, preset: string): void {
+  const rouse = `${process.env["ROUSE_HOME"] === undefined ? "" : `ROUSE_HOME=${folder} `}npx rouse`;
   process.stdout.write(
     [
       `Rouse ${version} is watching on ${url} (preset ${preset}, data in ${folder})`,
       "",
-      "Next, in another terminal, send a heartbeat and look at it:",
+      "Next, in another terminal, run an agent under its eyes, and look at it from a third:",
+      "",
+      `  ${rouse} run -- COMMAND`,
+      `  ${rouse} ps`,
+      "",
+      "An agent anywhere else sends heartbeats:",
       "",
       // The token goes through a pipe: arguments can be read by everybody on the machine.
       `  printf 'Authorization: Bearer %s' "$(cat ${folder}/token)" | curl -s -H @- ${url}/api/v1/heartbeats \\`,
       `    -H 'Content-Type: application/json' -d '{"agentId":"worker-1","status":"RUNNING"}'`,
-      `  ${process.env["ROUSE_HOME"] === undefined ? "" : `ROUSE_HOME=${folder} `}npx rouse ps`,
       "",
-      "Ctrl-C stops it; nothing that was acknowledged is lost.",
+      "Ctrl-C stops it; nothing that was acknowledged is lost, and agents run on.",
       "",
     ].join("\n"),
   );

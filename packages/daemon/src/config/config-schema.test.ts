@@ -15,13 +15,15 @@ describe("the schema for editors", () => {
     expect(Object.keys(schema.properties ?? {}).toSorted()).toEqual([
       "agent_types",
       "agents",
+      "families",
       "health_monitoring",
+      "models",
       "policies",
       "preset",
       "tasks",
     ]);
     expect(JSON.stringify(schema).split('"interval_seconds"').length - 1).toBe(3);
-    expect(groupsIn(schema).filter((group) => group.$ref !== undefined)).toHaveLength(5);
+    expect(groupsIn(schema).filter((group) => group.$ref !== undefined)).toHaveLength(7);
     expect(JSON.stringify(schema).split("$schema").length - 1).toBe(1);
   });
 

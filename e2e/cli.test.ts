@@ -52,7 +52,7 @@ describe("a command that reads", () => {
   it("ps lists who is there and what they do", async () => {
     const lines = (await succeeds("ps")).trimEnd().split("\n");
     expect(lines).toHaveLength(4);
-    expect(lines[0]).toMatch(/^AGENT +STATE +ACTIVITY .*HEARTBEAT +TASK/);
+    expect(lines[0]).toMatch(/^AGENT +STATE +ACTIVITY .*HEARD +TASK/);
     expect(lines.find((line) => line.startsWith("worker"))).toMatch(/HEALTHY +RUNNING tool npm-test.*task-7.*node-1/);
     expect(lines.find((line) => line.startsWith("idler"))).toMatch(/HEALTHY +IDLE/);
     expect(lines.find((line) => line.startsWith("breaking"))).toMatch(/FAILING/);

@@ -261,7 +261,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   function announce(commit: Commit): void {
     for (const listener of commitListeners) listener();
     const { epoch } = commit.marks;
-    if (typeof epoch === "string") meetHolders(Number(epoch));
+    if (typeof epoch === "string" && !chores.stopped()) meetHolders(Number(epoch));
     if (commit.actions.length > 0) outbox.send(commit.actions);
     const last = commit.events[commit.events.length - 1];
     if (last === undefined) return;

@@ -23,6 +23,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   const began = Date.now();
   let news: HolderNews | null = null;
   let epoch = 0;
+  let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let watcher: FSWatcher | null = null;
 
@@ -94,6 +95,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
 
   return {
     async begin(to, itsEpoch) {
+      // A monitor that could not start saves its epoch on the way out.
+      if (closed) return;
       news = to;
       epoch = itsEpoch;
       const folder = holdersFolder(home.folder);
@@ -125,6 +128,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       }
     },
     async close() {
+      closed = true;
       news = null;
       if (timer !== null) clearInterval(timer);
       watcher?.close();

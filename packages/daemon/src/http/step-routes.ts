@@ -33,7 +33,9 @@ function parseLine(line: string): unknown {
 
 /** What agents tell of their steps, and what is kept of it. */
 export function addStepRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf): void {
-  app.addContentTypeParser(/ndjson/, { parseAs: "string" }, (_, body, done) => done(null, new Lines(String(body))));
+  app.addContentTypeParser(["application/x-ndjson", "application/ndjson"], { parseAs: "string" }, (_, body, done) =>
+    done(null, new Lines(String(body))),
+  );
   app.post<{ Params: { id: string } }>(
     "/api/v1/agents/:id/steps",
     { bodyLimit: largestBody, errorHandler: nameLimit },

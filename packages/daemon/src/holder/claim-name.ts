@@ -36,16 +36,12 @@ export function claimName(home: string, wanted: HolderFile, from: ProcessId | nu
 
 /** A holder stays a moment after its agent, until a monitor knows: such a name is free soon. */
 const partingMs = 5000;
-const settlingMs = 150;
 
 export async function claimWhenFree(home: string, wanted: HolderFile, from: ProcessId | null = null): Promise<Claim> {
   const until = performance.now() + partingMs;
   for (;;) {
     try {
-      const contested = from === null && existsSync(holderFiles(home, wanted.agentId).holder);
-      const claim = claimName(home, wanted, from);
-      if (contested) await makeSure(home, wanted);
-      return claim;
+      return claimName(home, wanted, from);
     } catch (error) {
       const { agent } = readClaim(holderFiles(home, wanted.agentId).holder) ?? { agent: null };
       const leaving = agent !== null && agent !== undefined && !isStillThere(agent);
@@ -54,13 +50,6 @@ export async function claimWhenFree(home: string, wanted: HolderFile, from: Proc
     }
     await pause(50);
   }
-}
-
-/** Of several who succeed a dead holder within moments, the one whose name stands in the end has it. */
-async function makeSure(home: string, { agentId, holder }: HolderFile): Promise<void> {
-  await pause(settlingMs);
-  const standing = readClaim(holderFiles(home, agentId).holder);
-  if (standing !== null && !isSame(standing.holder, holder)) refuseIfAlive(standing);
 }
 
 /** The last life's number is in its spec. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "@rouse/contract";
@@ -91,7 +91,8 @@ function take(file: string, wanted: HolderFile): void {
       // Somebody may have come and gone since it was read.
       const now = readClaim(file);
       const unchanged = now !== null && isSame(now.holder, standing.holder);
-      if (unchanged) writeWhole(file, print(wanted));
+      // Not written anew: the marker is another name of the same file, and whoever reads it meanwhile must find us in it.
+      if (unchanged) renameSync(temporary, file);
       for (const marker of unchanged ? markers : markers.slice(-1)) rmSync(marker, { force: true });
       if (unchanged) return;
     }

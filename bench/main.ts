@@ -5,11 +5,13 @@ import { benchFleet } from "./fleet.ts";
 import { type LoadPlan, runLoad } from "./load.ts";
 import { formatTable, type Line, machine } from "./report.ts";
 import { benchRestart } from "./restart.ts";
+import { benchSnapshots } from "./snapshots.ts";
 import { cleanUpOnExit } from "./start-servers.ts";
 import { benchAdoption } from "./terminals/adoption.ts";
 import { relay } from "./terminals/bare-relay.ts";
 import { benchExits } from "./terminals/exits.ts";
 import { benchHolders } from "./terminals/holders.ts";
+import { benchNudges } from "./terminals/nudges.ts";
 import { benchOutput } from "./terminals/output.ts";
 import { benchTyping } from "./terminals/typing.ts";
 import { benchTerminals } from "./terminals.ts";
@@ -72,10 +74,16 @@ const benches: readonly Bench[] = [
     about: "from kill -9 of the daemon until it has 20 talking agents back",
     run: benchAdoption,
   },
+  { name: "nudges", about: "from the decision to nudge until the agent has read it, 20 times", run: benchNudges },
   {
     name: "detection",
     about: "verdicts on 951 recorded runs beside two published rules; what the detectors cost: a few seconds",
     run: benchDetection,
+  },
+  {
+    name: "snapshots",
+    about: "saving the work tree of a repository of 50,000 files, against git status and git stash create",
+    run: benchSnapshots,
   },
 ];
 

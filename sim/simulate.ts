@@ -3,7 +3,10 @@ import type { Action } from "@rouse/core";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../packages/daemon/src/config/read-config.ts";
+import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import { noHolders } from "../packages/daemon/src/ports/holders.ts";
+import { noOrchestrator } from "../packages/daemon/src/ports/orchestrator.ts";
+import { noWorkspaces } from "../packages/daemon/src/ports/workspaces.ts";
 import { type Monitor, startMonitor } from "../packages/daemon/src/runtime/monitor.ts";
 import { Actor, type Rhythm } from "./actor.ts";
 import { planFaults } from "./faults.ts";
@@ -137,6 +140,10 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     const quiet = () => undefined;
     const started = await startMonitor({
       holders: noHolders,
+      workspaces: noWorkspaces,
+      orchestrator: noOrchestrator,
+      states: openMemoryStates(),
+      signing: { sign: () => "", publicKey: "" },
       store,
       clock,
       timers: timers(of),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
+import { EndingReason, IncidentReport } from "./incident.ts";
 import { AgentFamily, ExitStatus, ProcessFacts, Question } from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
@@ -70,6 +71,10 @@ export const AgentHealth = z
     lastCheckpoint: z.string().nullable(),
     metrics: AgentMetrics,
     circuitBreakers: z.array(CircuitBreakerStatus),
+    /** What is being done about it. */
+    incident: IncidentReport.nullable(),
+    /** A person's matter since then: Rouse does nothing about it until the agent is well or lives anew. */
+    handedOver: z.object({ incident: z.string(), because: EndingReason, at: z.string() }).nullable(),
     activity: ActivityReport,
     findings: z.array(FindingReport),
     incarnation: z.number().int(),

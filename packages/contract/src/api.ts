@@ -116,6 +116,8 @@ export const OrderRequest = z
   .strictObject({
     reason: z.string().max(500).default("no reason given"),
     actor: z.string().max(100).default("operator"),
+    /** Also when its working tree cannot be saved first. */
+    force: z.boolean().default(false),
   })
   .meta({ id: "OrderRequest" });
 export type OrderRequest = z.infer<typeof OrderRequest>;

@@ -1,6 +1,19 @@
 import { z } from "zod";
-import { FindingReport, HealthReason, HealthState } from "./health.ts";
+import { LostWork } from "./checkpoint.ts";
+import { FindingReport, findingKinds, HealthReason, HealthState } from "./health.ts";
 import { AckReason, Heartbeat } from "./heartbeat.ts";
+import {
+  AgentAnswer,
+  EndingReason,
+  EscalationDecision,
+  EscalationReason,
+  Illness,
+  IncidentEnding,
+  NudgeChannel,
+  NudgeTemplate,
+  Severity,
+} from "./incident.ts";
+import { TaskPriority, TaskReason, TaskStatus } from "./task.ts";
 import { ExitCause, ExitStatus, Question } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
@@ -14,18 +27,34 @@ export type HoldCause = z.infer<typeof HoldCause>;
 export const AlertSeverity = z.enum(["critical", "warning", "info"]).meta({ id: "AlertSeverity" });
 export type AlertSeverity = z.infer<typeof AlertSeverity>;
 
-/** Why an agent is stopped: what was found, or a person's word. */
-export const StopCause = z.enum(["repeated-error", "completion-timeout", "ordered"]).meta({ id: "StopCause" });
+/** Why an agent is stopped: what was found, the orchestrator's decision, or a person's word. */
+export const StopCause = z.enum([...findingKinds, "decided", "ordered"]).meta({ id: "StopCause" });
 export type StopCause = z.infer<typeof StopCause>;
 
-/** Why it is not stopped although something argues for it. */
+/** Why it is not stopped although something argues for it. Each is a condition of the kill gate. */
 export const StopRefusal = z
-  .enum(["frozen", "attached", "monitor-in-doubt", "one-kind-of-evidence", "mode", "already-over", "identity"])
+  .enum([
+    "frozen",
+    "attached",
+    "monitor-in-doubt",
+    "holder-lost",
+    "one-kind-of-evidence",
+    "mode",
+    "protected",
+    "host-budget",
+    "fleet-budget",
+    "work-not-saved",
+    "well-again",
+    "already-over",
+    "identity",
+  ])
   .meta({ id: "StopRefusal" });
 export type StopRefusal = z.infer<typeof StopRefusal>;
 
 /** Why an agent is started again. */
-export const RestartCause = z.enum(["process-exited", "ordered"]).meta({ id: "RestartCause" });
+export const RestartCause = z
+  .enum(["process-exited", "stopped-as-unresponsive", "recovery", "ordered"])
+  .meta({ id: "RestartCause" });
 export type RestartCause = z.infer<typeof RestartCause>;
 
 /** Why an agent's own token was not enough for what was said with it. */
@@ -77,6 +106,7 @@ const payloads = {
     key: z.string(),
     actor: z.string(),
     because: StopCause,
+    evidence: z.array(z.string()),
   }),
   TERMINATION_REFUSED: z.object({ agentId, because: StopRefusal, cause: StopCause }),
   TERMINATION_INCOMPLETE: z.object({
@@ -84,7 +114,19 @@ const payloads = {
     incarnation: z.number(),
     survivors: z.array(z.object({ pid: z.number(), name: z.string() })),
   }),
-  AGENT_TERMINATED: z.object({ agentId, incarnation: z.number(), because: StopCause, forced: z.boolean() }),
+  /** `reason` and `checkpoint` are the names the event bus of the seeds uses. */
+  AGENT_TERMINATED: z.object({
+    agentId,
+    incarnation: z.number(),
+    because: StopCause,
+    reason: z.string(),
+    forced: z.boolean(),
+    checkpoint: z.string().nullable(),
+    snapshot: z.string().nullable(),
+    evidence: z.array(z.string()),
+  }),
+  WORK_SAVED: z.object({ agentId, incarnation: z.number(), commit: z.string().nullable(), changed: z.number() }),
+  WORK_NOT_SAVED: z.object({ agentId, incarnation: z.number(), problem: z.string() }),
   RESTART_ORDERED: z.object({
     agentId,
     incarnation: z.number(),
@@ -100,8 +142,109 @@ const payloads = {
     to: z.number(),
     because: RestartCause,
     cause: ExitCause.nullable(),
+    /** From the first finding to the new life: what led to what. */
+    chain: z.array(z.string()),
   }),
-  TASK_BLOCKED: z.object({ agentId, taskId: z.string(), because: StopCause }),
+  INCIDENT_OPENED: z.object({
+    agentId,
+    incident: z.string(),
+    illness: Illness,
+    cause: HealthReason,
+    severity: Severity,
+  }),
+  INCIDENT_CLOSED: z.object({
+    agentId,
+    incident: z.string(),
+    ending: IncidentEnding,
+    because: EndingReason,
+    lastedSeconds: z.number(),
+  }),
+  NUDGE_QUEUED: z.object({
+    agentId,
+    nudge: z.string(),
+    attempt: z.number(),
+    channel: NudgeChannel,
+    template: NudgeTemplate,
+    actor: z.string(),
+  }),
+  NUDGE_SENT: z.object({
+    agentId,
+    nudge: z.string(),
+    attempt: z.number(),
+    channel: NudgeChannel,
+    message: z.string(),
+  }),
+  NUDGE_NOT_SENT: z.object({ agentId, nudge: z.string(), channel: NudgeChannel, because: z.string() }),
+  NUDGE_SEEN: z.object({ agentId, nudge: z.string(), evidence: z.string() }),
+  NUDGE_ACTED: z.object({ agentId, nudge: z.string(), evidence: z.string() }),
+  NUDGE_UNCONFIRMED: z.object({ agentId, nudge: z.string(), waitedSeconds: z.number() }),
+  AGENT_ANSWERED: z.object({ agentId, answer: AgentAnswer }),
+  ESCALATION_TRIGGERED: z.object({
+    agentId,
+    escalation: z.string(),
+    incident: z.string(),
+    reason: EscalationReason,
+    severity: Severity,
+    answerWithinSeconds: z.number(),
+  }),
+  ESCALATION_DECIDED: z.object({
+    agentId,
+    escalation: z.string(),
+    decision: EscalationDecision,
+    actor: z.string(),
+    reason: z.string(),
+  }),
+  ESCALATION_ACKNOWLEDGED: z.object({ agentId, escalation: z.string(), actor: z.string() }),
+  ESCALATION_UNACKNOWLEDGED: z.object({ agentId, escalation: z.string(), waitedSeconds: z.number() }),
+  ESCALATION_UNANSWERED: z.object({ agentId, escalation: z.string(), waitedSeconds: z.number() }),
+  ESCALATION_UNDELIVERED: z.object({ agentId, escalation: z.string(), problem: z.string() }),
+  /** `fromCheckpoint` is empty when the task starts over. */
+  RECOVERY_INITIATED: z.object({
+    taskId: z.string().nullable(),
+    agentId,
+    attempt: z.number(),
+    because: z.string(),
+  }),
+  RECOVERY_COMPLETED: z.object({
+    taskId: z.string().nullable(),
+    agentId,
+    newAgentId: z.string(),
+    incarnation: z.number(),
+    fromCheckpoint: z.string().nullable(),
+    step: z.number().nullable(),
+    lost: LostWork,
+    tookSeconds: z.number(),
+  }),
+  RECOVERY_FAILED: z.object({ taskId: z.string().nullable(), agentId, reason: z.string(), attempts: z.number() }),
+  CHECKPOINT_SAVED: z.object({
+    agentId: agentId.nullable(),
+    taskId: z.string(),
+    checkpoint: z.string(),
+    step: z.number(),
+    stepName: z.string(),
+  }),
+  CHECKPOINT_REFUSED: z.object({ agentId: agentId.nullable(), taskId: z.string(), problem: z.string() }),
+  TASK_CREATED: z.object({ agentId: agentId.nullable(), taskId: z.string(), priority: TaskPriority }),
+  TASK_CHANGED: z.object({
+    agentId: agentId.nullable(),
+    taskId: z.string(),
+    from: TaskStatus,
+    to: TaskStatus,
+    because: TaskReason,
+    actor: z.string(),
+  }),
+  TASK_CLAIMED: z.object({ agentId, taskId: z.string(), claim: z.number() }),
+  TASK_RELEASED: z.object({ agentId, taskId: z.string(), claim: z.number(), because: TaskReason }),
+  TASK_STALLED: z.object({ agentId: agentId.nullable(), taskId: z.string(), withoutUpdateSeconds: z.number() }),
+  TASK_ESCALATED: z.object({ agentId: agentId.nullable(), taskId: z.string(), withoutUpdateSeconds: z.number() }),
+  TASK_LONG_RUNNING: z.object({ agentId: agentId.nullable(), taskId: z.string(), runningSeconds: z.number() }),
+  TASK_TIMED_OUT: z.object({ agentId: agentId.nullable(), taskId: z.string(), runningSeconds: z.number() }),
+  TASK_BLOCKED: z.object({ agentId: agentId.nullable(), taskId: z.string(), because: z.string() }),
+  ASSIGNMENTS_REDUCED: z.object({ agentId, failed: z.number(), of: z.number() }),
+  ASSIGNMENTS_STOPPED: z.object({ agentId, failed: z.number(), of: z.number() }),
+  ASSIGNMENTS_RESTORED: z.object({ agentId, actor: z.string() }),
+  BRAKE_STARTED: z.object({ kills: z.number(), windowSeconds: z.number() }),
+  BRAKE_ENDED: z.object({ lastedSeconds: z.number() }),
   ALERT_RAISED: z.object({
     agentId: agentId.nullable(),
     alert: z.string(),

@@ -92,7 +92,7 @@ export type FindingKind = z.infer<typeof FindingKind>;
 
 /** Independent ways of knowing. A termination needs two of them to agree. */
 export const EvidenceClass = z
-  .enum(["process", "protocol-silence", "no-progress", "explicit-error", "resource", "self-report"])
+  .enum(["process", "protocol-silence", "no-progress", "explicit-error", "resource", "self-report", "order"])
   .meta({ id: "EvidenceClass" });
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 

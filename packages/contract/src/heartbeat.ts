@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { OpenWork, WaitKind } from "./health.ts";
+import { AgentAnswer } from "./incident.ts";
 
 /**
  * Ids end up in file names, terminals, URLs and templates, so they are kept plain. The prefix `rouse.` is the monitor's own.
@@ -74,6 +75,9 @@ export const Heartbeat = z
     agentType: Id.optional(),
     node: Id.optional(),
     healthMetrics: HealthMetrics.optional(),
+    /** Ids of commands it has read: the evidence that a nudge was seen. */
+    seen: z.array(z.string().max(300)).max(20).optional(),
+    answer: AgentAnswer.optional(),
     checksum: z.string().max(200).optional(),
   })
   .meta({
@@ -123,8 +127,20 @@ export type AckReason = z.infer<typeof AckReason>;
 
 /** Something the monitor asks of an agent; it rides on the acknowledgement. */
 export const Command = z
-  .object({ id: z.string(), kind: z.enum(["check-in"]), because: z.string() })
-  .meta({ id: "Command", description: "check-in: send a full heartbeat now; the monitor was blind for a while." });
+  .object({
+    id: z.string(),
+    kind: z.enum(["check-in", "nudge", "recovery"]),
+    because: z.string(),
+    /** Of a nudge: what to tell the agent, facts in fixed words. */
+    message: z.string().optional(),
+    /** Of a recovery: the context as in ROUSE_RECOVERY. */
+    recovery: z.unknown().optional(),
+  })
+  .meta({
+    id: "Command",
+    description:
+      "check-in: send a full heartbeat now; the monitor was blind for a while. nudge: show `message` to the agent; name its id under `seen` in the next heartbeat and answer under `answer`. recovery: where to go on.",
+  });
 export type Command = z.infer<typeof Command>;
 
 export const HeartbeatAck = z

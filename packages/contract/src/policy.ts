@@ -37,6 +37,7 @@ const alertRoute = z.strictObject({ channels, severity });
 export const Settings = z.strictObject({
   enabled: flag("false: take signals and keep them, judge nobody"),
   mode: PolicyMode.describe("observe: findings only; assist: also alert and nudge; act: also stop and recover"),
+  protected: flag("true: never stopped by Rouse itself; a person still can"),
   heartbeat: z.strictObject({
     interval_seconds: secondsSetting("how often a working agent beats"),
     idle_interval_seconds: secondsSetting("how often an idle agent beats"),
@@ -88,10 +89,14 @@ export const Settings = z.strictObject({
       max_attempts: count("nudges before it is escalated"),
       interval_seconds: secondsSetting("time between two nudges"),
     }),
-    escalation: z.strictObject({ timeout_seconds: secondsSetting("how long the orchestrator may take to answer") }),
+    escalation: z.strictObject({
+      timeout_seconds: secondsSetting("how long the orchestrator may take to answer"),
+      unchanged_after_seconds: secondsSetting("a warning that stood this long without any change is escalated"),
+    }),
     termination: z.strictObject({
       grace_seconds: secondsSetting("how long an agent may take to end by itself before it is forced"),
-      cleanup_timeout_seconds: secondsSetting("how long cleaning up may take"),
+      cleanup_timeout_seconds: secondsSetting("how long saving the work and cleaning up may take"),
+      accept_failed_snapshot: flag("true: stop it also when its working tree could not be saved"),
     }),
   }),
   circuit_breaker: z.strictObject({
@@ -101,7 +106,8 @@ export const Settings = z.strictObject({
   recovery: z.strictObject({
     max_attempts_per_task: count("recoveries of one task before a person is asked"),
     max_attempts_per_hour: count("recoveries in a rolling hour before a person is asked"),
-    backoff_seconds: z.array(secondsSetting("one wait")).min(1).max(20).describe("wait before each attempt"),
+    backoff_seconds: z.array(secondsSetting("one wait")).min(1).max(20).describe("waits between attempts, with jitter"),
+    probation_seconds: secondsSetting("how long a replacement is watched closely; a relapse goes to a person"),
   }),
   restart: z.strictObject({
     cooldown_seconds: secondsSetting("rest of a lineage after a restart (RESTART_COOLDOWN)"),
@@ -116,6 +122,17 @@ export const Settings = z.strictObject({
   }),
   escalation: z.strictObject({
     ack_sla_seconds: secondsSetting("how long a person may take to acknowledge SEV-1 (ACK_SLA)"),
+    webhook_url: z
+      .url({ protocol: /^https?$/ })
+      .max(2000)
+      .optional()
+      .describe("where escalations are sent, signed; the key lies in the data folder"),
+  }),
+  budgets: z.strictObject({
+    host_interval_seconds: secondsSetting("one agent of a host is stopped this often"),
+    host_burst: count("and so many at once"),
+    fleet_kills: count("agents stopped in the window before the brake"),
+    fleet_window_seconds: secondsSetting("the rolling window they are counted in"),
   }),
   loops: z.strictObject({
     identical_step: loopSettings.describe("the same call with the same result and nothing changed in between"),
@@ -158,6 +175,8 @@ export const Settings = z.strictObject({
     task_long_running_after_minutes: minutesSetting("time after which a task is long-running"),
     agent_silent_after_minutes: minutesSetting("time without a beat that makes an agent silent"),
     agent_high_error_rate: share("share of failures over the last 10 tasks that is high"),
+    stalled_recheck_minutes: minutesSetting("after which a stalled task is looked at again and escalated"),
+    file: z.string().min(1).max(4096).optional().describe("a file of tasks, one JSON object a line, read and written"),
     check_calendar: flag("look for deadlines in a calendar"),
     check_email: flag("look for urgent mail"),
     calendar_provider: z.enum(["google", "outlook", "none"]).describe("whose calendar"),
@@ -176,16 +195,14 @@ type DeepPartial<T> = T extends readonly unknown[]
 /** Accepted and checked because they are in everybody's config files, but nothing in this version acts on them yet. */
 export const settingsWithoutEffect: readonly string[] = [
   "health_check.interval_seconds",
-  "intervention.nudge",
-  "intervention.escalation",
-  "intervention.termination.cleanup_timeout_seconds",
   "circuit_breaker",
-  "recovery",
   "anomaly",
-  "escalation",
-  "terminal.auto_kill_on_idle",
   "terminal.alert_channel",
-  "tasks",
+  "tasks.interval_minutes",
+  "tasks.agent_silent_after_minutes",
+  "tasks.check_calendar",
+  "tasks.check_email",
+  "tasks.calendar_provider",
   "alerting",
 ];
 
@@ -229,6 +246,31 @@ export interface Policy {
   /** How long an agent may take to end by itself when it is stopped. */
   readonly stopGrace: DurationMs;
   readonly restart: { readonly cooldown: DurationMs; readonly max: number; readonly window: DurationMs };
+  /** Never stopped but by a person. */
+  readonly protected: boolean;
+  readonly nudge: { readonly enabled: boolean; readonly max: number; readonly interval: DurationMs };
+  readonly escalation: {
+    readonly timeout: DurationMs;
+    readonly unchangedAfter: DurationMs;
+    readonly acknowledgeWithin: DurationMs;
+  };
+  /** How long saving its work may take, and whether it is stopped when that failed. */
+  readonly saving: { readonly within: DurationMs; readonly acceptFailure: boolean };
+  readonly recovery: {
+    readonly maxPerTask: number;
+    readonly maxPerHour: number;
+    readonly backoff: readonly DurationMs[];
+    readonly probation: DurationMs;
+  };
+  readonly tasks: TaskPolicy;
+}
+
+export interface TaskPolicy {
+  readonly stalled: DurationMs;
+  readonly recheck: DurationMs;
+  readonly longRunning: DurationMs;
+  /** Share of failures over the last tasks of an agent that is high. */
+  readonly highErrorRate: number;
 }
 
 export interface TerminalPolicy {
@@ -238,6 +280,7 @@ export interface TerminalPolicy {
   readonly repeatedErrors: number;
   readonly repeatedErrorWindow: DurationMs;
   readonly stopOnRepeatedError: boolean;
+  readonly stopOnIdle: boolean;
 }
 
 export function policyFrom(id: string, settings: Settings): Policy {
@@ -279,7 +322,40 @@ export function policyFrom(id: string, settings: Settings): Policy {
       max: settings.restart.max_attempts,
       window: seconds(settings.restart.escalation_window_seconds),
     }),
+    protected: settings.protected,
+    ...ladderPolicyFrom(settings),
+    tasks: Object.freeze({
+      stalled: minutes(settings.tasks.task_stalled_after_minutes),
+      recheck: minutes(settings.tasks.stalled_recheck_minutes),
+      longRunning: minutes(settings.tasks.task_long_running_after_minutes),
+      highErrorRate: settings.tasks.agent_high_error_rate,
+    }),
   });
+}
+
+function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
+  return {
+    nudge: Object.freeze({
+      enabled: intervention.nudge.enabled,
+      max: intervention.nudge.max_attempts,
+      interval: seconds(intervention.nudge.interval_seconds),
+    }),
+    escalation: Object.freeze({
+      timeout: seconds(intervention.escalation.timeout_seconds),
+      unchangedAfter: seconds(intervention.escalation.unchanged_after_seconds),
+      acknowledgeWithin: seconds(escalation.ack_sla_seconds),
+    }),
+    saving: Object.freeze({
+      within: seconds(intervention.termination.cleanup_timeout_seconds),
+      acceptFailure: intervention.termination.accept_failed_snapshot,
+    }),
+    recovery: Object.freeze({
+      maxPerTask: recovery.max_attempts_per_task,
+      maxPerHour: recovery.max_attempts_per_hour,
+      backoff: Object.freeze(recovery.backoff_seconds.map(seconds)),
+      probation: seconds(recovery.probation_seconds),
+    }),
+  };
 }
 
 function loopPolicyFrom(loops: Settings["loops"]): LoopPolicy {
@@ -301,6 +377,7 @@ function terminalPolicyFrom(terminal: Settings["terminal"]): TerminalPolicy {
     repeatedErrors: terminal.repeated_error_threshold,
     repeatedErrorWindow: minutes(terminal.repeated_error_window_minutes),
     stopOnRepeatedError: terminal.auto_kill_on_repeated_error,
+    stopOnIdle: terminal.auto_kill_on_idle,
   });
 }
 
@@ -331,5 +408,22 @@ export function retentionFrom(settings: Settings): RetentionPolicy {
   return Object.freeze({
     beats: hours(settings.retention.heartbeats_hours),
     history: days(settings.retention.history_days),
+  });
+}
+
+/** How many agents may be stopped: one setting for the whole process. */
+export interface KillBudget {
+  readonly hostInterval: DurationMs;
+  readonly hostBurst: number;
+  readonly fleetKills: number;
+  readonly fleetWindow: DurationMs;
+}
+
+export function killBudgetFrom({ budgets }: Settings): KillBudget {
+  return Object.freeze({
+    hostInterval: seconds(budgets.host_interval_seconds),
+    hostBurst: budgets.host_burst,
+    fleetKills: budgets.fleet_kills,
+    fleetWindow: seconds(budgets.fleet_window_seconds),
   });
 }

@@ -4,6 +4,7 @@ import type { PartialSettings, Settings } from "./policy.ts";
 const defaults: Settings = {
   enabled: true,
   mode: "act",
+  protected: false,
   heartbeat: { interval_seconds: 300, idle_interval_seconds: 300, grace_seconds: 2, startup_grace_seconds: 600 },
   health_check: {
     interval_seconds: 60,
@@ -35,8 +36,8 @@ const defaults: Settings = {
   retention: { heartbeats_hours: 24, history_days: 30 },
   intervention: {
     nudge: { enabled: true, max_attempts: 3, interval_seconds: 600 },
-    escalation: { timeout_seconds: 900 },
-    termination: { grace_seconds: 10, cleanup_timeout_seconds: 30 },
+    escalation: { timeout_seconds: 900, unchanged_after_seconds: 3600 },
+    termination: { grace_seconds: 10, cleanup_timeout_seconds: 30, accept_failed_snapshot: false },
   },
   circuit_breaker: {
     default: { failure_threshold: 3, recovery_timeout_seconds: 60, half_open_requests: 1 },
@@ -45,10 +46,16 @@ const defaults: Settings = {
       checkpoint_write: { failure_threshold: 3, recovery_timeout_seconds: 120 },
     },
   },
-  recovery: { max_attempts_per_task: 3, max_attempts_per_hour: 5, backoff_seconds: [60, 120, 240] },
+  recovery: {
+    max_attempts_per_task: 3,
+    max_attempts_per_hour: 5,
+    backoff_seconds: [60, 120, 240],
+    probation_seconds: 900,
+  },
   restart: { cooldown_seconds: 60, max_attempts: 3, escalation_window_seconds: 3600 },
   anomaly: { threshold: 0.8, consecutive: 3, diagnose_on_anomaly: true, diagnose_on_restart_escalation: true },
   escalation: { ack_sla_seconds: 300 },
+  budgets: { host_interval_seconds: 10, host_burst: 2, fleet_kills: 6, fleet_window_seconds: 600 },
   loops: {
     identical_step: { enabled: true, suspect: 3, stuck: 5 },
     identical_call: { enabled: true, suspect: 4, stuck: 6 },
@@ -83,6 +90,7 @@ const defaults: Settings = {
     task_long_running_after_minutes: 120,
     agent_silent_after_minutes: 15,
     agent_high_error_rate: 0.3,
+    stalled_recheck_minutes: 10,
     check_calendar: false,
     check_email: false,
     calendar_provider: "google",

@@ -124,6 +124,8 @@ export const Hold = z
     /** Started with `rouse run` in somebody's terminal: they decide when it ends and whether it starts again. */
     foreground: z.boolean(),
     startedAt: z.number(),
+    /** How words reach it: lines of JSON it reads, its terminal, or not at all. Holders of an earlier version do not tell it. */
+    input: z.enum(["stdin", "terminal", "none"]).optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;
@@ -155,6 +157,34 @@ export const StopOutcome = z
   ])
   .meta({ id: "StopOutcome" });
 export type StopOutcome = z.infer<typeof StopOutcome>;
+
+/** Why a nudge was not given by the holder. Each is looked at just before typing, and again before Enter. */
+export const NudgeRefusal = z
+  .enum([
+    "attached",
+    "asks",
+    "half-typed",
+    "full-screen",
+    "no-input",
+    "over",
+    "wrong-incarnation",
+    "old-epoch",
+    "not-echoed",
+    "busy-screen",
+    "expired",
+    "not-registered",
+  ])
+  .meta({ id: "NudgeRefusal" });
+export type NudgeRefusal = z.infer<typeof NudgeRefusal>;
+
+export const NudgeDelivery = z
+  .discriminatedUnion("kind", [
+    /** `channel`: by which way. `echoed`: the text was seen on the screen before Enter. */
+    z.object({ kind: z.literal("sent"), channel: z.enum(["stdin", "terminal"]), echoed: z.boolean() }),
+    z.object({ kind: z.literal("not-sent"), because: NudgeRefusal }),
+  ])
+  .meta({ id: "NudgeDelivery" });
+export type NudgeDelivery = z.infer<typeof NudgeDelivery>;
 
 /** How sure the host is to find every process of an agent. */
 export const TreeTier = z.enum(["cgroup", "marked"]).meta({

@@ -27,9 +27,28 @@ export interface Doubt {
   readonly peersHeardAt: MonoMs | null;
   /** A person stopped all interventions. */
   readonly frozen: boolean;
+  /** Why no agent of this host may be stopped at the moment although each alone might be; `null` when there is room. */
+  readonly brake: Brake | null;
+  /** Critical tasks that wait for a person. */
+  readonly criticalBlocked: number;
 }
 
-export const noDoubt: Doubt = { gaps: [], lag: 0, hold: null, peers: 0, peersHeardAt: null, frozen: false };
+/** Too many stops lately, of one host or of the whole fleet; `until`: when there is room again. */
+export interface Brake {
+  readonly because: "host-budget" | "fleet-budget";
+  readonly until: MonoMs;
+}
+
+export const noDoubt: Doubt = {
+  gaps: [],
+  lag: 0,
+  hold: null,
+  peers: 0,
+  peersHeardAt: null,
+  frozen: false,
+  brake: null,
+  criticalBlocked: 0,
+};
 
 export const lastGap = ({ gaps }: Pick<Doubt, "gaps">): Gap | null =>
   gaps.length === 0 ? null : (gaps[gaps.length - 1] ?? null);

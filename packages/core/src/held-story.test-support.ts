@@ -1,6 +1,7 @@
-import type { ExitStatus, Hold, HolderReport, ProcessFacts, Sight, StopOutcome } from "@rouse/contract";
-import type { ActionOutcome, ReportSignal, Turn } from "./signal.ts";
+import type { ExitStatus, Hold, HolderReport, NudgeDelivery, ProcessFacts, Sight, StopOutcome } from "@rouse/contract";
+import type { Action, ActionOutcome, ReportSignal, Turn } from "./signal.ts";
 import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
+import type { SavedWork } from "./terminal-facts.ts";
 
 /** How often a holder gives a sign of life when there is nothing to tell. */
 const lifeSign = 10_000;
@@ -9,14 +10,27 @@ export interface HeldGiven extends StoryGiven {
   readonly hold?: Partial<Hold>;
   /** What its processes do while nothing else is said of them. */
   readonly processes?: "quiet" | "busy" | "unknown";
+  /** How saving its work goes. */
+  readonly work?: SavedWork | null;
+  /** How giving it a nudge goes. */
+  readonly nudges?: NudgeDelivery | null;
 }
+
+const nothingToSave: SavedWork = { kind: "nothing-to-save" };
+const typed: NudgeDelivery = { kind: "sent", channel: "terminal", echoed: true };
 
 /**
  * The life of an agent whose terminal Rouse holds, on virtual time. Its holder gives a sign of life every ten seconds, as a real one does; what it saw
  * is told with `shows`.
  */
 export function heldStory(given: HeldGiven = {}) {
-  const agent: Story = story({ preset: "default", ...given });
+  const { work = nothingToSave, nudges = typed } = given;
+  const hands = (action: Action): ActionOutcome | null => {
+    if (action.kind === "save-work") return work === null ? null : { kind: "work", work };
+    if (action.kind === "nudge-agent") return nudges === null ? null : { kind: "nudge", delivery: nudges };
+    return null;
+  };
+  const agent: Story = story({ preset: "default", hands, ...given });
   let seq = 0;
   let processes = given.processes ?? "quiet";
   let facts: ProcessFacts = { processes: 1, cpuMs: 100, ioBytes: 1000, memoryBytes: 50_000_000 };
@@ -107,7 +121,7 @@ export function heldStory(given: HeldGiven = {}) {
       return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false });
     },
     isOrdered: (order: "stop" | "restart", key = "order-1"): Turn =>
-      agent.take({ kind: "ordered", order, key, actor: "operator" }),
+      agent.take({ kind: "ordered", order, key, actor: "operator", force: false }),
     handsAnswer: (key: string, outcome: ActionOutcome): Turn => agent.take({ kind: "action-outcome", key, outcome }),
     handsStopped: (key: string, stop: StopOutcome = { kind: "stopped", forced: false, processes: 2 }): Turn =>
       agent.take({ kind: "action-outcome", key, outcome: { kind: "stop", stop } }),

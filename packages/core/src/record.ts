@@ -14,6 +14,7 @@ import type {
   WaitKind,
   WorkMs,
 } from "@rouse/contract";
+import type { HandedOver, Incident, NudgeLife, Recovered, RecoveryAttempt } from "./incident.ts";
 import type { StepTrail } from "./steps/step.ts";
 import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
 
@@ -128,6 +129,16 @@ export type AlertLife = {
 /** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
 export type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
 
+export interface Counts {
+  readonly incidents: number;
+  readonly nudges: number;
+  readonly escalations: number;
+  readonly stops: number;
+  readonly starts: number;
+}
+
+const noCounts: Counts = { incidents: 0, nudges: 0, escalations: 0, stops: 0, starts: 0 };
+
 /** Everything core knows of one agent. Plain data: it is saved as it is. */
 export interface AgentRecord {
   readonly agentId: string;
@@ -162,6 +173,18 @@ export interface AgentRecord {
   readonly restarts: readonly MonoMs[];
   /** Why the last wish to stop it was refused, so that the same refusal is told once. */
   readonly stopRefused: StopRefusal | null;
+  readonly incident: Incident | null;
+  readonly handedOver: HandedOver | null;
+  readonly nudge: NudgeLife | null;
+  /** Attempts to bring this lineage back, newest last. */
+  readonly recoveries: readonly RecoveryAttempt[];
+  readonly recovered: Recovered | null;
+  /** Newest checkpoint of its task that we keep. */
+  readonly checkpoint: string | null;
+  /** It has shown that it reads what comes with acknowledgements. */
+  readonly readsCommands: boolean;
+  /** Incidents, nudges, escalations, stops and starts so far: their numbers make keys that are never used twice. */
+  readonly counts: Counts;
   /** Id of the last gap of the monitor that this record's clocks were corrected for. */
   readonly gapsSeen: number;
   /** The next moment at which the verdict could change by itself. */
@@ -244,6 +267,14 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     restart: null,
     restarts: [],
     stopRefused: null,
+    incident: null,
+    handedOver: null,
+    nudge: null,
+    recoveries: [],
+    recovered: null,
+    checkpoint: null,
+    readsCommands: false,
+    counts: noCounts,
     gapsSeen: birth.gapsSeen,
     wakeAt: now,
   };
@@ -260,6 +291,12 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     alertsRaised: record.alertsRaised,
     policy: record.policy,
     restarts: record.restarts,
+    incident: record.incident,
+    recoveries: record.recoveries,
+    recovered: record.recovered,
+    checkpoint: record.checkpoint,
+    readsCommands: record.readsCommands,
+    counts: record.counts,
   };
 }
 
@@ -297,6 +334,14 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     restart: record.restart,
     restarts: record.restarts,
     stopRefused: record.stopRefused,
+    incident: record.incident,
+    handedOver: record.handedOver,
+    nudge: record.nudge,
+    recoveries: record.recoveries,
+    recovered: record.recovered,
+    checkpoint: record.checkpoint,
+    readsCommands: record.readsCommands,
+    counts: record.counts,
     gapsSeen: record.gapsSeen,
     wakeAt: record.wakeAt,
   };

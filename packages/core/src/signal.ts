@@ -1,20 +1,26 @@
 import type {
   AckReason,
   AckStatus,
+  AgentAnswer,
   AgentRegistration,
   AlertSeverity,
   Command,
   DurationMs,
   EpochMs,
+  EscalationDecision,
   ExitStatus,
   Heartbeat,
   Hold,
   HolderReport,
+  MonoMs,
+  NudgeDelivery,
+  RecoveryContext,
   RouseEvent,
   StepEvent,
   StopOutcome,
 } from "@rouse/contract";
 import type { AgentRecord } from "./record.ts";
+import type { SavedWork } from "./terminal-facts.ts";
 
 /** A fact that came in, parsed at the edge. Wall-clock times were turned into differences there: core never compares clocks. */
 export type Signal =
@@ -32,7 +38,24 @@ export type Signal =
       readonly process: "gone" | "alive";
       readonly exit: ExitStatus | null;
     }
-  | OrderSignal;
+  | OrderSignal
+  /** A person's own nudge; the policy's reminder when there is no text. */
+  | { readonly kind: "nudge-ordered"; readonly actor: string; readonly text: string | null }
+  /** Too many of its last tasks failed. */
+  | { readonly kind: "reflection-wanted"; readonly failed: number; readonly of: number }
+  | { readonly kind: "escalation-ordered"; readonly actor: string }
+  | {
+      readonly kind: "decided";
+      readonly escalation: string;
+      readonly decision: EscalationDecision;
+      readonly actor: string;
+      readonly reason: string;
+      readonly more: DurationMs | null;
+    }
+  | { readonly kind: "acknowledged"; readonly escalation: string; readonly actor: string }
+  | { readonly kind: "answered"; readonly answer: AgentAnswer }
+  /** A checkpoint of its task was saved. */
+  | { readonly kind: "checkpointed"; readonly checkpoint: string };
 
 /** An agent's terminal has a holder. `adopted`: it had one before this monitor came. */
 export interface HeldSignal {
@@ -55,12 +78,19 @@ export interface OrderSignal {
   readonly order: "stop" | "restart";
   readonly key: string;
   readonly actor: string;
+  /** Also when its work cannot be saved. */
+  readonly force: boolean;
 }
 
 export type ActionOutcome =
   | "delivered"
   | { readonly kind: "stop"; readonly stop: StopOutcome }
-  | { readonly kind: "restarted"; readonly incarnation: number }
+  /** Nobody knows whether the order arrived: it is decided anew. */
+  | { readonly kind: "interrupted" }
+  | { readonly kind: "work"; readonly work: SavedWork }
+  | { readonly kind: "nudge"; readonly delivery: NudgeDelivery }
+  | { readonly kind: "undelivered"; readonly problem: string }
+  | { readonly kind: "restarted"; readonly incarnation: number; readonly recovery: RecoveryContext | null }
   | { readonly kind: "not-restarted"; readonly problem: string };
 
 export interface HeartbeatSignal {
@@ -98,8 +128,49 @@ export type Action =
       readonly agentId: string;
       readonly incarnation: number;
       readonly grace: DurationMs;
+      /** Our own decision, which the budget is charged for; a person's order is not. */
+      readonly spends: boolean;
     }
-  | { readonly kind: "restart-agent"; readonly key: string; readonly agentId: string; readonly incarnation: number };
+  | {
+      readonly kind: "restart-agent";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly taskId: string | null;
+      /** In fixed words: why its last life ended. */
+      readonly reason: string;
+      readonly attempt: number;
+    }
+  | {
+      readonly kind: "save-work";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly within: DurationMs;
+    }
+  | {
+      readonly kind: "nudge-agent";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly text: string;
+      readonly notAfter: MonoMs;
+    }
+  | {
+      readonly kind: "escalate";
+      readonly key: string;
+      readonly agentId: string;
+      readonly escalation: string;
+      /** After it, an answer would come too late: no need to go on delivering. */
+      readonly until: MonoMs;
+    }
+  | {
+      readonly kind: "withdraw-escalation";
+      readonly key: string;
+      readonly agentId: string;
+      readonly escalation: string;
+      readonly because: string;
+    };
 
 /** What one turn for one agent comes to. */
 export interface Turn {

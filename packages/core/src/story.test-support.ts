@@ -1,6 +1,8 @@
 import {
+  type AgentAnswer,
   type AgentRegistration,
   type DurationMs,
+  type EscalationDecision,
   type FindingKind,
   type GapCause,
   type Heartbeat,
@@ -15,8 +17,9 @@ import {
   settingsOf,
 } from "@rouse/contract";
 import { type Doubt, type Gap, lastGap, noDoubt } from "./doubt.ts";
+import { openEscalation } from "./intervene/escalation-life.ts";
 import { type AgentRecord, type Finding, newRecord } from "./record.ts";
-import type { Action, Reply, Signal, Turn } from "./signal.ts";
+import type { Action, ActionOutcome, Reply, Signal, Turn } from "./signal.ts";
 import { supervise } from "./supervise.ts";
 
 /** When every story begins, on the steady timeline. */
@@ -29,9 +32,25 @@ export interface StoryGiven {
   readonly doubt?: Partial<Doubt>;
   /** Look this often, instead of only when the record asks for it. */
   readonly lookEvery?: DurationMs;
+  /** What the hands answer at once to whatever was decided; `null`: they are still at it. */
+  readonly hands?: (action: Action) => ActionOutcome | null;
+  /** Look also this often, beside whenever the record asks for it. */
+  readonly alsoEvery?: DurationMs;
+  /** Sees every turn as it was taken. */
+  readonly witness?: (seen: Witnessed) => void;
   /** Go on with this record instead of a new agent. */
   readonly record?: AgentRecord;
   readonly now?: MonoMs;
+}
+
+/** One turn, with everything it was decided on. */
+export interface Witnessed {
+  readonly before: AgentRecord;
+  readonly signal: Signal;
+  readonly turn: Turn;
+  readonly now: MonoMs;
+  readonly policy: Policy;
+  readonly doubt: Doubt;
 }
 
 export interface BeatExtras {
@@ -40,6 +59,11 @@ export interface BeatExtras {
   readonly agentTime?: number | null;
   /** How much longer it says it will wait; negative when the moment it names has passed. */
   readonly waitsFor?: string | DurationMs;
+}
+
+export interface Decided {
+  readonly escalation?: string;
+  readonly more?: string;
 }
 
 export type Said = Partial<Heartbeat>;
@@ -58,7 +82,7 @@ export const policyOf = (preset: PresetName = "fleet", settings: PartialSettings
  * sees happen on time also shows that the deadlines are complete. It starts at 0 s with the agent being announced.
  */
 export function story(given: StoryGiven = {}) {
-  const policy = policyOf(given.preset, given.settings);
+  let policy = policyOf(given.preset, given.settings);
   let now = given.now ?? dawn;
   let doubt: Doubt = { ...noDoubt, ...given.doubt };
   let sequence = 0;
@@ -77,10 +101,15 @@ export function story(given: StoryGiven = {}) {
     const before = record;
     const turn = supervise(before, signal, now, policy, doubt);
     record = turn.record;
+    given.witness?.({ before, signal, turn, now, policy, doubt });
     events.push(...turn.events);
     actions.push(...turn.actions);
     if (record.health.state !== before.health.state) past.push(`${seconds()} ${record.health.state}`);
     noteVerdict(before);
+    for (const action of turn.actions) {
+      const outcome = given.hands?.(action) ?? null;
+      if (outcome !== null) take({ kind: "action-outcome", key: action.key, outcome });
+    }
     return turn;
   }
 
@@ -102,6 +131,8 @@ export function story(given: StoryGiven = {}) {
 
   function nextLook(): MonoMs | null {
     if (given.lookEvery !== undefined) return now + given.lookEvery;
+    if (given.alsoEvery !== undefined)
+      return Math.max(now, Math.min(record.wakeAt ?? Number.POSITIVE_INFINITY, now + given.alsoEvery));
     return record.wakeAt === null ? null : Math.max(record.wakeAt, now);
   }
 
@@ -149,6 +180,20 @@ export function story(given: StoryGiven = {}) {
       sequence = 0;
       return reply(take({ kind: "registered", registration: { agentId: record.agentId, ...registration } }));
     },
+    /** The orchestrator's word, on what is asked just now unless said otherwise. */
+    decides(decision: EscalationDecision, { escalation, more }: Decided = {}): Turn {
+      const id = escalation ?? openEscalation(record)?.id ?? "none";
+      const said = { decision, actor: "orchestrator", reason: "because", more: more === undefined ? null : ms(more) };
+      return take({ kind: "decided", escalation: id, ...said });
+    },
+    acknowledges: (escalation = openEscalation(record)?.id ?? "none"): Turn =>
+      take({ kind: "acknowledged", escalation, actor: "operator" }),
+    /** The agent's own word, over the API. */
+    answers: (kind: AgentAnswer["kind"], to?: string): Turn =>
+      take({ kind: "answered", answer: { kind, ...(to === undefined ? {} : { to }) } }),
+    isNudgedBy: (actor: string, text: string | null = null): Turn => take({ kind: "nudge-ordered", actor, text }),
+    isEscalatedBy: (actor: string): Turn => take({ kind: "escalation-ordered", actor }),
+    savesCheckpoint: (checkpoint: string): Turn => take({ kind: "checkpointed", checkpoint }),
     handsReport: (key: string): Turn => take({ kind: "action-outcome", key, outcome: "delivered" }),
     /** The monitor sees and hears nothing for a while, and knows it afterwards. */
     monitorIsBlindFor(duration: string, cause: GapCause = "stall"): Gap {
@@ -185,7 +230,13 @@ export function story(given: StoryGiven = {}) {
     get looks() {
       return looks;
     },
-    policy,
+    get policy() {
+      return policy;
+    },
+    /** Somebody changed the settings; the record is not looked at for that. */
+    policyBecomes(settings: PartialSettings): void {
+      policy = policyOf(given.preset, settings);
+    },
     /** Every change of health, such as "12s DEGRADED". */
     past,
     /** Every change of health or of a finding's kind, level or excuse. */
@@ -193,6 +244,10 @@ export function story(given: StoryGiven = {}) {
     events,
     actions,
     eventTypes: (): string[] => events.map(({ type }) => type),
+    told: <T extends RouseEvent["type"]>(type: T) =>
+      events.filter((event): event is Extract<RouseEvent, { type: T }> => event.type === type).map(({ payload }) => payload),
+    did: <K extends Action["kind"]>(kind: K) =>
+      actions.filter((action): action is Extract<Action, { kind: K }> => action.kind === kind),
   };
 }
 

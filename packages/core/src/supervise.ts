@@ -1,17 +1,15 @@
 import type { MonoMs, Policy } from "@rouse/contract";
 import { acceptSignal } from "./accept/accept-signal.ts";
 import { assessHealth } from "./assess/assess-health.ts";
-import { earliest } from "./assess/look.ts";
+import { climbLadder } from "./climb-ladder.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
-import { chooseRestart } from "./decide/choose-restart.ts";
-import { chooseStop } from "./decide/choose-stop.ts";
 import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
-import { carryOutStop } from "./intervene/stop-life.ts";
+import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
-import { carryOutRestart, noticeRestart } from "./recover/restart-life.ts";
+import { noticeRestart } from "./recover/restart-life.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
@@ -26,41 +24,44 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
   }
   const assessed = assessHealth(before, accepted.record, now, policy, doubt);
   const response = chooseResponse(assessed.record, policy);
-  const intervened = carryOut(assessed.record, response, signal, now);
-  const checkedIn = askToCheckIn(intervened.record, signal, doubt);
-  const hands = checkedIn.record.terminal === null ? none : useHands(checkedIn.record, signal, now, policy, doubt);
-  const record = hands.record ?? checkedIn.record;
+  const alerted = carryOut(assessed.record, response, signal, now);
+  const climbed = isCalm(alerted.record, signal)
+    ? calm(alerted.record)
+    : climbLadder(alerted.record, signal, now, policy, doubt);
+  const checkedIn = askToCheckIn(climbed.record, signal, doubt);
+  const told = giveCommands(checkedIn.record, signal, now, doubt);
+  const { record } = told;
   return {
     record,
-    reply: answer === null ? null : toReply(answer, checkedIn.commands),
+    reply: answer === null ? null : toReply(answer, join(checkedIn.commands, told.commands)),
     events: join(
       accepted.events,
       assessed.events,
-      intervened.events,
-      hands.events,
+      alerted.events,
+      climbed.events,
+      told.events,
+      noticeLostNudge(before, record, now),
       noticeReturn(before, record, now),
-      noticeRestart(before, record),
+      noticeRestart(before, record, now),
     ),
-    actions: join(intervened.actions, hands.actions),
+    actions: join(alerted.actions, climbed.actions),
   };
 }
 
-const none = { record: null, events: [], actions: [] };
-
-/** What can be done to an agent whose processes we hold: stop them, start them again. */
-function useHands(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt) {
-  const stop = chooseStop(before, signal, now, policy, doubt);
-  const stopped = carryOutStop(before, stop, signal, now, policy);
-  const decision = chooseRestart(stopped.record, signal, now, policy, doubt);
-  const restarted = carryOutRestart(stopped.record, decision, signal, now, policy);
-  const { record } = restarted;
-  const until = earliest(stop.kind === "refuse" ? stop.until : null, decision.kind === "wait" ? decision.until : null);
-  return {
-    record: until === null ? record : { ...record, wakeAt: earliest(record.wakeAt, until) },
-    events: join(stopped.events, restarted.events),
-    actions: join(stopped.actions, restarted.actions),
-  };
+/** Nearly every beat of nearly every agent: healthy, nothing under way, nothing said. There is no ladder to look at. */
+function isCalm(record: AgentRecord, signal: Signal): boolean {
+  return (
+    record.health.state === "HEALTHY" &&
+    record.incident === null &&
+    record.handedOver === null &&
+    record.nudge === null &&
+    record.stop === null &&
+    record.restart === null &&
+    (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
+  );
 }
+
+const calm = (record: AgentRecord) => ({ record, events: [], actions: [] });
 
 /** Only the first stage: what a saved signal taught, without judging again what was judged when it came. For resuming after a crash. */
 export function relearn(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): AgentRecord {

@@ -1,4 +1,13 @@
-import type { AgentFamily, ExitStatus, Hold, MonoMs, Question, StopCause, StopOutcome } from "@rouse/contract";
+import type {
+  AgentFamily,
+  ExitStatus,
+  Hold,
+  MonoMs,
+  Question,
+  RestartCause,
+  StopCause,
+  StopOutcome,
+} from "@rouse/contract";
 import type { Mark } from "./record.ts";
 
 /** One class of error and when it was seen lately, with how much new output there had been by then. */
@@ -26,6 +35,8 @@ export interface TerminalFacts {
   readonly family: AgentFamily;
   readonly structured: boolean;
   readonly foreground: boolean;
+  /** How words can be put to it, besides answers to its beats. */
+  readonly input: "stdin" | "terminal" | "none";
   /** Number of the last report that is part of this. */
   readonly lastReport: number;
   readonly attached: number;
@@ -67,6 +78,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     family: hold.family,
     structured: hold.structured,
     foreground: hold.foreground,
+    input: hold.input ?? "none",
     lastReport: 0,
     attached: hold.foreground ? 1 : 0,
     fullScreen: false,
@@ -96,20 +108,34 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
   };
 }
 
-/** The life of one order to stop: ordered and saved, then answered by the hands. */
+/** Whether the agent's work was saved before it is stopped. */
+export type SavedWork =
+  | { readonly kind: "saved"; readonly commit: string; readonly changed: number }
+  /** Nothing that could be saved: its folder is under no version control. */
+  | { readonly kind: "nothing-to-save" }
+  | { readonly kind: "not-saved"; readonly problem: string };
+
+/** The life of one order to stop: decided and written down, the work saved, ordered, and answered by the hands. */
 export interface StopLife {
   readonly key: string;
   readonly cause: StopCause;
-  readonly orderedAt: MonoMs;
+  readonly actor: string;
+  readonly decidedAt: MonoMs;
   /** A person asked for it to be started again afterwards. */
   readonly thenRestart: boolean;
+  /** A person wants it stopped even if its work cannot be saved. */
+  readonly force: boolean;
+  readonly saved: SavedWork | null;
+  /** The hands were told to stop it. */
+  readonly orderedAt: MonoMs | null;
   readonly outcome: StopOutcome | null;
 }
 
 /** The life of one order to start again. */
 export interface RestartLife {
   readonly key: string;
-  readonly because: "process-exited" | "ordered";
+  readonly because: RestartCause;
+  readonly attempt: number;
   readonly orderedAt: MonoMs;
   readonly problem: string | null;
 }

@@ -9,6 +9,9 @@ process.exitCode = await runCli(process.argv.slice(2), async (options) => {
     { openHolders },
     { openLog },
     { systemClock, systemTimers },
+    { openFileStates },
+    { openGitWorkspaces },
+    { openWebhook },
   ] = await Promise.all([
     import("./run-daemon.ts"),
     import("./adapters/store-sqlite/open-sqlite-store.ts"),
@@ -16,12 +19,19 @@ process.exitCode = await runCli(process.argv.slice(2), async (options) => {
     import("./adapters/holders-unix/open-holders.ts"),
     import("./adapters/log-pino/open-log.ts"),
     import("./adapters/clock-system/system-clock.ts"),
+    import("./adapters/states-files/open-file-states.ts"),
+    import("./adapters/workspaces-git/open-git-workspaces.ts"),
+    import("./adapters/orchestrator-webhook/open-webhook.ts"),
   ]);
+  const log = openLog();
   await runDaemon(options, {
     openStore: (folder) => openSqliteStore({ folder }),
     alerts: alertsToLog,
     holders: openHolders,
-    log: openLog(),
+    openStates: openFileStates,
+    workspaces: openGitWorkspaces(),
+    orchestrator: (url, secret) => openWebhook({ url, secret, clock: systemClock, timers: systemTimers, log }),
+    log,
     clock: systemClock,
     timers: systemTimers,
   });

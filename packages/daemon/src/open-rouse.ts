@@ -15,10 +15,14 @@ import type {
 import { alertsToLog } from "./adapters/alerts-log/alerts-log.ts";
 import { systemClock, systemTimers } from "./adapters/clock-system/system-clock.ts";
 import { openLog } from "./adapters/log-pino/open-log.ts";
+import { openFileStates } from "./adapters/states-files/open-file-states.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
+import { openGitWorkspaces } from "./adapters/workspaces-git/open-git-workspaces.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
 import { homeFolder, openHome } from "./home/open-home.ts";
+import { openSigningKey } from "./home/signing-key.ts";
 import { noHolders } from "./ports/holders.ts";
+import { noOrchestrator } from "./ports/orchestrator.ts";
 import { startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
@@ -55,6 +59,10 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     store,
     alerts: alertsToLog(log),
     holders: noHolders,
+    workspaces: openGitWorkspaces(),
+    orchestrator: noOrchestrator,
+    states: await openFileStates(home.folder),
+    signing: openSigningKey(home.folder),
     clock: systemClock,
     timers: systemTimers,
     log,
@@ -73,6 +81,12 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       return ack;
     },
     getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
+    sendNudge: (agentId, message) => monitor.words.nudge(agentId, "program", message ?? null),
+    escalateToOrchestrator: (agentId, reason) => monitor.words.escalate(agentId, "program", reason),
+    terminateAgent: (agentId, reason) => monitor.terminate(agentId, { actor: "program", reason, force: false }),
+    initiateRecovery: (taskId) =>
+      monitor.recovery.recoverTask(taskId, { actor: "program", reason: "initiateRecovery", force: false }),
+    getRecoveryStatus: async (taskId) => monitor.recovery.recoveryStatus(taskId),
     registerAgent: (registration) => monitor.register(registration),
     recordSteps: (agentId, events) => monitor.takeSteps(agentId, events, null),
     steps: (agentId, query = {}) => monitor.steps(agentId, query),

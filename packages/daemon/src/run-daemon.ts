@@ -7,12 +7,17 @@ import { describeProblem } from "./config/config-problem.ts";
 import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
 import { requireConfig } from "./config/read-config.ts";
 import { openHome } from "./home/open-home.ts";
+import { openSigningKey } from "./home/signing-key.ts";
+import { openWebhookSecret } from "./home/webhook-secret.ts";
 import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
 import type { Alerts } from "./ports/alerts.ts";
 import type { Clock, Timers } from "./ports/clock.ts";
 import type { HolderHome, Holders } from "./ports/holders.ts";
 import type { Log } from "./ports/log.ts";
+import type { Orchestrator } from "./ports/orchestrator.ts";
+import type { States } from "./ports/states.ts";
 import type { Store } from "./ports/store.ts";
+import type { Workspaces } from "./ports/workspaces.ts";
 import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
@@ -30,6 +35,10 @@ export interface Adapters {
   openStore(folder: string): Promise<Store>;
   alerts(log: Log): Alerts;
   holders(home: HolderHome, log: Log): Holders;
+  openStates(folder: string): Promise<States>;
+  readonly workspaces: Workspaces;
+  /** `url`: where the configuration says the orchestrator listens now. */
+  orchestrator(url: () => string | null, secret: string): Orchestrator;
   readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -49,9 +58,16 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const config = requireConfig(await loadConfig(places));
   const { log } = adapters;
   const store = await adapters.openStore(home.folder);
+  const secret = openWebhookSecret(home.folder);
   let server: Listening | undefined;
+  let running: Monitor | undefined;
+  const webhookUrl = (): string | null => (running?.config() ?? config).settings.escalation.webhook_url ?? null;
   const monitor = await startMonitor({
     store,
+    states: await adapters.openStates(home.folder),
+    workspaces: adapters.workspaces,
+    orchestrator: adapters.orchestrator(webhookUrl, secret),
+    signing: openSigningKey(home.folder),
     alerts: adapters.alerts(log),
     holders: adapters.holders({ folder: home.folder, token: home.token, url: () => server?.url ?? null }, log),
     clock: adapters.clock,
@@ -60,8 +76,10 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
     config,
     version,
   });
+  running = monitor;
+  const address = { host: options.host, port: options.port };
   try {
-    server = await listen(monitor, { host: options.host, port: options.port, token: home.token, version, tls }, log);
+    server = await listen(monitor, { ...address, token: home.token, secret, version, tls }, log);
     home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
   } catch (error) {
     await server?.close();

@@ -1,24 +1,25 @@
-import {
-  type AgentHealth,
-  type AgentRegistration,
-  Fault,
-  type FreezeRequest,
-  type HealthMonitoringService,
-  type Heartbeat,
-  type HeartbeatAck,
-  type HistoryReport,
-  Id,
-  type KeptHeartbeat,
-  type OrderAnswer,
-  type OrderRequest,
-  type SavedEvent,
-  type StepEvent,
-  type StepPage,
-  type StepQuery,
-  type StepsAck,
-  type SystemStatus,
-  type WhyReport,
+import type {
+  AgentHealth,
+  AgentRegistration,
+  FreezeRequest,
+  HealthMonitoringService,
+  Heartbeat,
+  HeartbeatAck,
+  HistoryReport,
+  KeptHeartbeat,
+  OrderAnswer,
+  OrderRequest,
+  RecoveryStatus,
+  SavedEvent,
+  StepEvent,
+  StepPage,
+  StepQuery,
+  StepsAck,
+  SystemStatus,
+  WhyReport,
 } from "@rouse/contract";
+import { agentPath, taskPath } from "./agent-path.ts";
+import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
 import { ask, type Call, faultOf, send } from "./call-api.ts";
 import {
   type EventFilter,
@@ -30,7 +31,7 @@ import {
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 /** A Rouse that runs somewhere else. Every call that fails rejects with a `Fault`; nothing is kept open between calls. */
-export interface RouseClient extends HealthMonitoringService {
+export interface RouseClient extends Omit<HealthMonitoringService, keyof AskAndAnswer>, AskAndAnswer {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
@@ -52,15 +53,17 @@ export interface RouseClient extends HealthMonitoringService {
   freeze(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
   thaw(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
   /** Stops the whole tree of processes of an agent that Rouse started. */
-  terminateAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
+  terminateAgent(agentId: string, order?: string | Partial<OrderRequest>): Promise<OrderAnswer>;
   /** Stops such an agent and starts it again the same way. */
   recoverAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
+  initiateRecovery(taskId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
 }
 
 export function connectRouse(options: ConnectOptions): RouseClient {
   const line = openLine(options);
   return {
     ...agentCalls(line),
+    ...askAndAnswer(line),
     async events(page = {}) {
       const search = eventSearch(page);
       if (page.limit !== undefined) search.set("limit", String(page.limit));
@@ -94,10 +97,16 @@ function agentCalls(line: Line) {
     },
     registerAgent: (registration: AgentRegistration) =>
       ask<AgentHealth>(line, { path: "/api/v1/agents", body: registration }),
-    terminateAgent: async (agentId: string, order: Partial<OrderRequest> = {}) =>
-      ask<OrderAnswer>(line, { path: `${agentPath(agentId)}/terminate`, body: order }),
+    terminateAgent: async (agentId: string, order: string | Partial<OrderRequest> = {}) =>
+      ask<OrderAnswer>(line, {
+        path: `${agentPath(agentId)}/terminate`,
+        body: typeof order === "string" ? { reason: order } : order,
+      }),
     recoverAgent: async (agentId: string, order: Partial<OrderRequest> = {}) =>
       ask<OrderAnswer>(line, { path: `${agentPath(agentId)}/recover`, body: order }),
+    initiateRecovery: async (taskId: string, order: Partial<OrderRequest> = {}) =>
+      ask<OrderAnswer>(line, { path: `${taskPath(taskId)}/recover`, body: order }),
+    getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
     recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
       ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
     steps: async (agentId: string, query: StepQuery = {}) =>
@@ -118,10 +127,4 @@ async function sendHeartbeat(line: Line, call: Call): Promise<HeartbeatAck> {
   const ack = answer.body as HeartbeatAck | null;
   if (ack !== null && (answer.ok || ack.status === "rejected")) return ack;
   throw faultOf(line, answer);
-}
-
-/** An id such as `..` or an empty one would make another path of it. */
-function agentPath(agentId: string): string {
-  if (Id.safeParse(agentId).success) return `/api/v1/agents/${encodeURIComponent(agentId)}`;
-  throw new Fault("agent-unknown", "no agent has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
 }

@@ -1,6 +1,13 @@
 export type {
+  AgentAnswer,
   AgentHealth,
   AgentRegistration,
+  AnswerAck,
+  DecisionResult,
+  EscalationDecision,
+  EscalationNotice,
+  EscalationReport,
+  EscalationResult,
   EventType,
   FaultCode,
   FreezeRequest,
@@ -9,15 +16,19 @@ export type {
   Heartbeat,
   HeartbeatAck,
   KeptStep,
+  NudgeResult,
   SavedEvent,
   StepEvent,
   StepPage,
   StepQuery,
   StepsAck,
   SystemStatus,
+  WebhookMessage,
   WhyReport,
 } from "@rouse/contract";
 export { Fault } from "@rouse/contract";
+export type { AskAndAnswer, Decision } from "./ask-and-answer.ts";
 export { connectRouse, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
 export type { ConnectOptions } from "./open-line.ts";
+export { verifyWebhook, type WebhookVerdict } from "./verify-webhook.ts";

@@ -36,7 +36,16 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "wake":
     case "action-outcome":
     case "ordered":
+    case "nudge-ordered":
+    case "reflection-wanted":
+    case "escalation-ordered":
+    case "decided":
+    case "acknowledged":
       return { record, answer: null, events: [] };
+    case "answered":
+      return { record: { ...record, heard: true, heardAt: now, readsCommands: true }, answer: null, events: [] };
+    case "checkpointed":
+      return { record: noteCheckpoint(record, signal.checkpoint, now), answer: null, events: [] };
     case "registered":
       return acceptRegistration(record, signal, now);
     case "heartbeat":
@@ -50,6 +59,13 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "holder-lost":
       return acceptLoss(record, signal, now, policy);
   }
+}
+
+/** A checkpoint of its task is a fact of work, whoever brought it to us. */
+function noteCheckpoint(record: AgentRecord, checkpoint: string, now: MonoMs): AgentRecord {
+  const mark = markNow(record.work, now);
+  const facts = { ...record.facts, lastCheckpoint: checkpoint, checkpoint: mark, progress: mark, progressMoves: true };
+  return { ...record, heard: true, heardAt: now, checkpoint, facts };
 }
 
 /** Of an agent whose process is held, its holder says when a life begins: a program it runs that starts over is still the same life. */
@@ -188,6 +204,7 @@ function takeIn(
   const next = draftOf(record);
   next.agentType = beat.agentType ?? record.agentType;
   next.node = beat.node ?? record.node;
+  if (beat.seen !== undefined && beat.seen.length > 0) next.readsCommands = true;
   if (beat.taskId !== undefined && beat.taskId !== record.taskId)
     Object.assign(next, assignTask(record, beat.taskId, now));
   next.activity = activity;

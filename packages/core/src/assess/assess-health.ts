@@ -10,9 +10,10 @@ import {
   findTokenSpike,
 } from "./breaking-things.ts";
 import { findApiErrors, findRepetition } from "./find-repetition.ts";
-import { nextHealth, terminated } from "./health-machine.ts";
+import { gravest, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
+import { awaitsNewEvidence } from "./moved-since.ts";
 import {
   findNoProgress,
   findNoToolCall,
@@ -88,7 +89,11 @@ export function assessHealth(
     }
   }
   const calm = calmReason(before, record);
-  const health = wasStopped(record) ? terminated(record.health, now) : nextHealth(record.health, findings, calm, now);
+  const health = wasStopped(record)
+    ? terminated(record.health, now)
+    : awaitsNewEvidence(record) && (gravest(findings)?.level ?? "note") in beneathStuck
+      ? record.health
+      : nextHealth(record.health, findings, calm, now);
   const assessed = draftOf(record);
   assessed.health = health;
   assessed.findings = findings.length === 0 ? noFindings : findings;
@@ -97,6 +102,8 @@ export function assessHealth(
 }
 
 const noFindings: readonly Finding[] = [];
+
+const beneathStuck = { note: true, degraded: true };
 
 function calmReason(before: AgentRecord, record: AgentRecord): HealthReason {
   if (record.incarnation !== before.incarnation) return "new-incarnation";

@@ -21,6 +21,10 @@ const stateFor: Readonly<Record<FindingLevel, HealthState>> = {
   unresponsive: "UNRESPONSIVE",
 };
 
+/** Not there, getting nowhere or breaking things; a warning is none of these. */
+export const isIll = (state: HealthState): boolean =>
+  state === "STUCK" || state === "FAILING" || state === "UNRESPONSIVE";
+
 /** The finding that decides: the gravest, and of two equally grave ones the surer. */
 export function gravest(findings: readonly Finding[]): Finding | null {
   let worst: Finding | null = null;

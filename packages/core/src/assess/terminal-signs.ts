@@ -44,7 +44,7 @@ export const findNoOutput: Detector = (record, now, policy) => {
 const restsOnScreen = ({ family, fullScreen }: TerminalFacts): boolean => family === "generic" && fullScreen;
 
 /** A reading that was not renewed although the agent was heard says nothing about now. */
-function treeSeen({ terminal, heardAt }: AgentRecord): TreeFacts | null {
+export function treeSeen({ terminal, heardAt }: AgentRecord): TreeFacts | null {
   const tree = terminal?.tree ?? null;
   return tree === null || heardAt - tree.at > busyWithin ? null : tree;
 }

@@ -1,4 +1,6 @@
 import type { AlertSeverity, HealthReason, HealthState, Policy } from "@rouse/contract";
+import { isIll } from "../assess/health-machine.ts";
+import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 
 /** What to do about a change of health, and if nothing, why not. */
@@ -27,13 +29,18 @@ export function chooseResponse(record: AgentRecord, policy: Policy): Response {
   const cause = sign?.kind ?? reason;
   if (severity === undefined) return calmResponse(record);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
-  if (record.alert?.cause === cause) return { kind: "nothing", because: "already-alerted" };
+  if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
   return { kind: "alert", cause, severity };
 }
 
-/** A warning sign does not end an open alert; being well does, and so does being stopped. */
+/** A warning sign does not end an open alert; being well does, and so does being stopped, unless that is not the end of it. */
 function calmResponse(record: AgentRecord): Response {
-  return record.alert !== null && (record.health.state === "HEALTHY" || record.health.state === "TERMINATED")
-    ? { kind: "resolve" }
-    : { kind: "nothing", because: "not-ill" };
+  const { alert, health, incident, handedOver } = record;
+  const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
+  const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;
+  return alert !== null && (isWell || isOver) ? { kind: "resolve" } : { kind: "nothing", because: "not-ill" };
 }
+
+/** What a person has been called for stays as loud as it was told them; a mere question gives way to an illness. */
+const isAPersonsMatter = ({ alert, handedOver, health }: AgentRecord): boolean =>
+  alert !== null && handedOver !== null && !isSettled(handedOver) && !(handedOver.asked && isIll(health.state));

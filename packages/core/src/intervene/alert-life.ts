@@ -1,4 +1,4 @@
-import { describeDuration, type MonoMs, type RouseEvent } from "@rouse/contract";
+import { type AlertSeverity, describeDuration, type HealthReason, type MonoMs, type RouseEvent } from "@rouse/contract";
 import type { Response } from "../decide/choose-response.ts";
 import type { AgentRecord, AlertLife } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
@@ -18,7 +18,7 @@ export function carryOut(record: AgentRecord, response: Response, signal: Signal
     case "alert":
       return raise(noted, response, now);
     case "resolve":
-      return resolve(noted);
+      return resolveAlert(noted);
   }
 }
 
@@ -28,23 +28,29 @@ function noteOutcome(record: AgentRecord, signal: Signal): AgentRecord {
 }
 
 function raise(record: AgentRecord, response: Extract<Response, { kind: "alert" }>, now: MonoMs): Intervened {
+  return raiseAlert(record, response, summarise(record, now), now);
+}
+
+/** One open alert per agent: a new one takes the place of the one before. */
+export function raiseAlert(
+  record: AgentRecord,
+  { cause, severity }: { readonly cause: HealthReason; readonly severity: AlertSeverity },
+  summary: string,
+  now: MonoMs,
+): Intervened {
   const { agentId } = record;
   const alertsRaised = record.alertsRaised + 1;
-  const key = `${agentId}/${record.incarnation}/${response.cause}/${alertsRaised}`;
-  const alert: AlertLife = { key, cause: response.cause, severity: response.severity, raisedAt: now, state: "queued" };
-  const summary = summarise(record, now);
-  const before = record.alert === null ? null : resolve(record);
+  const key = `${agentId}/${record.incarnation}/${cause}/${alertsRaised}`;
+  const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued" };
+  const before = record.alert === null ? null : resolveAlert(record);
   return {
     record: { ...record, alert, alertsRaised },
-    events: [
-      ...(before?.events ?? []),
-      { type: "ALERT_RAISED", payload: { agentId, alert: key, severity: response.severity, summary } },
-    ],
-    actions: [...(before?.actions ?? []), { kind: "raise-alert", key, agentId, severity: response.severity, summary }],
+    events: [...(before?.events ?? []), { type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
+    actions: [...(before?.actions ?? []), { kind: "raise-alert", key, agentId, severity, summary }],
   };
 }
 
-function resolve(record: AgentRecord): Intervened {
+export function resolveAlert(record: AgentRecord): Intervened {
   if (record.alert === null) return { record, events: [], actions: [] };
   const { agentId } = record;
   const { key } = record.alert;

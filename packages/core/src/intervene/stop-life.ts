@@ -1,83 +1,132 @@
-import type { MonoMs, Policy, RouseEvent } from "@rouse/contract";
-import type { StopDecision } from "../decide/choose-stop.ts";
+import type { MonoMs, Policy, RouseEvent, StopCause, StopRefusal } from "@rouse/contract";
+import { kindsOfEvidence } from "../decide/kill-gate.ts";
 import type { AgentRecord } from "../record.ts";
 import type { ActionOutcome, Signal } from "../signal.ts";
 import type { StopLife } from "../terminal-facts.ts";
 import type { Intervened } from "./alert-life.ts";
 
-/** The life of an order to stop: decided and saved, carried out by the holder, and answered. Survivors are never called done. */
-export function carryOutStop(
-  record: AgentRecord,
-  decision: StopDecision,
-  signal: Signal,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
-  const answered = takeAnswer(record, signal);
-  switch (decision.kind) {
-    case "nothing":
-      return forgetRefusal(answered);
-    case "refuse":
-      return refuse(answered, decision);
-    case "stop":
-      return order(answered, decision, now, policy);
-  }
+export interface StopOrder {
+  readonly key: string;
+  readonly cause: StopCause;
+  readonly actor: string;
+  readonly thenRestart: boolean;
+  readonly force: boolean;
 }
 
-function order(
-  before: Intervened,
-  decision: Extract<StopDecision, { kind: "stop" }>,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
-  const { agentId, incarnation } = before.record;
-  const { key, cause, actor, thenRestart } = decision;
-  const stop: StopLife = { key, cause, orderedAt: now, thenRestart, outcome: null };
+/** First the work is saved: the order itself follows when that is answered, if everything still holds. */
+export function saveWork(record: AgentRecord, order: StopOrder, now: MonoMs, policy: Policy): Intervened {
+  const { agentId, incarnation } = record;
+  const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, outcome: null };
+  const counts = { ...record.counts, stops: record.counts.stops + 1 };
   return {
-    record: { ...before.record, stop, stopRefused: null },
-    events: [
-      ...before.events,
-      { type: "TERMINATION_ORDERED", payload: { agentId, incarnation, key, actor, because: cause } },
-    ],
-    actions: [...before.actions, { kind: "stop-agent", key, agentId, incarnation, grace: policy.stopGrace }],
+    record: { ...record, stop, stopRefused: null, counts },
+    events: [],
+    actions: [{ kind: "save-work", key: `${order.key}/work`, agentId, incarnation, within: policy.saving.within }],
   };
 }
 
-/** The same refusal is told once, a person's order each time. */
-function refuse(before: Intervened, { cause, because }: Extract<StopDecision, { kind: "refuse" }>): Intervened {
-  const { record } = before;
-  if (cause !== "ordered" && record.stopRefused === because) return before;
+/** Written down, and then done by whoever holds the agent. */
+export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, policy: Policy): Intervened {
+  const { agentId, incarnation } = record;
+  const { key, cause, actor } = stop;
+  const payload = { agentId, incarnation, key, actor, because: cause, evidence: evidenceFor(record, cause) };
+  return {
+    record: { ...record, stop: { ...stop, orderedAt: now } },
+    events: [{ type: "TERMINATION_ORDERED", payload }],
+    actions: [{ kind: "stop-agent", key, agentId, incarnation, grace: policy.stopGrace, spends: cause !== "ordered" }],
+  };
+}
+
+/** What changed while the work was being saved changes the decision. */
+export function withdrawStop(record: AgentRecord, because: StopRefusal): Intervened {
+  const cause = record.stop?.cause ?? "ordered";
+  return { ...refuseStop(record, because, cause), record: { ...record, stop: null, stopRefused: because } };
+}
+
+export function refuseStop(record: AgentRecord, because: StopRefusal, cause: StopCause): Intervened {
+  const { agentId } = record;
   return {
     record: { ...record, stopRefused: because },
-    events: [...before.events, { type: "TERMINATION_REFUSED", payload: { agentId: record.agentId, because, cause } }],
-    actions: before.actions,
+    events: [{ type: "TERMINATION_REFUSED", payload: { agentId, because, cause } }],
+    actions: [],
   };
 }
 
-/** Nothing argues for stopping it any more: if something does again, its refusal is news again. */
-const forgetRefusal = (before: Intervened): Intervened =>
-  before.record.stopRefused === null ? before : { ...before, record: { ...before.record, stopRefused: null } };
+const evidenceFor = (record: AgentRecord, cause: StopCause): string[] => [
+  ...(cause === "ordered" || cause === "decided" ? ["order"] : []),
+  ...kindsOfEvidence(record),
+  ...record.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
+];
 
-function takeAnswer(record: AgentRecord, signal: Signal): Intervened {
+/** The hands' answers: whether the work is safe, and how the stop went. Survivors are never called done. */
+export function followStop(record: AgentRecord, signal: Signal): Intervened {
   const { stop } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
-  if (stop === null || signal.kind !== "action-outcome" || signal.key !== stop.key || !isStop(signal.outcome))
-    return unchanged;
-  const outcome = signal.outcome.stop;
-  return { record: { ...record, stop: { ...stop, outcome } }, events: describe(record, stop, outcome), actions: [] };
+  if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
+  const { outcome } = signal;
+  if (signal.key === `${stop.key}/work` && outcome.kind === "work" && stop.saved === null)
+    return noteWork(record, stop, outcome);
+  if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null) return decideAnew(record);
+  if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
+  return {
+    record: { ...record, stop: { ...stop, outcome: outcome.stop } },
+    events: describe(record, stop, outcome.stop),
+    actions: [],
+  };
 }
 
-const isStop = (outcome: ActionOutcome): outcome is Extract<ActionOutcome, { kind: "stop" }> =>
-  outcome !== "delivered" && outcome.kind === "stop";
+/** After a crash, or when the holder could not be reached, time has passed: everything is asked again before anybody is stopped. */
+function decideAnew(record: AgentRecord): Intervened {
+  const { incident } = record;
+  const stage = incident?.stage;
+  if (incident === null || stage?.kind !== "stopping")
+    return { record: { ...record, stop: null }, events: [], actions: [] };
+  const again = { ...incident, stage: { ...stage, interrupted: stage.interrupted + 1 } };
+  return { record: { ...record, stop: null, incident: again }, events: [], actions: [] };
+}
+
+/** It ended by our stop although the answer never came: the fact is the same. */
+export function concludeStop(record: AgentRecord): Intervened {
+  const { incident, stop, terminal } = record;
+  const unseen = terminal?.exit?.cause === "stopped" && (stop === null || stop.outcome === null);
+  if (!unseen || incident?.stage.kind !== "stopping") return { record, events: [], actions: [] };
+  const { cause } = incident.stage;
+  const life = { key: "", cause, actor: "rouse", decidedAt: incident.openedAt, thenRestart: false, force: false };
+  const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
+  const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null }), cause, outcome };
+  return { record: { ...record, stop: ended }, events: describe(record, ended, outcome), actions: [] };
+}
+
+function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionOutcome, { kind: "work" }>): Intervened {
+  const { agentId, incarnation } = record;
+  const events: RouseEvent[] =
+    work.kind === "saved"
+      ? [{ type: "WORK_SAVED", payload: { agentId, incarnation, commit: work.commit, changed: work.changed } }]
+      : work.kind === "not-saved"
+        ? [{ type: "WORK_NOT_SAVED", payload: { agentId, incarnation, problem: work.problem } }]
+        : [];
+  return { record: { ...record, stop: { ...stop, saved: work } }, events, actions: [] };
+}
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {
   const { agentId, incarnation, taskId } = record;
   const { cause: because } = stop;
   switch (outcome.kind) {
     case "stopped": {
+      const snapshot = stop.saved?.kind === "saved" ? stop.saved.commit : null;
+      const reason = record.incident === null ? because : `${record.incident.illness}: ${because}`;
       const over: RouseEvent = {
         type: "AGENT_TERMINATED",
-        payload: { agentId, incarnation, because, forced: outcome.forced },
+        payload: {
+          agentId,
+          incarnation,
+          because,
+          reason,
+          forced: outcome.forced,
+          checkpoint: record.checkpoint,
+          snapshot,
+          evidence: evidenceFor(record, because),
+        },
       };
       // A loop on one error needs somebody to look; everything else is left for whoever takes the task up next.
       if (because !== "repeated-error" || taskId === null) return [over];

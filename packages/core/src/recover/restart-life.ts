@@ -1,84 +1,145 @@
-import type { MonoMs, Policy, RouseEvent } from "@rouse/contract";
-import { type RestartDecision, recentRestarts } from "../decide/choose-restart.ts";
+import type { MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
+import { recentRestarts } from "../decide/choose-revival.ts";
+import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Signal } from "../signal.ts";
 
-/** The life of an order to start again: decided and saved, done by the hands; the new life itself is told by its holder. */
-export function carryOutRestart(
+/** Attempts older than any window, of tasks long done, need not be remembered. */
+const mostRemembered = 20;
+
+/** An order to start it again: decided and saved, done by the hands; the new life itself is told by its holder. */
+export function revive(
   record: AgentRecord,
-  decision: RestartDecision,
-  signal: Signal,
+  by: "restart" | "recovery",
+  attempt: number,
   now: MonoMs,
   policy: Policy,
 ): Intervened {
-  const answered = takeAnswer(record, signal);
-  switch (decision.kind) {
-    case "nothing":
-    case "wait":
-      return answered;
-    case "exhausted":
-      return giveUp(answered, decision.attempts, policy);
-    case "restart":
-      return order(answered, decision, now, policy);
-  }
+  const isRestart = by === "restart";
+  const because: RestartCause = !isRestart
+    ? "recovery"
+    : record.terminal?.exit?.cause === "stopped"
+      ? "stopped-as-unresponsive"
+      : "process-exited";
+  const restarts = isRestart ? [...recentRestarts(record, now, policy), now] : record.restarts;
+  const recoveries = isRestart
+    ? record.recoveries
+    : [...record.recoveries, { taskId: record.taskId, at: now }].slice(-mostRemembered);
+  const counts = { ...record.counts, starts: record.counts.starts + 1 };
+  const key = `${record.agentId}/${record.incarnation}/${by}/${counts.starts}`;
+  return start({ ...record, restarts, recoveries, counts }, key, because, attempt, now);
 }
 
-function order(
-  before: Intervened,
-  decision: Extract<RestartDecision, { kind: "restart" }>,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
-  const { record } = before;
-  const { agentId, incarnation } = record;
-  const { key, because, attempt } = decision;
-  // A person's order is not held against the agent.
-  const restarts = because === "ordered" ? record.restarts : [...recentRestarts(record, now, policy), now];
+function start(record: AgentRecord, key: string, because: RestartCause, attempt: number, now: MonoMs): Intervened {
+  const { agentId, incarnation, taskId } = record;
+  const reason = reasonOf(record, because);
+  const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
+  if (taskId !== null || because === "recovery")
+    events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, attempt, because: reason } });
   return {
-    record: { ...record, restarts, restart: { key, because, orderedAt: now, problem: null } },
-    events: [...before.events, { type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }],
-    actions: [...before.actions, { kind: "restart-agent", key, agentId, incarnation }],
+    record: { ...record, restart: { key, because, attempt, orderedAt: now, problem: null } },
+    events,
+    actions: [{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt }],
   };
 }
 
-/** From here on it is a person's matter: the alert stands until they act. */
-function giveUp(before: Intervened, attempts: number, policy: Policy): Intervened {
-  const { record } = before;
-  const problem = "restarts exhausted";
-  const { agentId } = record;
-  const windowSeconds = Math.round(policy.restart.window / 1000);
-  return {
-    record: { ...record, restart: { key: "", because: "process-exited", orderedAt: record.health.since, problem } },
-    events: [...before.events, { type: "RESTARTS_EXHAUSTED", payload: { agentId, attempts, windowSeconds } }],
-    actions: before.actions,
-  };
+/** Why its last life ended, in fixed words. */
+function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCause): string {
+  if (because === "ordered") return "a person asked for it";
+  const what = stop === null ? (terminal?.exit?.cause ?? "gone") : `stopped: ${stop.cause}`;
+  return incident === null ? what : `${incident.illness}: ${incident.cause}, ${what}`;
 }
 
-/** The next life has begun, and we asked for it. */
-export function noticeRestart(before: AgentRecord, after: AgentRecord): RouseEvent[] {
-  if (before.restart === null || before.restart.problem !== null || after.incarnation === before.incarnation) return [];
-  const { agentId } = after;
-  const cause = before.terminal?.exit?.cause ?? null;
-  const payload = { agentId, from: before.incarnation, to: after.incarnation, because: before.restart.because, cause };
-  return [{ type: "AGENT_RESTARTED", payload }];
+/**
+ * A person's order to start it again. One that was to be stopped first waits for the answer; beside survivors nothing is started. Whoever says so has
+ * looked at it, so the attempts before no longer count.
+ */
+export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, doubt: Doubt): Intervened {
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (record.terminal === null || record.terminal.exit === null || doubt.frozen || isRestarting(record))
+    return unchanged;
+  const key = orderKey(record, signal);
+  if (key === null) return unchanged;
+  return start({ ...record, recoveries: [] }, `${key}/restart`, "ordered", 0, now);
 }
 
-function takeAnswer(record: AgentRecord, signal: Signal): Intervened {
+const isRestarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
+
+/** Each order has a key of its own, so that a second one after a failure is not taken for the first. */
+function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null {
+  if (signal.kind === "ordered") return signal.order === "restart" ? signal.key : null;
+  if (stop === null || !stop.thenRestart || restart?.key === `${stop.key}/restart`) return null;
+  return stop.outcome?.kind === "stopped" || stop.outcome?.kind === "already-over" ? stop.key : null;
+}
+
+/** What the hands say of it: it could not be started, or what the new life was given to go on with. */
+export function followRestart(record: AgentRecord, signal: Signal): Intervened {
   const { restart, agentId, incarnation } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
-  if (
-    signal.kind !== "action-outcome" ||
-    restart === null ||
-    restart.key !== signal.key ||
-    signal.outcome === "delivered"
-  )
-    return unchanged;
-  if (signal.outcome.kind !== "not-restarted") return unchanged;
-  const { problem } = signal.outcome;
+  if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
+  const { outcome } = signal;
+  if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
+  if (outcome.kind !== "not-restarted" || restart?.key !== signal.key) return unchanged;
+  const { problem } = outcome;
   return {
     ...unchanged,
     record: { ...record, restart: { ...restart, problem } },
     events: [{ type: "RESTART_FAILED", payload: { agentId, incarnation, problem } }],
   };
+}
+
+/** The answer may come before the new life is known, or after. */
+function noteContext(record: AgentRecord, life: number, context: RecoveryContext | null): Intervened {
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (context === null || life < record.incarnation || record.recovered?.life === life) return unchanged;
+  const recovered = { context, life, told: false };
+  return { record: { ...record, recovered }, events: [], actions: [] };
+}
+
+/** The next life has begun, and we asked for it. */
+export function noticeRestart(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
+  const asked = before.restart !== null && before.restart.problem === null ? before.restart : null;
+  const events: RouseEvent[] = [];
+  const { agentId, taskId } = after;
+  if (asked !== null && after.incarnation !== before.incarnation) {
+    const cause = before.terminal?.exit?.cause ?? null;
+    const { because } = asked;
+    const chain = causeChain(before);
+    const payload = { agentId, from: before.incarnation, to: after.incarnation, because, cause, chain };
+    events.push({ type: "AGENT_RESTARTED", payload });
+  }
+  const { recovered } = after;
+  const isNews = recovered?.life === after.incarnation && !hasBegun(before, recovered.life);
+  if (recovered === null || !isNews) return events;
+  const { checkpoint, step, lost } = recovered.context;
+  const downAt = before.terminal?.exit?.at ?? after.bornAt;
+  events.push({
+    type: "RECOVERY_COMPLETED",
+    payload: {
+      taskId,
+      agentId,
+      newAgentId: agentId,
+      incarnation: after.incarnation,
+      fromCheckpoint: checkpoint,
+      step,
+      lost,
+      tookSeconds: Math.round((now - downAt) / 100) / 10,
+    },
+  });
+  return events;
+}
+
+const hasBegun = (before: AgentRecord, life: number): boolean =>
+  before.incarnation === life && before.recovered?.life === life;
+
+/** From the first finding to the new life: what led to what. */
+function causeChain({ incident, stop, terminal, restart }: AgentRecord): string[] {
+  const exit = terminal?.exit ?? null;
+  return [
+    ...(incident === null ? [] : [`${incident.illness}: ${incident.cause}`]),
+    ...(stop === null || stop.outcome === null ? [] : [`${stop.outcome.kind}: ${stop.cause}`]),
+    ...(exit === null ? [] : [`exit: ${exit.cause}${exit.signal === null ? "" : ` ${exit.signal}`}`]),
+    ...(restart === null ? [] : [`started again: ${restart.because}`]),
+  ];
 }

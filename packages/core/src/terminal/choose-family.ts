@@ -62,13 +62,20 @@ const simpleCommand = /^[\w@%+=:,./ -]+$/;
  * stream that is not there tells nothing.
  */
 export function chooseFamily(command: readonly string[]): { family: AgentFamily; structured: boolean } {
+  const program = findProgram(command);
+  if (program === null) return { family: "generic", structured: false };
+  return { family: program.family, structured: printsStream(program.family, program.args) };
+}
+
+/** The program a command starts in the end, and what that is called with; `null` when it is none of those known. */
+export function findProgram(command: readonly string[]): { family: AgentFamily; args: readonly string[] } | null {
   let rest: readonly string[] | null = command;
   while (rest !== null && rest[0] !== undefined) {
     const family = programNamed(rest[0]);
-    if (family !== undefined) return { family, structured: printsStream(family, rest.slice(1)) };
+    if (family !== undefined) return { family, args: rest.slice(1) };
     rest = unwrap(rest);
   }
-  return { family: "generic", structured: false };
+  return null;
 }
 
 const lastSegment = (word: string): string => word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1);

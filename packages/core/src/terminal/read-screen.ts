@@ -58,7 +58,8 @@ export function readScreen(
 
 const blank = digestOf("");
 
-function bottomOf(screen: Screen): Bottom {
+/** The last rows that are not blank, and where among them the cursor is. */
+export function bottomOf(screen: Screen): Bottom {
   const rows: string[] = [];
   let cursor = -1;
   for (let at = screen.rows.length - 1; at >= 0 && rows.length < bottomRows; at--) {

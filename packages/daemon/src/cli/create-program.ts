@@ -1,12 +1,16 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
 import { addAttach } from "./commands/attach.ts";
+import { addAudit } from "./commands/audit.ts";
 import { addConfig } from "./commands/config.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addEscalate } from "./commands/escalate.ts";
+import { addEscalations } from "./commands/escalations.ts";
 import { addEvents } from "./commands/events.ts";
 import { addFreeze, addThaw } from "./commands/freeze.ts";
 import { addHealth } from "./commands/health.ts";
 import { addLogs } from "./commands/logs.ts";
+import { addNudge } from "./commands/nudge.ts";
 import { addPs } from "./commands/ps.ts";
 import { addRecord } from "./commands/record.ts";
 import { addRecover } from "./commands/recover.ts";
@@ -50,12 +54,16 @@ export function createProgram(here: Surroundings, up: Up, finish: (code: number)
     addSpawn,
     addPs,
     addAttach,
+    addNudge,
+    addEscalate,
+    addEscalations,
     addTerminate,
     addRecover,
     addHealth,
     addWhy,
     addLogs,
     addEvents,
+    addAudit,
     addRecord,
     addReplay,
     addConfig,

@@ -1,5 +1,7 @@
 import {
   Fault,
+  type KillBudget,
+  killBudgetFrom,
   overlay,
   type Policy,
   type PresetName,
@@ -25,6 +27,7 @@ export interface Config {
   readonly settings: Settings;
   readonly overrides: Overrides;
   readonly selfCheck: SelfCheckPolicy;
+  readonly killBudget: KillBudget;
   readonly retention: RetentionPolicy;
   /** What was read, weakest first, for people. */
   readonly sources: readonly string[];
@@ -94,6 +97,7 @@ function assemble({ document: reading, layers, names }: SourcesReading): Config 
     settings,
     overrides,
     selfCheck: selfCheckFrom(settings),
+    killBudget: killBudgetFrom(settings),
     retention: retentionFrom(settings),
     sources: names,
     notices: noteIneffective(layers, reading.overrides),

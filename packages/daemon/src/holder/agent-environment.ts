@@ -17,8 +17,9 @@ export function environmentFor(
   base: Readonly<Record<string, string>>,
   { agentId, taskId, incarnation }: AgentIdentity,
   { url, token }: MonitorAddress,
+  recovery?: string | undefined,
 ): Record<string, string> {
-  const { ROUSE_TASK_ID: _, ...rest } = base;
+  const { ROUSE_TASK_ID: _task, ROUSE_RECOVERY: _recovery, ...rest } = base;
   return {
     ...rest,
     ROUSE_URL: url,
@@ -26,5 +27,6 @@ export function environmentFor(
     ROUSE_INCARNATION: String(incarnation),
     ROUSE_TOKEN: mintAgentToken(token, { agentId, taskId, incarnation }),
     ...(taskId === null ? {} : { ROUSE_TASK_ID: taskId }),
+    ...(recovery === undefined ? {} : { ROUSE_RECOVERY: recovery }),
   };
 }

@@ -17,6 +17,10 @@ export interface AgentProcess {
   readonly pid: number;
   /** As if typed. Nobody can type into pipes. */
   write(bytes: Buffer): void;
+  /** Into whatever it reads from. Resolves to whether that took it; `false` as well when it reads from nothing, or no more. */
+  deliver(bytes: Buffer): Promise<boolean>;
+  /** Between pipes: a line that others pass to it is not complete yet. */
+  midLine(): boolean;
   resize(cols: number, rows: number): void;
   /** Read no more until `resume`: the agent waits once what lies between us is full. */
   pause(): void;

@@ -1,10 +1,19 @@
 import { connect, type Socket } from "node:net";
-import { type DurationMs, describeIssues, Fault, type StopOutcome } from "@rouse/contract";
+import { type DurationMs, describeIssues, Fault } from "@rouse/contract";
 import { createFrameReader, type Frame, inputFrame, jsonFrame } from "./frames.ts";
-import { FromHolder, type ToHolder } from "./protocol.ts";
+import { FromHolder, type Order, type OutcomeOf, type ToHolder } from "./protocol.ts";
 
 export type Here = Extract<FromHolder, { say: "here" }>;
-export type OrderToHolder = Omit<Extract<ToHolder, { say: "order" }>, "say">;
+export type OrderToHolder<O extends Order = Order> = Omit<Extract<ToHolder, { say: "order" }>, "say" | "order"> & {
+  readonly order: O;
+};
+
+/** It answered, and it did not know what was asked: a holder of another version. */
+export class NotUnderstood extends Fault {
+  constructor(problem: string) {
+    super("holder-unreachable", `the agent's holder did not understand: ${problem}`, { retryable: true });
+  }
+}
 
 export interface HolderConnection {
   say(message: ToHolder): void;
@@ -15,7 +24,7 @@ export interface HolderConnection {
   onOutput(listen: (offset: number, bytes: Buffer) => void): void;
   probe(timeoutMs?: DurationMs): Promise<Here>;
   /** May be asked again with the same key: it is carried out once. */
-  order(order: OrderToHolder, timeoutMs: DurationMs): Promise<StopOutcome>;
+  order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs): Promise<OutcomeOf<O>>;
   /** Takes no more until `resume`: for a reader that is slower than the agent. */
   pause(): void;
   resume(): void;
@@ -109,9 +118,11 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
         timeoutMs,
       );
     },
-    order(order, timeoutMs) {
+    order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs) {
       const outcome = (message: FromHolder) =>
-        message.say === "carried-out" && message.key === order.key ? message.outcome : null;
+        message.say === "carried-out" && message.key === order.key && answersTo(order.order, message.outcome)
+          ? message.outcome
+          : null;
       return ask({ say: "order", ...order }, outcome, timeoutMs);
     },
     pause: () => void socket.pause(),
@@ -147,8 +158,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
   function hear(message: FromHolder): void {
     for (const one of asks) {
       // It does not say which of them it did not understand.
-      if (message.say === "misunderstood")
-        one.fail(unreachable(`the agent's holder did not understand: ${message.problem}`));
+      if (message.say === "misunderstood") one.fail(new NotUnderstood(message.problem));
       if (message.say === "misunderstood" || one.answers(message)) asks.delete(one);
     }
     for (const listen of listeners) listen(message);
@@ -183,4 +193,10 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
       say(message);
     });
   }
+}
+
+/** Keys of stops and nudges are remembered apart, so one may be used for both. */
+function answersTo<O extends Order>(order: O, outcome: OutcomeOf<Order>): outcome is OutcomeOf<O> {
+  const isDelivery = outcome.kind === "sent" || outcome.kind === "not-sent";
+  return isDelivery === (order.kind === "nudge");
 }

@@ -6,8 +6,10 @@ import { type Claim, claimWhenFree } from "./claim-name.ts";
 import { compilePatterns } from "./compile-patterns.ts";
 import { findCommand } from "./find-command.ts";
 import type { Foreground } from "./foreground.ts";
+import { giveNudges } from "./give-nudge.ts";
 import { type HolderFiles, holderFiles } from "./holder-files.ts";
 import { openHolderLog } from "./holder-log.ts";
+import { inputOf } from "./input-of.ts";
 import { keepReports } from "./keep-reports.ts";
 import { linger, patienceOf } from "./linger.ts";
 import { obeyOrders } from "./obey-orders.ts";
@@ -23,6 +25,7 @@ import type { HolderFile, ProcessId, Spec, WatchSettings } from "./spec.ts";
 import { startAgent } from "./start-agent.ts";
 import { tendTerminal } from "./tend-terminal.ts";
 import { watchAgent } from "./watch-agent.ts";
+import { waysToReach } from "./ways-to-reach.ts";
 import { writeWhole } from "./write-whole.ts";
 
 export interface HoldOptions {
@@ -137,7 +140,16 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     ended: sayEnded,
   });
   const tree = createTreeWatch(agent.root);
-  const orders = obeyOrders(files.orders, spec.incarnation, (graceMs) => stopTree(tree, { graceMs }));
+  const giveNudge = giveNudges(
+    waysToReach(spec, agent.process, terminal, {
+      over: () => exit !== null || orders.stopping(),
+      watch: () => watch,
+    }),
+  );
+  const orders = obeyOrders(files.orders, spec.incarnation, {
+    stop: (graceMs) => stopTree(tree, { graceMs }),
+    nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
+  });
   const watch = watchAgent(spec, {
     screen: terminal.screen,
     reports,
@@ -157,7 +169,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     paint: terminal.paint,
     type: terminal.type,
     attachedChanged() {
-      watch.nudge();
+      watch.tellSoon();
       return terminal.fit();
     },
     settings: (settings) => void heed(settings),
@@ -218,4 +230,5 @@ const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold 
   structured: spec.structured,
   foreground: spec.foreground,
   startedAt,
+  input: inputOf(spec),
 });

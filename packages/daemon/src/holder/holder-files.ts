@@ -6,7 +6,8 @@ import { join } from "node:path";
  *     spec.json       what runs there: command, folder, environment, agent, task, incarnation. Enough to start it again
  *     holder.json     who holds it now: pid and start time of holder and agent, socket, control group. Claims the name
  *     exit.json       how it ended; room for it is taken at the start, so that it can be written on a full disk
- *     orders.jsonl    orders already carried out, by key
+ *     orders.jsonl    orders already carried out, and nudges begun, by key
+ *     recovery.json   where its present life goes on, and recovery-state.json the state it goes on with
  *     output, marks   the last output and when it came (see output-ring.ts)
  *     socket          unless its path would be too long for a socket; holder.json says where it is
  */
@@ -20,6 +21,8 @@ export function holderFiles(home: string, agentId: string) {
     holder: join(folder, "holder.json"),
     exit: join(folder, "exit.json"),
     orders: join(folder, "orders.jsonl"),
+    recovery: join(folder, "recovery.json"),
+    recoveryState: join(folder, "recovery-state.json"),
     output: join(folder, "output"),
     marks: join(folder, "marks"),
   };

@@ -91,3 +91,26 @@ describe("a kept screen", () => {
     expect(await write("\r\nalive\r\n")).toContain("alive");
   });
 });
+
+describe("a screen to type into", () => {
+  const firm = async (text: string) => {
+    const { screen, write } = open();
+    await write(text);
+    const { rows, firm } = screen.typingScreen();
+    expect(firm).toHaveLength(rows.length);
+    return firm[0];
+  };
+
+  it("shows only what is firm: pale suggestions are none of it, and no other letter moves", async () => {
+    expect(await firm("\x1b[2mhint\x1b[0m> \x1b[2msay something\x1b[0m|")).toBe("    >              |");
+    expect(await firm("❯ \x1b[7mT\x1b[27m\x1b[2mry this\x1b[0m")).toBe("❯");
+    expect(await firm("❯ 日本\x1b[2m語\x1b[0mx")).toBe("❯ 日本 x");
+  });
+
+  it("shows typed text under and before a drawn cursor", async () => {
+    expect(await firm("❯ \x1b[7mh\x1b[27mello")).toBe("❯ hello");
+    expect(await firm("❯ hell\x1b[7mo\x1b[27m")).toBe("❯ hello");
+    expect(await firm("❯ hello\x1b[7m \x1b[27m")).toBe("❯ hello");
+    expect(await firm("❯ \x1b[7mhello\x1b[27m there")).toBe("❯ hello there");
+  });
+});

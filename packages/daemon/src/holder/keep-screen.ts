@@ -1,4 +1,4 @@
-import type { Screen } from "@rouse/core";
+import type { Screen, TypingScreen } from "@rouse/core";
 import * as serialize from "@xterm/addon-serialize";
 import * as headless from "@xterm/headless";
 import { createSlices } from "./feed-in-slices.ts";
@@ -18,6 +18,8 @@ export interface KeptScreen {
   /** Ends a slice: feeds what had to wait. Looks when everything fed so far is on the screen, and nothing fed later. */
   settle<T>(look: () => T): Promise<T>;
   screen(): Screen;
+  /** With what has to be known to type into it: takes longer. */
+  typingScreen(): TypingScreen;
   /** The complete lines added since the last call; none while a full-screen program draws. */
   newLines(): string[];
   /** What a terminal of the same size has to be sent to look like this one. */
@@ -56,14 +58,20 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
         });
       });
     },
-    screen() {
+    screen: () => screenOf(terminal),
+    typingScreen() {
       const { active } = terminal.buffer;
-      const rows = Array.from({ length: terminal.rows }, (_, row) => rowText(active, active.baseY + row));
-      return { rows, cursorRow: active.cursorY, alternate: active.type === "alternate" };
+      const firm = Array.from({ length: terminal.rows }, (_, row) => firmText(active, active.baseY + row));
+      return { ...screenOf(terminal), firm };
     },
     newLines: lines,
     picture: () => serializer.serialize({ scrollback }),
   };
+}
+
+function screenOf({ buffer: { active }, rows: height }: Terminal): Screen {
+  const rows = Array.from({ length: height }, (_, row) => rowText(active, active.baseY + row));
+  return { rows, cursorRow: active.cursorY, alternate: active.type === "alternate" };
 }
 
 /** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away above it. */
@@ -103,3 +111,22 @@ function joinRows(buffer: IBuffer, from: number, to: number): string[] {
 
 const rowText = (buffer: IBuffer, row: number): string =>
   (buffer.getLine(row)?.translateToString(true) ?? "").trimEnd();
+
+/** The row with blanks for pale characters. One drawn as a cursor before pale ones is the first of them. */
+function firmText(buffer: IBuffer, row: number): string {
+  const line = buffer.getLine(row);
+  let text = "";
+  let underCursor = "";
+  for (let column = 0; column < (line?.length ?? 0); column++) {
+    const cell = line?.getCell(column);
+    if (cell === undefined || cell.getWidth() === 0) continue;
+    const chars = cell.getChars() || " ";
+    const pale = cell.isDim() !== 0;
+    text += pale ? blank(underCursor) : underCursor;
+    underCursor = cell.isInverse() !== 0 && !pale ? chars : "";
+    if (underCursor === "") text += pale ? blank(chars) : chars;
+  }
+  return (text + underCursor).trimEnd();
+}
+
+const blank = (chars: string): string => " ".repeat(chars.length);

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StopOutcome } from "@rouse/contract";
+import type { NudgeDelivery, StopOutcome } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type OrderMessage, obeyOrders } from "./obey-orders.ts";
 
@@ -14,6 +14,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const stopped: StopOutcome = { kind: "stopped", forced: false, processes: 1 };
+const sent: NudgeDelivery = { kind: "sent", channel: "terminal", echoed: true };
+const notSent = (because: string) => ({ kind: "not-sent", because });
 const stop = (changes: Partial<OrderMessage> = {}): OrderMessage => ({
   say: "order",
   key: "k",
@@ -23,19 +25,31 @@ const stop = (changes: Partial<OrderMessage> = {}): OrderMessage => ({
   ...changes,
 });
 
-/** Something to stop, which counts how often that is done. */
-function openOrders(outcome: StopOutcome = stopped) {
-  let times = 0;
+const nudge = (changes: Partial<OrderMessage> = {}): OrderMessage =>
+  stop({ order: { kind: "nudge", text: "go on", notAfter: 2_000_000_000_000 }, ...changes });
+
+/** Something to stop and to talk to, which counts how often that is done. */
+function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = sent) {
+  const did: ("stop" | "type")[] = [];
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const orders = obeyOrders(file, 1, async () => {
-    times++;
-    await gate;
-    return outcome;
+  const orders = obeyOrders(file, 1, {
+    async stop() {
+      did.push("stop");
+      await gate;
+      return outcome;
+    },
+    async nudge(_, begin) {
+      if (delivery.kind === "not-sent") return delivery;
+      if (!begin()) return { kind: "not-sent", because: "no-input" };
+      did.push("type");
+      await gate;
+      return delivery;
+    },
   });
-  return { orders, finish, times: () => times };
+  return { orders, finish, times: () => did.length };
 }
 
 describe("an order", () => {
@@ -87,9 +101,12 @@ describe("an order", () => {
 
   it("that could not be carried out for a reason of our own is not done, and can be given again", async () => {
     let times = 0;
-    const orders = obeyOrders(file, 1, async () => {
-      if (++times === 1) throw new Error("/proc is not there");
-      return stopped;
+    const orders = obeyOrders(file, 1, {
+      async stop() {
+        if (++times === 1) throw new Error("/proc is not there");
+        return stopped;
+      },
+      nudge: async () => sent,
     });
     expect(await orders.obey(stop())).toEqual({ kind: "termination_incomplete", survivors: [] });
     expect(await orders.obey(stop())).toEqual(stopped);
@@ -106,5 +123,77 @@ describe("an order", () => {
     await orders.obey(stop({ key: "k1" }));
     expect(times()).toBe(1);
     expect(readFileSync(file, "utf8").split("\n").length).toBeLessThan(210);
+  });
+});
+
+describe("a nudge", () => {
+  it("is given once, however often it is ordered, and the answer stays the same in the next life", async () => {
+    const { orders, finish, times } = openOrders();
+    const both = [orders.obey(nudge()), orders.obey(nudge())];
+    finish();
+    expect(await Promise.all(both)).toEqual([sent, sent]);
+    expect(await orders.obey(nudge())).toEqual(sent);
+    expect(times()).toBe(1);
+
+    const next = openOrders();
+    expect(await next.orders.obey(nudge({ incarnation: 9, epoch: 0 }))).toEqual(sent);
+    expect(next.times()).toBe(0);
+  });
+
+  it("that was begun when everything stopped is not typed again, and nobody claims that it was sent", async () => {
+    const { orders, times } = openOrders();
+    void orders.obey(nudge());
+    await Promise.resolve();
+    expect(times()).toBe(1);
+
+    const next = openOrders();
+    next.finish();
+    expect(await next.orders.obey(nudge())).toEqual(notSent("not-echoed"));
+    expect(next.times()).toBe(0);
+  });
+
+  it("that cannot be written down is not begun", async () => {
+    mkdirSync(file);
+    const { orders, finish, times } = openOrders();
+    finish();
+    expect(await orders.obey(nudge())).toEqual(notSent("no-input"));
+    expect(times()).toBe(0);
+  });
+
+  it("that was refused is answered the same again", async () => {
+    const first = openOrders(stopped, { kind: "not-sent", because: "attached" });
+    expect(await first.orders.obey(nudge())).toEqual(notSent("attached"));
+    const { orders, finish, times } = openOrders();
+    finish();
+    expect(await orders.obey(nudge())).toEqual(notSent("attached"));
+    expect(times()).toBe(0);
+  });
+
+  it("for another life or from an older monitor is refused, and the right one may still come", async () => {
+    const { orders, finish } = openOrders();
+    finish();
+    expect(await orders.obey(nudge({ incarnation: 2 }))).toEqual(notSent("wrong-incarnation"));
+    orders.admits(7);
+    expect(await orders.obey(nudge({ epoch: 6 }))).toEqual(notSent("old-epoch"));
+    expect(await orders.obey(nudge({ epoch: 7 }))).toEqual(sent);
+  });
+
+  it("and a stop may have the same key", async () => {
+    const { orders, finish, times } = openOrders();
+    finish();
+    expect(await orders.obey(nudge())).toEqual(sent);
+    expect(await orders.obey(stop())).toEqual(stopped);
+    const next = openOrders();
+    expect(await next.orders.obey(stop())).toEqual(stopped);
+    expect(await next.orders.obey(nudge())).toEqual(sent);
+    expect([times(), next.times()]).toEqual([2, 0]);
+  });
+
+  it("is remembered among the newest, however many there are", async () => {
+    const { orders, finish, times } = openOrders();
+    finish();
+    for (let n = 0; n < 300; n++) await orders.obey(nudge({ key: `n${n}` }));
+    await orders.obey(nudge({ key: "n299" }));
+    expect(times()).toBe(300);
   });
 });

@@ -1,22 +1,30 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
 import { Fault } from "@rouse/contract";
 import type { AgentProcess, Ears, Start } from "./agent-process.ts";
+import { relayInput } from "./relay-input.ts";
 
 /**
  * Starts an agent between pipes. In the foreground it reads our own input and stays in our process group, where Ctrl-C reaches both; otherwise
- * it has nothing to read and a session of its own.
+ * it has nothing to read and a session of its own. One that `takesMessages` reads from a pipe of ours in any case: our own input is
+ * passed on to it, and where there is none it stays open.
  */
-export async function openPipes(start: Start, foreground: boolean, ears: Ears): Promise<AgentProcess> {
+export async function openPipes(
+  start: Start,
+  { foreground, takesMessages }: { readonly foreground: boolean; readonly takesMessages: boolean },
+  ears: Ears,
+): Promise<AgentProcess> {
   const [file = "", ...args] = start.command;
+  const reads = takesMessages ? "pipe" : foreground ? "inherit" : "ignore";
   const child = start.spawnInside(() =>
     spawn(file, args, {
       cwd: start.cwd,
       env: { ...start.env },
       detached: !foreground,
-      stdio: [foreground ? "inherit" : "ignore", "pipe", "pipe"],
+      stdio: [reads, "pipe", "pipe"],
     }),
-  );
+  ) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   if (child.pid === undefined) {
     const [error] = (await once(child, "error")) as [NodeJS.ErrnoException];
     throw new Fault("command-not-found", `cannot run ${JSON.stringify(file)}: ${error.code ?? error.message}`, {
@@ -24,6 +32,9 @@ export async function openPipes(start: Start, foreground: boolean, ears: Ears): 
     });
   }
   child.on("error", () => {}); // a signal that found nobody: the end is on its way
+  const { stdin } = child;
+  stdin?.on("error", () => {}); // it reads no more
+  const relay = stdin !== null && foreground ? relayInput(process.stdin, stdin) : null;
   let heard = 0;
   for (const [stream, pipe] of [
     ["out", child.stdout],
@@ -39,6 +50,12 @@ export async function openPipes(start: Start, foreground: boolean, ears: Ears): 
   return {
     pid: child.pid,
     write: () => {},
+    deliver: (bytes) =>
+      new Promise((resolve) => {
+        if (stdin === null) return resolve(false);
+        stdin.write(bytes, (error) => resolve(error == null));
+      }),
+    midLine: () => relay?.midLine() ?? false,
     resize: () => {},
     pause() {
       child.stdout.pause();
@@ -55,6 +72,7 @@ export async function openPipes(start: Start, foreground: boolean, ears: Ears): 
   function hearEnd(): void {
     let told = false;
     child.on("exit", (code, signal) => {
+      relay?.stop();
       const tell = () => {
         if (told) return;
         told = true;

@@ -47,7 +47,8 @@ function listen(open: (ears: Parameters<typeof openTerminal>[1]) => AgentProcess
 
 const inTerminal = (script: string, changes?: Partial<Start>) =>
   listen((ears) => openTerminal(startOf(["sh", "-c", script], changes), ears));
-const inPipes = (script: string) => listen((ears) => openPipes(startOf(["sh", "-c", script]), false, ears));
+const alone = { foreground: false, takesMessages: false };
+const inPipes = (script: string) => listen((ears) => openPipes(startOf(["sh", "-c", script]), alone, ears));
 
 describe("an agent in a terminal", () => {
   it("never loses the end of what it wrote before it ended", async () => {
@@ -112,7 +113,7 @@ describe("an agent between pipes", () => {
   });
 
   it("cannot be a command that cannot be run", async () => {
-    const missing = openPipes(startOf(["/no/such/command"]), false, { wrote: () => {}, ended: () => {} });
+    const missing = openPipes(startOf(["/no/such/command"]), alone, { wrote: () => {}, ended: () => {} });
     await expect(missing).rejects.toMatchObject({ code: "command-not-found" });
   });
 });

@@ -48,6 +48,12 @@ export function openTerminal(start: Start, ears: Ears): AgentProcess {
     write(bytes) {
       if (!over && socket.writableLength < mostTyped) socket.write(bytes);
     },
+    deliver: (bytes) =>
+      new Promise((resolve) => {
+        if (over || socket.writableLength >= mostTyped) return resolve(false);
+        socket.write(bytes, (error) => resolve(error == null));
+      }),
+    midLine: () => false,
     resize(columns, lines) {
       if (!over) terminal.resize(columns, lines);
     },

@@ -1,4 +1,4 @@
-import { ExitStatus, Hold, HolderReport, StopOutcome } from "@rouse/contract";
+import { ExitStatus, Hold, HolderReport, NudgeDelivery, StopOutcome } from "@rouse/contract";
 import { z } from "zod";
 import { WatchSettings } from "./spec.ts";
 
@@ -8,14 +8,25 @@ import { WatchSettings } from "./spec.ts";
  */
 const Size = z.object({ cols: z.number().int().min(2).max(1000), rows: z.number().int().min(2).max(1000) });
 
-/** Stop the whole tree. Fenced: an old monitor, or an order meant for another life, is refused; a repeated key gets the first answer. */
+/** Stop the whole tree. */
 export const StopOrder = z.object({
   kind: z.literal("stop"),
   /** How long it may take to end by itself. */
   graceMs: z.number().nonnegative().max(600_000),
 });
-export const Order = z.discriminatedUnion("kind", [StopOrder]);
+export type StopOrder = z.infer<typeof StopOrder>;
+/** Say something to the agent, if nothing is in the way. */
+export const NudgeOrder = z.object({
+  kind: z.literal("nudge"),
+  text: z.string().max(2000),
+  /** Not given after this moment of the wall clock. */
+  notAfter: z.number(),
+});
+export type NudgeOrder = z.infer<typeof NudgeOrder>;
+/** Fenced: an old monitor, or an order meant for another life, is refused; a repeated key gets the first answer. */
+export const Order = z.discriminatedUnion("kind", [StopOrder, NudgeOrder]);
 export type Order = z.infer<typeof Order>;
+export type OutcomeOf<O extends Order> = O extends StopOrder ? StopOutcome : NudgeDelivery;
 
 export const ToHolder = z.discriminatedUnion("say", [
   z.object({ say: z.literal("probe"), id: z.number().int() }),
@@ -51,7 +62,7 @@ export const FromHolder = z.discriminatedUnion("say", [
   /** The holder has a newer monitor. */
   z.object({ say: z.literal("replaced") }),
   z.object({ say: z.literal("report"), report: HolderReport }),
-  z.object({ say: z.literal("carried-out"), key: z.string(), outcome: StopOutcome }),
+  z.object({ say: z.literal("carried-out"), key: z.string(), outcome: z.union([StopOutcome, NudgeDelivery]) }),
   z.object({ say: z.literal("attached"), size: Size }),
   /** All that was asked for has been sent. */
   z.object({ say: z.literal("end"), at: z.number() }),

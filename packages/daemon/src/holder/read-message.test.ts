@@ -19,6 +19,7 @@ const good: object[] = [
   { say: "settings", settings },
   order,
   { ...order, epoch: 4 },
+  { ...order, order: { kind: "nudge", text: "go on", notAfter: 1_800_000_000_000 } },
   { say: "read", from: null, follow: true },
   { say: "read", from: 7, follow: false },
   { say: "attach", size },
@@ -26,7 +27,23 @@ const good: object[] = [
 ];
 
 const odd = fc.oneof(
-  fc.constantFrom(undefined, null, -1, 0.5, "", "x", Number.NaN, 1e300, true, [], {}, "y".repeat(1001), 601_000, 1001),
+  fc.constantFrom(
+    undefined,
+    null,
+    -1,
+    0.5,
+    "",
+    "x",
+    Number.NaN,
+    1e300,
+    true,
+    [],
+    {},
+    "y".repeat(1001),
+    "y".repeat(2001),
+    601_000,
+    1001,
+  ),
   fc.jsonValue(),
 );
 

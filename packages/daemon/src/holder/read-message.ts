@@ -1,5 +1,5 @@
 import type { AgentFamily, PatternKind, UserPattern } from "@rouse/contract";
-import type { ToHolder } from "./protocol.ts";
+import type { Order, ToHolder } from "./protocol.ts";
 import type { WatchSettings } from "./spec.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -40,9 +40,14 @@ function isMessage(message: Fields): boolean {
 }
 
 function isOrder(order: unknown): boolean {
-  if (!isObject(order) || order["kind"] !== "stop") return false;
-  const { graceMs } = order;
-  return typeof graceMs === "number" && graceMs >= 0 && graceMs <= 600_000;
+  if (!isObject(order)) return false;
+  switch (order["kind"] as Order["kind"]) {
+    case "stop":
+      return isNumber(order["graceMs"]) && order["graceMs"] >= 0 && order["graceMs"] <= 600_000;
+    case "nudge":
+      return isText(order["text"], 2000) && isNumber(order["notAfter"]);
+  }
+  return false;
 }
 
 function isSize(size: unknown): boolean {
@@ -93,6 +98,8 @@ const isObject = (value: unknown): value is Fields =>
 
 const isText = (value: unknown, longest: number): value is string =>
   typeof value === "string" && value.length <= longest;
+
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
 const isWhole = (value: unknown, least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): boolean =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;

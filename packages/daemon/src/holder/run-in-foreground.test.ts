@@ -48,8 +48,8 @@ function writeRunner(spec: Spec): string {
 }
 
 /** `rouse run` typed into a terminal. */
-function runInTerminal(script: string) {
-  const runner = writeRunner(world.spec(sh(script), { foreground: true }));
+function runInTerminal(script: string, changes: Partial<Spec> = {}) {
+  const runner = writeRunner(world.spec(sh(script), { foreground: true, ...changes }));
   const terminal = spawnInTerminal(
     "sh",
     ["-c", `${process.execPath} ${runner}; echo "code $?"; stty -a | grep -o '.icanon'; read x`],
@@ -141,6 +141,35 @@ describe("rouse run in a terminal", () => {
     await run.shows("got there");
     client.say({ say: "probe", id: 1 });
     expect((await client.hear("here")).hold.foreground).toBe(true);
+  });
+});
+
+describe("rouse run in a terminal that a monitor would type into", () => {
+  const box = "printf '%s\\n' ──────────── '❯ ' ────────────";
+  const order = (key: string) =>
+    ({
+      say: "order",
+      key,
+      incarnation: 1,
+      epoch: 1,
+      order: { kind: "nudge", text: "The last 5 calls failed.", notAfter: Date.now() + 60_000 },
+    }) as const;
+
+  it("is left to the person, also after its terminal was closed", async () => {
+    const run = runInTerminal(`trap '' HUP; ${box}; cat`, { family: "claude-code" });
+    await run.shows("❯");
+    await until(() => readHolderFile(world.files())?.agent != null, "it is held");
+    const client = await world.connect(readHolderFile(world.files()) as never);
+    client.say(order("k1"));
+    expect((await client.hear("carried-out")).outcome).toEqual({ kind: "not-sent", because: "attached" });
+    client.say({ say: "watch", epoch: 1, after: 0 });
+    (run.terminal as unknown as { destroy(): void }).destroy();
+    await client.hear("report", ({ report }) => report.attached === 0);
+    client.say(order("k2"));
+    const second = await client.hear("carried-out", ({ key }) => key === "k2");
+    expect(second.outcome).toEqual({ kind: "not-sent", because: "attached" });
+    client.say({ ...order("k3"), order: { kind: "stop", graceMs: 0 } });
+    await client.hear("carried-out", ({ key }) => key === "k3");
   });
 });
 

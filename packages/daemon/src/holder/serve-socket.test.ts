@@ -41,6 +41,7 @@ describe("a probe", () => {
       taskId: "t1",
       incarnation: 1,
       foreground: false,
+      input: "terminal",
     });
     expect(here.hold.pid).toBe(holder.agent?.pid);
     client.say({ say: "attach", size });

@@ -1,5 +1,7 @@
-import { Fault } from "@rouse/contract";
+import { Fault, type RecoveryContext } from "@rouse/contract";
+import type { Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
+import { commandAfter, leaveRecovery, readRecovery } from "./leave-recovery.ts";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec } from "./read-holder-files.ts";
 import { startHolder } from "./start-holder.ts";
 
@@ -20,16 +22,34 @@ export async function startAgain(
   { home, token, url }: StartingHome,
   agentId: string,
   afterIncarnation: number,
-): Promise<{ incarnation: number }> {
+  revival: Revival | null = null,
+): Promise<{ incarnation: number; recovery: RecoveryContext | null }> {
   const spec = readSpec(home, agentId);
   if (spec === null) throw new Fault("not-supervised", `nothing is written down of how ${agentId} was started`);
-  if (spec.incarnation > afterIncarnation) return { incarnation: spec.incarnation };
+  if (spec.incarnation > afterIncarnation)
+    return { incarnation: spec.incarnation, recovery: readRecovery(home, agentId, spec.incarnation) };
   await untilHolderLeft(home, agentId);
   const incarnation = spec.incarnation + 1;
   const where = url ?? spec.env["ROUSE_URL"] ?? "";
-  const env = environmentFor(spec.env, { agentId, taskId: spec.taskId, incarnation }, { url: where, token });
-  await startHolder(home, { ...spec, incarnation, env, foreground: false, io: "terminal" });
-  return { incarnation };
+  const left = revival === null ? null : leaveRecovery(home, agentId, incarnation, revival);
+  const env = environmentFor(
+    spec.env,
+    { agentId, taskId: spec.taskId, incarnation },
+    { url: where, token },
+    left?.line,
+  );
+  // The command itself stays as it was given: the next life after this one resumes from it again.
+  const { resumed: _, ...first } = spec;
+  const resumed = revival === null ? null : commandAfter(spec, revival);
+  await startHolder(home, {
+    ...first,
+    incarnation,
+    env,
+    foreground: false,
+    io: "terminal",
+    ...(resumed === null ? {} : { resumed: [...resumed] }),
+  });
+  return { incarnation, recovery: left?.context ?? null };
 }
 
 /** A holder stays for a moment after its agent ended, to tell of it. */

@@ -1,6 +1,7 @@
 import type { TreeTier } from "@rouse/contract";
 import type { AgentProcess, Ears, Start } from "./agent-process.ts";
 import type { Size } from "./foreground.ts";
+import { inputOf } from "./input-of.ts";
 import { type AgentGroup, makeGroup } from "./processes/cgroup.ts";
 import type { TreeRoot } from "./processes/find-tree.ts";
 import { markVariable, readProcess } from "./processes/read-processes.ts";
@@ -19,7 +20,7 @@ export interface StartedAgent {
 export async function startAgent(spec: Spec, size: Size, mark: string, ears: Ears): Promise<StartedAgent> {
   const group = makeGroup(spec.agentId);
   const start: Start = {
-    command: spec.command,
+    command: spec.resumed ?? spec.command,
     cwd: spec.cwd,
     env: { ...spec.env, [markVariable]: mark },
     ...size,
@@ -41,7 +42,11 @@ async function open(spec: Spec, start: Start, ears: Ears): Promise<AgentProcess>
     case "terminal":
       return (await import("./open-terminal.ts")).openTerminal(start, ears);
     case "pipes":
-      return (await import("./open-pipes.ts")).openPipes(start, spec.foreground, ears);
+      return (await import("./open-pipes.ts")).openPipes(
+        start,
+        { foreground: spec.foreground, takesMessages: inputOf(spec) === "stdin" },
+        ears,
+      );
   }
 }
 

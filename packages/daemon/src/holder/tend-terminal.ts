@@ -14,6 +14,8 @@ export interface TendedTerminal {
   /** How many terminals people have open on it. */
   attached(): number;
   type(bytes: Buffer): void;
+  /** Somebody has begun a line and not ended it, as far as their keys tell. */
+  midLine(): boolean;
   /** As large as the smallest of them shows; as before when nobody is left. */
   fit(): Size;
   begin(agent: AgentProcess, others: () => readonly Size[]): void;
@@ -22,6 +24,10 @@ export interface TendedTerminal {
   end(exit: ExitStatus): Promise<void>;
 }
 
+/** Enter, and the keys that throw a line away: Ctrl-C, Ctrl-D, Ctrl-U, Ctrl-\\ */
+const lineEnds: readonly (number | undefined)[] = [0x0d, 0x0a, 0x03, 0x04, 0x15, 0x1c];
+const endsLine = (key: number | undefined): boolean => lineEnds.includes(key);
+
 export async function tendTerminal(spec: Spec, near: Foreground | null): Promise<TendedTerminal> {
   const hasTerminal = spec.io === "terminal";
   let agent: AgentProcess | null = null;
@@ -29,6 +35,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   let size: Size = { cols: spec.cols, rows: spec.rows };
   let typedAt: number | null = null;
   let hungUpAt: number | null = null;
+  let midLine = false;
   const screen = hasTerminal ? (await import("./keep-screen.ts")).keepScreen(size, reply) : null;
 
   /** Programs ask their terminal things, and some do not start without an answer. People's terminals give their own. */
@@ -55,6 +62,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
 
   function type(bytes: Buffer): void {
     if (endsPrograms(bytes)) typedAt = performance.now();
+    midLine = !endsLine(bytes.at(-1));
     agent?.write(bytes);
   }
 
@@ -81,6 +89,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     size: () => size,
     attached: () => sizes().length,
     type,
+    midLine: () => (hasTerminal ? midLine : (agent?.midLine() ?? false)),
     fit,
     begin(started, otherSizes) {
       agent = started;

@@ -1,5 +1,6 @@
 import type { ExitStatus, HolderReport, ProcessFacts, Sight } from "@rouse/contract";
 import {
+  blankOwnWords,
   type Pattern,
   patternsFor,
   readLines,
@@ -37,8 +38,13 @@ export interface AgentWatch {
   wrote(stream: Stream, bytes: Buffer): void;
   /** Those of the user, besides the shipped ones. */
   usePatterns(patterns: readonly Pattern[]): void;
+  patterns(): readonly Pattern[];
+  /** Whether its screen has come to rest at a prompt, as far as was seen at the last look. */
+  restsAtPrompt(): boolean;
+  /** Typed by us: not the agent's own words, wherever its terminal shows them. */
+  said(text: string): void;
   /** Reports at once: somebody came or left. */
-  nudge(): void;
+  tellSoon(): void;
   /** A last look and the last report. */
   end(exit: ExitStatus): Promise<void>;
 }
@@ -60,6 +66,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let reading = startReading();
   let watching = startWatching();
   let stream = startStream();
+  let ownWords = "";
 
   let sights: Sight[] = [];
   let rows = 0;
@@ -82,8 +89,11 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     if (seen !== undefined) fullScreen = seen.screen.alternate;
     if (byLines) return { lines: [...readers.out.take(), ...readers.err.take()], screen: null };
     rows += seen?.lines.length ?? 0;
-    return { lines: seen?.lines ?? [], screen: seen?.screen ?? null };
+    if (seen === undefined) return { lines: [], screen: null };
+    return { lines: foreign(seen.lines), screen: { ...seen.screen, rows: foreign(seen.screen.rows) } };
   }
+
+  const foreign = (lines: readonly string[]): readonly string[] => blankOwnWords(lines, ownWords);
 
   async function look(): Promise<void> {
     try {
@@ -177,7 +187,12 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     usePatterns(users) {
       patterns = [...users, ...patternsFor(spec.family)];
     },
-    nudge() {
+    patterns: () => patterns,
+    restsAtPrompt: () => watching.asked?.what === "prompt",
+    said(text) {
+      ownWords = text;
+    },
+    tellSoon() {
       if (!ended) telling.ringWithin(tellMs);
     },
     async end(exit) {

@@ -15,6 +15,8 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly token: string;
+  /** What signed decisions of the orchestrator are checked with. */
+  readonly secret: string;
   readonly version: string;
   /** Without it only loopback addresses are bound. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly names: readonly string[] } | undefined;
@@ -96,7 +98,11 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
     const { status, problem } = describeError(error, log);
     return reply.code(status).send(problem);
   });
-  addRoutes(app, monitor, options.version, (request) => agents.get(request) ?? null);
+  addRoutes(app, monitor, {
+    version: options.version,
+    secret: options.secret,
+    agentOf: (request) => agents.get(request) ?? null,
+  });
   return app;
 }
 

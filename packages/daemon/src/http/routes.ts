@@ -1,13 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { describeIssues, Fault, FreezeRequest, OrderRequest, parseDuration } from "@rouse/contract";
+import { Fault, FreezeRequest, OrderRequest, parseDuration } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
-import type { z } from "zod";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor } from "../runtime/monitor.ts";
 import { durationWanted } from "../runtime/read-history.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
+import { addEscalationRoutes } from "./escalation-routes.ts";
 import { type AgentSpeaker, forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
+import { readRequest } from "./read-request.ts";
 import { addStepRoutes } from "./step-routes.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
 
@@ -17,11 +19,31 @@ type WithId = { Params: { id: string }; Querystring: Query };
 /** Whose token a request was made with; `null` for the operator's. */
 export type AgentOf = (request: IncomingMessage) => AgentSpeaker | null;
 
+export interface RouteOptions {
+  readonly version: string;
+  readonly secret: string;
+  readonly agentOf: AgentOf;
+}
+
 /** Every route but the hot one. Each is a line of translation between HTTP and the monitor. */
-export function addRoutes(app: FastifyInstance, monitor: Monitor, version: string, agentOf: AgentOf): void {
+export function addRoutes(app: FastifyInstance, monitor: Monitor, { version, secret, agentOf }: RouteOptions): void {
   addAgentRoutes(app, monitor, agentOf);
   addEventRoutes(app, monitor);
   addMonitorRoutes(app, monitor, version);
+  addRecoveryRoutes(app, monitor);
+  addAuditRoutes(app, monitor.audit);
+  addEscalationRoutes(
+    app,
+    { ...monitor.words, escalationNotice: monitor.escalations.notice, howItEnded: monitor.escalations.howItEnded },
+    { agentOf, secret, now: () => monitor.readClock().time, noteBadSignature: monitor.noteBadSignature },
+  );
+}
+
+function addRecoveryRoutes(app: FastifyInstance, monitor: Monitor): void {
+  app.post<WithId>("/api/v1/tasks/:id/recover", (request) =>
+    monitor.recovery.recoverTask(request.params.id, readRequest(OrderRequest, request.body)),
+  );
+  app.get<WithId>("/api/v1/tasks/:id/recovery", (request) => monitor.recovery.recoveryStatus(request.params.id));
 }
 
 function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf): void {
@@ -39,14 +61,12 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
   });
   app.get<WithId>("/api/v1/agents/:id", (request) => monitor.agent(request.params.id));
   app.get<WithId>("/api/v1/agents/:id/why", (request) => monitor.why(request.params.id));
-  app.post<WithId>("/api/v1/agents/:id/terminate", (request) => {
-    const { actor, reason } = readRequest(OrderRequest, request.body);
-    return monitor.terminate(request.params.id, actor, reason);
-  });
-  app.post<WithId>("/api/v1/agents/:id/recover", (request) => {
-    const { actor, reason } = readRequest(OrderRequest, request.body);
-    return monitor.recover(request.params.id, actor, reason);
-  });
+  app.post<WithId>("/api/v1/agents/:id/terminate", (request) =>
+    monitor.terminate(request.params.id, readRequest(OrderRequest, request.body)),
+  );
+  app.post<WithId>("/api/v1/agents/:id/recover", (request) =>
+    monitor.recover(request.params.id, readRequest(OrderRequest, request.body)),
+  );
   app.get<WithId>("/api/v1/agents/:id/history", (request) => {
     const duration = parseDuration(request.query["duration"] ?? "1h");
     if (duration === null) throw new Fault("bad-request", durationWanted);
@@ -119,13 +139,6 @@ function addMonitorRoutes(app: FastifyInstance, monitor: Monitor, version: strin
       throw new Fault("store-unavailable", "the store cannot be written", { retryable: true });
     return { status: "ok" };
   });
-}
-
-/** An empty body asks for the defaults. */
-function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
-  const parsed = schema.safeParse(body ?? {});
-  if (parsed.success) return parsed.data;
-  throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
 }
 
 export function readLimit(given: string | undefined, otherwise: number, most = 1000): number {

@@ -1,4 +1,14 @@
-import type { DurationMs, ExitStatus, Hold, HolderReport, StopOutcome, UserPattern } from "@rouse/contract";
+import type {
+  DurationMs,
+  EpochMs,
+  ExitStatus,
+  Hold,
+  HolderReport,
+  NudgeDelivery,
+  RecoveryContext,
+  StopOutcome,
+  UserPattern,
+} from "@rouse/contract";
 
 /** How a holder reads its agent's terminal; patterns and marker come from the agent's policy. */
 export interface WatchSettings {
@@ -24,22 +34,48 @@ export interface StopRequest {
   readonly grace: DurationMs;
 }
 
+export interface NudgeRequest {
+  readonly key: string;
+  readonly agentId: string;
+  readonly incarnation: number;
+  /** At most 2000 characters; typed as one line. */
+  readonly text: string;
+  /** Not given after this moment of the wall clock. */
+  readonly notAfter: EpochMs;
+}
+
+/** What the next life of an agent is given to go on with. */
+export interface Revival {
+  readonly context: RecoveryContext;
+  /** JSON; put into a file that only the agent's owner can read. */
+  readonly state: string | null;
+  /** The conversation of its last life, for programs that keep such. */
+  readonly session: string | null;
+}
+
+export type Started =
+  | { readonly incarnation: number; readonly recovery: RecoveryContext | null }
+  | { readonly problem: string };
+
 /**
  * The hands on supervised agents. The promises:
  * - After `begin`, every holder of this home is found within seconds, whether it was there before or came later, and each is told about once.
  * - Reports of one life arrive in order, none is left out; one may come twice around a crash.
  * - The death of a holder is told, and after it the end of the agent's process, by looking at the process itself.
  * - `stop` verifies identity and life before every signal, and is the same done twice. It rejects only when nothing could be learnt.
- * - `startAgain` starts the same command with the same configuration as the next life; asked again for the same life, it starts nothing twice.
+ * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
+ *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
+ * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on; asked again for the same life, it
+ *   starts nothing twice.
  */
 export interface Holders {
   /** `epoch` grows with every monitor on this store: holders refuse the orders of an older one. */
   begin(news: HolderNews, epoch: number): Promise<void>;
   stop(request: StopRequest): Promise<StopOutcome>;
-  startAgain(
-    agentId: string,
-    afterIncarnation: number,
-  ): Promise<{ readonly incarnation: number } | { readonly problem: string }>;
+  nudge(request: NudgeRequest): Promise<NudgeDelivery>;
+  startAgain(agentId: string, afterIncarnation: number, revival: Revival | null): Promise<Started>;
+  /** The folder it was started in; `null` when nothing is written down of it. */
+  folderOf(agentId: string): string | null;
   /** New patterns for whoever is held. */
   settle(settingsOf: (agentId: string) => WatchSettings | null): void;
   close(): Promise<void>;
@@ -57,7 +93,9 @@ export interface HolderHome {
 export const noHolders: Holders = {
   begin: async () => {},
   stop: async () => ({ kind: "refused", because: "not-registered" }),
+  nudge: async () => ({ kind: "not-sent", because: "not-registered" }),
   startAgain: async () => ({ problem: "this monitor holds no agents" }),
+  folderOf: () => null,
   settle: () => {},
   close: async () => {},
 };

@@ -1,7 +1,6 @@
 import { days, type EpochMs, hours, minutes, type RouseEvent, seconds, toIso } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
-  type AuditEntry,
   type Commit,
   type EventToSave,
   emptyCommit,
@@ -10,6 +9,8 @@ import {
   type SavedSignal,
   type Store,
 } from "./store.ts";
+import { auditConformance, lineOf } from "./store-audit.conformance.ts";
+import { taskConformance, taskOf } from "./store-tasks.conformance.ts";
 
 export interface StoreUnderTest {
   readonly store: Store;
@@ -39,6 +40,8 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         records: [],
         signals: [],
         actions: [],
+        tasks: [],
+        lastAudit: null,
         marks: {},
         lastSignalId: 0,
         lastEventId: 0,
@@ -46,7 +49,8 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect(await store.readEvents({ limit: 10 })).toEqual([]);
       expect(await store.readBeats(1, 10)).toEqual([]);
       expect(await store.readHistory(1, noon, noon + hours(1), minutes(5))).toEqual([]);
-      expect(await store.readAudit(10)).toEqual([]);
+      expect(await store.readAudit({ limit: 10 })).toEqual([]);
+      expect(await store.readMark("any")).toBeNull();
     });
 
     it("gives a monitor that starts again everything that was committed, though the last one died without a word", async () => {
@@ -58,6 +62,8 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         records: [record(7, 1), record(8, 0)],
         events: [missed(5, "agent-7", noon)],
         actions: [action("alert/7")],
+        tasks: [taskOf("t-1")],
+        audit: [lineOf(1, noon)],
         marks: { frozen: "yes", alive: "12" },
       });
       const again = await under.reopen();
@@ -65,6 +71,8 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         records: [record(7, 1), record(8, 0)],
         signals: [{ ...beat(2, 8, noon), at: 1234.5678, kind: "registered", body: '{"née":"✓"}' }],
         actions: [action("alert/7")],
+        tasks: [taskOf("t-1")],
+        lastAudit: { number: 1, hash: lineOf(1, noon).hash },
         marks: { frozen: "yes", alive: "12" },
         lastSignalId: 2,
         lastEventId: 5,
@@ -100,12 +108,11 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
 
     it("takes the same commit twice without harm", async () => {
       const commit: Commit = {
+        ...emptyCommit,
         signals: [beat(1, 1, noon), beat(2, 2, noon), beat(3, 1, noon)],
         records: [record(1, 0)],
         events: [missed(1, "agent-1", noon)],
         actions: [action("a")],
-        finished: [],
-        audit: [audited(noon, "froze")],
         marks: { m: "1" },
       };
       await store.commit(commit);
@@ -236,12 +243,6 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect((await store.readSteps(1, null, 9)).map(({ id }) => id)).toEqual([2]);
     });
 
-    it("reads the audit newest first", async () => {
-      await save({ audit: [audited(noon, "froze"), audited(noon + 5, "thawed")] });
-      expect(await store.readAudit(1)).toEqual([audited(noon + 5, "thawed")]);
-      expect(await store.readAudit(9)).toEqual([audited(noon + 5, "thawed"), audited(noon, "froze")]);
-    });
-
     it("tells an agent's past in stretches, each with the last values that were reported in it", async () => {
       await save({
         signals: [
@@ -319,14 +320,10 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect((await store.readBeats(1, 1)).map(({ id }) => id)).toEqual([4]);
     });
 
-    it("removes old events and audit entries when it is tidied, and no others", async () => {
-      await save({
-        events: [missed(1, "a", noon), missed(2, "a", noon + days(20))],
-        audit: [audited(noon, "froze"), audited(noon + days(20), "thawed")],
-      });
+    it("removes old events when it is tidied, and no others", async () => {
+      await save({ events: [missed(1, "a", noon), missed(2, "a", noon + days(20))] });
       await tidyWholly(store, { now: noon + days(31), beats: hours(24), history: days(30) });
       expect((await store.readEvents({ limit: 9 })).map(({ id }) => id)).toEqual([2]);
-      expect(await store.readAudit(9)).toEqual([audited(noon + days(20), "thawed")]);
     });
 
     it("remembers the last ids it gave out after everything that bore them was tidied away", async () => {
@@ -378,6 +375,9 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect(await second.resume()).toMatchObject({ marks: { a: "1" }, lastSignalId: 1 });
       await second.close();
     });
+
+    taskConformance(() => under);
+    auditConformance(() => under);
   });
 }
 
@@ -389,7 +389,6 @@ const everythingIn = async (store: Store) => ({
   resumption: await store.resume(),
   beats: [await store.readBeats(1, 99), await store.readBeats(2, 99)],
   events: await store.readEvents({ limit: 99 }),
-  audit: await store.readAudit(99),
 });
 
 const beat = (id: number, agentNo: number, time: EpochMs, counts: Record<string, number> = {}): SavedSignal => ({
@@ -422,5 +421,3 @@ const recovered = (id: number, agentId: string, time: EpochMs): EventToSave =>
   eventOf(id, agentId, time, { type: "AGENT_RECOVERED", payload: { agentId, from: "DEGRADED", illForSeconds: 3 } });
 
 const action = (key: string): IntendedAction => ({ key, agentId: "agent-7", createdAt: noon, body: '{"do":"it"}' });
-
-const audited = (time: EpochMs, action: string): AuditEntry => ({ time, actor: "operator", action, reason: "because" });

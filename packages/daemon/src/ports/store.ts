@@ -1,4 +1,4 @@
-import type { DurationMs, EpochMs, EventType, MonoMs, RouseEvent, SavedEvent } from "@rouse/contract";
+import type { AuditRecord, DurationMs, EpochMs, EventType, MonoMs, RouseEvent, SavedEvent } from "@rouse/contract";
 
 /** A fact that came in, as it is kept. `at` is the monitor's steady time, `time` the wall clock at the same instant. */
 export interface SavedSignal {
@@ -36,11 +36,46 @@ export interface IntendedAction {
   readonly body: string;
 }
 
-export interface AuditEntry {
+/** What core knows of one task. */
+export interface SavedTask {
+  readonly taskId: string;
+  /** When it was completed, failed or cancelled; `null` while it is not over. Its history begins to age then. */
+  readonly overAt: EpochMs | null;
+  /** JSON. */
+  readonly record: string;
+}
+
+/** One link of a task's chain. It is never changed once it is there. */
+export interface SavedCheckpoint {
+  readonly id: string;
+  readonly taskId: string;
+  /** Place in the chain of its task, from 1 on. */
+  readonly number: number;
   readonly time: EpochMs;
-  readonly actor: string;
-  readonly action: string;
-  readonly reason: string;
+  /** JSON of the CheckpointHead. */
+  readonly head: string;
+  /** Canonical JSON of the state; `null` when it lies in a file named by its hash. */
+  readonly state: string | null;
+}
+
+/** A line of the audit trail, as the line after it and the marks below refer to it. */
+export interface AuditPlace {
+  readonly number: number;
+  readonly hash: string;
+}
+
+/** The mark, written with every commit that has audit lines, of the last of them: JSON of its `AuditPlace`. */
+export const auditHeadMark = "audit-head";
+/** The mark, written by `tidy` itself, of the last audit line that was removed: JSON of its `AuditPlace`. */
+export const auditAnchorMark = "audit-anchor";
+
+export interface AuditQuery {
+  /** Only lines with a larger number. */
+  readonly after?: number;
+  readonly subject?: string;
+  readonly limit: number;
+  /** Newest first instead of oldest first. */
+  readonly newestFirst?: boolean;
 }
 
 /** Everything one turn of the event loop wants kept, all of it or nothing. */
@@ -51,7 +86,10 @@ export interface Commit {
   readonly actions: readonly IntendedAction[];
   /** Keys of actions that are over: they leave the outbox. */
   readonly finished: readonly string[];
-  readonly audit: readonly AuditEntry[];
+  readonly tasks: readonly SavedTask[];
+  readonly checkpoints: readonly SavedCheckpoint[];
+  /** Numbered and chained by the runtime; the store keeps them as they are. */
+  readonly audit: readonly AuditRecord[];
   /** Small named facts of the monitor itself (freeze, last sign of life, clock anchor). `null` removes one. */
   readonly marks: Readonly<Record<string, string | null>>;
 }
@@ -62,6 +100,8 @@ export const emptyCommit: Commit = {
   events: [],
   actions: [],
   finished: [],
+  tasks: [],
+  checkpoints: [],
   audit: [],
   marks: {},
 };
@@ -72,6 +112,9 @@ export interface Resumption {
   /** Signals newer than the `through` of their agent's record, oldest first. */
   readonly signals: readonly SavedSignal[];
   readonly actions: readonly IntendedAction[];
+  readonly tasks: readonly SavedTask[];
+  /** Where the audit trail ends. */
+  readonly lastAudit: AuditPlace | null;
   readonly marks: Readonly<Record<string, string>>;
   readonly lastSignalId: number;
   readonly lastEventId: number;
@@ -103,7 +146,7 @@ export interface RetentionOrder {
   readonly now: EpochMs;
   /** Single beats older than this become one row an hour. */
   readonly beats: DurationMs;
-  /** Events, hourly rows and audit entries older than this are removed. */
+  /** Events, hourly rows, audit lines and tasks that are over are removed when they are older than this. */
   readonly history: DurationMs;
 }
 
@@ -113,7 +156,11 @@ export interface RetentionOrder {
  * - A commit that rejected left nothing behind; the same commit may be tried again. Rejections are `Fault`s: `store-unavailable`
  *   (retryable: full disk, read-only, IO error) or `database-damaged`.
  * - Commits are applied in the order they were called.
- * - Saving a signal, an event or an action under an id or key that is already there changes nothing: a retry is harmless.
+ * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already there changes nothing: a
+ *   retry is harmless. A task that is saved again is as it was saved last.
+ * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the history. Files of
+ *   states are the runtime's; `refersToState` tells whether one is still needed.
+ * - Of the audit trail only the beginning is ever removed, never the last line: what is left is still a chain, and the next line finds its end.
  * - Reads see every commit that resolved before they were called.
  * - `tidy` works in small steps so that a commit never waits long for it; it resolves to true while there is more to do.
  * - One monitor per store: a second `open` rejects with `daemon-running` for as long as the first lives, however it dies.
@@ -129,7 +176,14 @@ export interface Store {
   readSteps(agentNo: number, before: number | null, limit: number): Promise<SavedSignal[]>;
   /** Stretches of `step` covering (from, to], oldest first; stretches without a beat are left out. */
   readHistory(agentNo: number, from: EpochMs, to: EpochMs, step: DurationMs): Promise<BeatStretch[]>;
-  readAudit(limit: number): Promise<AuditEntry[]>;
+  readAudit(query: AuditQuery): Promise<AuditRecord[]>;
+  /** A mark as it was saved last. */
+  readMark(key: string): Promise<string | null>;
+  /** Newest first. */
+  readCheckpoints(taskId: string, limit: number): Promise<SavedCheckpoint[]>;
+  findCheckpoint(id: string): Promise<SavedCheckpoint | null>;
+  /** Whether any checkpoint that is kept has its state in the file of this hash. */
+  refersToState(stateHash: string): Promise<boolean>;
   tidy(order: RetentionOrder): Promise<boolean>;
   close(): Promise<void>;
 }

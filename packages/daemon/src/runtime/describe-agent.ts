@@ -20,6 +20,7 @@ import {
   type TreeFacts,
   workedSince,
 } from "@rouse/core";
+import { describeIncident, interventionsOf } from "./describe-incident.ts";
 
 type ToWall = (at: MonoMs) => EpochMs;
 
@@ -40,9 +41,14 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall):
       tokenCount: facts.tokenCount,
       errorCount: facts.errorCount,
       toolCallCount: facts.toolCallCount,
-      interventionCount: 0,
+      interventionCount: interventionsOf(record),
     },
     circuitBreakers: [],
+    incident: describeIncident(record, iso),
+    handedOver:
+      record.handedOver === null
+        ? null
+        : { incident: record.handedOver.incident, because: record.handedOver.because, at: iso(record.handedOver.at) },
     activity: describeActivity(record.activity, iso),
     findings: record.findings.map((finding) => describeFinding(finding, iso)),
     incarnation: record.incarnation,

@@ -2,7 +2,8 @@ import { Fault } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import type { Commit, SavedSignal, Store } from "../ports/store.ts";
-import { groupCommits } from "./group-commit.ts";
+import { keepAuditTrail } from "./audit-trail.ts";
+import { type Draft, groupCommits } from "./group-commit.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
 
 const beat = (id: number): SavedSignal => ({ id, agentNo: 1, at: id, time: id, kind: "heartbeat", body: "{}" });
@@ -72,6 +73,7 @@ async function world() {
       );
       return outcome;
     },
+    read: inner,
     kept: async () => (await inner.readBeats(1, 99)).map(({ id }) => id).toReversed(),
   };
 }
@@ -125,6 +127,44 @@ describe("group commit", () => {
     group.schedule();
     await time.turn();
     expect(serialised).toBe(1);
+  });
+
+  it("writes a task once per turn, as it is when the commit starts", async () => {
+    const { group, time, read } = await world();
+    let serialised = 0;
+    for (let i = 0; i < 10; i++) {
+      group.draft().tasks.set("t-1", () => ({ taskId: "t-1", overAt: null, record: String(++serialised) }));
+    }
+    group.schedule();
+    await time.turn();
+    expect(serialised).toBe(1);
+    expect((await read.resume()).tasks).toEqual([{ taskId: "t-1", overAt: null, record: "1" }]);
+  });
+
+  it("writes a turn that brought nothing but a task, a checkpoint or an audit line", async () => {
+    const { group, time, commits } = await world();
+    const contents: ((draft: Draft) => void)[] = [
+      ({ tasks }) => tasks.set("t-1", () => ({ taskId: "t-1", overAt: null, record: "{}" })),
+      ({ checkpoints }) => checkpoints.push({ id: "c", taskId: "t-1", number: 1, time: 0, head: "{}", state: "{}" }),
+      ({ audit }) =>
+        audit.push(
+          keepAuditTrail({ last: null, sign: () => "" }).append({
+            time: 0,
+            actor: "ada",
+            action: "freeze",
+            subject: null,
+            reason: "",
+            evidence: {},
+            policy: null,
+          }),
+        ),
+    ];
+    for (const [i, add] of contents.entries()) {
+      add(group.draft());
+      group.schedule();
+      await time.turn();
+      expect(commits).toHaveLength(i + 1);
+    }
   });
 
   it("writes nothing when there is nothing to write", async () => {

@@ -1,12 +1,13 @@
-import { type DurationMs, Fault } from "@rouse/contract";
+import { type AuditRecord, type DurationMs, Fault } from "@rouse/contract";
 import type { Timers } from "../ports/clock.ts";
 import type {
-  AuditEntry,
   Commit,
   EventToSave,
   IntendedAction,
+  SavedCheckpoint,
   SavedRecord,
   SavedSignal,
+  SavedTask,
   Store,
 } from "../ports/store.ts";
 
@@ -26,7 +27,10 @@ export interface Draft {
   events: EventToSave[];
   actions: IntendedAction[];
   finished: string[];
-  audit: AuditEntry[];
+  /** Likewise. */
+  tasks: Map<string, () => SavedTask>;
+  checkpoints: SavedCheckpoint[];
+  audit: AuditRecord[];
   marks: Record<string, string | null>;
 }
 
@@ -36,6 +40,8 @@ const emptyDraft = (): Draft => ({
   events: [],
   actions: [],
   finished: [],
+  tasks: new Map(),
+  checkpoints: [],
   audit: [],
   marks: {},
 });
@@ -167,12 +173,15 @@ const isEmpty = (draft: Draft): boolean =>
   draft.events.length === 0 &&
   draft.actions.length === 0 &&
   draft.finished.length === 0 &&
+  draft.tasks.size === 0 &&
+  draft.checkpoints.length === 0 &&
   draft.audit.length === 0 &&
   Object.keys(draft.marks).length === 0;
 
 const seal = (draft: Draft): Commit => ({
   ...draft,
   records: [...draft.records.values()].map((serialise) => serialise()),
+  tasks: [...draft.tasks.values()].map((serialise) => serialise()),
 });
 
 function toFault(error: unknown): Fault {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import { noHolders } from "../ports/holders.ts";
+import { handsOff } from "./hands-off.test-support.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
 import { type Monitor, startMonitor } from "./monitor.ts";
 
@@ -15,7 +15,7 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0) {
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
   const monitor = await startMonitor({
-    holders: noHolders,
+    ...handsOff,
     store: await openMemoryStore(disk),
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,

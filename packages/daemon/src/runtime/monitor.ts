@@ -9,32 +9,46 @@ import {
   type HeartbeatAck,
   type MonoMs,
   type OrderAnswer,
+  type OrderRequest,
   printable,
   type SavedEvent,
   type SpeechRefusal,
   toIso,
 } from "@rouse/contract";
-import { type HeartbeatSignal, watchFleet } from "@rouse/core";
+import { type Action, type HeartbeatSignal, type Kill, keepKillBudget, watchFleet } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
+import type { SigningKey } from "../home/signing-key.ts";
 import type { Alerts } from "../ports/alerts.ts";
 import type { Clock, Timers } from "../ports/clock.ts";
 import type { Holders, WatchSettings } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
-import type { Commit, Store } from "../ports/store.ts";
+import type { Orchestrator } from "../ports/orchestrator.ts";
+import type { States } from "../ports/states.ts";
+import type { Commit, IntendedAction, Store } from "../ports/store.ts";
+import type { Workspaces } from "../ports/workspaces.ts";
+import { askOrchestrator } from "./ask-orchestrator.ts";
+import { attendCheckpoints } from "./attend-checkpoints.ts";
+import { keepAuditTrail, whereTrailEnds } from "./audit-trail.ts";
 import { createChores } from "./chores.ts";
 import { describeAgent } from "./describe-agent.ts";
-import { groupCommits } from "./group-commit.ts";
+import { type GroupCommit, groupCommits } from "./group-commit.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import { type HearSteps, hearSteps } from "./hear-steps.ts";
+import { type Checkpoints, keepCheckpoints } from "./keep-checkpoints.ts";
 import { keepRecords } from "./keep-records.ts";
+import { keepTasks, type Tasks } from "./keep-tasks.ts";
 import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
+import { type AuditReader, readAuditOf } from "./read-audit.ts";
 import { type RefusedBeat, readBeat } from "./read-beat.ts";
+import { recoverTasks, type TaskRecovery } from "./recover-tasks.ts";
 import { createReports, type Reports } from "./report.ts";
 import { lastAlive, restoreAgents } from "./resume.ts";
 import { createRoster, type Watched } from "./roster.ts";
 import { doubtSelf, type Frozen } from "./self-doubt.ts";
-import { type Moment, startSteadyClock } from "./steady-clock.ts";
+import { type Moment, type SteadyClock, startSteadyClock } from "./steady-clock.ts";
+import { takeWords, type Words } from "./take-words.ts";
+import { type EscalationTeller, tellEscalations } from "./tell-escalations.ts";
 import { type Counters, createTurns } from "./turns.ts";
 import { useHands } from "./use-hands.ts";
 import { createWakeWheel } from "./wake-wheel.ts";
@@ -58,6 +72,11 @@ export interface MonitorParts {
   readonly timers: Timers;
   readonly alerts: Alerts;
   readonly holders: Holders;
+  readonly workspaces: Workspaces;
+  readonly orchestrator: Orchestrator;
+  readonly states: States;
+  /** Ed25519 over the hash of a line of the audit trail. */
+  readonly signing: SigningKey;
   readonly log: Log;
   readonly config: Config;
   readonly version: string;
@@ -89,12 +108,26 @@ export interface Monitor extends Reports {
   freeze(actor: string, reason: string): Promise<void>;
   thaw(actor: string, reason: string): Promise<void>;
   /** A person's orders. They answer when it is done, refused, or has taken a minute. */
-  terminate(agentId: string, actor: string, reason: string): Promise<OrderAnswer>;
-  recover(agentId: string, actor: string, reason: string): Promise<OrderAnswer>;
+  terminate(agentId: string, request: OrderRequest): Promise<OrderAnswer>;
+  recover(agentId: string, request: OrderRequest): Promise<OrderAnswer>;
+  /** Words about agents: nudges, questions, decisions, answers. */
+  readonly words: Words;
+  /** Open questions with all that is known, and how those that are over ended. */
+  readonly escalations: EscalationTeller;
+  readonly audit: AuditReader;
+  readonly tasks: Tasks;
+  readonly checkpoints: Checkpoints;
+  readonly recovery: TaskRecovery;
+  /** What changes tasks is saved with it. */
+  readonly commits: Pick<GroupCommit, "saved" | "down" | "schedule">;
+  readonly readClock: () => Moment;
+  readonly toWall: SteadyClock["toWall"];
   reload(config: Config): void;
   noteRefusedConfig(problems: string[]): void;
   /** Somebody said with an agent's token what is not that agent's to say. The first, second, fourth, eighth … time is an event. */
   noteRefusedSpeaker(refused: RefusedSpeaker): void;
+  /** A decision came that was not signed by whom it should be. */
+  noteBadSignature(escalation: string, because: string): void;
   /** How the canary gets out: set once the path it must take is open. */
   sendCanaryBy(send: () => Promise<void>): void;
   onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
@@ -116,7 +149,9 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const roster = createRoster();
   const wheel = createWakeWheel<Watched>();
   const fleet = watchFleet(() => config.selfCheck);
-  const doubt = doubtSelf(fleet, started.now);
+  const killed = JSON.parse(resumption.marks["kills"] ?? "[]") as Kill[];
+  const budget = keepKillBudget(() => config.killBudget, killed);
+  const doubt = doubtSelf(fleet, budget, started.now);
   const chores = createChores(timers);
   const eventListeners = new Set<(events: readonly SavedEvent[]) => void>();
   const commitListeners = new Set<() => void>();
@@ -146,12 +181,57 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     commits,
     records,
     config: () => config,
+    budget,
+    audit: keepAuditTrail({ last: whereTrailEnds(resumption), sign: parts.signing.sign }),
+    afterTurn: (before, after, moment) => tasks.noticeAgent(before, after, moment),
     lastSignalId: resumption.lastSignalId,
     lastEventId,
   });
-  const outbox = startOutbox(useHands(parts.alerts, parts.holders), timers, log, (action, outcome) =>
-    turns.actionDone(action, outcome, readClock()),
-  );
+  const words = takeWords({ roster, turns, commits, store, clock, readClock, config: () => config });
+  const tasks = keepTasks({
+    roster,
+    commits,
+    doubt,
+    config: () => config,
+    toWall: clock.toWall,
+    saveEvents: turns.saveEvents,
+    intend: turns.intend,
+    askToReflect: words.askToReflect,
+  });
+  const checkpoints = keepCheckpoints({
+    store,
+    states: parts.states,
+    commits,
+    readClock,
+    saveEvents: turns.saveEvents,
+    ...attendCheckpoints({ roster, turns, tasks, workspaces: parts.workspaces, folderOf: parts.holders.folderOf }),
+  });
+  const escalations = tellEscalations({
+    words,
+    store,
+    checkpoints,
+    config: () => config,
+    readClock,
+    toWall: clock.toWall,
+  });
+  const { ask, withdraw } = askOrchestrator({
+    orchestrator: parts.orchestrator,
+    notice: escalations.notice,
+    decide: words.decide,
+    toWall: clock.toWall,
+  });
+  const hands = useHands({
+    alerts: parts.alerts,
+    holders: parts.holders,
+    workspaces: parts.workspaces,
+    log,
+    folderOf: parts.holders.folderOf,
+    revivalFor: (action) => recovery.revivalFor(action),
+    ask,
+    withdraw,
+    toWall: clock.toWall,
+  });
+  const outbox = startOutbox(hands, timers, log, (action, outcome) => turns.actionDone(action, outcome, readClock()));
   const people = obeyPeople({
     roster,
     turns,
@@ -159,6 +239,14 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     readClock,
     afterCommits: (look) => subscribe(commitListeners, look),
     after: timers.after,
+  });
+  const recovery = recoverTasks({
+    roster,
+    tasks,
+    checkpoints,
+    config: () => config,
+    toWall: clock.toWall,
+    recover: people.recover,
   });
   const reports = createReports({
     roster,
@@ -175,6 +263,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   });
 
   restoreAgents(resumption, roster, config);
+  tasks.restore(resumption);
   goOn();
   chores.every(tickEvery, tick);
   chores.again(canaryEvery, passOwnBeat);
@@ -194,7 +283,15 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     if (alive !== null) self.noteGap("restart", alive.at, started, `not running since ${toIso(alive.time)}`);
     markAlive();
     commits.schedule();
-    outbox.send(resumption.actions);
+    outbox.send(resumption.actions.filter((saved) => !decideAnew(saved)));
+  }
+
+  /** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */
+  function decideAnew({ body }: IntendedAction): boolean {
+    const action = JSON.parse(body) as Action;
+    if (action.kind !== "stop-agent" || !action.spends) return false;
+    turns.actionDone(action, { kind: "interrupted" }, started);
+    return true;
   }
 
   /** Each monitor on this store has a higher epoch than the one before: holders obey the newest only. */
@@ -234,6 +331,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     if (sendCanary !== null && doubt.canaryIsMissing(moment.now)) self.doubtPath(moment);
     if (self.trustPathAgain(moment)) wakeEveryoneQuiet(moment);
     turns.wakeConcerned(moment);
+    tasks.judgeDue(moment);
+    turns.saveEvents(budget.news(moment.now), moment.time, null);
     records.saveDue(moment.now, turns.lastSignalId());
     wakeRound(wheel.takeDue(moment.now), 0, moment);
   }
@@ -298,7 +397,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     try {
       // A wall clock that was set forward by mistake must not make everything look old.
       const more = await store.tidy({ now: Math.min(now, time), beats, history });
-      return more ? tidyAgain : tidyEvery;
+      const moreStates = await checkpoints.forget(now);
+      return more || moreStates ? tidyAgain : tidyEvery;
     } catch (error) {
       log.warn({ error: String(error) }, "old data could not be tidied away; will try again");
       return tidyEvery;
@@ -328,9 +428,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     refuseWhileDown();
     const moment = readClock();
     const by: Frozen | null = frozen ? { since: moment.now, actor, reason } : null;
-    const draft = commits.draft();
-    draft.marks["frozen"] = by === null ? null : JSON.stringify(by);
-    draft.audit.push({ time: moment.time, actor, action: frozen ? "freeze" : "thaw", reason });
+    commits.draft().marks["frozen"] = by === null ? null : JSON.stringify(by);
     const type = frozen ? "MONITOR_FROZEN" : "MONITOR_THAWED";
     turns.saveEvents([{ type, payload: { actor, reason } }], moment.time, null);
     await commits.saved();
@@ -340,7 +438,10 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
 
   /** What was put off by the freeze is looked at again. */
   function wakeHeld(moment: Moment): void {
-    for (const watched of roster.all()) if (watched.record.terminal !== null) turns.wake(watched, moment);
+    for (const watched of roster.all()) {
+      const { terminal, incident } = watched.record;
+      if (terminal !== null || incident !== null) turns.wake(watched, moment);
+    }
     turns.wakeConcerned(moment);
     commits.schedule();
   }
@@ -375,6 +476,15 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     thaw: (actor, reason) => setFrozen(actor, reason, false),
     terminate: people.terminate,
     recover: people.recover,
+    words,
+    escalations,
+    audit: readAuditOf(store, parts.signing.publicKey),
+    tasks,
+    checkpoints,
+    recovery,
+    commits,
+    readClock,
+    toWall: clock.toWall,
     reload(next) {
       config = next;
       const moment = readClock();
@@ -400,6 +510,20 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       turns.saveEvents([{ type: "AGENT_SPEECH_REFUSED", payload }], readClock().time, agentId);
       commits.schedule();
     },
+    noteBadSignature(escalation, because) {
+      const { time } = readClock();
+      const evidence = { because };
+      turns.addToTrail({
+        time,
+        actor: "unknown",
+        action: "decision-refused",
+        subject: escalation,
+        reason: because,
+        evidence,
+        policy: null,
+      });
+      commits.schedule();
+    },
     sendCanaryBy(send) {
       sendCanary = send;
       doubt.canaryPassed(readClock().now);
@@ -417,6 +541,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       if (chores.stopped()) return;
       chores.stop();
       outbox.stop();
+      parts.orchestrator.close();
       await parts.holders.close();
       records.saveAll();
       turns.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Fault, type OrderAnswer, type StopRefusal } from "@rouse/contract";
+import { Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import type { AgentRecord } from "@rouse/core";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -21,22 +21,34 @@ const patience = 60_000;
 
 const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
   frozen: "all interventions are frozen; `rouse thaw` first",
+  "work-not-saved": "its working tree could not be saved; look at `rouse why`, or add --force to stop it all the same",
 };
 
 /** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
 export function obeyPeople({ roster, turns, commits, readClock, afterCommits, after }: ObeyingParts) {
-  async function order(what: "stop" | "restart", agentId: string, actor: string, reason: string): Promise<OrderAnswer> {
+  async function order(
+    what: "stop" | "restart",
+    agentId: string,
+    { actor, reason, force }: OrderRequest,
+  ): Promise<OrderAnswer> {
     const down = commits.down();
     if (down !== null) throw down;
     const watched = mustBeHeld(roster.find(agentId), agentId);
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
-    commits.draft().audit.push({ time: moment.time, actor, action: `${what} ${agentId}`, reason });
-    turns.take(watched, { kind: "ordered", order: what, key, actor }, moment);
+    turns.addToTrail({
+      time: moment.time,
+      actor,
+      action: `order-${what}`,
+      subject: agentId,
+      reason,
+      evidence: { key, force },
+      policy: null,
+    });
+    turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
-    const refused =
-      watched.record.stop?.key === key || watched.record.restart !== before.restart ? null : watched.record.stopRefused;
+    const refused = refusalOf(watched.record, before, key);
     if (refused === "already-over") return { agentId, outcome: "already-over" };
     if (refused !== null) throw new Fault("order-refused", refusals[refused] ?? `refused: ${refused}`);
     return untilAnswered(watched, before, what, key);
@@ -48,26 +60,36 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     what: "stop" | "restart",
     key: string,
   ): Promise<OrderAnswer> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const look = (): void => {
         const answer = answerOf(watched.record, before, what, key);
-        if (answer !== null) finish(answer);
+        if (answer !== null) return finish(() => resolve(answer));
+        const refused = refusalOf(watched.record, before, key);
+        if (refused !== null)
+          finish(() => reject(new Fault("order-refused", refusals[refused] ?? `refused: ${refused}`)));
       };
-      const finish = (answer: OrderAnswer): void => {
+      const finish = (settle: () => void): void => {
         unsubscribe();
         cancel();
-        resolve(answer);
+        settle();
       };
       const unsubscribe = afterCommits(look);
-      const cancel = after(patience, () => finish({ agentId: before.agentId, outcome: "under-way" }));
+      const cancel = after(patience, () => finish(() => resolve({ agentId: before.agentId, outcome: "under-way" })));
       look();
     });
   }
 
   return {
-    terminate: (agentId: string, actor: string, reason: string) => order("stop", agentId, actor, reason),
-    recover: (agentId: string, actor: string, reason: string) => order("restart", agentId, actor, reason),
+    terminate: (agentId: string, request: OrderRequest) => order("stop", agentId, request),
+    recover: (agentId: string, request: OrderRequest) => order("restart", agentId, request),
   };
+}
+
+/** Why the order led to nothing; `null` while it is under way. */
+function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopRefusal | null {
+  const isUnderWay =
+    record.stop?.key === key || record.restart !== before.restart || record.incarnation !== before.incarnation;
+  return isUnderWay ? null : record.stopRefused;
 }
 
 function mustBeHeld(watched: Watched | undefined, agentId: string): Watched {

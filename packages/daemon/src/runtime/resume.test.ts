@@ -11,7 +11,16 @@ import { createRoster, Watched } from "./roster.ts";
 const noon = Date.UTC(2026, 1, 5, 12);
 const config = requireConfig(readConfig({ file: { name: "rouse.yaml", text: "preset: fleet" } }));
 
-const nothing: Resumption = { records: [], signals: [], actions: [], marks: {}, lastSignalId: 0, lastEventId: 0 };
+const nothing: Resumption = {
+  records: [],
+  signals: [],
+  actions: [],
+  tasks: [],
+  lastAudit: null,
+  marks: {},
+  lastSignalId: 0,
+  lastEventId: 0,
+};
 
 type Message = Omit<Heartbeat, "agentId">;
 const messages: fc.Arbitrary<Message> = fc.record(

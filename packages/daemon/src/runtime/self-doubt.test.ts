@@ -1,15 +1,16 @@
-import { minutes, seconds, selfCheckFrom, settingsOf } from "@rouse/contract";
-import { newRecord, watchFleet } from "@rouse/core";
+import { killBudgetFrom, minutes, seconds, selfCheckFrom, settingsOf } from "@rouse/contract";
+import { keepKillBudget, newRecord, watchFleet } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { canaryMissing, doubtSelf } from "./self-doubt.ts";
 
 const dawn = 1_700_000_000_000;
 const policy = selfCheckFrom(settingsOf("fleet"));
+const budget = () => killBudgetFrom(settingsOf("fleet"));
 const release = seconds(32);
 
 function doubter() {
   const fleet = watchFleet(() => policy);
-  const doubt = doubtSelf(fleet, dawn);
+  const doubt = doubtSelf(fleet, keepKillBudget(budget), dawn);
   const agent = newRecord(
     { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
     dawn,
@@ -28,6 +29,7 @@ describe("gaps", () => {
     expect(
       doubtSelf(
         watchFleet(() => policy),
+        keepKillBudget(budget),
         dawn + 9000,
       ).openGap("restart", dawn + 4000, dawn + 9000).id,
     ).toBeGreaterThan(third.id);

@@ -1,5 +1,13 @@
 import type { DurationMs, GapCause, MonoMs, SelfCheckPolicy } from "@rouse/contract";
-import { type AgentRecord, type Doubt, type FleetWatch, type Gap, type Hold, lastGap } from "@rouse/core";
+import {
+  type AgentRecord,
+  type Doubt,
+  type FleetWatch,
+  type Gap,
+  type Hold,
+  type KillBudgetKeeper,
+  lastGap,
+} from "@rouse/core";
 
 /** Agents are looked at far more often than this many gaps apart. */
 const gapsKept = 64;
@@ -15,14 +23,18 @@ export interface Frozen {
   readonly reason: string;
 }
 
-/** What the monitor knows against itself: gaps, lag, the canary, and whether a person told it to keep still. */
-export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
+/** Agents that name no node are taken to be on this machine. */
+export const hostOf = ({ node }: Pick<AgentRecord, "node">): string => node ?? "here";
+
+/** What the monitor knows against itself: gaps, lag, the canary, how many it has stopped, and whether a person told it to keep still. */
+export function doubtSelf(fleet: FleetWatch, budget: KillBudgetKeeper, started: MonoMs) {
   let gaps: readonly Gap[] = [];
   let lag = 0;
   let lagAt = started;
   let frozen: Frozen | null = null;
   let canaryPassedAt = started;
   let pathHold: Hold | null = null;
+  let criticalBlocked = 0;
 
   const currentLag = (now: MonoMs): DurationMs => Math.round(lag * Math.max(0, 1 - (now - lagAt) / lagFades));
 
@@ -64,6 +76,11 @@ export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
       return true;
     },
 
+    /** How many critical tasks wait for a person. */
+    noteCriticalBlocked(count: number): void {
+      criticalBlocked = count;
+    },
+
     freeze(by: Frozen | null): void {
       frozen = by;
     },
@@ -71,6 +88,7 @@ export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
     pathHold: (): Hold | null => pathHold,
     lag: currentLag,
     lastGap: (): Gap | null => lastGap({ gaps }),
+    gaps: (): readonly Gap[] => gaps,
 
     about(record: AgentRecord, now: MonoMs): Doubt {
       const around = fleet.around(record.agentId, record.node);
@@ -81,6 +99,9 @@ export function doubtSelf(fleet: FleetWatch, started: MonoMs) {
         peers: around.peers,
         peersHeardAt: around.peersHeardAt,
         frozen: frozen !== null,
+        // Only whom something is the matter with could be stopped at all.
+        brake: record.incident === null ? null : budget.brake(hostOf(record), now),
+        criticalBlocked,
       };
     },
   };

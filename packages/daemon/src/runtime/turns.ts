@@ -13,10 +13,12 @@ import {
 import {
   type Action,
   type ActionOutcome,
+  type AgentRecord,
   beatRhythm,
   type FleetNews,
   type FleetWatch,
   type HeartbeatSignal,
+  type KillBudgetKeeper,
   newRecord,
   type Reply,
   type Signal,
@@ -24,14 +26,16 @@ import {
   type Turn,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
-import type { SavedSignal } from "../ports/store.ts";
+import { auditHeadMark, type SavedSignal } from "../ports/store.ts";
+import { type AuditTrail, auditHead, type NewAuditLine } from "./audit-trail.ts";
+import { auditLineOf } from "./audited-events.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { isWorthKeeping } from "./hear-holders.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { RefusedBeat } from "./read-beat.ts";
 import type { KeptSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
-import type { SelfDoubt } from "./self-doubt.ts";
+import { hostOf, type SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { createWakeWheel } from "./wake-wheel.ts";
 
@@ -43,6 +47,10 @@ export interface TurnParts {
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
   readonly config: () => Config;
+  readonly budget: KillBudgetKeeper;
+  readonly audit: AuditTrail;
+  /** What a turn changed about an agent concerns its tasks as well. */
+  readonly afterTurn: (before: AgentRecord, after: AgentRecord, moment: Moment) => void;
   lastSignalId: number;
   lastEventId: number;
 }
@@ -74,16 +82,24 @@ export function createTurns(parts: TurnParts) {
     const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
     counters.turns += 1;
     watched.record = turn.record;
-    keep(watched, signal, turn, moment, text);
+    keep(watched, signal, turn, moment, text, policy.id);
     wheel.file(watched);
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.reply?.status !== "rejected")
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(watched), moment.now), moment.time);
+    if (isOfConsequence(turn)) parts.afterTurn(before, turn.record, moment);
     return turn;
   }
 
   /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within a minute. */
-  function keep(watched: Watched, signal: Signal, turn: Turn, moment: Moment, text: string | undefined): void {
+  function keep(
+    watched: Watched,
+    signal: Signal,
+    turn: Turn,
+    moment: Moment,
+    text: string | undefined,
+    policy: string,
+  ): void {
     const draft = commits.draft();
     const body = bodyToKeep(signal, turn, text);
     if (body !== null) {
@@ -91,16 +107,42 @@ export function createTurns(parts: TurnParts) {
       const kind = keptAs(signal);
       draft.signals.push({ id: watched.through, agentNo: watched.no, at: moment.now, time: moment.time, kind, body });
     }
-    if (turn.events.length > 0) saveEvents(turn.events, moment.time, watched.record.agentId);
-    for (const action of turn.actions) intend(action, moment.time);
-    if (turn.events.length > 0 || turn.actions.length > 0) records.saveNow(watched);
+    if (turn.events.length > 0) saveEvents(turn.events, moment.time, watched.record.agentId, policy);
+    for (const action of turn.actions) {
+      intend(action, moment.time);
+      if (action.kind === "stop-agent" && action.spends) charge(watched.record, moment);
+    }
+    if (isOfConsequence(turn) || isWord(signal)) records.saveNow(watched);
     else if (signal.kind !== "wake") records.saveLater(watched, moment.now);
   }
 
-  function saveEvents(events: readonly RouseEvent[], time: EpochMs, agentId: string | null): void {
-    const { events: saved } = commits.draft();
+  function saveEvents(
+    events: readonly RouseEvent[],
+    time: EpochMs,
+    agentId: string | null,
+    policy: string | null = null,
+  ): void {
+    const draft = commits.draft();
     counters.events += events.length;
-    for (const event of events) saved.push({ id: ++parts.lastEventId, time, agentId, event });
+    for (const event of events) {
+      draft.events.push({ id: ++parts.lastEventId, time, agentId, event });
+      const line = auditLineOf(event, time, policy);
+      if (line !== null) addToTrail(line);
+    }
+  }
+
+  function addToTrail(line: NewAuditLine): void {
+    const draft = commits.draft();
+    const written = parts.audit.append(line);
+    draft.audit.push(written);
+    draft.marks[auditHeadMark] = auditHead(written);
+  }
+
+  /** Saved with the order it was spent on, so that a crash does not fill the budget again. */
+  function charge(record: AgentRecord, { now, time }: Moment): void {
+    parts.budget.spend(hostOf(record), now);
+    commits.draft().marks["kills"] = JSON.stringify(parts.budget.kills());
+    saveEvents(parts.budget.news(now), time, null);
   }
 
   function intend(action: Action, time: EpochMs): void {
@@ -248,6 +290,7 @@ export function createTurns(parts: TurnParts) {
     wakeConcerned,
     takeNews,
     saveEvents,
+    addToTrail,
     intend,
     counters,
     /** The hands report back. */
@@ -290,6 +333,12 @@ export type Turns = ReturnType<typeof createTurns>;
 
 /** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
 const longestText = 1024;
+
+const isOfConsequence = (turn: Turn): boolean => turn.events.length > 0 || turn.actions.length > 0;
+
+/** What people and the orchestrator say is in no signal that could be learnt again: only the record keeps it. */
+const isWord = ({ kind }: Signal): boolean =>
+  kind !== "wake" && kind !== "heartbeat" && kind !== "reported" && kind !== "stepped";
 
 function keptAs(signal: Signal): SavedSignal["kind"] {
   return signal.kind === "registered" || signal.kind === "heartbeat" ? signal.kind : "holder";

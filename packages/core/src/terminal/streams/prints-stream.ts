@@ -29,8 +29,7 @@ const geminiValued = new Set(
 export function printsStream(family: AgentFamily, args: readonly string[]): boolean {
   switch (family) {
     case "claude-code": {
-      // Only its parser gives an option the next word even if that looks like an option itself.
-      const { options } = readArguments(args, claudeValued, () => true);
+      const options = optionsOfClaude(args);
       const prints = [...options.keys()].some((option) => option === "--print" || /^-c*pc*$/.test(option));
       return prints && options.get("--output-format") === "stream-json";
     }
@@ -49,6 +48,10 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
       return false;
   }
 }
+
+/** Only its parser gives an option the next word even if that looks like an option itself. */
+export const optionsOfClaude = (args: readonly string[]): ReadonlyMap<string, string | true> =>
+  readArguments(args, claudeValued, () => true).options;
 
 const isText = (word: string): boolean => !word.startsWith("-");
 

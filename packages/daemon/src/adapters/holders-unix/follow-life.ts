@@ -84,6 +84,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
       const { hold } = await line.probe();
       const known = await meet(hold);
       if (known === null) return "over";
+      if (stopped) return "again"; // while we met it: nobody has closed this line
       connection = line;
       return await hearReports(line, {
         ...known,

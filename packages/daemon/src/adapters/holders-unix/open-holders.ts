@@ -1,12 +1,14 @@
 import { type FSWatcher, mkdirSync, watch } from "node:fs";
-import { type DurationMs, Fault, type Hold, type StopOutcome, seconds } from "@rouse/contract";
-import { connectHolder } from "../../holder/connect-holder.ts";
+import { type DurationMs, Fault, type Hold, type NudgeDelivery, type StopOutcome, seconds } from "@rouse/contract";
+import { connectHolder, NotUnderstood } from "../../holder/connect-holder.ts";
 import { holdersFolder } from "../../holder/holder-files.ts";
+import { inputOf } from "../../holder/input-of.ts";
+import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
 import { isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
 import type { HolderFile, Spec } from "../../holder/spec.ts";
 import { startAgain } from "../../holder/start-again.ts";
-import type { HolderHome, HolderNews, Holders, StopRequest } from "../../ports/holders.ts";
+import type { HolderHome, HolderNews, Holders, NudgeRequest, StopRequest } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { followLife, type Life, tellPastLife } from "./follow-life.ts";
 
@@ -14,6 +16,9 @@ const lookEvery: DurationMs = seconds(1);
 const soon: readonly DurationMs[] = [50, 200, 500];
 /** Stopping by force takes a moment longer than the grace itself. */
 const forceTakes: DurationMs = seconds(20);
+/** A long line is typed in pieces, and each may take its time to be seen. */
+const nudgeTakes: DurationMs = seconds(30);
+const longestNudge = 2000;
 
 /** Holders of this machine, found by their folders and followed over their sockets. */
 export function openHolders(home: HolderHome, log: Log): Holders {
@@ -93,6 +98,25 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }
   }
 
+  async function nudge({ key, agentId, incarnation, text, notAfter }: NudgeRequest): Promise<NudgeDelivery> {
+    const file = readHolderFile(home.folder, agentId);
+    if (file === null || file.agent === null) return { kind: "not-sent", because: "not-registered" };
+    if (file.incarnation !== incarnation) return { kind: "not-sent", because: "wrong-incarnation" };
+    // Whoever owned its terminal is gone, and the terminal with them.
+    if (!isHolderAlive(file)) return { kind: "not-sent", because: isSame(file.agent) ? "no-input" : "over" };
+    const order = { kind: "nudge" as const, text: text.slice(0, longestNudge), notAfter };
+    // A line of its own: one that does not understand hangs up, and orders on the other would go with it.
+    const line = await connectHolder(file.socket, { timeoutMs: 5000 });
+    try {
+      return await line.order({ key, incarnation, epoch, order }, nudgeTakes);
+    } catch (error) {
+      if (error instanceof NotUnderstood) return { kind: "not-sent", because: "no-input" };
+      throw error;
+    } finally {
+      line.close();
+    }
+  }
+
   return {
     async begin(to, itsEpoch) {
       // A monitor that could not start saves its epoch on the way out.
@@ -107,20 +131,19 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       look();
     },
     stop,
-    async startAgain(agentId, afterIncarnation) {
+    nudge,
+    async startAgain(agentId, afterIncarnation, revival) {
       try {
-        const { incarnation } = await startAgain(
-          { home: home.folder, token: home.token, url: home.url() },
-          agentId,
-          afterIncarnation,
-        );
+        const from = { home: home.folder, token: home.token, url: home.url() };
+        const started = await startAgain(from, agentId, afterIncarnation, revival);
         look();
-        return { incarnation };
+        return started;
       } catch (error) {
         if (error instanceof Fault) return { problem: error.message };
         throw error;
       }
     },
+    folderOf: (agentId) => readSpec(home.folder, agentId)?.cwd ?? null,
     settle(settingsOf) {
       for (const life of lives.values()) {
         const settings = settingsOf(life.agentId);
@@ -159,6 +182,7 @@ function holdOf(spec: Spec, file: HolderFile): Hold {
     family,
     structured,
     foreground,
+    input: inputOf(spec),
     pid: file.agent?.pid ?? file.holder.pid,
     startedAt: file.startedAt,
   };

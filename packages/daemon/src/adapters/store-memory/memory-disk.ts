@@ -1,11 +1,12 @@
-import type { EpochMs } from "@rouse/contract";
+import type { AuditRecord, EpochMs } from "@rouse/contract";
 import type {
-  AuditEntry,
   BeatStretch,
   EventToSave,
   IntendedAction,
+  SavedCheckpoint,
   SavedRecord,
   SavedSignal,
+  SavedTask,
 } from "../../ports/store.ts";
 
 export interface MemoryDiskOptions {
@@ -33,7 +34,13 @@ export interface MemoryDisk {
   /** In order of their ids. */
   events: EventToSave[];
   readonly actions: Map<string, IntendedAction>;
-  audit: AuditEntry[];
+  readonly tasks: Map<string, SavedTask>;
+  /** By id. */
+  readonly checkpoints: Map<string, SavedCheckpoint>;
+  /** The same by their task, in the order they came. */
+  readonly checkpointsOf: Map<string, SavedCheckpoint[]>;
+  /** In order of their numbers. */
+  audit: AuditRecord[];
   readonly marks: Map<string, string>;
   lastSignalId: number;
   lastEventId: number;
@@ -50,6 +57,9 @@ export function createMemoryDisk({ keepBeatsPerAgent = Number.POSITIVE_INFINITY 
     records: new Map(),
     events: [],
     actions: new Map(),
+    tasks: new Map(),
+    checkpoints: new Map(),
+    checkpointsOf: new Map(),
     audit: [],
     marks: new Map(),
     lastSignalId: 0,

@@ -1,6 +1,7 @@
 import { Fault } from "@rouse/contract";
 import type { Store } from "../../ports/store.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-disk.ts";
+import { findAudit, findCheckpoints, isStateNeeded } from "./read-kept.ts";
 import { findBeats, findEvents, findHistory, findSteps, readResumption } from "./read-memory.ts";
 import { tidyDisk } from "./tidy-memory.ts";
 import { applyCommit } from "./write-memory.ts";
@@ -24,7 +25,11 @@ export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Pr
     readBeats: async (agentNo, limit) => findBeats(stillOpen(), agentNo, limit),
     readSteps: async (agentNo, before, limit) => findSteps(stillOpen(), agentNo, before, limit),
     readHistory: async (agentNo, from, to, step) => findHistory(stillOpen(), agentNo, from, to, step),
-    readAudit: async (limit) => stillOpen().audit.toReversed().slice(0, limit),
+    readAudit: async (query) => findAudit(stillOpen(), query),
+    readMark: async (key) => stillOpen().marks.get(key) ?? null,
+    readCheckpoints: async (taskId, limit) => findCheckpoints(stillOpen(), taskId, limit),
+    findCheckpoint: async (id) => stillOpen().checkpoints.get(id) ?? null,
+    refersToState: async (stateHash) => isStateNeeded(stillOpen(), stateHash),
     tidy: async (order) => {
       const next = tidyDisk(stillOpen(), order, tidyFrom);
       tidyFrom = next ?? 0;

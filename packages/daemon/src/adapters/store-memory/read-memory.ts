@@ -10,10 +10,13 @@ export function readResumption(disk: MemoryDisk): Resumption {
       signals.push(shelf.signals[i] as SavedSignal);
     }
   }
+  const lastLine = disk.audit.at(-1);
   return {
     records: [...disk.records.values()].sort((a, b) => a.agentNo - b.agentNo),
     signals: signals.sort((a, b) => a.id - b.id),
     actions: [...disk.actions.values()],
+    tasks: [...disk.tasks.values()].sort((a, b) => (a.taskId < b.taskId ? -1 : 1)),
+    lastAudit: lastLine === undefined ? null : { number: lastLine.number, hash: lastLine.hash },
     marks: Object.fromEntries(disk.marks),
     lastSignalId: disk.lastSignalId,
     lastEventId: disk.lastEventId,

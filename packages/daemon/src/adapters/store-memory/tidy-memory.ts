@@ -1,5 +1,6 @@
 import type { EpochMs } from "@rouse/contract";
-import type { BeatStretch, RetentionOrder, SavedSignal } from "../../ports/store.ts";
+import { endOfOldAudit } from "../../ports/end-of-old-audit.ts";
+import { auditAnchorMark, type BeatStretch, type RetentionOrder, type SavedSignal } from "../../ports/store.ts";
 import type { AgentShelf, MemoryDisk } from "./memory-disk.ts";
 
 const hour = 3_600_000;
@@ -12,7 +13,8 @@ export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: numbe
   const historyEnds = order.now - order.history;
   if (startAt === 0) {
     disk.events = keepYoung(disk.events, historyEnds);
-    disk.audit = keepYoung(disk.audit, historyEnds);
+    removeOldAudit(disk, order);
+    removeOldTasks(disk, historyEnds);
   }
   const shelves = [...disk.shelves.values()].slice(startAt, startAt + agentsPerStep);
   for (const shelf of shelves) {
@@ -24,6 +26,26 @@ export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: numbe
 
 function keepYoung<T extends { readonly time: EpochMs }>(list: T[], oldest: EpochMs): T[] {
   return list.some(({ time }) => time < oldest) ? list.filter(({ time }) => time >= oldest) : list;
+}
+
+function removeOldAudit(disk: MemoryDisk, order: RetentionOrder): void {
+  const end = endOfOldAudit(allButLast(disk.audit), order);
+  if (end === null) return;
+  disk.marks.set(auditAnchorMark, JSON.stringify({ number: end.number, hash: end.hash }));
+  disk.audit = disk.audit.filter(({ number }) => number > end.number);
+}
+
+function* allButLast<T>(list: readonly T[]): Iterable<T> {
+  for (let i = 0; i < list.length - 1; i++) yield list[i] as T;
+}
+
+function removeOldTasks(disk: MemoryDisk, historyEnds: EpochMs): void {
+  for (const { taskId, overAt } of disk.tasks.values()) {
+    if (overAt === null || overAt >= historyEnds) continue;
+    for (const { id } of disk.checkpointsOf.get(taskId) ?? []) disk.checkpoints.delete(id);
+    disk.checkpointsOf.delete(taskId);
+    disk.tasks.delete(taskId);
+  }
 }
 
 /** Looks no further than the first young beat, which nearly always is the first of all. */

@@ -1,4 +1,5 @@
-import type { AuditEntry, Commit, SavedRecord } from "../../ports/store.ts";
+import type { AuditRecord } from "@rouse/contract";
+import type { Commit, SavedCheckpoint, SavedRecord } from "../../ports/store.ts";
 import { type AgentShelf, insertById, type MemoryDisk, shelfOf } from "./memory-disk.ts";
 
 export function applyCommit(disk: MemoryDisk, commit: Commit): void {
@@ -16,7 +17,9 @@ export function applyCommit(disk: MemoryDisk, commit: Commit): void {
   }
   for (const action of commit.actions) if (!disk.actions.has(action.key)) disk.actions.set(action.key, action);
   for (const key of commit.finished) disk.actions.delete(key);
-  for (const entry of commit.audit) if (!disk.audit.some((kept) => isSameEntry(kept, entry))) disk.audit.push(entry);
+  for (const task of commit.tasks) disk.tasks.set(task.taskId, task);
+  for (const checkpoint of commit.checkpoints) addCheckpoint(disk, checkpoint);
+  for (const line of commit.audit) addLine(disk.audit, line);
   for (const [key, value] of Object.entries(commit.marks)) {
     if (value === null) disk.marks.delete(key);
     else disk.marks.set(key, value);
@@ -39,5 +42,17 @@ function trim(shelf: AgentShelf, keep: number): void {
   if (drop > 0) shelf.signals.splice(0, drop);
 }
 
-const isSameEntry = (a: AuditEntry, b: AuditEntry): boolean =>
-  a.time === b.time && a.actor === b.actor && a.action === b.action && a.reason === b.reason;
+function addCheckpoint(disk: MemoryDisk, checkpoint: SavedCheckpoint): void {
+  if (disk.checkpoints.has(checkpoint.id)) return;
+  disk.checkpoints.set(checkpoint.id, checkpoint);
+  const chain = disk.checkpointsOf.get(checkpoint.taskId);
+  if (chain === undefined) disk.checkpointsOf.set(checkpoint.taskId, [checkpoint]);
+  else chain.push(checkpoint);
+}
+
+/** In its place; one that is already there stays as it is. */
+function addLine(audit: AuditRecord[], line: AuditRecord): void {
+  let place = audit.length;
+  while (place > 0 && (audit[place - 1]?.number ?? 0) > line.number) place--;
+  if (audit[place - 1]?.number !== line.number) audit.splice(place, 0, line);
+}

@@ -1,8 +1,11 @@
 import type { Database } from "better-sqlite3";
+import { chainOldAudit } from "./chain-old-audit.ts";
 import { transact } from "./transact.ts";
 
 /** "Rous", so that `file rouse.db` and we ourselves can tell our database from somebody else's. */
 export const applicationId = 0x526f7573;
+
+type Step = string | ((db: Database) => void);
 
 /**
  * Every step this version knows, oldest first; the number of steps taken is the database's `user_version`. A step that has been
@@ -12,7 +15,7 @@ export const applicationId = 0x526f7573;
  * measured with 10,000 agents, 30 µs and 4 kB of log per beat instead of 8 µs and 0.3 kB. Instead each signal names the one
  * before it of the same agent (`before`, 0 for none) and `chains` keeps, now and then, where each agent's chain begins.
  */
-export const migrations: readonly string[] = [
+export const migrations: readonly Step[] = [
   `PRAGMA application_id = ${applicationId};
 
    CREATE TABLE agents (no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, through INTEGER NOT NULL, record TEXT NOT NULL);
@@ -41,14 +44,42 @@ export const migrations: readonly string[] = [
      UNIQUE (time, actor, action, reason));
 
    CREATE TABLE marks (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`,
+  addTasksAndChainAudit,
 ];
+
+/** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */
+function addTasksAndChainAudit(db: Database): void {
+  db.exec(
+    `CREATE TABLE tasks (id TEXT PRIMARY KEY, over_at REAL, record TEXT NOT NULL);
+     CREATE INDEX tasks_over ON tasks (over_at) WHERE over_at IS NOT NULL;
+
+     CREATE TABLE checkpoints (
+       id TEXT PRIMARY KEY, task_id TEXT NOT NULL, number INTEGER NOT NULL, time REAL NOT NULL,
+       head TEXT NOT NULL, state TEXT, state_file TEXT);
+     CREATE INDEX checkpoints_by_task ON checkpoints (task_id, number);
+     CREATE INDEX checkpoints_by_file ON checkpoints (state_file) WHERE state_file IS NOT NULL;
+
+     ALTER TABLE audit RENAME TO old_audit;
+     CREATE TABLE audit (
+       number INTEGER PRIMARY KEY, time TEXT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT,
+       reason TEXT NOT NULL, evidence TEXT NOT NULL, policy TEXT, before TEXT NOT NULL, hash TEXT NOT NULL, signature TEXT);
+     CREATE INDEX audit_by_subject ON audit (subject, number) WHERE subject IS NOT NULL;`,
+  );
+  chainOldAudit(db);
+  db.exec("DROP TABLE old_audit");
+}
 
 /** Takes the steps the database has not taken yet, each whole or not at all. */
 export function migrate(db: Database): void {
   for (let step = Number(db.pragma("user_version", { simple: true })); step < migrations.length; step++) {
     transact(db, () => {
-      db.exec(migrations[step] ?? "");
+      take(db, migrations[step] ?? "");
       db.pragma(`user_version = ${step + 1}`);
     });
   }
+}
+
+function take(db: Database, step: Step): void {
+  if (typeof step === "string") db.exec(step);
+  else step(db);
 }

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { Fault, type SavedEvent, toIso } from "@rouse/contract";
-import type { BeatStretch, Resumption, SavedRecord, Store } from "../../ports/store.ts";
+import type { BeatStretch, Resumption, SavedRecord, SavedTask, Store } from "../../ports/store.ts";
 import { startWorker, type WorkerLine } from "./call-worker.ts";
 import { addOlder, type Stretches } from "./fold-stretches.ts";
-import { packCommit, unpackRecords, unpackSignals } from "./pack.ts";
+import { packCommit, unpackLine, unpackRecords, unpackSignals } from "./pack.ts";
 import type { CallName, Calls, HistoryQuestion, PackedEvent } from "./thread-messages.ts";
 
 export interface SqliteStoreOptions {
@@ -48,7 +48,11 @@ export async function openSqliteStore({ folder, workerFile = bundledWorker() }: 
     readBeats: async (agentNo, limit) => unpackSignals(await call("readBeats", { agentNo, limit })),
     readSteps: async (agentNo, before, limit) => unpackSignals(await call("readSteps", { agentNo, before, limit })),
     readHistory: (agentNo, from, to, step) => readHistory({ agentNo, from, to, step, resumeAt: null }, call),
-    readAudit: (limit) => call("readAudit", limit),
+    readAudit: async (query) => (await call("readAudit", query)).map(unpackLine),
+    readMark: (key) => call("readMark", key),
+    readCheckpoints: (taskId, limit) => call("readCheckpoints", { taskId, limit }),
+    findCheckpoint: (id) => call("findCheckpoint", id),
+    refersToState: (stateHash) => call("refersToState", stateHash),
     tidy: (order) => call("tidy", order),
     close: () => {
       closing ??= closeLine();
@@ -79,7 +83,18 @@ async function readResumption(call: WorkerLine["call"]): Promise<Resumption> {
   }
   const throughs = new Float64Array(records.flatMap(({ agentNo, through }) => [agentNo, through]));
   const rest = await call("readRest", throughs);
-  return { ...rest, records, signals: unpackSignals(rest.signals) };
+  return { ...rest, records, tasks: await readTasks(call), signals: unpackSignals(rest.signals) };
+}
+
+async function readTasks(call: WorkerLine["call"]): Promise<SavedTask[]> {
+  const tasks: SavedTask[] = [];
+  for (let after = "", isMore = true; isMore; ) {
+    const part = await call("readTasks", after);
+    for (const task of part) tasks.push(task);
+    after = part.at(-1)?.taskId ?? after;
+    isMore = part.length > 0;
+  }
+  return tasks;
 }
 
 async function readHistory(question: HistoryQuestion, call: WorkerLine["call"]): Promise<BeatStretch[]> {

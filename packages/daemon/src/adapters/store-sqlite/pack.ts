@@ -1,5 +1,6 @@
+import type { AuditRecord } from "@rouse/contract";
 import type { Commit, EventToSave, SavedRecord, SavedSignal } from "../../ports/store.ts";
-import type { PackedCommit, PackedEvent, PackedRecords, PackedSignals } from "./thread-messages.ts";
+import type { PackedCommit, PackedEvent, PackedLine, PackedRecords, PackedSignals } from "./thread-messages.ts";
 
 export const numbersPerSignal = 5;
 export const kinds = ["heartbeat", "registered", "holder", "steps"] as const satisfies readonly SavedSignal["kind"][];
@@ -60,14 +61,16 @@ export function unpackRecords({ numbers, texts }: PackedRecords): SavedRecord[] 
 }
 
 export function packCommit(commit: Commit): PackedCommit {
-  const { signals, records, events, actions, finished, audit, marks } = commit;
+  const { signals, records, events, actions, finished, tasks, checkpoints, audit, marks } = commit;
   return {
     signals: packSignals(signals),
     records: packRecords(records),
     events: events.map(packEvent),
     actions,
     finished,
-    audit,
+    tasks,
+    checkpoints,
+    audit: audit.map((line) => ({ ...line, evidence: JSON.stringify(line.evidence) })),
     marks,
   };
 }
@@ -79,3 +82,14 @@ const packEvent = ({ id, time, agentId, event }: EventToSave): PackedEvent => ({
   type: event.type,
   payload: JSON.stringify(event.payload),
 });
+
+export const unpackLine = (line: PackedLine): AuditRecord => ({ ...line, evidence: readEvidence(line.evidence) });
+
+/** What somebody else wrote into the database must still be shown to whoever checks the trail. */
+function readEvidence(text: string): AuditRecord["evidence"] {
+  try {
+    return JSON.parse(text) as AuditRecord["evidence"];
+  } catch {
+    return { unreadable: text };
+  }
+}

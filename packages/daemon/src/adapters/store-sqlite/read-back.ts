@@ -1,6 +1,7 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { AuditEntry, EventQuery, SavedSignal } from "../../ports/store.ts";
+import type { EventQuery, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
+import { narrow } from "./narrow.ts";
 import { packSignals } from "./pack.ts";
 import type { PackedEvent, PackedSignals } from "./thread-messages.ts";
 
@@ -40,10 +41,6 @@ export function prepareReading(db: Database, chains: Chains) {
     return id;
   }
 
-  const audit = db.prepare<[number], AuditEntry>(
-    "SELECT time, actor, action, reason FROM audit ORDER BY id DESC LIMIT ?",
-  );
-
   /** Follows the agent's chain from one of its signals back into the past. */
   function readBack(from: number, limit: number, isWanted: (kind: SavedSignal["kind"]) => boolean): PackedSignals {
     const found: SavedSignal[] = [];
@@ -65,26 +62,22 @@ export function prepareReading(db: Database, chains: Chains) {
       return readBack(from, limit, tellsOfSteps);
     },
 
-    readAudit: (limit: number): AuditEntry[] => audit.all(limit),
-
     readEvents: (query: EventQuery): PackedEvent[] => readEvents(db, query),
   };
 }
 
 function readEvents(db: Database, query: EventQuery): PackedEvent[] {
-  const wanted: [string, string | number | undefined][] = [
+  const { where, values } = narrow([
     ["id > ?", query.after],
     ["agent_id = ?", query.agentId],
     ["type IN (SELECT value FROM json_each(?))", query.types && JSON.stringify(query.types)],
     ["time >= ?", query.since],
     ["time <= ?", query.until],
-  ];
-  const asked = wanted.filter(([, value]) => value !== undefined);
-  const where = asked.length === 0 ? "" : `WHERE ${asked.map(([condition]) => condition).join(" AND ")}`;
+  ]);
   return db
     .prepare<unknown[], PackedEvent>(
       `SELECT id, time, agent_id AS agentId, type, payload FROM events ${where}
        ORDER BY id ${query.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     )
-    .all(...asked.map(([, value]) => value), query.limit);
+    .all(...values, query.limit);
 }

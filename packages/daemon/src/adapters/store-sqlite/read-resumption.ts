@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { IntendedAction, SavedSignal } from "../../ports/store.ts";
+import type { AuditPlace, IntendedAction, SavedSignal, SavedTask } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { packRecords, packSignals } from "./pack.ts";
 import { prepareSignals, type SignalRow, toSignal } from "./read-back.ts";
@@ -7,6 +7,7 @@ import type { PackedRecords, PackedRest } from "./thread-messages.ts";
 
 /** Records travel in parts: 100,000 of them at once would fill this thread's memory twice over. */
 const recordsPerPart = 2000;
+const tasksPerPart = 2000;
 const signalsPerLook = 5000;
 
 export function prepareResuming(db: Database, chains: Chains) {
@@ -20,6 +21,10 @@ export function prepareResuming(db: Database, chains: Chains) {
   const actions = db.prepare<[], IntendedAction>(
     "SELECT key, agent_id AS agentId, created_at AS createdAt, body FROM actions ORDER BY created_at, key",
   );
+  const tasks = db.prepare<[string, number], SavedTask>(
+    "SELECT id AS taskId, over_at AS overAt, record FROM tasks WHERE id > ? ORDER BY id LIMIT ?",
+  );
+  const lastAudit = db.prepare<[], AuditPlace>("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1");
   const marks = db.prepare<[], [string, string]>("SELECT key, value FROM marks").raw();
   const lastEventId = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'events'").pluck();
 
@@ -64,7 +69,9 @@ export function prepareResuming(db: Database, chains: Chains) {
       return packRecords(rows.map(([agentNo, agentId, through, record]) => ({ agentNo, agentId, through, record })));
     },
 
-    /** Everything but the records, whose `through`s (agentNo, through, …) say which signals are needed. */
+    readTasks: (afterId: string): SavedTask[] => tasks.all(afterId, tasksPerPart),
+
+    /** Everything but the tasks and the records, whose `through`s (agentNo, through, …) say which signals are needed. */
     readRest(throughs: Float64Array): PackedRest {
       const byAgent = new Map<number, number>();
       let lastSignalId = chains.highest();
@@ -77,6 +84,7 @@ export function prepareResuming(db: Database, chains: Chains) {
       return {
         signals: packSignals(signalsAfter(byAgent)),
         actions: actions.all(),
+        lastAudit: lastAudit.get() ?? null,
         marks: Object.fromEntries(marks.all()),
         lastSignalId,
         lastEventId: lastEventId.get() ?? 0,

@@ -44,7 +44,10 @@ describe("a store on SQLite and other processes", () => {
     children = [];
   });
 
-  /** Another process that opens the store, says so, and commits one signal after the other, printing each id once it is saved. */
+  /**
+   * Another process that opens the store, says so, and commits one signal after the other, each with a task, a checkpoint and an audit line of
+   * the same number, printing each once it is saved.
+   */
   function startCommitting(): ChildProcess {
     const script = `
       import { openSqliteStore } from ${JSON.stringify(bundled.storeFile.href)};
@@ -54,7 +57,14 @@ describe("a store on SQLite and other processes", () => {
       const nothing = ${JSON.stringify(emptyCommit)};
       for (;;) {
         id++;
-        await store.commit({ ...nothing, signals: [{ id, agentNo: id % 7, at: id, time: id, kind: "heartbeat", body: "{}" }] });
+        const texts = { actor: "", action: "", subject: null, reason: "", evidence: {}, policy: null, before: "", signature: null };
+        await store.commit({
+          ...nothing,
+          signals: [{ id, agentNo: id % 7, at: id, time: id, kind: "heartbeat", body: "{}" }],
+          tasks: [{ taskId: "t-1", overAt: null, record: String(id) }],
+          checkpoints: [{ id: String(id), taskId: "t-1", number: id, time: id, head: "{}", state: "{}" }],
+          audit: [{ ...texts, number: id, time: "", hash: String(id) }],
+        });
         process.stdout.write(id + "\\n");
       }`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
@@ -84,9 +94,14 @@ describe("a store on SQLite and other processes", () => {
         if (++committed === 100 * round) child.kill("SIGKILL"); // what it still prints until it is dead counts, too
       }
       const store = await open();
-      const { signals, lastSignalId } = await store.resume();
+      const { signals, tasks, lastAudit, lastSignalId } = await store.resume();
       expect(lastSignalId).toBeGreaterThanOrEqual(last);
-      expect(signals.map(({ id }) => id)).toEqual(Array.from({ length: lastSignalId }, (_, i) => i + 1));
+      const all = Array.from({ length: lastSignalId }, (_, i) => i + 1);
+      expect(signals.map(({ id }) => id)).toEqual(all);
+      expect(tasks).toEqual([{ taskId: "t-1", overAt: null, record: String(lastSignalId) }]);
+      expect((await store.readCheckpoints("t-1", 9999)).map(({ number }) => number).reverse()).toEqual(all);
+      expect((await store.readAudit({ limit: 9999 })).map(({ number }) => number)).toEqual(all);
+      expect(lastAudit).toEqual({ number: lastSignalId, hash: String(lastSignalId) });
       await store.close();
     }
     expect(last).toBeGreaterThanOrEqual(1000);
@@ -118,7 +133,11 @@ describe("a store on SQLite whose thread dies", () => {
     const store = await openSqliteStore({ folder, workerFile: pathToFileURL(dyingWorker) });
     await store.commit(commitOf(1, 3));
     writeFileSync(flag, "");
-    const outcomes = await Promise.allSettled([store.commit(commitOf(4, 3)), store.resume(), store.readAudit(1)]);
+    const outcomes = await Promise.allSettled([
+      store.commit(commitOf(4, 3)),
+      store.resume(),
+      store.readAudit({ limit: 1 }),
+    ]);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "store-unavailable", retryable: true } });
     }

@@ -1,5 +1,13 @@
-import type { DurationMs, EpochMs, FaultCode } from "@rouse/contract";
-import type { AuditEntry, EventQuery, IntendedAction, RetentionOrder } from "../../ports/store.ts";
+import type { AuditRecord, DurationMs, EpochMs, FaultCode } from "@rouse/contract";
+import type {
+  AuditPlace,
+  AuditQuery,
+  EventQuery,
+  IntendedAction,
+  RetentionOrder,
+  SavedCheckpoint,
+  SavedTask,
+} from "../../ports/store.ts";
 import type { StretchPart } from "./fold-stretches.ts";
 
 /**
@@ -28,20 +36,28 @@ export interface PackedEvent {
   readonly payload: string;
 }
 
+export interface PackedLine extends Omit<AuditRecord, "evidence"> {
+  /** JSON. */
+  readonly evidence: string;
+}
+
 export interface PackedCommit {
   readonly signals: PackedSignals;
   readonly records: PackedRecords;
   readonly events: readonly PackedEvent[];
   readonly actions: readonly IntendedAction[];
   readonly finished: readonly string[];
-  readonly audit: readonly AuditEntry[];
+  readonly tasks: readonly SavedTask[];
+  readonly checkpoints: readonly SavedCheckpoint[];
+  readonly audit: readonly PackedLine[];
   readonly marks: Readonly<Record<string, string | null>>;
 }
 
-/** A resumption without its records. */
+/** A resumption without its records and tasks. */
 export interface PackedRest {
   readonly signals: PackedSignals;
   readonly actions: readonly IntendedAction[];
+  readonly lastAudit: AuditPlace | null;
   readonly marks: Readonly<Record<string, string>>;
   readonly lastSignalId: number;
   readonly lastEventId: number;
@@ -68,6 +84,8 @@ export interface Calls {
   commit: { ask: PackedCommit; answer: null };
   /** The next records after this agent number; none when there are no more. */
   readRecords: { ask: number; answer: PackedRecords };
+  /** The next tasks after this id; none when there are no more. */
+  readTasks: { ask: string; answer: readonly SavedTask[] };
   /** agentNo, through for each record. */
   readRest: { ask: Float64Array; answer: PackedRest };
   readEvents: { ask: EventQuery; answer: readonly PackedEvent[] };
@@ -77,7 +95,11 @@ export interface Calls {
     answer: PackedSignals;
   };
   readHistory: { ask: HistoryQuestion; answer: HistoryPart };
-  readAudit: { ask: number; answer: AuditEntry[] };
+  readAudit: { ask: AuditQuery; answer: readonly PackedLine[] };
+  readMark: { ask: string; answer: string | null };
+  readCheckpoints: { ask: { readonly taskId: string; readonly limit: number }; answer: SavedCheckpoint[] };
+  findCheckpoint: { ask: string; answer: SavedCheckpoint | null };
+  refersToState: { ask: string; answer: boolean };
   tidy: { ask: RetentionOrder; answer: boolean };
   close: { ask: null; answer: null };
 }

@@ -1,9 +1,10 @@
 import type { Database } from "better-sqlite3";
 import type { RetentionOrder } from "../../ports/store.ts";
 import { addOlder, countsIn, type Stretches, type StretchPart } from "./fold-stretches.ts";
+import { prepareForgetting } from "./forget-old.ts";
 import { transact } from "./transact.ts";
 
-/** A commit that arrives during a step waits for it: 5 to 15 ms. */
+/** A commit that arrives during a step waits for it: 5 to 25 ms. */
 const rowsPerStep = 500;
 
 const hour = 3_600_000;
@@ -20,6 +21,7 @@ interface OldSignal {
 /** One small step; true while there is more to do. Rolled-up beats and the row that replaces them change in one transaction. */
 export function prepareTidying(db: Database): (order: RetentionOrder) => boolean {
   const statements = prepare(db);
+  const forget = prepareForgetting(db);
   /** Signals are looked through in order of their ids; a step goes on where the last one stopped. */
   let lookedThrough = 0;
 
@@ -53,16 +55,12 @@ export function prepareTidying(db: Database): (order: RetentionOrder) => boolean
   return (order) =>
     transact(db, () => {
       let left = rowsPerStep - tidySignals(order);
-      for (const removal of statements.removals) {
-        if (left > 0) left -= removal.run(order.now - order.history, left).changes;
-      }
+      for (const part of forget) if (left > 0) left -= part(order, left);
       return left <= 0;
     });
 }
 
 function prepare(db: Database) {
-  const remove = (table: string, column: string) =>
-    db.prepare<[number, number]>(`DELETE FROM ${table} WHERE ${column} < ? LIMIT ?`);
   return {
     readSignals: db.prepare<[number, number], OldSignal>(
       `SELECT s.id, s.agent_no AS agentNo, s.time, s.kind, s.body, a.through
@@ -77,6 +75,5 @@ function prepare(db: Database) {
          error_count = coalesce(excluded.error_count, error_count),
          tool_call_count = coalesce(excluded.tool_call_count, tool_call_count)`,
     ),
-    removals: [remove("events", "time"), remove("audit", "time"), remove("beat_hours", "hour")],
   };
 }

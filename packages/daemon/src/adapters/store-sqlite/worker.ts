@@ -5,6 +5,7 @@ import { nameTrouble } from "./name-trouble.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { prepareReading } from "./read-back.ts";
 import { prepareHistory } from "./read-history.ts";
+import { prepareReadingKept } from "./read-kept.ts";
 import { prepareResuming } from "./read-resumption.ts";
 import type { Answer, Ask, CallName, Calls } from "./thread-messages.ts";
 import { prepareTidying } from "./tidy-up.ts";
@@ -65,7 +66,7 @@ function openDesk({ db, close }: OpenDatabase): Desk {
     readBeats: ({ agentNo, limit }) => reading.readBeats(agentNo, limit),
     readSteps: ({ agentNo, before, limit }) => reading.readSteps(agentNo, before, limit),
     readHistory: prepareHistory(db, chains),
-    readAudit: (limit) => reading.readAudit(limit),
+    ...prepareReadingKept(db),
     tidy: prepareTidying(db),
     close() {
       close();

@@ -1,7 +1,9 @@
+import type { CheckpointHead } from "@rouse/contract";
 import type { Database } from "better-sqlite3";
+import type { SavedCheckpoint } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { kinds, numbersPerSignal } from "./pack.ts";
-import type { PackedCommit, PackedRecords, PackedSignals } from "./thread-messages.ts";
+import type { PackedCommit, PackedLine, PackedRecords, PackedSignals } from "./thread-messages.ts";
 import { transact } from "./transact.ts";
 
 export function prepareWriting(db: Database, chains: Chains): (commit: PackedCommit) => void {
@@ -33,14 +35,22 @@ export function prepareWriting(db: Database, chains: Chains): (commit: PackedCom
     }
   }
 
-  function writeTheFew({ events, actions, finished, audit, marks }: PackedCommit): void {
+  function writeTheFew({ events, actions, finished, tasks, audit, marks }: PackedCommit): void {
     for (const e of events) statements.event.run(e.id, e.time, e.agentId, e.type, e.payload);
     for (const a of actions) statements.action.run(a.key, a.agentId, a.createdAt, a.body);
     for (const key of finished) statements.finish.run(key);
-    for (const a of audit) statements.audit.run(a.time, a.actor, a.action, a.reason);
+    for (const { taskId, overAt, record } of tasks) statements.task.run(taskId, overAt, record);
+    for (const line of audit) statements.audit.run(line);
     for (const [key, value] of Object.entries(marks)) {
       if (value === null) statements.unmark.run(key);
       else statements.mark.run(key, value);
+    }
+  }
+
+  function writeCheckpoints(checkpoints: readonly SavedCheckpoint[]): void {
+    for (const { id, taskId, number, time, head, state } of checkpoints) {
+      const stateFile = state === null ? (JSON.parse(head) as CheckpointHead).stateHash : null;
+      statements.checkpoint.run(id, taskId, number, time, head, state, stateFile);
     }
   }
 
@@ -49,6 +59,7 @@ export function prepareWriting(db: Database, chains: Chains): (commit: PackedCom
       transact(db, () => {
         writeSignals(commit.signals);
         writeRecords(commit.records);
+        writeCheckpoints(commit.checkpoints);
         writeTheFew(commit);
       });
     } catch (error) {
@@ -77,8 +88,18 @@ function prepare(db: Database) {
       "INSERT OR IGNORE INTO actions (key, agent_id, created_at, body) VALUES (?, ?, ?, ?)",
     ),
     finish: db.prepare<[string]>("DELETE FROM actions WHERE key = ?"),
-    audit: db.prepare<[number, string, string, string]>(
-      "INSERT OR IGNORE INTO audit (time, actor, action, reason) VALUES (?, ?, ?, ?)",
+    task: db.prepare<[string, number | null, string]>(
+      `INSERT INTO tasks (id, over_at, record) VALUES (?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET over_at = excluded.over_at, record = excluded.record`,
+    ),
+    checkpoint: db.prepare<[string, string, number, number, string, string | null, string | null]>(
+      `INSERT INTO checkpoints (id, task_id, number, time, head, state, state_file) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO NOTHING`,
+    ),
+    audit: db.prepare<[PackedLine]>(
+      `INSERT INTO audit (number, time, actor, action, subject, reason, evidence, policy, before, hash, signature)
+       VALUES (@number, @time, @actor, @action, @subject, @reason, @evidence, @policy, @before, @hash, @signature)
+       ON CONFLICT (number) DO NOTHING`,
     ),
     mark: db.prepare<[string, string]>("INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)"),
     unmark: db.prepare<[string]>("DELETE FROM marks WHERE key = ?"),

@@ -1,5 +1,8 @@
 import { eventTypes, type RouseEvent } from "@rouse/contract";
 import type { StreamedEvent } from "@rouse/sdk";
+import { describeLadderEvent, isOfLadder } from "./describe-ladder-event.ts";
+import { describeTaskEvent, isOfTask } from "./describe-task-event.ts";
+import { inWords } from "./in-words.ts";
 import { type Line, type Style, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, stamp } from "./tell-time.ts";
 
@@ -25,7 +28,22 @@ function styledType(event: RouseEvent): Line[number] {
     HOLDER_LOST: "yellow",
     TERMINATION_INCOMPLETE: "red",
     RESTARTS_EXHAUSTED: "red",
+    INCIDENT_OPENED: "yellow",
+    NUDGE_SENT: "yellow",
+    ESCALATION_TRIGGERED: "yellow",
+    ESCALATION_UNACKNOWLEDGED: "red",
+    AGENT_TERMINATED: "red",
+    WORK_NOT_SAVED: "red",
+    RECOVERY_COMPLETED: "green",
+    RECOVERY_FAILED: "red",
+    BRAKE_STARTED: "red",
+    TASK_STALLED: "yellow",
+    TASK_ESCALATED: "red",
+    TASK_BLOCKED: "red",
+    TASK_TIMED_OUT: "red",
   };
+  if (event.type === "INCIDENT_CLOSED")
+    return styled(event.payload.ending === "recovered" ? "green" : "red", event.type);
   return styled(styles[event.type] ?? "cyan", event.type);
 }
 
@@ -64,13 +82,18 @@ export function describeEvent(event: RouseEvent): string {
     case "ALERT_RESOLVED":
       return event.payload.alert;
     default:
-      return isOfMonitor(event) ? describeMonitorEvent(event) : describeHeldEvent(event);
+      if (isOfMonitor(event)) return describeMonitorEvent(event);
+      if (isOfLadder(event)) return describeLadderEvent(event);
+      return isOfTask(event) ? describeTaskEvent(event) : describeHeldEvent(event);
   }
 }
 
-type MonitorEvent = Extract<RouseEvent, { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` }>;
+type MonitorEvent = Extract<
+  RouseEvent,
+  { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` | `BRAKE_${string}` }
+>;
 
-const isOfMonitor = (event: RouseEvent): event is MonitorEvent => /^(MONITOR|HOLD|CONFIG)_/.test(event.type);
+const isOfMonitor = (event: RouseEvent): event is MonitorEvent => /^(MONITOR|HOLD|CONFIG|BRAKE)_/.test(event.type);
 
 /** What happens to an agent that Rouse started. */
 type HeldEvent = Extract<
@@ -85,8 +108,7 @@ type HeldEvent = Extract<
       | `TERMINATION_${string}`
       | "AGENT_TERMINATED"
       | `RESTART${string}`
-      | "AGENT_RESTARTED"
-      | "TASK_BLOCKED";
+      | "AGENT_RESTARTED";
   }
 >;
 
@@ -115,7 +137,11 @@ function describeHeldEvent(event: HeldEvent): string {
     case "TERMINATION_INCOMPLETE":
       return `still there: ${event.payload.survivors.map(({ pid, name }) => `${pid} ${name}`).join(", ")}`;
     case "AGENT_TERMINATED":
-      return `${inWords(event.payload.because)}${event.payload.forced ? ", by force" : ""}`;
+      return [
+        inWords(event.payload.because),
+        ...(event.payload.forced ? ["by force"] : []),
+        ...(event.payload.snapshot === null ? [] : [`work in ${event.payload.snapshot.slice(0, 12)}`]),
+      ].join(", ");
     case "RESTART_ORDERED": {
       const { because, attempt } = event.payload;
       return `${inWords(because)}${attempt === 0 ? "" : `, attempt ${attempt}`}`;
@@ -124,10 +150,10 @@ function describeHeldEvent(event: HeldEvent): string {
       return event.payload.problem;
     case "RESTARTS_EXHAUSTED":
       return `${event.payload.attempts} restarts in ${describeSeconds(event.payload.windowSeconds)}: a person has to look`;
-    case "AGENT_RESTARTED":
-      return `incarnation ${event.payload.from} → ${event.payload.to}: ${inWords(event.payload.because)}`;
-    case "TASK_BLOCKED":
-      return `task ${event.payload.taskId}: ${inWords(event.payload.because)}`;
+    case "AGENT_RESTARTED": {
+      const { from, to, because, chain } = event.payload;
+      return `incarnation ${from} → ${to}: ${chain.length === 0 ? inWords(because) : chain.map(inWords).join(" → ")}`;
+    }
   }
 }
 
@@ -155,6 +181,10 @@ function describeMonitorEvent(event: MonitorEvent): string {
       const { because, scope, lastedSeconds } = event.payload;
       return `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`;
     }
+    case "BRAKE_STARTED":
+      return `${event.payload.kills} agents stopped in ${describeSeconds(event.payload.windowSeconds)}: no more for now`;
+    case "BRAKE_ENDED":
+      return `after ${describeSeconds(event.payload.lastedSeconds)}`;
     case "CONFIG_RELOADED":
       return `policy ${event.payload.policy}`;
     case "CONFIG_REFUSED":
@@ -164,7 +194,5 @@ function describeMonitorEvent(event: MonitorEvent): string {
       return `by ${event.payload.actor}: ${event.payload.reason}`;
   }
 }
-
-const inWords = (code: string): string => code.replaceAll("-", " ");
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -16,6 +16,8 @@ export const stuck: AgentHealth = {
   lastCheckpoint: null,
   metrics: { uptimeSeconds: 7200, tokenCount: 1200, errorCount: null, toolCallCount: 7, interventionCount: 0 },
   circuitBreakers: [],
+  incident: null,
+  handedOver: null,
   terminal: null,
   activity: { kind: "RUNNING", since: "2026-02-05T09:20:00.000Z", open: { kind: "tool", name: "npm test" } },
   findings: [

@@ -1,7 +1,7 @@
 import type { PartialSettings, PolicyMode, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { kindsOfEvidence } from "./choose-stop.ts";
+import { kindsOfEvidence } from "./kill-gate.ts";
 
 const error: Sight = { kind: "error", pattern: "error", digest: "e1", text: "e" };
 const killing: PartialSettings = { terminal: { auto_kill_on_repeated_error: true } };

@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { SavedEvent } from "./event.ts";
+import { FindingKind, FindingReport } from "./health.ts";
+import {
+  DecisionOutcome,
+  EndingReason,
+  EscalationDecision,
+  EscalationReason,
+  EscalationReport,
+  IncidentEnding,
+} from "./incident.ts";
+import { Settings } from "./policy.ts";
+
+/** What a decision would lead to here and now. `left-alone`: one that is not ill is not stopped. */
+export const DecisionEffect = z
+  .enum([
+    "waits-longer",
+    "left-alone",
+    "told-and-stopped",
+    "told-only",
+    "stays-ended",
+    "resumes-after-checkpoint",
+    "starts-over",
+    "handed-to-a-person",
+  ])
+  .meta({ id: "DecisionEffect" });
+export type DecisionEffect = z.infer<typeof DecisionEffect>;
+
+/** The way back, as far as it is known before anybody takes it. */
+export const RecoveryOptions = z
+  .object({
+    /** Rouse started it, so Rouse can stop it and start it again. */
+    supervised: z.boolean(),
+    checkpoint: z
+      .object({
+        id: z.string(),
+        step: z.number().int().nullable(),
+        stepName: z.string().nullable(),
+        time: z.string().nullable(),
+      })
+      .nullable(),
+    /** Recoveries that are left, of its task and in this hour, whichever is fewer. */
+    recoveriesLeft: z.number().int(),
+    restartsLeft: z.number().int(),
+    options: z.array(z.object({ decision: EscalationDecision, effect: DecisionEffect })),
+  })
+  .meta({ id: "RecoveryOptions" });
+export type RecoveryOptions = z.infer<typeof RecoveryOptions>;
+
+/** Advice from a closed table; `command` is what to type. */
+export const RemediationHint = z
+  .object({
+    because: z.union([FindingKind, EscalationReason]),
+    text: z.string(),
+    command: z.string(),
+  })
+  .meta({ id: "RemediationHint" });
+export type RemediationHint = z.infer<typeof RemediationHint>;
+
+/** What an agent is judged and treated by. Named part by part: a setting that is new, or may hold a secret, is not sent by default. */
+export const ConfigSnapshot = z
+  .object({
+    /** Name and fingerprint. */
+    policy: z.string(),
+    settings: Settings.pick({
+      enabled: true,
+      mode: true,
+      protected: true,
+      heartbeat: true,
+      health_check: true,
+      activity: true,
+      intervention: true,
+      recovery: true,
+      restart: true,
+      budgets: true,
+    }).extend({
+      escalation: Settings.shape.escalation.omit({ webhook_url: true }),
+      terminal: Settings.shape.terminal.omit({ patterns: true }),
+    }),
+  })
+  .meta({ id: "ConfigSnapshot" });
+export type ConfigSnapshot = z.infer<typeof ConfigSnapshot>;
+
+/** All that whoever decides may want to know. What an agent wrote stands in fields of its own and is never part of a sentence. */
+export const EscalationContext = z
+  .object({
+    /** Names under which the same matter is found in events, in the audit trail and in other systems. */
+    traceIds: z.array(z.string()),
+    findings: z.array(FindingReport),
+    /** Oldest first. */
+    lastEvents: z.array(SavedEvent),
+    config: ConfigSnapshot,
+    recovery: RecoveryOptions,
+    hints: z.array(RemediationHint),
+    /** Where the answer goes. */
+    answer: z.object({ path: z.string(), command: z.string() }),
+  })
+  .meta({ id: "EscalationContext" });
+export type EscalationContext = z.infer<typeof EscalationContext>;
+
+export const EscalationNotice = EscalationReport.extend({ context: EscalationContext }).meta({
+  id: "EscalationNotice",
+});
+export type EscalationNotice = z.infer<typeof EscalationNotice>;
+
+/** What the webhook brings: a question, or that it need not be answered any more. */
+export const WebhookMessage = z
+  .discriminatedUnion("type", [
+    EscalationNotice.extend({ type: z.literal("escalation") }),
+    z.object({ type: z.literal("withdrawal"), id: z.string(), agentId: z.string(), because: z.string() }),
+  ])
+  .meta({ id: "WebhookMessage" });
+export type WebhookMessage = z.infer<typeof WebhookMessage>;
+
+/** How a question came to its end. `overtaken`: the agent became worse, or a person acted, before anybody answered. */
+export const EscalationEnding = z
+  .discriminatedUnion("how", [
+    z.object({
+      how: z.literal("decided"),
+      at: z.string(),
+      decision: EscalationDecision,
+      actor: z.string(),
+      reason: z.string(),
+    }),
+    z.object({ how: z.literal("unanswered"), at: z.string(), waitedSeconds: z.number() }),
+    z.object({ how: z.literal("incident-closed"), at: z.string(), ending: IncidentEnding, because: EndingReason }),
+    z.object({ how: z.literal("overtaken") }),
+  ])
+  .meta({ id: "EscalationEnding" });
+export type EscalationEnding = z.infer<typeof EscalationEnding>;
+
+export const DecisionResult = z
+  .object({ escalation: z.string(), outcome: DecisionOutcome })
+  .meta({ id: "DecisionResult" });
+export type DecisionResult = z.infer<typeof DecisionResult>;
+
+/** An agent's answer is on disk. */
+export const AnswerAck = z.object({ agentId: z.string(), status: z.literal("accepted") }).meta({ id: "AnswerAck" });
+export type AnswerAck = z.infer<typeof AnswerAck>;

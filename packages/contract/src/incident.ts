@@ -1,0 +1,211 @@
+import { z } from "zod";
+
+/** How bad an incident is. SEV-1: several critical tasks blocked, or nobody answers for the orchestrator. SEV-2: over a limit. SEV-3: one agent. */
+export const Severity = z.enum(["SEV-1", "SEV-2", "SEV-3"]).meta({ id: "Severity" });
+export type Severity = z.infer<typeof Severity>;
+
+/** What opens an incident. DEGRADED only when the same finding stood for long and nothing came of it. */
+export const Illness = z.enum(["UNRESPONSIVE", "STUCK", "FAILING", "DEGRADED"]).meta({ id: "Illness" });
+export type Illness = z.infer<typeof Illness>;
+
+/** How every incident ends. */
+export const IncidentEnding = z.enum(["recovered", "quarantined", "handed-to-a-person"]).meta({ id: "IncidentEnding" });
+export type IncidentEnding = z.infer<typeof IncidentEnding>;
+
+/** Why it ended so. */
+export const EndingReason = z
+  .enum([
+    "well-again",
+    "finished",
+    "replaced",
+    "stood-probation",
+    "new-life",
+    "ended-by-person",
+    "relapse",
+    "restarts-exhausted",
+    "recoveries-exhausted",
+    "restart-failed",
+    "not-supervised",
+    "survivors",
+    "mode",
+    "protected",
+    "kill-refused",
+    "not-brought-back",
+    "in-a-persons-terminal",
+    "nobody-answered",
+    "handed-off",
+  ])
+  .meta({ id: "EndingReason" });
+export type EndingReason = z.infer<typeof EndingReason>;
+
+/** How a nudge reaches an agent, best first. */
+export const NudgeChannel = z.enum(["acknowledgement", "stdin", "terminal"]).meta({ id: "NudgeChannel" });
+export type NudgeChannel = z.infer<typeof NudgeChannel>;
+
+/** `seen` and `acted` need evidence from the agent's side; without it a nudge ends `unconfirmed`. */
+export const NudgeState = z
+  .enum(["queued", "sent", "seen", "acted", "unconfirmed", "not-sent"])
+  .meta({ id: "NudgeState" });
+export type NudgeState = z.infer<typeof NudgeState>;
+
+/** Which of the fixed texts it is. `operator`: a person's own words. */
+export const NudgeTemplate = z
+  .enum(["reminder", "loop", "hand-off", "self-reflection", "operator"])
+  .meta({ id: "NudgeTemplate" });
+export type NudgeTemplate = z.infer<typeof NudgeTemplate>;
+
+/** What an agent says to a nudge: it goes on, it wants to hand its work over, or something is in its way. */
+export const AgentAnswer = z
+  .object({
+    /** Id of the nudge it answers. */
+    to: z.string().max(300).optional(),
+    kind: z.enum(["update", "handoff", "blocker"]),
+    text: z.string().max(1000).optional(),
+  })
+  .meta({ id: "AgentAnswer" });
+export type AgentAnswer = z.infer<typeof AgentAnswer>;
+
+/** What the orchestrator may say to an escalation. */
+export const EscalationDecision = z
+  .enum(["allow_more_time", "force_handoff", "terminate_and_recover"])
+  .meta({ id: "EscalationDecision" });
+export type EscalationDecision = z.infer<typeof EscalationDecision>;
+
+/** Such as `worker-1.3`: the agent, and which question about it. */
+export const EscalationId = z
+  .string()
+  .max(160)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@+-]*\.[1-9]\d{0,14}$/, "must be the id of an escalation, such as worker-1.3")
+  .meta({ id: "EscalationId" });
+
+/** Whom an escalation is about, or `null` when no escalation has such an id. */
+export const agentOfEscalation = (id: string): string | null =>
+  EscalationId.safeParse(id).success ? id.slice(0, id.lastIndexOf(".")) : null;
+
+/** Why the orchestrator is asked. */
+export const EscalationReason = z
+  .enum([
+    "nudges-unanswered",
+    "no-way-to-nudge",
+    "not-supervised",
+    "one-kind-of-evidence",
+    "handoff-requested",
+    "blocker-reported",
+    "unchanged-finding",
+    "more-time-used-up",
+    "restarts-exhausted",
+    "recoveries-exhausted",
+    "relapse",
+    "mode",
+    "protected",
+    "attached",
+    "holder-lost",
+    "work-not-saved",
+    "ordered",
+  ])
+  .meta({ id: "EscalationReason" });
+export type EscalationReason = z.infer<typeof EscalationReason>;
+
+export const DecisionRequest = z
+  .strictObject({
+    decision: EscalationDecision,
+    actor: z.string().min(1).max(100).default("orchestrator"),
+    reason: z.string().max(500).default("no reason given"),
+    /** How much more time; the policy's escalation timeout when not given. */
+    minutes: z.number().positive().max(1440).optional(),
+  })
+  .meta({ id: "DecisionRequest" });
+export type DecisionRequest = z.infer<typeof DecisionRequest>;
+
+/** What a person says: seen, somebody is on it. */
+export const AcknowledgeRequest = z
+  .strictObject({ actor: z.string().min(1).max(100).default("operator") })
+  .meta({ id: "AcknowledgeRequest" });
+export type AcknowledgeRequest = z.infer<typeof AcknowledgeRequest>;
+
+export const EscalateRequest = z
+  .strictObject({
+    reason: z.string().max(500).default("no reason given"),
+    actor: z.string().min(1).max(100).default("operator"),
+  })
+  .meta({ id: "EscalateRequest" });
+export type EscalateRequest = z.infer<typeof EscalateRequest>;
+
+export const NudgeRequest = z
+  .strictObject({
+    /** A person's own words; the policy's reminder when not given. */
+    message: z.string().min(1).max(2000).optional(),
+    actor: z.string().min(1).max(100).default("operator"),
+  })
+  .meta({ id: "NudgeRequest" });
+export type NudgeRequest = z.infer<typeof NudgeRequest>;
+
+/** Whether the decision was taken in. A second one, or one for an incident that is over, changes nothing and says so. */
+export const DecisionOutcome = z
+  .enum(["taken", "already-decided", "closed", "unknown"])
+  .meta({ id: "DecisionOutcome" });
+export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
+
+export const EscalationReport = z
+  .object({
+    id: z.string(),
+    agentId: z.string(),
+    incarnation: z.number().int(),
+    taskId: z.string().nullable(),
+    incident: z.string(),
+    severity: Severity,
+    illness: Illness,
+    cause: z.string(),
+    reason: EscalationReason,
+    openedAt: z.string(),
+    /** When the ladder goes on without an answer. */
+    answerBy: z.string(),
+    /** Only SEV-1: by when a person must have acknowledged it. */
+    acknowledgeBy: z.string().nullable(),
+    acknowledged: z.object({ actor: z.string(), at: z.string() }).nullable(),
+    /** What happens if nobody answers. */
+    otherwise: z.enum(["terminate-and-recover", "hand-to-a-person"]),
+    decisions: z.array(EscalationDecision),
+    summary: z.string(),
+  })
+  .meta({ id: "Escalation" });
+export type EscalationReport = z.infer<typeof EscalationReport>;
+
+export const EscalationList = z.object({ escalations: z.array(EscalationReport) }).meta({ id: "Escalations" });
+
+/** What sendNudge answers: it is on its way, by which channel and under which id; its life is told by events. */
+export const NudgeResult = z
+  .object({
+    agentId: z.string(),
+    nudge: z.string().nullable(),
+    state: NudgeState,
+    channel: NudgeChannel.nullable(),
+    message: z.string(),
+    because: z.string().optional(),
+  })
+  .meta({ id: "NudgeResult" });
+export type NudgeResult = z.infer<typeof NudgeResult>;
+
+export const EscalationResult = z
+  .object({ agentId: z.string(), escalation: z.string(), severity: Severity, answerBy: z.string() })
+  .meta({ id: "EscalationResult" });
+export type EscalationResult = z.infer<typeof EscalationResult>;
+
+/** An incident as it is shown. */
+export const IncidentReport = z
+  .object({
+    id: z.string(),
+    illness: Illness,
+    cause: z.string(),
+    severity: Severity,
+    openedAt: z.string(),
+    stage: z.string(),
+    /** When the ladder moves on if nothing changes. */
+    nextAt: z.string().nullable(),
+    nudges: z.number().int(),
+    nudge: z
+      .object({ id: z.string(), state: NudgeState, channel: NudgeChannel, sentAt: z.string().nullable() })
+      .nullable(),
+  })
+  .meta({ id: "Incident" });
+export type IncidentReport = z.infer<typeof IncidentReport>;

@@ -1,0 +1,44 @@
+import { type LoopKind, loopKinds, type MonoMs } from "@rouse/contract";
+import type { NudgeLife } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+
+/** New lines that are more than the same error once more. */
+const linesThatMove = 5;
+
+const isLoop = (kind: string | null): boolean => loopKinds.includes(kind as LoopKind);
+
+/** Whether the agent did something new since it was nudged: not the same again, and not merely something. */
+export function movedSince(record: AgentRecord, { cause, sent }: Pick<NudgeLife, "cause" | "sent">): boolean {
+  if (sent === null) return false;
+  if (isLoop(cause)) return hasNewStep(record);
+  if (cause === "repeated-error") return (record.terminal?.novel ?? 0) - sent.novel >= linesThatMove;
+  return newestFact(record) > sent.at;
+}
+
+/** The trail was started anew with the nudge, and still knows what had been seen before it. */
+function hasNewStep({ steps }: AgentRecord): boolean {
+  if (steps === null) return false;
+  const { windowFrom } = steps;
+  return steps.steps.some((step) => step.event >= windowFrom && (step.novelCall || step.novelResult));
+}
+
+export function newestFact({ facts, terminal }: AgentRecord): MonoMs {
+  const marks = [facts.progress, facts.checkpoint, terminal?.output ?? null];
+  return Math.max(...marks.map((mark) => mark?.at ?? Number.NEGATIVE_INFINITY));
+}
+
+/**
+ * After a nudge the evidence is cleared, so what was found is found no more. That is our doing and no recovery: the verdict stands until the agent has
+ * moved, or has rightly come to rest.
+ */
+export function awaitsNewEvidence(record: AgentRecord): boolean {
+  const { incident, activity, health } = record;
+  if (health.state !== "STUCK" || incident?.illness !== "STUCK" || incident.reached === null) return false;
+  if (incident.incarnation !== record.incarnation || incident.stage.kind === "probation") return false;
+  if (activity.kind !== "RUNNING" && activity.kind !== "STARTING") return false;
+  return !movedSince(record, incident.reached);
+}
+
+/** What was found of steps stands until the next step; of what a nudge has cleared, nothing does. */
+export const withoutLoops = ({ findings }: AgentRecord): AgentRecord["findings"] =>
+  findings.filter(({ kind }) => !isLoop(kind));

@@ -1,0 +1,190 @@
+import type { MonoMs, Policy } from "@rouse/contract";
+import { earliest } from "./assess/look.ts";
+import { chooseRung } from "./decide/choose-rung.ts";
+import type { Rung } from "./decide/rung.ts";
+import type { Doubt } from "./doubt.ts";
+import type { Incident, Stage } from "./incident.ts";
+import type { Intervened } from "./intervene/alert-life.ts";
+import {
+  escalate,
+  followEscalation,
+  openEscalation,
+  tellOverdue,
+  withdrawEscalation,
+} from "./intervene/escalation-life.ts";
+import { hearWords } from "./intervene/hear-words.ts";
+import { closeIncident, openIncident, takeBack, turnIncident } from "./intervene/incident-life.ts";
+import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
+import { obeyOrder } from "./intervene/obey-order.ts";
+import { concludeStop, followStop, orderStop, refuseStop, saveWork, withdrawStop } from "./intervene/stop-life.ts";
+import type { AgentRecord } from "./record.ts";
+import { followRestart, obeyRestart, revive } from "./recover/restart-life.ts";
+import type { Signal } from "./signal.ts";
+
+/** Rungs that can follow one another at one moment; more would be a ladder that goes round. */
+const mostRungs = 12;
+
+/**
+ * What happens about an agent in one turn: answers of the hands and words of people first, then rung after rung for as long as there is one to take
+ * without waiting. `wakeAt` is when the next one may be due.
+ */
+export function climbLadder(
+  before: AgentRecord,
+  signal: Signal,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  let at = inTurn(before, [
+    (record) => followStop(record, signal),
+    (record) => followRestart(record, signal),
+    (record) => followEscalation(record, signal, now),
+    (record) => followNudge(record, signal, now),
+    (record) => hearWords(record, signal, now, policy, doubt),
+    (record) => obeyOrder(record, signal, now, policy, doubt),
+    (record) => obeyRestart(record, signal, now, doubt),
+  ]);
+  for (let rungs = 0; rungs < mostRungs; rungs++) {
+    const rung = chooseRung(at.record, now, policy, doubt);
+    if (rung.kind === "wait") return wakeFor(at, earliest(rung.until, nudgeExpires(at.record)));
+    at = join(at, takeRung(at.record, rung, now, policy, doubt));
+  }
+  throw new Error(`the ladder of ${before.agentId} goes round: ${at.record.incident?.stage.kind ?? "no incident"}`);
+}
+
+function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {
+  return steps.reduce<Intervened>((at, step) => join(at, step(at.record)), { record, events: none, actions: none });
+}
+
+const none: readonly never[] = [];
+
+function join(before: Intervened, after: Intervened): Intervened {
+  return {
+    record: after.record,
+    events: after.events.length === 0 ? before.events : [...before.events, ...after.events],
+    actions: after.actions.length === 0 ? before.actions : [...before.actions, ...after.actions],
+  };
+}
+
+function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
+  return until === null ? at : { ...at, record: { ...at.record, wakeAt: earliest(at.record.wakeAt, until) } };
+}
+
+function takeRung(
+  record: AgentRecord,
+  rung: Exclude<Rung, { kind: "wait" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, now);
+  if (rung.kind === "take-back") return takeBack(record);
+  const { incident } = record;
+  if (incident === null) throw new Error(`${rung.kind} without an incident`);
+  switch (rung.kind) {
+    case "turn":
+      return turnIncident(record, incident, rung.illness, rung.cause, now);
+    case "close":
+      return closeIncident(record, incident, rung.ending, rung.because, now);
+    case "nudge":
+      return nudge(record, incident, rung, now, policy);
+    case "escalate":
+      return escalate(record, incident, rung.reason, rung.otherwise, now, policy, doubt);
+    case "tell-overdue":
+      return tell(record, now);
+    case "stop":
+      return leave(record, incident, { kind: "stopping", cause: rung.cause, next: "bring-back", interrupted: 0 }, now);
+    case "save-work":
+      return saveWork(record, orderFor(record, rung.cause), now, policy);
+    case "order-stop":
+      return record.stop === null ? only(record) : orderStop(record, record.stop, now, policy);
+    case "withdraw-stop":
+      return withdrawStop(record, rung.because);
+    case "refuse-stop":
+      return refuseStop(record, rung.because, rung.cause);
+    case "go-down":
+      return goDown(record, incident, rung.by, now);
+    case "revive":
+      return revive(stand(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, now, policy);
+    case "give-up":
+      return giveUp(record, incident, rung, now, policy, doubt);
+    case "watch-closely":
+      return only(
+        stand(
+          record,
+          { ...incident, incarnation: record.incarnation },
+          { kind: "probation", until: now + policy.recovery.probation },
+        ),
+      );
+  }
+}
+
+const only = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
+
+const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord => ({
+  ...record,
+  incident: { ...incident, stage },
+});
+
+/** Pressed once is started once: if that fails, the budget counts again. */
+const downAgain = (stage: Stage): Stage =>
+  stage.kind === "down" ? { ...stage, pressed: false, notBefore: null } : stage;
+
+function nudge(
+  record: AgentRecord,
+  incident: Incident,
+  { channel, attempt, cause }: Extract<Rung, { kind: "nudge" }>,
+  now: MonoMs,
+  policy: Policy,
+): Intervened {
+  const order = { channel, attempt, cause, actor: "rouse", wording: null };
+  const queued = queueNudge(record, order, now, policy);
+  return {
+    ...queued,
+    record: stand(queued.record, { ...incident, nudges: incident.nudges + 1 }, { kind: "nudged" }),
+  };
+}
+
+function tell(record: AgentRecord, now: MonoMs): Intervened {
+  const escalation = openEscalation(record);
+  return escalation === null ? only(record) : tellOverdue(record, escalation, now);
+}
+
+/** To the next stage without an answer, or without waiting for one any longer. */
+function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
+  const withdrawn = withdrawEscalation(record, "the ladder went on", now);
+  return { ...withdrawn, record: stand(record, incident, stage) };
+}
+
+function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recovery", now: MonoMs): Intervened {
+  const concluded = concludeStop(record);
+  return join(concluded, leave(concluded.record, incident, { kind: "down", by, pressed: false, notBefore: null }, now));
+}
+
+const orderFor = (record: AgentRecord, cause: Extract<Rung, { kind: "save-work" }>["cause"]) => ({
+  key: `${record.agentId}/${record.incarnation}/stop/${cause}/${record.counts.stops + 1}`,
+  cause,
+  actor: cause === "decided" ? "orchestrator" : "rouse",
+  thenRestart: false,
+  force: false,
+});
+
+/** The budget is used up: whoever watches over us all is asked, and after that a person. */
+function giveUp(
+  record: AgentRecord,
+  incident: Incident,
+  { by, attempts }: Extract<Rung, { kind: "give-up" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  const { agentId, taskId } = record;
+  const reason = by === "restart" ? "restarts-exhausted" : "recoveries-exhausted";
+  const windowSeconds = Math.round(policy.restart.window / 1000);
+  const asked = escalate(record, incident, reason, { kind: "hand-over", because: reason }, now, policy, doubt);
+  const exhausted =
+    by === "restart"
+      ? ({ type: "RESTARTS_EXHAUSTED", payload: { agentId, attempts, windowSeconds } } as const)
+      : ({ type: "RECOVERY_FAILED", payload: { taskId, agentId, reason, attempts } } as const);
+  return { ...asked, events: [exhausted, ...asked.events] };
+}

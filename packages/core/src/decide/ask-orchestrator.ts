@@ -1,0 +1,60 @@
+import {
+  type EndingReason,
+  type EscalationReason,
+  type FindingKind,
+  findingKinds,
+  type HealthReason,
+  type MonoMs,
+  type Policy,
+  type StopCause,
+} from "@rouse/contract";
+import { gravest } from "../assess/health-machine.ts";
+import { earliest, gravity } from "../assess/look.ts";
+import type { Escalation, Incident } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import { type Rung, wait } from "./rung.ts";
+
+export const causeOf = (record: AgentRecord): HealthReason => gravest(record.findings)?.kind ?? record.health.reason;
+
+export const asFinding = (reason: HealthReason): FindingKind | null =>
+  findingKinds.includes(reason as FindingKind) ? (reason as FindingKind) : null;
+
+/** Asks the orchestrator; what follows without an answer depends on whether the agent may be stopped at all. */
+export function ask(record: AgentRecord, incident: Incident, reason: EscalationReason, policy: Policy): Rung {
+  return { kind: "escalate", reason, otherwise: unanswered(record, incident, policy) };
+}
+
+function unanswered(record: AgentRecord, incident: Incident, policy: Policy): Escalation["otherwise"] {
+  const give = (because: EndingReason): Escalation["otherwise"] => ({ kind: "hand-over", because });
+  if (incident.illness === "DEGRADED") return give("nobody-answered");
+  if (record.terminal === null) return give("not-supervised");
+  if (policy.mode !== "act") return give("mode");
+  if (policy.protected) return give("protected");
+  return causeToStop(record, incident, policy) === null ? give("nobody-answered") : { kind: "stop" };
+}
+
+/** What it may be stopped for: the gravest thing found that the user's own words do not exclude, or what the incident was opened for. */
+export function causeToStop(record: AgentRecord, { cause }: Incident, policy: Policy): StopCause | null {
+  const found = record.findings.filter(({ level }) => gravity[level] >= gravity.stuck);
+  const allowed = gravest(found.filter(({ kind }) => mayStopFor(kind, policy)));
+  if (allowed !== null) return allowed.kind;
+  return found.length === 0 && mayStopFor(cause, policy) ? (asFinding(cause) ?? "no-progress") : null;
+}
+
+/** An agent is not stopped for being quiet, or for an error, where the policy says so. */
+const mayStopFor = (cause: HealthReason, policy: Policy): boolean =>
+  (cause !== "no-output" || policy.terminal.stopOnIdle) &&
+  (cause !== "repeated-error" || policy.terminal.stopOnRepeatedError);
+
+/** Until the time to answer is up; meanwhile a SEV-1 that no person acknowledged is told once more. `null`: nobody answered. */
+export function awaitAnswer(escalation: Escalation, now: MonoMs, policy: Policy): Rung | null {
+  const { acknowledged, overdueTold, severity, openedAt, until } = escalation;
+  const waitsForPerson = severity === "SEV-1" && acknowledged === null && !overdueTold;
+  const overdueAt = waitsForPerson ? openedAt + policy.escalation.acknowledgeWithin : null;
+  if (overdueAt !== null && now >= overdueAt) return { kind: "tell-overdue" };
+  return now < until ? wait(earliest(until, overdueAt)) : null;
+}
+
+/** Whom somebody asked about, or who asked for help, is a question until it is answered, however well the agent is. */
+export const isQuestion = ({ reason }: Escalation): boolean =>
+  reason === "ordered" || reason === "handoff-requested" || reason === "blocker-reported";

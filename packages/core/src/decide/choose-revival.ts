@@ -1,0 +1,48 @@
+import type { DurationMs, MonoMs, Policy } from "@rouse/contract";
+import type { AgentRecord } from "../record.ts";
+
+/** Whether an agent that is down may be started again now. */
+export type Revival =
+  | { readonly kind: "start"; readonly attempt: number }
+  | { readonly kind: "wait"; readonly until: MonoMs }
+  | { readonly kind: "exhausted"; readonly attempts: number };
+
+/** One whose process went without our doing: at once, then no sooner than the cooldown allows, and so many times in the window. */
+export function chooseRestart(record: AgentRecord, now: MonoMs, policy: Policy): Revival {
+  const recent = recentRestarts(record, now, policy);
+  if (recent.length >= policy.restart.max) return { kind: "exhausted", attempts: recent.length };
+  return notBefore(recent[recent.length - 1], policy.restart.cooldown, now, recent.length + 1);
+}
+
+/** One we stopped because it got nowhere or broke things: so many times for one task, so many in an hour, and longer between each. */
+export function chooseRecovery(record: AgentRecord, now: MonoMs, policy: Policy): Revival {
+  const { maxPerTask, maxPerHour, backoff } = policy.recovery;
+  const ofTask = record.recoveries.filter(
+    ({ taskId, at }) => taskId === record.taskId && (taskId !== null || at > now - hour),
+  );
+  const ofHour = record.recoveries.filter(({ at }) => at > now - hour);
+  if (ofTask.length >= maxPerTask) return { kind: "exhausted", attempts: ofTask.length };
+  if (ofHour.length >= maxPerHour) return { kind: "exhausted", attempts: ofHour.length };
+  const wait = backoff[Math.min(ofTask.length, backoff.length) - 1] ?? 0;
+  const attempt = ofTask.length + 1;
+  const jittered = Math.round(wait * jitterOf(`${record.agentId}/${attempt}`));
+  return notBefore(ofTask[ofTask.length - 1]?.at, jittered, now, attempt);
+}
+
+/** Expire first, then count. */
+export const recentRestarts = (record: AgentRecord, now: MonoMs, policy: Policy): readonly MonoMs[] =>
+  record.restarts.filter((at) => at > now - policy.restart.window);
+
+const hour: DurationMs = 3_600_000;
+
+function notBefore(last: MonoMs | undefined, rest: DurationMs, now: MonoMs, attempt: number): Revival {
+  const until = last === undefined ? now : last + rest;
+  return now < until ? { kind: "wait", until } : { kind: "start", attempt };
+}
+
+/** Between 0.9 and 1.1, the same for the same text: agents that went down together do not come back together, and a replay is a replay. */
+function jitterOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return 0.9 + ((hash >>> 0) % 1000) / 5000;
+}

@@ -1,0 +1,163 @@
+import type { FindingKind, Illness, MonoMs, Policy } from "@rouse/contract";
+import { gravest } from "../assess/health-machine.ts";
+import { earliest, gravity } from "../assess/look.ts";
+import { newestFact } from "../assess/moved-since.ts";
+import { isOver } from "../assess/terminal-signs.ts";
+import type { Doubt } from "../doubt.ts";
+import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import { asFinding, ask, awaitAnswer, causeOf, causeToStop, isQuestion } from "./ask-orchestrator.ts";
+import { chooseChannel } from "./choose-channel.ts";
+import { chooseWayBack } from "./choose-way-back.ts";
+import { passGate } from "./pass-gate.ts";
+import { handOver, type Rung, recovered, wait } from "./rung.ts";
+
+/**
+ * Third stage: should we act, and how? One incident at a time, one rung at a time; whatever the rung changes is looked at again. Nothing here is done
+ * by being decided: the next stage writes it down first.
+ */
+export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
+  const { incident } = record;
+  if (incident === null) return chooseOpening(record, now, policy);
+  if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
+  if (record.activity.kind === "FINISHED") return recovered("finished");
+  const { stage } = incident;
+  const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
+  // Whoever switched to watching only has it in their own hands.
+  if (policy.mode === "observe" && question === null) return handOver("mode");
+  if (isOver(record)) return chooseWayBack(record, incident, now, policy, doubt);
+  if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);
+  if (stage.kind === "stopping") return passGate(record, incident, stage, now, policy, doubt);
+  const illness = illnessOf(record, now, policy);
+  if (illness !== null && gravityOf[illness] > gravityOf[incident.illness])
+    return { kind: "turn", illness, cause: causeOf(record) };
+  if (question !== null) return afterEscalation(record, incident, question, now, policy);
+  if (illness === null) return recovered("well-again");
+  if (doubt.frozen) return wait();
+  switch (stage.kind) {
+    case "open":
+    case "down":
+      return chooseFirst(record, incident, policy);
+    case "nudged":
+      return afterNudge(record, incident, now, policy);
+    case "escalated":
+      return afterEscalation(record, incident, stage.escalation, now, policy);
+    case "more-time":
+      return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", policy);
+  }
+}
+
+const gravityOf: Readonly<Record<Illness, number>> = { DEGRADED: 0, STUCK: 1, FAILING: 2, UNRESPONSIVE: 3 };
+
+function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy): Rung {
+  const illness = illnessOf(record, now, policy);
+  const { handedOver } = record;
+  if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
+  if (policy.mode === "observe" || !policy.enabled) return wait();
+  if (illness === null) return wait(unchangedAt(record, now, policy));
+  return { kind: "open", illness, cause: causeOf(record) };
+}
+
+/** A matter in other hands is over when the agent is better than it was then; a mere question, when it goes on with its work or falls ill. */
+function isBack(record: AgentRecord, { illness: was, at, asked }: HandedOver, illness: Illness | null): boolean {
+  const { state } = record.health;
+  if (state === "TERMINATED") return false;
+  if (asked)
+    return (
+      (illness !== null && illness !== "DEGRADED") || record.activity.kind === "FINISHED" || newestFact(record) > at
+    );
+  return was === "DEGRADED" ? state === "HEALTHY" : illness === null || illness === "DEGRADED";
+}
+
+/** What an agent is ill with; a warning counts once it stood for long and nothing came of it. */
+export function illnessOf(record: AgentRecord, now: MonoMs, policy: Policy): Illness | null {
+  const { state } = record.health;
+  if (state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING") return state;
+  const at = unchangedAt(record, null, policy);
+  return at !== null && at <= now ? "DEGRADED" : null;
+}
+
+/** Warnings below this are shown to whoever looks, and nobody is called for them. */
+const worthACall = 0.5;
+
+/** What was worth a note before it was a warning counts from then on. */
+function unchangedAt({ health, findings }: AgentRecord, after: MonoMs | null, policy: Policy): MonoMs | null {
+  if (health.state !== "DEGRADED") return null;
+  let at: MonoMs | null = null;
+  for (const { level, confidence, since, held } of findings) {
+    if (level === "degraded" && confidence >= worthACall && held === undefined)
+      at = earliest(at, Math.max(since, health.since) + policy.escalation.unchangedAfter);
+  }
+  return at !== null && after !== null && at <= after ? null : at;
+}
+
+/** A new life. One that we asked for after a recovery is watched; every other ends the matter. */
+function welcome(stage: Stage): Rung {
+  if (stage.kind !== "down") return recovered("new-life");
+  return stage.by === "recovery" ? { kind: "watch-closely" } : recovered("replaced");
+}
+
+/** A relapse is a person's matter: whatever was wrong, starting over did not cure it. */
+function watchReplacement(record: AgentRecord, until: MonoMs, now: MonoMs, policy: Policy): Rung {
+  const illness = illnessOf(record, now, policy);
+  if (illness !== null && illness !== "DEGRADED") return handOver("relapse");
+  return now < until ? wait(until) : recovered("stood-probation");
+}
+
+function chooseFirst(record: AgentRecord, incident: Incident, policy: Policy): Rung {
+  switch (incident.illness) {
+    case "DEGRADED":
+      return ask(record, incident, "unchanged-finding", policy);
+    case "STUCK":
+      if (incident.cause === "repeated-error" && policy.terminal.stopOnRepeatedError && record.terminal !== null)
+        return { kind: "stop", cause: "repeated-error" };
+      return chooseNudge(record, incident, policy);
+    case "FAILING":
+    case "UNRESPONSIVE":
+      return record.terminal === null
+        ? ask(record, incident, "not-supervised", policy)
+        : stop(record, incident, policy);
+  }
+}
+
+const stop = (record: AgentRecord, incident: Incident, policy: Policy): Rung => ({
+  kind: "stop",
+  cause: causeToStop(record, incident, policy) ?? "no-progress",
+});
+
+function chooseNudge(record: AgentRecord, incident: Incident, policy: Policy): Rung {
+  if (policy.nudge.enabled && incident.nudges < policy.nudge.max) {
+    const channel = chooseChannel(record);
+    if (channel === null) return ask(record, incident, "no-way-to-nudge", policy);
+    return { kind: "nudge", channel, attempt: incident.nudges + 1, cause: nudgedFor(record) };
+  }
+  return ask(record, incident, policy.nudge.enabled ? "nudges-unanswered" : "no-way-to-nudge", policy);
+}
+
+/** What it goes round in, or what it did when nothing has been found since it was last told. */
+export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | null {
+  const found = gravest(findings.filter(({ level }) => gravity[level] >= gravity.stuck));
+  return found?.kind ?? (incident === null ? null : asFinding(incident.cause));
+}
+
+/** The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed. */
+function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+  const { nudge } = record;
+  const from = nudge?.sent?.at ?? nudge?.queuedAt ?? now;
+  const due = from + policy.nudge.interval;
+  return now < due ? wait(due) : chooseNudge(record, incident, policy);
+}
+
+function afterEscalation(
+  record: AgentRecord,
+  incident: Incident,
+  escalation: Escalation,
+  now: MonoMs,
+  policy: Policy,
+): Rung {
+  const waiting = awaitAnswer(escalation, now, policy);
+  if (waiting !== null) return waiting;
+  const { otherwise } = escalation;
+  if (otherwise.kind === "hand-over") return handOver(otherwise.because);
+  return record.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
+}

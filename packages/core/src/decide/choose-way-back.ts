@@ -1,0 +1,71 @@
+import type { MonoMs, Policy } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
+import type { Escalation, Incident, Stage } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
+import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
+import { handOver, type Rung, recovered, wait } from "./rung.ts";
+
+/** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
+export function chooseWayBack(
+  record: AgentRecord,
+  incident: Incident,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Rung {
+  const { stage } = incident;
+  const { terminal, stop } = record;
+  if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return wait();
+  if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
+  if (isEndedByPerson(record)) return afterOrder(record);
+  if (stage.kind === "probation") return handOver("relapse");
+  if (stage.kind === "stopping" && stage.next === "hand-off") return recovered("handed-off");
+  if (stage.kind === "escalated" && isAboutTheDead(stage.escalation, record))
+    return awaitAnswer(stage.escalation, now, policy) ?? handOver(endingOf(stage.escalation));
+  if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
+  if (stop?.cause === "repeated-error") return handOver("not-brought-back");
+  if (terminal?.foreground === true) return handOver("in-a-persons-terminal");
+  if (policy.mode !== "act") return handOver("mode");
+  return bringBack(record, stage, now, policy, doubt);
+}
+
+function bringBack(
+  record: AgentRecord,
+  { by, pressed, notBefore }: Extract<Stage, { kind: "down" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Rung {
+  const { restart } = record;
+  if (doubt.frozen || (restart !== null && restart.problem === null)) return wait();
+  if (notBefore !== null && now < notBefore) return wait(notBefore);
+  const revival = by === "restart" ? chooseRestart(record, now, policy) : chooseRecovery(record, now, policy);
+  if (pressed) return { kind: "revive", by, attempt: revival.kind === "start" ? revival.attempt : 0 };
+  if (revival.kind === "wait") return wait(revival.until);
+  if (revival.kind === "start") return { kind: "revive", by, attempt: revival.attempt };
+  return { kind: "give-up", by, attempts: revival.attempts };
+}
+
+/** By their own hand, or by an order that the holder did not refuse. */
+const isEndedByPerson = ({ terminal, stop }: AgentRecord): boolean =>
+  terminal?.exit?.cause === "person" || (stop?.cause === "ordered" && stop.outcome?.kind !== "refused");
+
+/** Who stopped it to start it again is waited for, until that has failed. */
+function afterOrder({ stop, restart }: AgentRecord): Rung {
+  if (stop?.cause !== "ordered" || !stop.thenRestart) return handOver("ended-by-person");
+  return restart !== null && restart.problem !== null ? handOver("restart-failed") : wait();
+}
+
+/** Asked when it was down already; any other question is moot once its process is over. */
+const isAboutTheDead = (escalation: Escalation, { terminal }: AgentRecord): boolean =>
+  escalation.reason === "restarts-exhausted" ||
+  escalation.reason === "recoveries-exhausted" ||
+  (isQuestion(escalation) && (terminal?.exit?.at ?? Number.POSITIVE_INFINITY) < escalation.openedAt);
+
+const endingOf = ({ otherwise }: Escalation) =>
+  otherwise.kind === "hand-over" ? otherwise.because : ("nobody-answered" as const);
+
+/** Stopped because it was not there, or gone by itself: started again. Stopped because it got nowhere or broke things: recovered. */
+const wayBack = ({ illness }: Incident, stage: Stage): "restart" | "recovery" =>
+  stage.kind === "stopping" && illness !== "UNRESPONSIVE" ? "recovery" : "restart";

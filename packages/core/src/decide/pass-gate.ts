@@ -1,0 +1,75 @@
+import type { MonoMs, Policy, StopRefusal } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
+import type { Incident, Stage } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import { ask } from "./ask-orchestrator.ts";
+import { refuseKill, refuseUnsaved } from "./kill-gate.ts";
+import { handOver, type Rung, recovered, wait } from "./rung.ts";
+
+/** Orders that led nowhere before it is a person's matter. */
+const mostInterrupted = 3;
+
+/** It is to be stopped: the gate, before and after the wait for the work to be saved. */
+export function passGate(
+  record: AgentRecord,
+  incident: Incident,
+  { cause, next, interrupted }: Extract<Stage, { kind: "stopping" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Rung {
+  if (record.terminal === null) return next === "hand-off" ? recovered("handed-off") : handOver("not-supervised");
+  const stop = stopUnderWay(record);
+  if (stop?.outcome?.kind === "refused" || interrupted >= mostInterrupted) return handOver("kill-refused");
+  if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
+  if (stop !== null && (stop.orderedAt !== null || stop.saved === null)) return wait();
+  const refusal =
+    refuseKill(record, now, policy, doubt, cause === "decided") ??
+    (stop === null ? null : refuseUnsaved(record, policy));
+  if (refusal === null) return stop === null ? { kind: "save-work", cause } : { kind: "order-stop" };
+  if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
+  if (record.stopRefused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
+  return afterRefusal(record, incident, refusal.because, refusal.until, policy);
+}
+
+/** A person's order that the holder refused is that person's matter, and over. */
+const stopUnderWay = ({ stop }: AgentRecord): AgentRecord["stop"] =>
+  stop?.cause === "ordered" && stop.outcome?.kind === "refused" ? null : stop;
+
+/** What ends by itself is waited for; what does not is asked about once, and then a person's matter. */
+function afterRefusal(
+  record: AgentRecord,
+  incident: Incident,
+  because: StopRefusal,
+  until: MonoMs | null,
+  policy: Policy,
+): Rung {
+  switch (because) {
+    case "frozen":
+    case "monitor-in-doubt":
+    case "host-budget":
+    case "fleet-budget":
+      return wait(until);
+    case "mode":
+    case "protected":
+    case "attached":
+    case "holder-lost":
+    case "one-kind-of-evidence":
+    case "work-not-saved":
+      return incident.escalations === 0 ? ask(record, incident, because, policy) : handOver(refusedFor[because]);
+    case "well-again":
+      return recovered("well-again");
+    case "already-over":
+    case "identity":
+      return handOver("kill-refused");
+  }
+}
+
+const refusedFor = {
+  mode: "mode",
+  protected: "protected",
+  attached: "in-a-persons-terminal",
+  "holder-lost": "kill-refused",
+  "one-kind-of-evidence": "kill-refused",
+  "work-not-saved": "kill-refused",
+} as const;

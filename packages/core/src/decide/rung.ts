@@ -1,0 +1,44 @@
+import type {
+  EndingReason,
+  EscalationReason,
+  FindingKind,
+  HealthReason,
+  Illness,
+  IncidentEnding,
+  MonoMs,
+  NudgeChannel,
+  StopCause,
+  StopRefusal,
+} from "@rouse/contract";
+import type { Escalation } from "../incident.ts";
+
+/** The next step on the ladder for one agent, or why there is none now. */
+export type Rung =
+  | { readonly kind: "open"; readonly illness: Illness; readonly cause: HealthReason }
+  | { readonly kind: "turn"; readonly illness: Illness; readonly cause: HealthReason }
+  | { readonly kind: "close"; readonly ending: IncidentEnding; readonly because: EndingReason }
+  | { readonly kind: "take-back" }
+  | {
+      readonly kind: "nudge";
+      readonly channel: NudgeChannel;
+      readonly attempt: number;
+      readonly cause: FindingKind | null;
+    }
+  | { readonly kind: "escalate"; readonly reason: EscalationReason; readonly otherwise: Escalation["otherwise"] }
+  | { readonly kind: "tell-overdue" }
+  | { readonly kind: "stop"; readonly cause: StopCause }
+  | { readonly kind: "save-work"; readonly cause: StopCause }
+  | { readonly kind: "order-stop" }
+  | { readonly kind: "withdraw-stop"; readonly because: StopRefusal }
+  | { readonly kind: "refuse-stop"; readonly because: StopRefusal; readonly cause: StopCause }
+  | { readonly kind: "go-down"; readonly by: "restart" | "recovery" }
+  | { readonly kind: "revive"; readonly by: "restart" | "recovery"; readonly attempt: number }
+  | { readonly kind: "give-up"; readonly by: "restart" | "recovery"; readonly attempts: number }
+  | { readonly kind: "watch-closely" }
+  | { readonly kind: "wait"; readonly until: MonoMs | null };
+
+export const wait = (until: MonoMs | null = null): Rung => ({ kind: "wait", until });
+
+export const recovered = (because: EndingReason): Rung => ({ kind: "close", ending: "recovered", because });
+
+export const handOver = (because: EndingReason): Rung => ({ kind: "close", ending: "handed-to-a-person", because });

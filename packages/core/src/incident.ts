@@ -1,0 +1,121 @@
+import type {
+  EndingReason,
+  EscalationReason,
+  FindingKind,
+  HealthReason,
+  Illness,
+  MonoMs,
+  NudgeChannel,
+  NudgeState,
+  NudgeTemplate,
+  RecoveryContext,
+  Severity,
+  StopCause,
+} from "@rouse/contract";
+import type { Mark } from "./record.ts";
+
+/** One open problem of one agent: what it is, and how far up the ladder it has come. */
+export interface Incident {
+  readonly id: string;
+  /** Of which life. */
+  readonly incarnation: number;
+  readonly illness: Illness;
+  readonly cause: HealthReason;
+  readonly severity: Severity;
+  readonly openedAt: MonoMs;
+  /** How often it was nudged for this, and how often somebody was asked. */
+  readonly nudges: number;
+  readonly escalations: number;
+  /** The last nudge that reached it: what was found before is no evidence any more. */
+  readonly reached: Reached | null;
+  readonly stage: Stage;
+}
+
+/** What an agent was nudged for, when, and at what state of the work, so that what came after it can be told apart. */
+export interface Reached {
+  readonly cause: FindingKind | null;
+  readonly sent: Mark & { readonly novel: number };
+}
+
+/** Where an incident stands. Each stage has a deadline, a signal it waits for, or both: none waits for ever. */
+export type Stage =
+  | { readonly kind: "open" }
+  | { readonly kind: "nudged" }
+  | { readonly kind: "escalated"; readonly escalation: Escalation }
+  | { readonly kind: "more-time"; readonly until: MonoMs }
+  /** It is to be stopped as soon as the gate allows; `record.stop` is the life of the order itself. */
+  | {
+      readonly kind: "stopping";
+      readonly cause: StopCause;
+      readonly next: "bring-back" | "hand-off";
+      /** Orders of which nobody knows whether they arrived. */
+      readonly interrupted: number;
+    }
+  /** Its process is over. `pressed`: the orchestrator wants it back although the budget is used up. `notBefore`: it wants that to wait. */
+  | {
+      readonly kind: "down";
+      readonly by: "restart" | "recovery";
+      readonly pressed: boolean;
+      readonly notBefore: MonoMs | null;
+    }
+  | { readonly kind: "probation"; readonly until: MonoMs };
+
+/** One question to the orchestrator. */
+export interface Escalation {
+  readonly id: string;
+  readonly reason: EscalationReason;
+  readonly severity: Severity;
+  readonly openedAt: MonoMs;
+  readonly until: MonoMs;
+  /** What happens without an answer. */
+  readonly otherwise: { readonly kind: "stop" } | { readonly kind: "hand-over"; readonly because: EndingReason };
+  readonly delivery: "queued" | "delivered" | "failed";
+  readonly acknowledged: { readonly actor: string; readonly at: MonoMs } | null;
+  /** It was told that no person acknowledged it in time. */
+  readonly overdueTold: boolean;
+}
+
+/** What is in other hands now. Nobody but them acts on it until the agent is well, or lives anew. */
+export interface HandedOver {
+  readonly incident: string;
+  readonly illness: Illness;
+  readonly because: EndingReason;
+  readonly at: MonoMs;
+  /** The agent was not ill: somebody had a question about it, and nobody answered. */
+  readonly asked: boolean;
+}
+
+/** Whose end is settled: nobody need be called for it. */
+export const isSettled = ({ because }: Pick<HandedOver, "because">): boolean =>
+  because === "ended-by-person" || because === "handed-off";
+
+/** The life of one nudge. */
+export interface NudgeLife {
+  readonly id: string;
+  readonly attempt: number;
+  readonly channel: NudgeChannel;
+  readonly template: NudgeTemplate;
+  readonly cause: FindingKind | null;
+  readonly text: string;
+  readonly actor: string;
+  readonly queuedAt: MonoMs;
+  readonly state: NudgeState;
+  readonly sent: Reached["sent"] | null;
+  /** From then on nobody waits for it any more. */
+  readonly expiresAt: MonoMs;
+}
+
+/** One attempt to bring an agent back, for the budget. */
+export interface RecoveryAttempt {
+  readonly taskId: string | null;
+  readonly at: MonoMs;
+}
+
+/** What a replacement was given to go on with. */
+export interface Recovered {
+  readonly context: RecoveryContext;
+  /** The incarnation that was given it. */
+  readonly life: number;
+  /** The replacement was told by an acknowledgement. */
+  readonly told: boolean;
+}

@@ -1,0 +1,138 @@
+import type { EscalationReason, MonoMs, Policy, RouseEvent, Severity } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
+import type { Escalation, Incident } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import type { Signal } from "../signal.ts";
+import type { Intervened } from "./alert-life.ts";
+
+/** Critical tasks waiting for a person that make it everybody's matter. */
+const severalBlocked = 2;
+
+function severityOf(reason: EscalationReason, doubt: Doubt): Severity {
+  if (doubt.criticalBlocked >= severalBlocked) return "SEV-1";
+  return reason === "restarts-exhausted" || reason === "recoveries-exhausted" ? "SEV-2" : "SEV-3";
+}
+
+/** The orchestrator is asked; what it needs to know is added by whoever delivers it, from what is saved. */
+export function escalate(
+  record: AgentRecord,
+  incident: Incident,
+  reason: EscalationReason,
+  otherwise: Escalation["otherwise"],
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  const { agentId } = record;
+  const number = record.counts.escalations + 1;
+  const id = `${agentId}.${number}`;
+  const severity = severityOf(reason, doubt);
+  const until = now + policy.escalation.timeout;
+  const escalation: Escalation = {
+    id,
+    reason,
+    severity,
+    openedAt: now,
+    until,
+    otherwise,
+    delivery: "queued",
+    acknowledged: null,
+    overdueTold: false,
+  };
+  const asked: Incident = {
+    ...incident,
+    severity,
+    escalations: incident.escalations + 1,
+    stage: { kind: "escalated", escalation },
+  };
+  const answerWithinSeconds = Math.round(policy.escalation.timeout / 1000);
+  const payload = { agentId, escalation: id, incident: incident.id, reason, severity, answerWithinSeconds };
+  return {
+    record: { ...record, incident: asked, counts: { ...record.counts, escalations: number } },
+    events: [{ type: "ESCALATION_TRIGGERED", payload }],
+    actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
+  };
+}
+
+export const openEscalation = (record: AgentRecord): Escalation | null =>
+  record.incident?.stage.kind === "escalated" ? record.incident.stage.escalation : null;
+
+const withEscalation = (record: AgentRecord, escalation: Escalation): AgentRecord =>
+  record.incident === null
+    ? record
+    : {
+        ...record,
+        incident: { ...record.incident, severity: escalation.severity, stage: { kind: "escalated", escalation } },
+      };
+
+/** Delivered, or not; acknowledged by a person, or not in time. */
+export function followEscalation(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
+  const escalation = openEscalation(record);
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (escalation === null) return unchanged;
+  if (signal.kind === "acknowledged" && signal.escalation === escalation.id) {
+    if (escalation.acknowledged !== null) return unchanged;
+    return acknowledge(record, escalation, signal.actor, now);
+  }
+  if (signal.kind !== "action-outcome" || signal.key !== `${escalation.id}/asked`) return unchanged;
+  if (escalation.delivery !== "queued") return unchanged;
+  if (signal.outcome === "delivered")
+    return { ...unchanged, record: withEscalation(record, { ...escalation, delivery: "delivered" }) };
+  return signal.outcome.kind === "undelivered" ? fail(record, escalation, signal.outcome.problem) : unchanged;
+}
+
+function acknowledge(record: AgentRecord, escalation: Escalation, actor: string, now: MonoMs): Intervened {
+  const { agentId } = record;
+  return {
+    record: withEscalation(record, { ...escalation, acknowledged: { actor, at: now } }),
+    events: [{ type: "ESCALATION_ACKNOWLEDGED", payload: { agentId, escalation: escalation.id, actor } }],
+    actions: [],
+  };
+}
+
+/** Nobody there to answer: that makes it a person's matter at once, while the ladder goes on. */
+function fail(record: AgentRecord, escalation: Escalation, problem: string): Intervened {
+  const { agentId } = record;
+  const { id } = escalation;
+  const failed: Escalation = { ...escalation, severity: "SEV-1", delivery: "failed" };
+  const summary = `the orchestrator could not be asked about ${agentId}; a person is needed`;
+  const event: RouseEvent = { type: "ESCALATION_UNDELIVERED", payload: { agentId, escalation: id, problem } };
+  return {
+    record: withEscalation(record, failed),
+    events: [event],
+    actions: [{ kind: "raise-alert", key: `${id}/undelivered`, agentId, severity: "critical", summary }],
+  };
+}
+
+export function tellOverdue(record: AgentRecord, escalation: Escalation, now: MonoMs): Intervened {
+  const { agentId } = record;
+  const { id } = escalation;
+  const waitedSeconds = Math.round((now - escalation.openedAt) / 1000);
+  const summary = `nobody has acknowledged the escalation about ${agentId} for ${waitedSeconds} s`;
+  return {
+    record: withEscalation(record, { ...escalation, overdueTold: true }),
+    events: [{ type: "ESCALATION_UNACKNOWLEDGED", payload: { agentId, escalation: id, waitedSeconds } }],
+    actions: [{ kind: "raise-alert", key: `${id}/overdue`, agentId, severity: "critical", summary }],
+  };
+}
+
+/** Whoever was asked need not answer any more. That they did not while there was time is a fact of its own. */
+export function withdrawEscalation(record: AgentRecord, because: string, now: MonoMs): Intervened {
+  const escalation = openEscalation(record);
+  if (escalation === null) return { record, events: [], actions: [] };
+  const { agentId } = record;
+  const { id, openedAt, until } = escalation;
+  const waitedSeconds = Math.round((now - openedAt) / 1000);
+  const raised = [
+    ...(escalation.overdueTold ? [`${id}/overdue`] : []),
+    ...(escalation.delivery === "failed" ? [`${id}/undelivered`] : []),
+  ];
+  return {
+    record,
+    events: now < until ? [] : [{ type: "ESCALATION_UNANSWERED", payload: { agentId, escalation: id, waitedSeconds } }],
+    actions: [
+      { kind: "withdraw-escalation", key: `${id}/over`, agentId, escalation: id, because },
+      ...raised.map((key) => ({ kind: "resolve-alert" as const, key: `${key}/resolved`, agentId })),
+    ],
+  };
+}

@@ -1,0 +1,179 @@
+import type { AgentAnswer, EscalationReason, MonoMs, Policy } from "@rouse/contract";
+import { isOver } from "../assess/terminal-signs.ts";
+import { causeOf } from "../decide/ask-orchestrator.ts";
+import { chooseChannel } from "../decide/choose-channel.ts";
+import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
+import type { Doubt } from "../doubt.ts";
+import type { Escalation, Incident, Stage } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import type { Signal } from "../signal.ts";
+import type { Intervened } from "./alert-life.ts";
+import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
+import { openIncident } from "./incident-life.ts";
+import { queueNudge } from "./nudge-life.ts";
+import { handOffWording, selfReflection } from "./word-nudge.ts";
+
+/** What people, the orchestrator and the agent itself say. Each is taken in once; what comes too late changes nothing. */
+export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  switch (signal.kind) {
+    case "decided":
+      return hearDecision(record, signal, now, policy, doubt);
+    case "answered":
+      return hearAnswer(record, signal.answer, now, policy, doubt);
+    case "heartbeat":
+      return signal.beat.answer === undefined
+        ? unchanged(record)
+        : hearAnswer(record, signal.beat.answer, now, policy, doubt);
+    case "nudge-ordered":
+      return orderNudge(record, signal, now, policy, doubt);
+    case "reflection-wanted":
+      return askToReflect(record, signal, now, policy, doubt);
+    case "escalation-ordered":
+      return orderEscalation(record, now, policy, doubt);
+    case "acknowledged":
+    case "registered":
+    case "wake":
+    case "action-outcome":
+    case "stepped":
+    case "held":
+    case "reported":
+    case "holder-lost":
+    case "ordered":
+    case "checkpointed":
+      return unchanged(record);
+  }
+}
+
+const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
+
+/** The orchestrator's decision counts for the question it answers, and once. */
+function hearDecision(
+  record: AgentRecord,
+  signal: Extract<Signal, { kind: "decided" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  const { incident, agentId } = record;
+  const escalation = openEscalation(record);
+  if (incident === null || escalation?.id !== signal.escalation) return unchanged(record);
+  const { decision, actor, reason } = signal;
+  const { actions } = withdrawEscalation(record, `decided: ${decision}`, now);
+  const payload = { agentId, escalation: escalation.id, decision, actor, reason };
+  const decided = (stage: Stage): Intervened => ({
+    record: { ...record, incident: { ...incident, stage } },
+    events: [{ type: "ESCALATION_DECIDED", payload }],
+    actions,
+  });
+  const by = isOver(record) ? wayBackOf(incident, escalation) : null;
+  switch (decision) {
+    case "allow_more_time": {
+      const until = now + (signal.more ?? policy.escalation.timeout);
+      if (by !== null) return decided({ kind: "down", by, pressed: false, notBefore: until });
+      return decided({ kind: "more-time", until });
+    }
+    case "terminate_and_recover":
+      // One that is down already need not be stopped.
+      if (by !== null) return decided({ kind: "down", by, pressed: true, notBefore: null });
+      return decided({ kind: "stopping", cause: "decided", next: "bring-back", interrupted: 0 });
+    case "force_handoff": {
+      const going = decided({ kind: "stopping", cause: "decided", next: "hand-off", interrupted: 0 });
+      return by !== null || doubt.frozen ? going : handOff(going, now, policy);
+    }
+  }
+}
+
+function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "recovery" {
+  if (reason === "recoveries-exhausted") return "recovery";
+  return reason === "restarts-exhausted" || illness === "UNRESPONSIVE" ? "restart" : "recovery";
+}
+
+/** It is told before it goes, by whatever way there is, so that it can leave its work in order. */
+function handOff(before: Intervened, now: MonoMs, policy: Policy): Intervened {
+  const channel = chooseChannel(before.record);
+  if (channel === null) return before;
+  const order = { channel, attempt: 0, cause: null, actor: "orchestrator", wording: handOffWording() };
+  const told = queueNudge(before.record, order, now, policy);
+  return {
+    record: told.record,
+    events: [...before.events, ...told.events],
+    actions: [...before.actions, ...told.actions],
+  };
+}
+
+const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = {
+  handoff: "handoff-requested",
+  blocker: "blocker-reported",
+};
+
+/** "Going on" is heard and no more: what it does shows. Who wants to hand over, or is blocked, is somebody's matter at once. */
+function hearAnswer(record: AgentRecord, answer: AgentAnswer, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const { agentId } = record;
+  const heard: Intervened = {
+    ...unchanged(record),
+    events: [{ type: "AGENT_ANSWERED", payload: { agentId, answer } }],
+  };
+  const reason = asked[answer.kind];
+  if (reason === undefined || doubt.frozen || policy.mode === "observe" || !mayAsk(record)) return heard;
+  return ask(heard, reason, now, policy, doubt);
+}
+
+/** Nobody is asked for one whose life is over, nor about what a person has in hand. */
+const mayAsk = (record: AgentRecord): boolean =>
+  record.activity.kind !== "FINISHED" && !isOver(record) && record.handedOver === null && isWaiting(record.incident);
+
+/** Nobody is asked twice about the same, nor about an agent that is on its way out. */
+const isWaiting = (incident: Incident | null): boolean =>
+  incident === null ||
+  incident.stage.kind === "open" ||
+  incident.stage.kind === "nudged" ||
+  incident.stage.kind === "more-time";
+
+function ask(before: Intervened, reason: EscalationReason, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const opened = before.record.incident === null ? openQuestion(before.record, now, policy) : unchanged(before.record);
+  const { incident } = opened.record;
+  if (incident === null) return before;
+  const otherwise = { kind: "hand-over", because: "nobody-answered" } as const;
+  const escalated = escalate(opened.record, incident, reason, otherwise, now, policy, doubt);
+  return {
+    record: escalated.record,
+    events: [...before.events, ...opened.events, ...escalated.events],
+    actions: [...before.actions, ...opened.actions, ...escalated.actions],
+  };
+}
+
+const openQuestion = (record: AgentRecord, now: MonoMs, policy: Policy): Intervened =>
+  openIncident(record, illnessOf(record, now, policy) ?? "DEGRADED", causeOf(record), now);
+
+function orderEscalation(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  if (openEscalation(record) !== null || !isWaiting(record.incident)) return unchanged(record);
+  return ask(unchanged(record), "ordered", now, policy, doubt);
+}
+
+/** A person's own nudge goes out whatever the agent's health is; a freeze stops it like everything else. */
+function orderNudge(
+  record: AgentRecord,
+  { actor, text }: Extract<Signal, { kind: "nudge-ordered" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  const channel = chooseChannel(record);
+  if (channel === null || doubt.frozen) return unchanged(record);
+  const wording = text === null ? null : ({ template: "operator", text } as const);
+  return queueNudge(record, { channel, attempt: 0, cause: nudgedFor(record), actor, wording }, now, policy);
+}
+
+/** Only where there is a way to it, and only if its policy lets us nudge. */
+function askToReflect(
+  record: AgentRecord,
+  { failed, of }: Extract<Signal, { kind: "reflection-wanted" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  const channel = chooseChannel(record);
+  if (channel === null || doubt.frozen || policy.mode === "observe" || !policy.nudge.enabled) return unchanged(record);
+  const wording = selfReflection(failed, of);
+  return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, now, policy);
+}

@@ -1,0 +1,151 @@
+import type { EndingReason, HealthReason, HealthState, Illness, IncidentEnding, MonoMs, RouseEvent } from "@rouse/contract";
+import { isOver } from "../assess/terminal-signs.ts";
+import { isQuestion } from "../decide/ask-orchestrator.ts";
+import { type Incident, isSettled } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import { type Intervened, raiseAlert, resolveAlert } from "./alert-life.ts";
+import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
+import { concludeNudge } from "./nudge-life.ts";
+
+export function openIncident(record: AgentRecord, illness: Illness, cause: HealthReason, now: MonoMs): Intervened {
+  const { agentId, incarnation } = record;
+  const number = record.counts.incidents + 1;
+  const id = `${agentId}/${number}`;
+  const incident: Incident = {
+    id,
+    incarnation,
+    illness,
+    cause,
+    severity: "SEV-3",
+    openedAt: now,
+    nudges: 0,
+    escalations: 0,
+    reached: null,
+    stage: { kind: "open" },
+  };
+  return {
+    record: { ...record, incident, handedOver: null, counts: { ...record.counts, incidents: number } },
+    events: [{ type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } }],
+    actions: [],
+  };
+}
+
+/** It is worse than it was: the same incident, from the first rung of the graver ladder. */
+export function turnIncident(
+  record: AgentRecord,
+  incident: Incident,
+  illness: Illness,
+  cause: HealthReason,
+  now: MonoMs,
+): Intervened {
+  const withdrawn = withdrawEscalation(record, "it became worse", now);
+  const turned: Incident = { ...incident, illness, cause, stage: { kind: "open" } };
+  return { ...withdrawn, record: { ...record, incident: turned, stopRefused: null } };
+}
+
+/** Never in silence: every incident ends in a fact, and what goes to a person stays an alert until they act or it is over. */
+export function closeIncident(
+  before: AgentRecord,
+  incident: Incident,
+  ending: IncidentEnding,
+  because: EndingReason,
+  now: MonoMs,
+): Intervened {
+  const { agentId } = before;
+  const asked = withdrawEscalation(before, because, now);
+  const nudged = concludeNudge(before, now);
+  const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
+  const closed: RouseEvent = {
+    type: "INCIDENT_CLOSED",
+    payload: { agentId, incident: incident.id, ending, because, lastedSeconds },
+  };
+  const record: AgentRecord = { ...nudged.record, incident: null, stop: stopAfter(before), stopRefused: null };
+  const told: Intervened = {
+    record,
+    events: [...asked.events, ...nudged.events, ...failures(before, incident, ending, because), closed],
+    actions: asked.actions,
+  };
+  const isElsewhere = ending === "handed-to-a-person" || isSettled({ because });
+  return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;
+}
+
+/** An order that came to nothing is no part of the next incident; what ended the process stays known. */
+function stopAfter(record: AgentRecord): AgentRecord["stop"] {
+  const { stop } = record;
+  if (stop === null || stop.cause === "ordered" || isOver(record)) return stop;
+  return stop.orderedAt !== null && stop.outcome === null ? stop : null;
+}
+
+/** A person is called, unless it is their own doing or settled otherwise. */
+function passOn(
+  before: AgentRecord,
+  record: AgentRecord,
+  { id, illness, cause }: Incident,
+  because: EndingReason,
+  now: MonoMs,
+): Intervened {
+  const { agentId, health } = record;
+  const escalation = openEscalation(before);
+  const asked = escalation !== null && isQuestion(escalation) && isFair(health.state);
+  const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked } };
+  if (isSettled({ because }))
+    return health.state === "TERMINATED" ? resolveAlert(passed) : { record: passed, events: [], actions: [] };
+  const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
+  return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
+}
+
+const isFair = (state: HealthState): boolean => state === "HEALTHY" || state === "DEGRADED";
+
+/** In its own hands again. The alert goes with it, if it is well. */
+export function takeBack(record: AgentRecord): Intervened {
+  const back = { ...record, handedOver: null };
+  return record.health.state === "HEALTHY" ? resolveAlert(back) : { record: back, events: [], actions: [] };
+}
+
+const join = (before: Intervened, after: Intervened): Intervened => ({
+  record: after.record,
+  events: [...before.events, ...after.events],
+  actions: [...before.actions, ...after.actions],
+});
+
+const failedRecovery: ReadonlySet<EndingReason> = new Set<EndingReason>([
+  "relapse",
+  "recoveries-exhausted",
+  "restarts-exhausted",
+]);
+
+function failures(
+  record: AgentRecord,
+  incident: Incident,
+  ending: IncidentEnding,
+  because: EndingReason,
+): RouseEvent[] {
+  if (ending !== "handed-to-a-person" || !failedRecovery.has(because)) return [];
+  const { agentId, taskId } = record;
+  const attempts = Math.max(1, record.recoveries.length, record.restarts.length);
+  return [
+    { type: "RECOVERY_FAILED", payload: { agentId, taskId, reason: `${incident.illness}: ${because}`, attempts } },
+  ];
+}
+
+const inWords: Readonly<Record<EndingReason, string>> = {
+  "well-again": "it is well again",
+  finished: "it has finished",
+  replaced: "it was replaced",
+  "stood-probation": "its replacement is well",
+  "new-life": "it lives anew",
+  "ended-by-person": "a person ended it",
+  relapse: "its replacement fell ill again",
+  "restarts-exhausted": "it was started again as often as is allowed",
+  "recoveries-exhausted": "it was brought back as often as is allowed",
+  "restart-failed": "it could not be started again",
+  "not-supervised": "Rouse did not start it and cannot stop it",
+  survivors: "some of its processes could not be ended",
+  mode: "its policy does not let Rouse stop or start it",
+  protected: "its policy protects it from being stopped",
+  "kill-refused": "the conditions for stopping it are not met",
+  "not-brought-back": "starting it again would only repeat the error",
+  "in-a-persons-terminal": "it runs in a person's terminal",
+  "nobody-answered": "nobody answered",
+  "handed-off": "its task went to somebody else",
+};

@@ -1,0 +1,186 @@
+import type { Command, FindingKind, MonoMs, NudgeChannel, NudgeDelivery, Policy, RouseEvent } from "@rouse/contract";
+import { markNow } from "../accept/work-clock.ts";
+import { movedSince, withoutLoops } from "../assess/moved-since.ts";
+import type { Doubt } from "../doubt.ts";
+import type { NudgeLife, Reached } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import type { Action, Signal } from "../signal.ts";
+import { startAnew } from "../steps/step.ts";
+import type { Intervened } from "./alert-life.ts";
+import { type Wording, wordNudge } from "./word-nudge.ts";
+
+export interface NudgeOrder {
+  readonly channel: NudgeChannel;
+  readonly attempt: number;
+  readonly cause: FindingKind | null;
+  readonly actor: string;
+  /** A person's own words instead of ours. */
+  readonly wording: Wording | null;
+}
+
+/** Queued and saved; whoever carries it takes it from there. */
+export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, policy: Policy): Intervened {
+  const { agentId, incarnation } = record;
+  const { channel, attempt, cause, actor } = order;
+  const number = record.counts.nudges + 1;
+  const id = `${agentId}/${incarnation}/nudge/${number}`;
+  const { template, text } = order.wording ?? wordNudge(record, cause, now);
+  const expiresAt = now + policy.nudge.interval;
+  const nudge: NudgeLife = {
+    id,
+    attempt,
+    channel,
+    template,
+    cause,
+    text,
+    actor,
+    queuedAt: now,
+    state: "queued",
+    sent: null,
+    expiresAt,
+  };
+  const before = concludeNudge(record, now);
+  const queued: RouseEvent = {
+    type: "NUDGE_QUEUED",
+    payload: { agentId, nudge: id, attempt, channel, template, actor },
+  };
+  const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt };
+  return {
+    record: { ...before.record, nudge, counts: { ...record.counts, nudges: number } },
+    events: [...before.events, queued],
+    actions: channel === "acknowledgement" ? [] : [action],
+  };
+}
+
+/** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */
+export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
+  const { nudge } = record;
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (nudge === null || isSettled(nudge)) return unchanged;
+  if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
+    return signal.outcome.kind === "nudge" ? noteDelivery(record, nudge, signal.outcome.delivery, now) : unchanged;
+  const evidence = evidenceOf(record, nudge, signal);
+  if (evidence !== null) return advance(record, nudge, evidence);
+  return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
+}
+
+const isSettled = ({ state }: NudgeLife): boolean =>
+  state === "acted" || state === "unconfirmed" || state === "not-sent";
+
+function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, now: MonoMs): Intervened {
+  if (nudge.state !== "queued") return { record, events: [], actions: [] };
+  if (delivery.kind === "sent") return noteSent(record, nudge, now);
+  const { agentId } = record;
+  const { id, channel } = nudge;
+  return {
+    record: { ...record, nudge: { ...nudge, state: "not-sent" } },
+    events: [{ type: "NUDGE_NOT_SENT", payload: { agentId, nudge: id, channel, because: delivery.because } }],
+    actions: [],
+  };
+}
+
+function noteSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervened {
+  const { agentId, terminal } = record;
+  const { id, attempt, channel, text, cause } = nudge;
+  const sent = { ...markNow(record.work, now), novel: terminal?.novel ?? 0 };
+  const told: AgentRecord = { ...record, nudge: { ...nudge, state: "sent", sent } };
+  return {
+    // Who is told to stop is not asked to do better: what was found of it stands.
+    record: nudge.template === "hand-off" ? told : clearEvidence(told, { cause, sent }),
+    events: [{ type: "NUDGE_SENT", payload: { agentId, nudge: id, attempt, channel, message: text } }],
+    actions: [],
+  };
+}
+
+/** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
+function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
+  const { terminal, steps, incident } = record;
+  return {
+    ...record,
+    findings: withoutLoops(record),
+    steps: steps === null ? null : startAnew(steps),
+    terminal: terminal === null ? null : { ...terminal, errors: [] },
+    incident: incident === null ? null : { ...incident, reached },
+  };
+}
+
+type Evidence = { readonly state: "seen" | "acted"; readonly by: string };
+
+/** Only the agent's side counts: it names the nudge, answers it, or does something it had not done before. */
+function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evidence | null {
+  if (nudge.sent === null) return null;
+  const answer =
+    signal.kind === "answered" ? signal.answer : signal.kind === "heartbeat" ? signal.beat.answer : undefined;
+  if (answer !== undefined && (answer.to === undefined || answer.to === nudge.id))
+    return { state: "acted", by: `answered: ${answer.kind}` };
+  if (movedSince(record, nudge)) return { state: "acted", by: "did something new" };
+  if (nudge.state !== "sent") return null;
+  if (signal.kind === "heartbeat" && signal.beat.seen?.includes(nudge.id) === true)
+    return { state: "seen", by: "named in a heartbeat" };
+  const wroteAt = record.terminal?.output.at ?? Number.NEGATIVE_INFINITY;
+  if (nudge.channel !== "acknowledgement" && wroteAt > nudge.sent.at) return { state: "seen", by: "wrote after it" };
+  return null;
+}
+
+function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence): Intervened {
+  const { agentId } = record;
+  const payload = { agentId, nudge: nudge.id, evidence: evidence.by };
+  return {
+    record: { ...record, nudge: { ...nudge, state: evidence.state } },
+    events: [{ type: evidence.state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload }],
+    actions: [],
+  };
+}
+
+/** Nobody waits for it any more: without a word from the agent's side it stays unconfirmed. */
+export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
+  const { nudge, agentId } = record;
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged;
+  const waitedSeconds = Math.round((now - (nudge.sent?.at ?? nudge.queuedAt)) / 1000);
+  return {
+    record: { ...record, nudge: { ...nudge, state: "unconfirmed" } },
+    events: [{ type: "NUDGE_UNCONFIRMED", payload: { agentId, nudge: nudge.id, waitedSeconds } }],
+    actions: [],
+  };
+}
+
+/** A life that ended took the nudge with it: nobody will see it any more. */
+export function noticeLostNudge(before: AgentRecord, after: AgentRecord, now: MonoMs): readonly RouseEvent[] {
+  return after.incarnation === before.incarnation ? [] : concludeNudge(before, now).events;
+}
+
+/** When nobody waits for an open nudge any more. */
+export const nudgeExpires = ({ nudge }: AgentRecord): MonoMs | null =>
+  nudge !== null && (nudge.state === "queued" || nudge.state === "sent") ? nudge.expiresAt : null;
+
+/** What rides on the acknowledgement of a beat: a nudge until it was seen, and once where to go on. */
+export function giveCommands(
+  record: AgentRecord,
+  signal: Signal,
+  now: MonoMs,
+  doubt: Doubt,
+): Intervened & { readonly commands: readonly Command[] } {
+  const nothing = { record, events: [], actions: [], commands: [] };
+  if (signal.kind !== "heartbeat") return nothing;
+  const nudged = doubt.frozen ? nothing : giveNudge(record, now);
+  const { recovered } = nudged.record;
+  // The answer of the hands may be here before the new life is: what is still heard then is the old one.
+  if (recovered === null || recovered.told || recovered.life !== record.incarnation) return nudged;
+  const because = recovered.context.reason;
+  const id = `${record.agentId}/${record.incarnation}/recovery`;
+  return {
+    ...nudged,
+    record: { ...nudged.record, recovered: { ...recovered, told: true } },
+    commands: [...nudged.commands, { id, kind: "recovery", because, recovery: recovered.context }],
+  };
+}
+
+function giveNudge(record: AgentRecord, now: MonoMs): Intervened & { readonly commands: readonly Command[] } {
+  const { nudge } = record;
+  const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
+  if (!open || (nudge.state !== "queued" && nudge.state !== "sent"))
+    return { record, events: [], actions: [], commands: [] };
+  const given = nudge.state === "queued" ? noteSent(record, nudge, now) : { record, events: [], actions: [] };
+  return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
+}

@@ -1,0 +1,51 @@
+import type { MonoMs, Policy } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
+import type { AgentRecord } from "../record.ts";
+import type { OrderSignal, Signal } from "../signal.ts";
+import type { StopLife } from "../terminal-facts.ts";
+import type { Intervened } from "./alert-life.ts";
+import { orderStop, refuseStop, saveWork, withdrawStop } from "./stop-life.ts";
+
+/** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
+export function obeyOrder(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  if (record.terminal === null) return { record, events: [], actions: [] };
+  if (signal.kind === "ordered") return takeOrder(record, signal, now, policy, doubt);
+  return goOn(record, now, policy, doubt);
+}
+
+function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const thenRestart = order.order === "restart";
+  if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
+  if (record.terminal?.exit != null)
+    // Nothing is left to stop, but to start it again there need be nothing.
+    return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
+  const { key, actor, force } = order;
+  const { stop } = record;
+  if (stop?.key === key) return { record, events: [], actions: [] };
+  if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return adopt(record, stop, actor, thenRestart);
+  return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, now, policy);
+}
+
+/** It is being stopped already: nothing is done twice, but from here on it is theirs, and theirs is the last word on what follows. */
+function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: boolean): Intervened {
+  const { agentId, incarnation } = record;
+  const evidence = ["order"];
+  const payload = { agentId, incarnation, key: stop.key, actor, because: "ordered" as const, evidence };
+  return {
+    record: { ...record, stop: { ...stop, cause: "ordered", actor, thenRestart } },
+    events: [{ type: "TERMINATION_ORDERED", payload }],
+    actions: [],
+  };
+}
+
+/** The work is saved, or is not: the order follows, unless a freeze came between or what cannot be saved must be. */
+function goOn(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const { stop } = record;
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null) return unchanged;
+  if (doubt.frozen) return withdrawStop(record, "frozen");
+  const mustSave = !stop.force && !policy.saving.acceptFailure;
+  if (stop.saved.kind === "not-saved" && mustSave) return withdrawStop(record, "work-not-saved");
+  // One that ended by itself meanwhile is stopped all the same, for whatever it left behind.
+  return orderStop(record, stop, now, policy);
+}

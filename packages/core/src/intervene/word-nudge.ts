@@ -1,0 +1,43 @@
+import {
+  describeDuration,
+  type FindingKind,
+  type LoopKind,
+  loopKinds,
+  type MonoMs,
+  type NudgeTemplate,
+} from "@rouse/contract";
+import type { AgentRecord } from "../record.ts";
+
+/** What an agent is told. Facts in fixed words and numbers: nothing that an agent, a tool or a web page wrote gets in. */
+export interface Wording {
+  readonly template: NudgeTemplate;
+  readonly text: string;
+}
+
+const choices = ["Please either:", "- Update your progress", "- Request handoff if stuck", "- Report blockers"].join(
+  "\n",
+);
+
+/** The default is the reminder of old; of a loop, the loop is named. */
+export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
+  const finding = record.findings.find(({ kind }) => kind === cause);
+  if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind))
+    return { template: "loop", text: `FACT: ${sentence(finding.text)} Nothing new has come of it.\n${choices}` };
+  const checkpoint = record.facts.checkpoint ?? record.facts.progress;
+  const duration = describeDuration(now - (checkpoint?.at ?? record.bornAt));
+  const fact = finding === undefined ? "" : ` (${finding.text})`;
+  const text = `REMINDER: You have been working for ${duration} without checkpoint update${fact}. ${choices}`;
+  return { template: "reminder", text };
+}
+
+export const selfReflection = (failed: number, of: number): Wording => ({
+  template: "self-reflection",
+  text: `FACT: ${failed} of your last ${of} tasks failed. Before the next one, look at what they have in common and say what you will do differently.`,
+});
+
+export const handOffWording = (): Wording => ({
+  template: "hand-off",
+  text: "FACT: your task is being handed to somebody else. Save what you have, write down where you are, and stop.",
+});
+
+const sentence = (text: string): string => (text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}.`);

@@ -1,0 +1,46 @@
+import type { Checkpoint, CheckpointFlaw, LostWork } from "@rouse/contract";
+
+/** One checkpoint of a task and what was found wrong with it. `null`: not even its head can be read. */
+export interface CheckpointLink {
+  readonly checkpoint: Checkpoint | null;
+  readonly flaws: readonly CheckpointFlaw[];
+}
+
+export interface CheckpointChoice {
+  /** `null`: the task starts over, and a person is told. */
+  readonly checkpoint: Checkpoint | null;
+  readonly lost: LostWork;
+}
+
+/** Each checkpoint is whole by itself: a flaw of the ones before it is said, but does not keep anybody from going on with it. */
+const spoils: Readonly<Record<CheckpointFlaw, boolean>> = {
+  "head-changed": true,
+  "state-missing": true,
+  "state-changed": true,
+  unreadable: true,
+  "parent-missing": false,
+  "parent-flawed": false,
+};
+
+export const isUsable = (flaws: readonly CheckpointFlaw[]): boolean => !flaws.some((flaw) => spoils[flaw]);
+
+/** From the newest checkpoint on: the first that can be used. `olderUnread`: there are more than were looked at. */
+export function chooseCheckpoint(links: readonly CheckpointLink[], olderUnread = false): CheckpointChoice {
+  const place = links.findIndex(({ checkpoint, flaws }) => checkpoint !== null && isUsable(flaws));
+  const chosen = links[place]?.checkpoint ?? null;
+  const looked = chosen === null ? links : links.slice(0, place + 1);
+  const lost: LostWork = {
+    checkpoints: chosen === null ? links.length : place,
+    steps: countSteps(links[0], chosen),
+    flaws: [...new Set(looked.flatMap(({ flaws }) => flaws))],
+    startsOver: chosen === null,
+  };
+  return { checkpoint: chosen, lost: chosen === null && olderUnread ? { ...lost, olderUnread } : lost };
+}
+
+/** What a changed head says of its step is nothing to count with. */
+function countSteps(newest: CheckpointLink | undefined, chosen: Checkpoint | null): number | null {
+  if (chosen === null || newest?.checkpoint == null) return null;
+  if (newest.flaws.includes("head-changed") || newest.flaws.includes("unreadable")) return null;
+  return Math.max(0, newest.checkpoint.step - chosen.step);
+}

@@ -1,0 +1,44 @@
+import type { TaskReason } from "@rouse/contract";
+import { isOver } from "../assess/terminal-signs.ts";
+import type { AgentRecord } from "../record.ts";
+
+/** What a turn of an agent means for the tasks it holds. */
+export type Fate =
+  | { readonly kind: "recovering" | "released" | "blocked"; readonly because: TaskReason }
+  | { readonly kind: "recovered"; readonly incarnation: number }
+  | { readonly kind: "completed" };
+
+/**
+ * Claims are released when an agent is stopped, so that the work can be taken up; while it is being brought back they are kept for it, so that nobody
+ * else does the same work beside it.
+ */
+export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
+  if (after.incarnation > before.incarnation) return { kind: "recovered", incarnation: after.incarnation };
+  if (isReviving(after) && after.restart?.key !== before.restart?.key)
+    return { kind: "recovering", because: "being-recovered" };
+  if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
+  if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
+  return isGone(after) && !isGone(before) ? { kind: "released", because: "agent-gone" } : null;
+}
+
+const isReviving = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
+
+/** Nothing more is done about it by us. */
+const isSettled = (record: AgentRecord): boolean =>
+  record.incident === null && !isReviving(record) && (record.stop === null || !record.stop.thenRestart);
+
+const wasHandedOff = (before: AgentRecord, after: AgentRecord): boolean =>
+  before.incident?.stage.kind === "stopping" && before.incident.stage.next === "hand-off" && after.incident === null;
+
+function fateOfDead({ terminal, activity, stop, handedOver }: AgentRecord): Fate {
+  if (activity.kind === "FINISHED" && terminal?.exit?.cause !== "person") return { kind: "completed" };
+  if (stop?.cause === "repeated-error") return { kind: "blocked", because: "repeated-error" };
+  const because = handedOver?.because;
+  if (because === "recoveries-exhausted" || because === "relapse" || because === "restarts-exhausted")
+    return { kind: "blocked", because: "recoveries-exhausted" };
+  return { kind: "released", because: "agent-stopped" };
+}
+
+/** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */
+const isGone = ({ terminal, handedOver }: AgentRecord): boolean =>
+  terminal === null && handedOver !== null && handedOver.illness === "UNRESPONSIVE";

@@ -1,0 +1,95 @@
+import type { MonoMs, RouseEvent, TaskReason } from "@rouse/contract";
+import { alertOfBlock, andThen, type Changed, raiseAlert, resolveAlert, unchanged } from "./task-alert.ts";
+import { type AtWork, agentOf, type Claim, claimOf, type TaskRecord, type TaskState } from "./task-record.ts";
+
+export interface Change {
+  readonly to: TaskState;
+  readonly because: TaskReason;
+  /** `rouse`, an agent, or a person. */
+  readonly actor: string;
+  /** Why the claim ended, when that is not why the task changed. */
+  readonly releasedBecause?: TaskReason;
+  /** What is open was raised for this very change. */
+  readonly keepAlert?: boolean;
+  readonly facts?: Partial<Omit<TaskRecord, "taskId" | "state" | "because" | "alert" | "alertsRaised">>;
+}
+
+/** The one place where a task changes its state: who lost or got the claim, from what to what and why, and who has to be told. */
+export function changeTask(before: TaskRecord, change: Change, now: MonoMs): Changed {
+  const { to, because, facts } = change;
+  const after: TaskRecord = { ...before, ...facts, state: to, because };
+  const moved: Changed = { task: after, events: tellChange(before, after, change), actions: [] };
+  return change.keepAlert === true
+    ? moved
+    : andThen(moved, (task) => settleAlert(task, now, agentOf(after) ?? agentOf(before)));
+}
+
+function settleAlert(task: TaskRecord, now: MonoMs, about: string | null): Changed {
+  const wanted = task.state.status === "blocked" ? alertOfBlock(task, task.because) : null;
+  return wanted === null ? resolveAlert(task) : raiseAlert(task, wanted, now, about);
+}
+
+function tellChange(before: TaskRecord, after: TaskRecord, change: Change): RouseEvent[] {
+  const { taskId } = before;
+  const { because, actor } = change;
+  const agentId = agentOf(after) ?? agentOf(before);
+  const from = before.state.status;
+  const to = after.state.status;
+  return [
+    ...tellRelease(before, after, change.releasedBecause ?? because),
+    ...tellClaim(before, after),
+    { type: "TASK_CHANGED", payload: { agentId, taskId, from, to, because, actor } },
+    ...(to === "blocked" ? [{ type: "TASK_BLOCKED" as const, payload: { agentId, taskId, because } }] : []),
+  ];
+}
+
+/** A claim that ended with the work done, or given up for good, was not taken from anybody. */
+function tellRelease(before: TaskRecord, after: TaskRecord, because: TaskReason): RouseEvent[] {
+  const lost = claimOf(before);
+  if (lost === null || lost.number === claimOf(after)?.number || "by" in after.state) return [];
+  const { agentId, number: claim } = lost;
+  return [{ type: "TASK_RELEASED", payload: { agentId, taskId: before.taskId, claim, because } }];
+}
+
+function tellClaim(before: TaskRecord, after: TaskRecord): RouseEvent[] {
+  const given = claimOf(after);
+  if (given === null || given.number === claimOf(before)?.number) return [];
+  return [{ type: "TASK_CLAIMED", payload: { agentId: given.agentId, taskId: after.taskId, claim: given.number } }];
+}
+
+/** Gives the next claim of the task. */
+export function giveClaim(
+  task: TaskRecord,
+  to: { readonly agentId: string; readonly incarnation: number | null },
+  because: "claimed" | "recovered",
+  now: MonoMs,
+): Changed {
+  const number = task.claims + 1;
+  const { agentId, incarnation } = to;
+  const life = { since: now, refreshedAt: now, startedAt: now, longRunningTold: false };
+  const claim: Claim = { number, agentId, incarnation, ...life };
+  const status = because === "recovered" ? "running" : "claimed";
+  const change: Change = {
+    to: { status, claim, stalled: null, timedOutAt: null },
+    because,
+    // Only a later life of the same agent is given a task that is still held.
+    releasedBecause: "agent-gone",
+    actor: because === "recovered" ? "rouse" : agentId,
+    facts: { claims: number, updatedAt: now, reservedFor: null },
+  };
+  return changeTask(task, change, now);
+}
+
+/** Back to work with the same claim. The time it waited is not held against it. */
+export function goOn(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
+  const startedAt = claim.startedAt + (now - blockedSince);
+  return { status: "running", claim: { ...claim, startedAt, refreshedAt: now }, stalled: null, timedOutAt: null };
+}
+
+/** Takes the claim off a task that waits for a person. It goes on waiting for them. */
+export function dropClaim(task: TaskRecord, because: TaskReason): Changed {
+  const { state } = task;
+  if (state.status !== "blocked" || state.claim === null) return unchanged(task);
+  const after: TaskRecord = { ...task, state: { ...state, claim: null } };
+  return { task: after, events: tellRelease(task, after, because), actions: [] };
+}

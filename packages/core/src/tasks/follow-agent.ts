@@ -1,0 +1,64 @@
+import type { MonoMs } from "@rouse/contract";
+import { type Change, changeTask, dropClaim, giveClaim } from "./change-task.ts";
+import { noteWork } from "./note-work.ts";
+import { type Changed, unchanged } from "./task-alert.ts";
+import { claimOf, isTaskOver, type TaskRecord } from "./task-record.ts";
+import type { AgentDownSignal, TaskRules } from "./task-signal.ts";
+
+/** An agent went down: its claim ends with it, what was kept for it is kept no longer, and the task goes where the work can go on. */
+export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: TaskRules): Changed {
+  const { state } = task;
+  switch (state.status) {
+    case "claimed":
+    case "running":
+      return state.claim.agentId === signal.agentId ? letGo(task, signal, now, rules) : unchanged(task);
+    case "recovering":
+      return state.agentId === signal.agentId ? letGo(task, signal, now, rules) : unchanged(task);
+    case "pending": {
+      if (!isKeptForNobody(task, signal)) return unchanged(task);
+      const facts = { reservedFor: null };
+      return changeTask(task, { to: state, because: signal.because, actor: "rouse", facts }, now);
+    }
+    case "blocked":
+      if (state.claim?.agentId === signal.agentId) return dropClaim(task, signal.because);
+      return unchanged(isKeptForNobody(task, signal) ? { ...task, reservedFor: null } : task);
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return unchanged(task);
+  }
+}
+
+/** A reservation for an agent that does not come back would keep the task from everybody else for ever. */
+const isKeptForNobody = (task: TaskRecord, signal: AgentDownSignal): boolean =>
+  task.reservedFor === signal.agentId && signal.fate !== "recovering";
+
+function letGo(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: TaskRules): Changed {
+  const { agentId, because, fate } = signal;
+  const left = { actor: "rouse", releasedBecause: because };
+  if (fate === "blocked") return changeTask(task, { ...left, to: waitsForPerson(now), because }, now);
+  if (task.recoveries >= rules.maxRecoveries)
+    return changeTask(task, { ...left, to: waitsForPerson(now), because: "recoveries-exhausted" }, now);
+  if (fate === "released") return changeTask(task, { ...left, to: { status: "pending" }, because }, now);
+  const recoveries = task.recoveries + 1;
+  if (task.state.status === "recovering") return unchanged({ ...task, recoveries });
+  const incarnation = claimOf(task)?.incarnation ?? null;
+  const to = { status: "recovering", agentId, incarnation, since: now } as const;
+  return changeTask(task, { ...left, to, because: "being-recovered", facts: { recoveries } }, now);
+}
+
+const waitsForPerson = (now: MonoMs): Change["to"] => ({ status: "blocked", since: now, claim: null });
+
+/** The new life of an agent takes up what its last one left, with a claim of its own. */
+export function agentCameBack(task: TaskRecord, agentId: string, incarnation: number, now: MonoMs): Changed {
+  if (task.state.status !== "recovering" || task.state.agentId !== agentId) return unchanged(task);
+  return giveClaim(task, { agentId, incarnation }, "recovered", now);
+}
+
+/** A checkpoint is a fact of work, unless it comes from somebody who does not hold the task. */
+export function noteCheckpoint(task: TaskRecord, checkpoint: string, agentId: string | null, now: MonoMs): Changed {
+  if (isTaskOver(task)) return unchanged(task);
+  const kept: TaskRecord = { ...task, lastCheckpoint: checkpoint };
+  const own = agentId === null || agentId === claimOf(task)?.agentId;
+  return own ? noteWork(kept, null, now) : unchanged(kept);
+}

@@ -1,0 +1,112 @@
+import type { AssignmentStanding, MonoMs, RouseEvent, TaskPolicy, TaskRefusal } from "@rouse/contract";
+import type { TaskRecord } from "./task-record.ts";
+
+export type TaskOutcome = "done" | "failed";
+
+/** How much an agent is trusted with, and the ended tasks that this rests on. Plain data: it is saved as it is. */
+export type Assignments = {
+  readonly agentId: string;
+  /** Newest last; only the last ten count. */
+  readonly outcomes: readonly TaskOutcome[];
+  readonly since: MonoMs;
+} & (
+  | { readonly standing: Exclude<AssignmentStanding, "few"> }
+  /** `endedSince`: tasks that ended since it gets fewer. */
+  | { readonly standing: "few"; readonly endedSince: number }
+);
+
+export interface JudgedAssignments {
+  readonly assignments: Assignments;
+  readonly events: readonly RouseEvent[];
+}
+
+const counted = 10;
+/** An agent is not judged by less. */
+const enough = 3;
+/** After so many more ended tasks, fewer assignments have had their chance to help. */
+const patience = 5;
+
+export const newAssignments = (agentId: string, now: MonoMs): Assignments => ({
+  agentId,
+  outcomes: [],
+  since: now,
+  standing: "normal",
+});
+
+/** One more of its tasks ended. */
+export function judgeAssignments(
+  before: Assignments,
+  outcome: TaskOutcome,
+  now: MonoMs,
+  policy: Pick<TaskPolicy, "highErrorRate">,
+): JudgedAssignments {
+  const { agentId } = before;
+  const outcomes = [...before.outcomes, outcome].slice(-counted);
+  const high = isHigh(outcomes, enough, policy);
+  const payload = { agentId, failed: failuresOf(outcomes), of: outcomes.length };
+  switch (before.standing) {
+    case "normal":
+      if (!high) return silently({ ...before, outcomes });
+      return {
+        assignments: { agentId, outcomes, since: now, standing: "few", endedSince: 0 },
+        events: [{ type: "ASSIGNMENTS_REDUCED", payload }],
+      };
+    case "few": {
+      if (!high) return restored({ agentId, outcomes, since: now, standing: "normal" }, "rouse");
+      const endedSince = before.endedSince + 1;
+      // What it was reduced for is not held against it a second time: the next step needs new failures.
+      if (!isHigh(outcomes.slice(-endedSince), patience, policy)) return silently({ ...before, outcomes, endedSince });
+      return {
+        assignments: { agentId, outcomes, since: now, standing: "none" },
+        events: [{ type: "ASSIGNMENTS_STOPPED", payload }],
+      };
+    }
+    case "none":
+      return silently({ ...before, outcomes });
+  }
+}
+
+const failuresOf = (outcomes: readonly TaskOutcome[]): number => outcomes.filter((one) => one === "failed").length;
+
+const isHigh = (
+  outcomes: readonly TaskOutcome[],
+  atLeast: number,
+  policy: Pick<TaskPolicy, "highErrorRate">,
+): boolean => outcomes.length >= atLeast && failuresOf(outcomes) / outcomes.length >= policy.highErrorRate;
+
+/** A person trusts it again: what was before is forgotten. */
+export function restoreAssignments(before: Assignments, actor: string, now: MonoMs): JudgedAssignments {
+  const afresh = newAssignments(before.agentId, now);
+  return before.standing === "normal" ? silently(before) : restored(afresh, actor);
+}
+
+/** Whether the agent may have one more task beside those it holds. */
+export function admitsClaim({ standing }: Pick<Assignments, "standing">, heldClaims: number): TaskRefusal | null {
+  switch (standing) {
+    case "normal":
+      return null;
+    case "few":
+      return heldClaims === 0 ? null : "few-assignments";
+    case "none":
+      return "disabled";
+  }
+}
+
+/**
+ * What a turn of a task says about the agent that worked on it. Only its own word counts: a task that was cancelled, timed out or was taken away was
+ * ended by us.
+ */
+export function outcomeOf(
+  before: TaskRecord,
+  after: TaskRecord,
+): { readonly agentId: string; readonly outcome: TaskOutcome } | null {
+  if ("by" in before.state || !("by" in after.state)) return null;
+  return { agentId: after.state.by.agentId, outcome: after.state.status === "completed" ? "done" : "failed" };
+}
+
+const silently = (assignments: Assignments): JudgedAssignments => ({ assignments, events: [] });
+
+const restored = (assignments: Assignments, actor: string): JudgedAssignments => ({
+  assignments,
+  events: [{ type: "ASSIGNMENTS_RESTORED", payload: { agentId: assignments.agentId, actor } }],
+});

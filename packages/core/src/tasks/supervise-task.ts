@@ -1,0 +1,70 @@
+import type { MonoMs } from "@rouse/contract";
+import { acceptClaim } from "./accept-claim.ts";
+import { acceptOrder } from "./accept-order.ts";
+import { acceptWord } from "./accept-word.ts";
+import { agentCameBack, agentWentDown, noteCheckpoint } from "./follow-agent.ts";
+import { andThen, unchanged } from "./task-alert.ts";
+import { nextLook, type TaskDoubt } from "./task-deadlines.ts";
+import { claimOf, type TaskRecord } from "./task-record.ts";
+import { done, noted, refused, type TaskReply, type TaskRules, type TaskSignal, type TaskTurn } from "./task-signal.ts";
+import { watchTaskClocks } from "./watch-task-clocks.ts";
+
+/**
+ * One turn for one task: take in what came, then look at its clocks. Pure, like `supervise`. What came is heard first, so that a word that waited
+ * while we were late is not punished for it. `task.wakeAt` is the next moment that could change something by itself.
+ */
+export function superviseTask(
+  before: TaskRecord,
+  signal: TaskSignal,
+  now: MonoMs,
+  rules: TaskRules,
+  doubt: TaskDoubt,
+): TaskTurn {
+  const accepted = acceptTaskSignal(before, signal, now, rules);
+  if (accepted.reply?.kind === "refused") return accepted;
+  const { task, events, actions } = andThen(accepted, (next) => watchTaskClocks(next, now, rules, doubt));
+  const wakeAt = nextLook(task, rules, doubt);
+  const reply = stillTrue(accepted.reply, task);
+  return { task: wakeAt === task.wakeAt ? task : { ...task, wakeAt }, reply, events, actions };
+}
+
+/** A clock that was overdue may take the claim in the same turn: nobody is told that they hold what they do not. */
+function stillTrue(reply: TaskReply | null, task: TaskRecord): TaskReply | null {
+  if (reply?.kind !== "granted" || reply.claim === null || reply.claim === claimOf(task)?.number) return reply;
+  return { kind: "refused", because: "claim-lost" };
+}
+
+function acceptTaskSignal(task: TaskRecord, signal: TaskSignal, now: MonoMs, rules: TaskRules): TaskTurn {
+  switch (signal.kind) {
+    case "created":
+      return create(task);
+    case "claim":
+      return acceptClaim(task, signal, now);
+    case "refresh":
+    case "update":
+    case "complete":
+    case "fail":
+    case "release":
+      return acceptWord(task, signal, now);
+    case "cancel":
+    case "reassign":
+    case "block":
+    case "unblock":
+      return acceptOrder(task, signal, now);
+    case "agent-down":
+      return noted(agentWentDown(task, signal, now, rules));
+    case "agent-recovered":
+      return noted(agentCameBack(task, signal.agentId, signal.incarnation, now));
+    case "checkpointed":
+      return noted(noteCheckpoint(task, signal.checkpoint, signal.agentId, now));
+    case "wake":
+      return noted(unchanged(task));
+  }
+}
+
+/** What waits to be claimed has no clock: only a task that never had its turn still asks to be looked at. */
+function create(task: TaskRecord): TaskTurn {
+  if (task.state.status !== "pending" || task.wakeAt === null) return refused(task, "exists");
+  const payload = { agentId: null, taskId: task.taskId, priority: task.priority };
+  return { ...done(unchanged(task)), events: [{ type: "TASK_CREATED", payload }] };
+}

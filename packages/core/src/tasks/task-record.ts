@@ -1,0 +1,160 @@
+import {
+  type AlertSeverity,
+  type DurationMs,
+  type MonoMs,
+  minutes,
+  type OnTimeout,
+  type TaskPriority,
+  type TaskReason,
+  type TaskRequest,
+} from "@rouse/contract";
+
+/** One agent's hold on a task. Clocks belong to it: a new claim starts new ones. */
+export interface Claim {
+  /** Numbers only grow, so whoever lost a claim is recognised by the number they name. */
+  readonly number: number;
+  readonly agentId: string;
+  /** Of which life; `null` when nobody knows. */
+  readonly incarnation: number | null;
+  readonly since: MonoMs;
+  /** The last sign that the claim is meant. For showing: it is no work. */
+  readonly refreshedAt: MonoMs;
+  /** From when its work counts: `since`, moved on by the time it waited for a person. */
+  readonly startedAt: MonoMs;
+  readonly longRunningTold: boolean;
+}
+
+/** Nothing was heard of the work since `since`. */
+export interface Stall {
+  readonly since: MonoMs;
+  readonly recheckAt: MonoMs;
+  readonly escalated: boolean;
+}
+
+/** Each status with what only it has. */
+export type TaskState =
+  | { readonly status: "pending" }
+  | AtWork
+  | {
+      readonly status: "recovering";
+      /** For whom it is kept, and the life that went down. */
+      readonly agentId: string;
+      readonly incarnation: number | null;
+      readonly since: MonoMs;
+    }
+  /** A claim stays only with the agent that itself said it cannot go on: it may still be able to later. */
+  | { readonly status: "blocked"; readonly since: MonoMs; readonly claim: Claim | null }
+  | { readonly status: "completed" | "failed"; readonly by: Claim; readonly overAt: MonoMs }
+  | { readonly status: "cancelled"; readonly overAt: MonoMs };
+
+export interface AtWork {
+  readonly status: "claimed" | "running";
+  readonly claim: Claim;
+  readonly stalled: Stall | null;
+  /** It was told to be over its timeout, but a freeze keeps the claim where it is. */
+  readonly timedOutAt: MonoMs | null;
+}
+
+export type TaskAlertCause = "stalled" | "escalated" | "timed-out" | "blocked";
+
+/** The one open alert of a task. */
+export interface TaskAlert {
+  readonly key: string;
+  readonly cause: TaskAlertCause;
+  readonly agentId: string | null;
+  readonly severity: AlertSeverity;
+  readonly raisedAt: MonoMs;
+}
+
+/** Everything core knows of one task. Plain data: it is saved as it is. */
+export interface TaskRecord {
+  readonly taskId: string;
+  readonly title: string;
+  readonly priority: TaskPriority;
+  readonly owner: string | null;
+  readonly timeout: DurationMs | null;
+  readonly onTimeout: OnTimeout;
+  readonly dependsOn: readonly string[];
+  readonly createdAt: MonoMs;
+  /** The last fact of work: a claim, an update, a checkpoint. */
+  readonly updatedAt: MonoMs;
+  /** An agent's own words: shown, never acted upon. */
+  readonly note: string | null;
+  readonly state: TaskState;
+  /** Why it is in this state. */
+  readonly because: TaskReason;
+  /** How many claims were ever given. */
+  readonly claims: number;
+  /** Only this agent may claim it: a person meant it for them. */
+  readonly reservedFor: string | null;
+  /** How often a recovery was begun for it, since a person last looked at it. */
+  readonly recoveries: number;
+  readonly lastCheckpoint: string | null;
+  readonly alert: TaskAlert | null;
+  /** How many there were: a key is never used twice. */
+  readonly alertsRaised: number;
+  /** The next moment at which something could change by itself. */
+  readonly wakeAt: MonoMs | null;
+}
+
+export function newTask(request: TaskRequest, now: MonoMs): TaskRecord {
+  return {
+    taskId: request.taskId,
+    title: request.title,
+    priority: request.priority,
+    owner: request.owner,
+    timeout: request.timeoutMinutes === null ? null : minutes(request.timeoutMinutes),
+    onTimeout: request.onTimeout,
+    dependsOn: request.dependsOn,
+    createdAt: now,
+    updatedAt: now,
+    note: null,
+    state: { status: "pending" },
+    because: "created",
+    claims: 0,
+    reservedFor: null,
+    recoveries: 0,
+    lastCheckpoint: null,
+    alert: null,
+    alertsRaised: 0,
+    wakeAt: now,
+  };
+}
+
+/** Who may speak for the task at present. */
+export function claimOf({ state }: Pick<TaskRecord, "state">): Claim | null {
+  switch (state.status) {
+    case "claimed":
+    case "running":
+    case "blocked":
+      return state.claim;
+    case "pending":
+    case "recovering":
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return null;
+  }
+}
+
+export const isAtWork = (state: TaskState): state is AtWork => state.status === "claimed" || state.status === "running";
+
+export const isTaskOver = ({ state }: Pick<TaskRecord, "state">): boolean => "overAt" in state;
+
+/** Whom the task has to do with: who holds it, ended it, or is being brought back for it. */
+export function agentOf({ state }: Pick<TaskRecord, "state">): string | null {
+  switch (state.status) {
+    case "claimed":
+    case "running":
+    case "blocked":
+      return state.claim?.agentId ?? null;
+    case "recovering":
+      return state.agentId;
+    case "completed":
+    case "failed":
+      return state.by.agentId;
+    case "pending":
+    case "cancelled":
+      return null;
+  }
+}

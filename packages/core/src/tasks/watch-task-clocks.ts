@@ -1,0 +1,89 @@
+import { describeDuration, type MonoMs, type OnTimeout } from "@rouse/contract";
+import { changeTask } from "./change-task.ts";
+import { andThen, type Changed, raiseAlert, resolveAlert, unchanged } from "./task-alert.ts";
+import { alertDue, lengthDue, quietSince, stallDue, type TaskDoubt, timeoutDue } from "./task-deadlines.ts";
+import { type AtWork, isAtWork, type Stall, type TaskRecord, type TaskState } from "./task-record.ts";
+import type { TaskRules } from "./task-signal.ts";
+
+/** What time alone does to a task. Only work has clocks: waiting to be claimed, for a person or for a recovery is nobody's delay. */
+export function watchTaskClocks(task: TaskRecord, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
+  const closing = alertDue(task, rules);
+  if (closing !== null) return now < closing ? unchanged(task) : resolveAlert(task);
+  const late = watching(task, (state) => watchTimeout(task, state, now, rules, doubt));
+  const stalled = andThen(late, (next) => watching(next, (state) => watchStall(next, state, now, rules, doubt)));
+  return andThen(stalled, (next) => watching(next, (state) => watchLength(next, state, now, rules)));
+}
+
+const watching = (task: TaskRecord, watch: (state: AtWork) => Changed): Changed =>
+  isAtWork(task.state) ? watch(task.state) : unchanged(task);
+
+/** Told when it is due; the claim is taken as soon as nobody keeps us from it. */
+function watchTimeout(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
+  const due = timeoutDue(task, state.claim, rules, doubt);
+  if (due === null || now < due) return unchanged(task);
+  const told = state.timedOutAt === null ? tellTimeout(task, state, now) : unchanged(task);
+  return doubt.frozen ? told : andThen(told, (late) => takeAway(late, now));
+}
+
+function tellTimeout(task: TaskRecord, state: AtWork, now: MonoMs): Changed {
+  const { taskId, onTimeout } = task;
+  const { agentId, startedAt } = state.claim;
+  const ran = now - startedAt;
+  const summary = `task ${taskId} is over its timeout after ${describeDuration(ran)} with ${agentId}; then ${becomes[onTimeout]}`;
+  const late: TaskRecord = { ...task, state: { ...state, timedOutAt: now } };
+  const payload = { agentId, taskId, runningSeconds: wholeSeconds(ran) };
+  const told: Changed = { task: late, events: [{ type: "TASK_TIMED_OUT", payload }], actions: [] };
+  return andThen(told, (next) => raiseAlert(next, { cause: "timed-out", severity: "critical", summary }, now));
+}
+
+const becomes: Readonly<Record<OnTimeout, string>> = {
+  reassign: "it is given back",
+  cancel: "it is cancelled",
+  person: "it waits for a person",
+};
+
+function takeAway(task: TaskRecord, now: MonoMs): Changed {
+  const ends: Readonly<Record<OnTimeout, TaskState>> = {
+    reassign: { status: "pending" },
+    cancel: { status: "cancelled", overAt: now },
+    person: { status: "blocked", since: now, claim: null },
+  };
+  return changeTask(task, { to: ends[task.onTimeout], because: "timed-out", actor: "rouse", keepAlert: true }, now);
+}
+
+/** No update: somebody is told. Still none when looked at again: they are told louder, once. */
+function watchStall(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
+  const due = stallDue(task, state, rules, doubt);
+  if (due === null || now < due) return unchanged(task);
+  const { stalled } = state;
+  const since = stalled?.since ?? quietSince(task, doubt);
+  const next: Stall = { since, recheckAt: stalled?.recheckAt ?? now + rules.recheck, escalated: stalled !== null };
+  const { taskId } = task;
+  const { agentId } = state.claim;
+  const payload = { agentId, taskId, withoutUpdateSeconds: wholeSeconds(now - since) };
+  const told: Changed = {
+    task: { ...task, state: { ...state, stalled: next } },
+    events: [{ type: next.escalated ? "TASK_ESCALATED" : "TASK_STALLED", payload }],
+    actions: [],
+  };
+  const summary = `task ${taskId} had no update from ${agentId} for ${describeDuration(now - since)}`;
+  const alert = next.escalated
+    ? ({ cause: "escalated", severity: "critical", summary } as const)
+    : ({ cause: "stalled", severity: "warning", summary } as const);
+  return andThen(told, (quiet) => raiseAlert(quiet, alert, now));
+}
+
+function watchLength(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules): Changed {
+  const { claim } = state;
+  const due = lengthDue(claim, rules);
+  if (due === null || now < due) return unchanged(task);
+  const { agentId, startedAt } = claim;
+  const payload = { agentId, taskId: task.taskId, runningSeconds: wholeSeconds(now - startedAt) };
+  return {
+    task: { ...task, state: { ...state, claim: { ...claim, longRunningTold: true } } },
+    events: [{ type: "TASK_LONG_RUNNING", payload }],
+    actions: [],
+  };
+}
+
+const wholeSeconds = (ms: number): number => Math.floor(ms / 1000);

@@ -1,0 +1,150 @@
+import type { AgentFamily } from "@rouse/contract";
+import type { KnownPattern } from "./patterns.ts";
+import type { Screen } from "./reading.ts";
+
+/** What has to be seen of a screen before anything is typed into it. */
+export interface TypingScreen extends Screen {
+  /** The rows with blanks where something is only hinted at: programs draw suggestions pale as long as nothing is typed. */
+  readonly firm: readonly string[];
+}
+
+/** How a program draws what one types into. */
+interface InputShape {
+  /** Up to where the text begins. Symbols that mean something else than a message (`!` runs a command) are not in it. */
+  readonly prompt: RegExp;
+  /** Drawn between two such rows, and the cursor may be anywhere. The others have the cursor in them. */
+  readonly between?: RegExp;
+  /** Stands there while nothing is typed, in a colour that does not tell. */
+  readonly hint?: string;
+}
+
+const shapes: Readonly<Record<AgentFamily, InputShape | null>> = {
+  "claude-code": { prompt: /^[│\s]*[❯>](?=[\s│]|$)/, between: /^\s*[╭╰─]─{2}/ },
+  codex: { prompt: /^\s*›(?=\s|$)/ },
+  "gemini-cli": {
+    prompt: /^[│\s]*[>*](?=[\s│]|$)/,
+    between: /^\s*[╭╰─▀▄][─▀▄]{2}/,
+    hint: "Type your message or @path/to/file",
+  },
+  // Where Enter only begins the next line (`multi>`) nothing would be sent.
+  aider: { prompt: /^(?:ask|architect|code|context|help|diff|whole|udiff)?>(?=\s|$)/ },
+  generic: null,
+};
+
+/** A place where a person would type. */
+export interface Input {
+  readonly from: number;
+  readonly to: number;
+  /** The first row up to where the text begins. */
+  readonly prompt: string;
+  /** What is in it, without blanks and borders. */
+  readonly text: string;
+  /** `null`: a prompt the user described. */
+  readonly shape: InputShape | null;
+}
+
+/** No input is taller: more is a transcript. */
+const mostRows = 40;
+const longestPrompt = 200;
+/** How much is read where the text is so long that its first row has left the screen. */
+const lastRows = 4;
+
+/** Blanks, line breaks of the screen and borders come and go; the rest of a text stays. */
+export const squeeze = (text: string): string => text.replace(/[\s│┃▌]/g, "");
+
+/** The program's own input, otherwise what the user's patterns say is one. */
+export function findInput(screen: TypingScreen, family: AgentFamily, patterns: readonly KnownPattern[]): Input | null {
+  const shape = shapes[family];
+  const own = shape === null ? null : findShape(screen, shape, screen.cursorRow);
+  return own ?? findDescribed(screen, patterns);
+}
+
+/** The same input after something was typed into it. */
+export function findInputAgain(screen: TypingScreen, before: Input): Input {
+  const { shape, prompt } = before;
+  // A line that fills its row to the end leaves the cursor on the next.
+  const start = isBlank(screen, screen.cursorRow) ? screen.cursorRow - 1 : screen.cursorRow;
+  const again =
+    shape === null ? findPrompt(screen, (row) => lengthOfStart(row, prompt), start) : findShape(screen, shape, start);
+  if (again !== null) return { ...again, shape };
+  const end = Math.max(-1, shape?.between === undefined ? start : lastRow(screen, shape.between) - 1);
+  const from = Math.max(0, end - lastRows + 1);
+  return { from, to: end, prompt: "", text: textBetween(screen, from, end, 0), shape };
+}
+
+function findShape(screen: TypingScreen, shape: InputShape, start: number): Input | null {
+  const { between, prompt, hint } = shape;
+  const lengthOf = (row: string): number | null => prompt.exec(row)?.[0].length ?? null;
+  const found = between === undefined ? findOpen(screen, lengthOf, start) : findBoxed(screen, lengthOf, between);
+  if (found === null) return null;
+  const isHint = hint !== undefined && found.text === squeeze(hint);
+  return { ...found, text: isHint ? "" : found.text, shape };
+}
+
+type Found = Omit<Input, "shape">;
+type PromptLength = (row: string) => number | null;
+
+/** The lowest box is the one that keys go to. */
+function findBoxed(screen: TypingScreen, lengthOf: PromptLength, between: RegExp): Found | null {
+  const isBorder = (at: number): boolean => between.test(screen.rows[at] ?? "");
+  const bottom = lastRow(screen, between);
+  let top = bottom - 1;
+  while (top > bottom - mostRows && top >= 0 && !isBorder(top)) top--;
+  const from = top + 1;
+  const length = from < bottom && isBorder(top) ? lengthOf(screen.rows[from] ?? "") : null;
+  return length === null ? null : found(screen, from, bottom - 1, length);
+}
+
+/** Rows that follow without a blank one between belong to it: what was typed may have several. */
+function findOpen(screen: TypingScreen, lengthOf: PromptLength, start: number): Found | null {
+  const input = findPrompt(screen, lengthOf, start);
+  if (input === null) return null;
+  let { to } = input;
+  while (to + 1 < screen.rows.length && !isBlank(screen, to + 1)) to++;
+  return found(screen, input.from, to, input.prompt.length);
+}
+
+function findPrompt(screen: TypingScreen, lengthOf: PromptLength, start: number): Found | null {
+  for (let at = start; at > start - mostRows && !isBlank(screen, at); at--) {
+    const length = lengthOf(screen.rows[at] ?? "");
+    if (length !== null) return found(screen, at, start, length);
+  }
+  return null;
+}
+
+/**
+ * A user's pattern says what an empty prompt looks like, or only how one begins. So the shortest beginning of the cursor's row that it matches is
+ * the prompt, and what follows was typed.
+ */
+function findDescribed(screen: TypingScreen, patterns: readonly KnownPattern[]): Input | null {
+  const described = patterns.filter(({ kind, family }) => kind === "at-prompt" && family === undefined);
+  if (described.length === 0) return null;
+  const at = screen.cursorRow;
+  const row = screen.rows[at] ?? "";
+  for (let length = 1; length <= Math.min(row.length, longestPrompt); length++) {
+    const start = row.slice(0, length);
+    if (described.some((pattern) => pattern.find(start) !== null))
+      return { ...found(screen, at, at, length), shape: null };
+  }
+  return null;
+}
+
+const found = (screen: TypingScreen, from: number, to: number, length: number): Found => ({
+  from,
+  to,
+  prompt: (screen.rows[from] ?? "").slice(0, length),
+  text: textBetween(screen, from, to, length),
+});
+
+function textBetween({ firm }: TypingScreen, from: number, to: number, skip: number): string {
+  const [first = "", ...rest] = firm.slice(from, to + 1);
+  return squeeze([first.slice(skip), ...rest].join(""));
+}
+
+const lengthOfStart = (row: string, start: string): number | null => (row.startsWith(start) ? start.length : null);
+
+const isBlank = ({ rows }: Screen, at: number): boolean => (rows[at] ?? "").trim() === "";
+
+function lastRow({ rows }: Screen, like: RegExp): number {
+  return rows.findLastIndex((row) => like.test(row));
+}

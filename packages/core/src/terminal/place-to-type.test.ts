@@ -1,0 +1,220 @@
+import type { AgentFamily } from "@rouse/contract";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { TypingScreen } from "./find-input.ts";
+import { type KnownPattern, patternsFor } from "./patterns.ts";
+import { expectEcho, findPlaceToType, readEcho } from "./place-to-type.ts";
+import { screenOf } from "./screen.test-support.ts";
+
+/** A screen as it is drawn; what stands between `‹` and `›` is pale. */
+function drawn(picture: string, alternate = false): TypingScreen {
+  const pale = /‹([^‹›]*)›/g;
+  const screen = screenOf(picture.replace(pale, "$1"), alternate);
+  const firm = screenOf(
+    picture.replace(pale, (_, hint: string) => " ".repeat(hint.length)),
+    alternate,
+  ).rows;
+  return { ...screen, firm };
+}
+
+const described = (pattern: RegExp): KnownPattern => ({
+  kind: "at-prompt",
+  name: "mine",
+  find: (row) => pattern.exec(row),
+});
+const judge = (family: AgentFamily, picture: string | TypingScreen, ...more: KnownPattern[]) => {
+  const screen = typeof picture === "string" ? drawn(picture) : picture;
+  const place = findPlaceToType(screen, family, [...more, ...patternsFor(family)]);
+  return place.kind === "place" ? "place" : place.because;
+};
+
+const rule = "──────────────────────────";
+const claudeBox = (inside: string) => `${rule}\n${inside}\n${rule}\n  ? for shortcuts`;
+
+describe("Claude Code takes a message", () => {
+  it("in its empty box, at rest and at work, wherever it leaves the cursor", () => {
+    expect(judge("claude-code", `● Done.\n\n${claudeBox("❯")}`)).toBe("place");
+    expect(judge("claude-code", `✻ Pondering… (3s · esc to interrupt)\n\n${claudeBox("❯")}\n◂`)).toBe("place");
+    expect(judge("claude-code", `● Done.\n\n${claudeBox('❯ ‹Try "fix the tests"›')}`)).toBe("place");
+    expect(judge("claude-code", "╭────────╮\n│ >      │\n╰────────╯\n  ? for shortcuts")).toBe("place");
+  });
+
+  it.each([
+    ["one line", "❯ fix the"],
+    ["one that looks like the suggestion", '❯ Try "fix the tests"'],
+    ["several lines", "❯ first\n  second"],
+    ["several lines, the first of them empty", "❯\n  second"],
+    ["text before a pale suggestion", "❯ fix‹ the tests›"],
+  ])("but not in a box with %s", (_, inside) => {
+    expect(judge("claude-code", claudeBox(inside))).toBe("half-typed");
+  });
+
+  it("but not where a line would be a command, or where there is no box", () => {
+    expect(judge("claude-code", claudeBox("! "))).toBe("no-input");
+    expect(judge("claude-code", claudeBox("# "))).toBe("no-input");
+    expect(judge("claude-code", "● Running…\n❯\n◂")).toBe("no-input");
+    expect(judge("claude-code", "● Compiling\n◂")).toBe("no-input");
+    expect(judge("claude-code", `${claudeBox("❯")}\n${rule}\n something else\n${rule}`)).toBe("no-input");
+  });
+
+  it("but not while it asks, or any menu is open", () => {
+    const question = `Do you want to proceed?\n❯ 1. Yes\n  2. No\n${claudeBox("❯")}`;
+    expect(judge("claude-code", question)).toBe("asks");
+    expect(judge("claude-code", ` Select model\n  1. Default\n❯ 2. Opus\n  3. Haiku\n${claudeBox("❯")}`)).toBe("asks");
+    expect(judge("claude-code", `Resume a session\n  Enter to select\n${claudeBox("❯")}`)).toBe("asks");
+    expect(judge("claude-code", `❯ 1. do this and then that\n● Did it.\n${claudeBox("❯")}`)).toBe("place");
+  });
+
+  it("but never on the alternate screen", () => {
+    expect(judge("claude-code", drawn(claudeBox("❯"), true))).toBe("full-screen");
+  });
+});
+
+describe("Codex takes a message", () => {
+  it("in its empty line under the cursor, at rest and at work", () => {
+    expect(judge("codex", "• Done.\n\n› ‹Explain this codebase›◂\n\n  gpt-5-codex · 80% context left")).toBe("place");
+    expect(judge("codex", "• Working (1s • esc to interrupt)\n\n›◂\n\n  gpt-5-codex")).toBe("place");
+  });
+
+  it("but not in one with text, nor elsewhere on the screen", () => {
+    expect(judge("codex", "• Done.\n\n› Explain this◂\n\n  gpt-5-codex")).toBe("half-typed");
+    expect(judge("codex", "• Done.\n\n›◂\n  a second line\n\n  gpt-5-codex")).toBe("half-typed");
+    expect(judge("codex", "› \n\n• Working◂")).toBe("no-input");
+    expect(judge("codex", "  Would you like to run it?\n\n› 1. Yes\n  2. No\n\n  Press enter to confirm◂")).toBe(
+      "asks",
+    );
+  });
+});
+
+describe("Gemini CLI and aider take a message", () => {
+  const gemini = (inside: string) => `✦ Done.\n╭──────────╮\n${inside}\n╰──────────╯\n~/project   gemini-3-pro`;
+
+  it("in their empty lines", () => {
+    expect(judge("gemini-cli", gemini("│ >   Type your message or @path/to/file │"))).toBe("place");
+    expect(judge("gemini-cli", gemini("│ *   Type your message or @path/to/file │"))).toBe("place");
+    expect(judge("aider", "Applied edit to src/b.ts\n>◂")).toBe("place");
+    expect(judge("aider", "Applied edit to src/b.ts\narchitect>◂")).toBe("place");
+  });
+
+  it("but not in others", () => {
+    expect(judge("gemini-cli", gemini("│ > Type your message to me │"))).toBe("half-typed");
+    expect(judge("gemini-cli", gemini("│ !   Type your shell command │"))).toBe("no-input");
+    expect(judge("aider", "> half◂")).toBe("half-typed");
+    expect(judge("aider", "multi>◂")).toBe("no-input");
+    expect(judge("aider", ">\nThinking◂")).toBe("half-typed");
+  });
+});
+
+describe("any other command takes a message", () => {
+  const prompt = described(/^❯\s*$/);
+
+  it("only at a prompt that the user described, under the cursor", () => {
+    expect(judge("generic", "ready\n❯◂", prompt)).toBe("place");
+    expect(judge("generic", "ready\n❯◂")).toBe("no-input");
+    expect(judge("generic", "❯\nworking◂", prompt)).toBe("no-input");
+  });
+
+  it("but not after the first letter, however the prompt was described", () => {
+    for (const pattern of [/^❯\s*$/, /❯/, /^❯.*$/, /^.?❯/])
+      expect(judge("generic", "ready\n❯ rm -r◂", described(pattern)), String(pattern)).toBe("half-typed");
+  });
+
+  it("but not where it asks for something else", () => {
+    expect(judge("generic", "❯ password:◂", described(/❯/))).toBe("asks");
+    expect(judge("generic", "Pick one (use arrow keys)\n❯◂", prompt)).toBe("asks");
+  });
+
+  it("also of a known program whose prompt somebody changed", () => {
+    expect(judge("aider", "me>>◂", described(/^me>>$/))).toBe("place");
+  });
+});
+
+describe("what was typed", () => {
+  const patterns = [described(/^❯\s*$/), ...patternsFor("generic")];
+  const text = "The last 5 calls were identical and failed with the same error.";
+
+  function type(before: string, after: string, typed = text) {
+    const screen = drawn(before);
+    const place = findPlaceToType(screen, "generic", patterns);
+    if (place.kind !== "place") throw new Error(place.because);
+    const echo = readEcho(drawn(after), expectEcho(screen, place.input, typed), patterns);
+    return echo.kind === "refused" ? echo.because : echo.kind;
+  }
+
+  it("is echoed when its end stands at the prompt, also broken into rows", () => {
+    expect(type("❯◂", `❯ ${text}◂`)).toBe("echoed");
+    expect(type("❯◂", "❯ The last 5 calls were identi\ncal and failed with the same e\nrror.◂")).toBe("echoed");
+    expect(type("❯◂", "❯ The last 5 calls were identical and failed with the same error.\n◂")).toBe("echoed");
+  });
+
+  it("is echoed when it is so long that its beginning has left the screen", () => {
+    expect(type("❯◂", "calls were identical\nand failed with the\nsame error.◂")).toBe("echoed");
+  });
+
+  it("is not echoed by nothing, by a part of it, by other words or by stars", () => {
+    expect(type("❯◂", "❯◂")).toBe("not-yet");
+    expect(type("❯◂", `❯ ${text.slice(0, -1)}◂`)).toBe("not-yet");
+    expect(type("❯◂", "❯ something else◂")).toBe("not-yet");
+    expect(type("❯◂", `❯ ${"*".repeat(text.length)}◂`)).toBe("not-yet");
+  });
+
+  it("is not echoed by the same words that were said before", () => {
+    expect(type(`❯ ${text}\nno answer\n❯◂`, `❯ ${text}\nno answer\n❯◂`)).toBe("not-yet");
+    expect(type(`${text}\n❯◂`, `${text}\n◂`)).toBe("not-yet");
+    expect(type(`❯ ${text}\nno answer\n❯◂`, `❯ ${text}\nno answer\n❯ ${text}◂`)).toBe("echoed");
+  });
+
+  it("is not sent into a menu or a full screen that came up meanwhile", () => {
+    expect(type("❯◂", `❯ ${text}◂\n  1. Send\n❯ 2. Delete`)).toBe("asks");
+    const screen = drawn("❯◂");
+    const place = findPlaceToType(screen, "generic", patterns);
+    if (place.kind !== "place") throw new Error(place.because);
+    const echo = readEcho(drawn(`❯ ${text}◂`, true), expectEcho(screen, place.input, text), patterns);
+    expect(echo).toEqual({ kind: "refused", because: "full-screen" });
+  });
+
+  it("may be about a question without being one", () => {
+    const about = "It waits for an answer to: overwrite the file? [y/N]";
+    expect(type("❯◂", `❯ ${about}◂`, about)).toBe("echoed");
+  });
+
+  it("is seen in a box that has grown", () => {
+    const before = drawn(claudeBox("❯"));
+    const place = findPlaceToType(before, "claude-code", patternsFor("claude-code"));
+    if (place.kind !== "place") throw new Error(place.because);
+    const typed = expectEcho(before, place.input, text);
+    const rows = claudeBox("❯ The last 5 calls were identical and\n  failed with the same error.");
+    expect(readEcho(drawn(rows), typed, patternsFor("claude-code")).kind).toBe("echoed");
+    const above = `❯ ${text}\n${claudeBox("❯")}`;
+    expect(readEcho(drawn(above), typed, patternsFor("claude-code")).kind).toBe("not-yet");
+  });
+});
+
+it("whatever a screen shows, a place is an empty line of it", () => {
+  const row = fc.oneof(
+    fc.constantFrom("❯", "›", "> ", "│ > │", rule, "❯ 1. Yes", "  2. No", "", "[y/N]"),
+    fc.string({ maxLength: 30 }),
+  );
+  const screens = fc.record({
+    rows: fc.array(row, { maxLength: 30 }),
+    cursorRow: fc.integer({ min: -1, max: 40 }),
+    alternate: fc.boolean(),
+  });
+  const family = fc.constantFrom<AgentFamily>("claude-code", "codex", "gemini-cli", "aider", "generic");
+  fc.assert(
+    fc.property(screens, family, (picture, of) => {
+      const screen = { ...picture, firm: picture.rows };
+      const place = findPlaceToType(screen, of, patternsFor(of));
+      if (place.kind === "refused") return;
+      expect(screen.alternate).toBe(false);
+      const { from, to, prompt } = place.input;
+      const text = screen.rows
+        .slice(from, to + 1)
+        .join("")
+        .slice(prompt.length);
+      expect(text.replace(/[\s│┃▌]/g, "")).toBe("");
+      expect(readEcho(screen, expectEcho(screen, place.input, "some words"), []).kind).toBe("not-yet");
+    }),
+    { numRuns: 2000 },
+  );
+});

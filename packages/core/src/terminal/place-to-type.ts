@@ -1,0 +1,88 @@
+import type { AgentFamily, NudgeRefusal } from "@rouse/contract";
+import { findInput, findInputAgain, type Input, squeeze, type TypingScreen } from "./find-input.ts";
+import { type Bottom, findQuestion } from "./find-question.ts";
+import { cut, longestLine, maskVolatile } from "./mask-text.ts";
+import type { KnownPattern } from "./patterns.ts";
+import { bottomOf } from "./read-screen.ts";
+
+/** What a screen can hold against typing into it. */
+export type ScreenRefusal = Extract<NudgeRefusal, "full-screen" | "asks" | "no-input" | "half-typed">;
+
+export type Place =
+  /** `picture`: the input and what is next to it, to see whether it rests. `described`: by a pattern of the user's. */
+  | { readonly kind: "place"; readonly input: Input; readonly picture: string; readonly described: boolean }
+  | { readonly kind: "refused"; readonly because: ScreenRefusal };
+
+const refuse = (because: ScreenRefusal): Place => ({ kind: "refused", because });
+
+/** Where a message could be typed now: an empty line that takes messages, and nothing else that takes keys. */
+export function findPlaceToType(screen: TypingScreen, family: AgentFamily, patterns: readonly KnownPattern[]): Place {
+  if (screen.alternate) return refuse("full-screen");
+  if (asks(bottomOf(screen), patterns)) return refuse("asks");
+  const input = findInput(screen, family, patterns);
+  if (input === null) return refuse("no-input");
+  if (input.text !== "") return refuse("half-typed");
+  return { kind: "place", input, picture: pictureOf(screen, input), described: input.shape === null };
+}
+
+/** What was typed into a place, as it should come to be seen there. */
+export interface Typed {
+  readonly input: Input;
+  /** The end of it, without blanks. */
+  readonly tail: string;
+  /** How often that stood on the screen before it was typed: the same words may have been said before. */
+  readonly before: number;
+}
+
+export type Echo =
+  | { readonly kind: "echoed"; readonly picture: string }
+  | { readonly kind: "not-yet" }
+  | { readonly kind: "refused"; readonly because: Extract<ScreenRefusal, "full-screen" | "asks"> };
+
+/** Enough to know a text by. */
+const tailLength = 40;
+
+export function expectEcho(screen: TypingScreen, input: Input, typed: string): Typed {
+  const tail = squeeze(typed).slice(-tailLength);
+  return { input, tail, before: count(screen, tail) };
+}
+
+/** Whether what was typed stands where it was typed, and nothing has come up that would take Enter for an answer. */
+export function readEcho(screen: TypingScreen, typed: Typed, patterns: readonly KnownPattern[]): Echo {
+  if (screen.alternate) return { kind: "refused", because: "full-screen" };
+  const input = findInputAgain(screen, typed.input);
+  // Not in what we typed ourselves, whatever it is about.
+  const others = screen.rows.map((row, at) => (at >= input.from && at <= input.to ? "" : row));
+  if (asks(bottomOf({ ...screen, rows: others }), patterns)) return { kind: "refused", because: "asks" };
+  const isThere = input.text.includes(typed.tail) && count(screen, typed.tail) > typed.before;
+  return isThere ? { kind: "echoed", picture: pictureOf(screen, input) } : { kind: "not-yet" };
+}
+
+const asks = (bottom: Bottom, patterns: readonly KnownPattern[]): boolean =>
+  findQuestion(bottom, patterns, ["permission", "question"]) !== null || showsMenu(bottom);
+
+const menuRows = 12;
+const chosen = /^[│\s]*[❯›▸▶●◉➤>] ?\d{1,2}[.)] /;
+const choice = /^[│\s]*\d{1,2}[.)] /;
+const menuKeys =
+  /\buse (?:the )?arrow keys\b|(?:\benter|\breturn|\bspace|\barrows|\barrow keys|↑\/?↓) to (?:select|confirm|navigate|choose)\b/i;
+
+/** Menus nobody has described look alike: one of several numbered choices is marked, or the keys are explained. */
+function showsMenu({ rows }: Bottom): boolean {
+  const lowest = rows.slice(-menuRows).map((row) => cut(row, longestLine));
+  return lowest.some((row, at) => {
+    if (menuKeys.test(row)) return true;
+    return chosen.test(row) && (choice.test(lowest[at - 1] ?? "") || choice.test(lowest[at + 1] ?? ""));
+  });
+}
+
+/** The rows next to it count: what a program still draws there it also draws into it. A spinner or a clock does not. */
+const pictureOf = ({ rows }: TypingScreen, { from, to }: Input): string =>
+  rows
+    .slice(Math.max(0, from - 1), to + 2)
+    .map(maskVolatile)
+    .join("\n");
+
+function count({ firm }: TypingScreen, tail: string): number {
+  return tail === "" ? 0 : squeeze(firm.join("")).split(tail).length - 1;
+}

@@ -1,0 +1,44 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { type BundledHolder, bundleHolder } from "../../holder/bundle-holder.test-support.ts";
+import { openWorld, type World } from "../../holder/holding.test-support.ts";
+import { openHolders } from "./open-holders.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+let bundled: BundledHolder;
+let world: World;
+beforeAll(async () => {
+  bundled = await bundleHolder();
+});
+afterAll(() => bundled.remove());
+beforeEach(() => {
+  world = openWorld(bundled.holderFile);
+});
+afterEach(() => world.remove());
+
+it("a monitor that is closed while it meets an agent lets go of it", async () => {
+  await world.start(world.spec(["sleep", "1000"]));
+  const log = { info() {}, warn() {}, error() {} };
+  const holders = openHolders({ folder: world.home, token: "t", url: () => null }, log);
+  const settings = { patterns: [], completionMarker: "" };
+  let saved: () => void = () => {};
+  const met = new Promise<void>((meets) => {
+    void holders.begin(
+      {
+        standing: () => null,
+        held: () =>
+          new Promise((resolve) => {
+            saved = () => resolve({ lastReport: 0, settings });
+            meets();
+          }),
+        reported: async () => {},
+        lost: async () => {},
+      },
+      1,
+    );
+  });
+  await met;
+  const closed = holders.close();
+  saved();
+  await expect(closed).resolves.toBeUndefined();
+});

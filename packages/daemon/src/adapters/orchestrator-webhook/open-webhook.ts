@@ -1,0 +1,152 @@
+import type { DurationMs, EscalationNotice, WebhookMessage } from "@rouse/contract";
+import type { Clock, Timers } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
+import { isTaken, postSigned } from "./post-signed.ts";
+import { readAddress } from "./read-address.ts";
+import { readDecision } from "./read-decision.ts";
+
+export interface WebhookParts {
+  /** Asked before every try, because the configuration may change. `null`: nobody is told, the API is the way. */
+  url(): string | null;
+  readonly secret: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+const longestTry: DurationMs = 10_000;
+const firstPause: DurationMs = 1000;
+const longestPause: DurationMs = 60_000;
+/** The rest of the time is left for a person to be told that nobody took it. */
+const shareForTrying = 0.9;
+
+interface Errand {
+  readonly escalation: string;
+  readonly message: WebhookMessage;
+  readonly stop: AbortController;
+}
+
+/** What one try came to. */
+type Tried = { readonly kind: "over"; readonly asked: Asked } | { readonly kind: "failed"; readonly problem: string };
+
+const over = (asked: Asked): Tried => ({ kind: "over", asked });
+
+/** The orchestrator behind a webhook: each message is signed, and sent again until it is taken, unwanted, withdrawn or too late. */
+export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): Orchestrator {
+  const underWay = new Set<Errand>();
+  let closed = false;
+
+  async function run<T>(escalation: string, message: WebhookMessage, work: (errand: Errand) => Promise<T>): Promise<T> {
+    const errand: Errand = { escalation, message, stop: new AbortController() };
+    if (closed) throw new Error("the webhook is closed");
+    underWay.add(errand);
+    try {
+      return await work(errand);
+    } finally {
+      underWay.delete(errand);
+    }
+  }
+
+  async function deliver(errand: Errand, patience: DurationMs): Promise<Asked> {
+    const { signal } = errand.stop;
+    const giveUpAt = clock.mono() + patience;
+    let problem = "there was no time left to deliver it";
+    for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
+      const tried = await tryOnce(errand, giveUpAt - clock.mono(), problem);
+      if (signal.aborted) return stopped(signal);
+      if (tried.kind === "over") return tried.asked;
+      problem = tried.problem;
+      if (clock.mono() + pause >= giveUpAt) return { problem };
+      await rest(pause, signal);
+      if (signal.aborted) return stopped(signal);
+    }
+  }
+
+  async function tryOnce({ message, stop }: Errand, left: DurationMs, lastProblem: string): Promise<Tried> {
+    const address = url();
+    if (address === null) return over("delivered");
+    const to = readAddress(address);
+    if ("problem" in to) return over(to);
+    if (left <= 0) return over({ problem: lastProblem });
+    const within = Math.min(left, longestTry);
+    const delivery = message.type === "escalation" ? message.id : `${message.id}/over`;
+    try {
+      const letter = { to, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
+      const { status, body } = await postSigned(letter, timers, stop.signal);
+      return isTaken(status) ? over(readAnswer(message.id, body)) : readRefusal(to, status);
+    } catch (error) {
+      return { kind: "failed", problem: describeTrouble(to, error) };
+    }
+  }
+
+  function readAnswer(escalation: string, body: string | null): Asked {
+    const said = readDecision(body);
+    if (said === null) return "delivered";
+    if ("decided" in said) return said;
+    log.warn({ escalation, problem: said.unreadable }, "the decision in the orchestrator's answer cannot be read");
+    return "delivered";
+  }
+
+  function rest(pause: DurationMs, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel();
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const cancel = timers.after(pause, done);
+      signal.addEventListener("abort", done);
+    });
+  }
+
+  async function tellWithdrawn(errand: Errand): Promise<void> {
+    const { signal } = errand.stop;
+    const first = await tryOnce(errand, longestTry, "");
+    if (first.kind === "over" || signal.aborted) return;
+    await rest(firstPause, signal);
+    if (signal.aborted) return;
+    const second = await tryOnce(errand, longestTry, "");
+    if (second.kind === "failed" && !signal.aborted)
+      log.warn({ escalation: errand.escalation, problem: second.problem }, "a withdrawal could not be delivered");
+  }
+
+  return {
+    async ask(notice: EscalationNotice, until) {
+      const patience = (until - clock.wall()) * shareForTrying;
+      return run(notice.id, { type: "escalation", ...notice }, (errand) => deliver(errand, patience));
+    },
+    async withdraw(escalation, agentId, because) {
+      if (closed) return;
+      for (const errand of underWay) if (errand.escalation === escalation) errand.stop.abort("withdrawn");
+      await run(escalation, { type: "withdrawal", id: escalation, agentId, because }, tellWithdrawn);
+    },
+    close() {
+      closed = true;
+      for (const errand of underWay) errand.stop.abort("closed");
+    },
+  };
+}
+
+/** Withdrawn: it is known that it came to nothing. Closed: it is not known, and whoever comes after us tries again. */
+function stopped(signal: AbortSignal): Asked {
+  if (signal.reason === "withdrawn") return { problem: "it was withdrawn before anybody took it" };
+  throw new Error("the webhook was closed while it was being delivered");
+}
+
+/** Only "gone" is final. Everything else may be mended while there is time. */
+function readRefusal(to: URL, status: number): Tried {
+  if (status === 410) return over({ problem: `${to.origin} does not want escalations any more (410)` });
+  const redirect = status >= 300 && status < 400;
+  const hint = redirect ? "; redirects are not followed, so escalation.webhook_url must be the last address" : "";
+  return { kind: "failed", problem: `${to.origin} answered ${status}${hint}` };
+}
+
+/** Only where it went, never the whole address: paths of webhooks are often secrets. */
+function describeTrouble(to: URL, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return `${to.origin}: ${message}`;
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code))
+    return `the certificate of ${to.origin} is not trusted (${code}); name its issuer's file in NODE_EXTRA_CA_CERTS`;
+  return `${to.origin} cannot be reached (${code})`;
+}

@@ -1,0 +1,54 @@
+import type { Database } from "better-sqlite3";
+import { endOfOldAudit } from "../../ports/end-of-old-audit.ts";
+import { auditAnchorMark, type RetentionOrder } from "../../ports/store.ts";
+
+/** Removes at most so many rows and returns how many it was. */
+type Forget = (order: RetentionOrder, most: number) => number;
+
+/** What is older than the history goes, kind by kind. */
+export const prepareForgetting = (db: Database): readonly Forget[] => [
+  forgetRows(db, "events", "time"),
+  forgetRows(db, "beat_hours", "hour"),
+  forgetAudit(db),
+  forgetTasks(db),
+];
+
+function forgetRows(db: Database, table: string, column: string): Forget {
+  const remove = db.prepare<[number, number]>(`DELETE FROM ${table} WHERE ${column} < ? LIMIT ?`);
+  return ({ now, history }, most) => remove.run(now - history, most).changes;
+}
+
+function forgetAudit(db: Database): Forget {
+  const oldest = db.prepare<[number], { number: number; time: string; hash: string }>(
+    "SELECT number, time, hash FROM audit WHERE number < (SELECT max(number) FROM audit) ORDER BY number LIMIT ?",
+  );
+  const remove = db.prepare<[number]>("DELETE FROM audit WHERE number <= ?");
+  const mark = db.prepare<[string, string]>("INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)");
+  return (order, most) => {
+    const end = endOfOldAudit(oldest.iterate(most), order);
+    if (end === null) return 0;
+    mark.run(auditAnchorMark, JSON.stringify({ number: end.number, hash: end.hash }));
+    return remove.run(end.number).changes;
+  };
+}
+
+/** Checkpoints first, from the oldest on: a task that is there has its newest checkpoint. */
+function forgetTasks(db: Database): Forget {
+  const over = db
+    .prepare<[number, number], string>("SELECT id FROM tasks WHERE over_at < ? ORDER BY over_at LIMIT ?")
+    .pluck();
+  const removeCheckpoints = db.prepare<[string, number]>(
+    "DELETE FROM checkpoints WHERE task_id = ? ORDER BY number LIMIT ?",
+  );
+  const removeTask = db.prepare<[string]>("DELETE FROM tasks WHERE id = ?");
+  return ({ now, history }, most) => {
+    let left = most;
+    for (const taskId of over.all(now - history, most)) {
+      left -= removeCheckpoints.run(taskId, left).changes;
+      if (left <= 0) break;
+      left -= removeTask.run(taskId).changes;
+      if (left <= 0) break;
+    }
+    return most - left;
+  };
+}

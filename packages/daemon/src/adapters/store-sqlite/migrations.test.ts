@@ -1,0 +1,114 @@
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { auditHeadMark, emptyCommit, type Store } from "../../ports/store.ts";
+import { auditHead, keepAuditTrail, whereTrailEnds } from "../../runtime/audit-trail.ts";
+import { readAuditOf } from "../../runtime/read-audit.ts";
+import { verifyAudit } from "../../runtime/verify-audit.ts";
+import { type BundledStore, bundleStore } from "./bundle-for-tests.ts";
+import { migrations } from "./migrations.ts";
+import { openSqliteStore } from "./open-sqlite-store.ts";
+
+const madeByVersion1 = readFileSync(new URL("./made-by-version-1.sql", import.meta.url), "utf8");
+const publicKey = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }) as string;
+
+let bundled: BundledStore;
+let folder: string;
+beforeAll(async () => {
+  bundled = await bundleStore();
+});
+afterAll(() => bundled.remove());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rouse-migrations-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = () => openSqliteStore({ folder, workerFile: bundled.workerFile });
+
+/** A database as version 1 left it, with whatever else is to be in it. */
+function leaveBehind(more = ""): void {
+  const db = new Database(join(folder, "rouse.db"));
+  db.exec(madeByVersion1);
+  db.exec(more);
+  db.close();
+}
+
+const verify = async (store: Store) =>
+  verifyAudit(await store.readAudit({ limit: 99 }), publicKey, await readAuditOf(store, publicKey).head());
+
+describe("a database that version 1 of the schema left behind", () => {
+  it("keeps its audit, as a chain from here on", async () => {
+    leaveBehind();
+    const store = await open();
+    const lines = await store.readAudit({ limit: 99 });
+    expect(lines.map(({ number, time, actor, action, subject }) => [number, time, actor, action, subject])).toEqual([
+      [1, "2026-02-05T12:00:00.000Z", "ada", "freeze", null],
+      [2, "2026-02-05T12:01:00.000Z", "ada", "thaw", null],
+      [3, "2026-02-05T12:01:01.000Z", "grace", "stop", "worker-1"],
+      [4, "2026-02-05T12:01:30.000Z", "grace", "restart", "worker-1"],
+    ]);
+    expect(lines.map(({ reason }) => reason)).toEqual(["maintenance", "maintenance", "it's in the way – née ✓", ""]);
+    for (const line of lines) expect(line).toMatchObject({ evidence: {}, policy: null, signature: null });
+    expect(await verify(store)).toEqual({ sound: true, entries: 4, signatures: 0, beginsAt: null, problems: [] });
+    await store.close();
+  });
+
+  it("goes on with the next line where the old ones end", async () => {
+    leaveBehind();
+    const store = await open();
+    const resumption = await store.resume();
+    const trail = keepAuditTrail({ last: whereTrailEnds(resumption), sign: () => "" });
+    const fact = { time: 0, actor: "ada", action: "freeze", subject: null, reason: "", evidence: {}, policy: null };
+    const line = trail.append(fact);
+    await store.commit({ ...emptyCommit, audit: [line], marks: { [auditHeadMark]: auditHead(line) } });
+    expect(line.number).toBe(5);
+    expect(await verify(store)).toMatchObject({ sound: true, entries: 5 });
+    await store.close();
+  });
+
+  it("loses nothing else, and is migrated once", async () => {
+    leaveBehind();
+    for (let start = 1; start <= 2; start++) {
+      const store = await open();
+      expect(await store.resume()).toMatchObject({
+        records: [{ agentNo: 1, agentId: "worker-1", through: 1 }],
+        signals: [{ id: 2, agentNo: 1 }],
+        actions: [{ key: "worker-1/stop/1" }],
+        tasks: [],
+        lastAudit: { number: 4 },
+        marks: { epoch: "3" },
+        lastSignalId: 2,
+        lastEventId: 1,
+      });
+      expect(await store.readEvents({ limit: 9 })).toMatchObject([{ id: 1, type: "MONITOR_FROZEN" }]);
+      await store.close();
+    }
+    const db = new Database(join(folder, "rouse.db"), { readonly: true });
+    expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+    expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%old%'").pluck().get()).toBe(0);
+    db.close();
+  });
+
+  it("has no trail when nobody had done anything yet", async () => {
+    leaveBehind("DELETE FROM audit");
+    const store = await open();
+    expect(await store.readMark(auditHeadMark)).toBeNull();
+    expect((await store.resume()).lastAudit).toBeNull();
+    expect(await verify(store)).toMatchObject({ sound: true, entries: 0 });
+    await store.close();
+  });
+
+  it("is left as it was when a step fails half-way", async () => {
+    leaveBehind("INSERT INTO audit (time, actor, action, reason) VALUES (9e99, 'x', 'no such time', '')");
+    await expect(open()).rejects.toThrow();
+    const db = new Database(join(folder, "rouse.db"), { readonly: true });
+    expect(db.pragma("user_version", { simple: true })).toBe(1);
+    expect(db.prepare("SELECT count(*) FROM audit").pluck().get()).toBe(5);
+    expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'tasks'").pluck().get()).toBe(0);
+    db.close();
+  });
+});

@@ -1,0 +1,152 @@
+import { constants, createWriteStream } from "node:fs";
+import {
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { type DurationMs, hours } from "@rouse/contract";
+import type { Repository } from "./find-repository.ts";
+import { plainEnvironment, withSettings } from "./git-surroundings.ts";
+import { demand, type Git, type GitAnswer, type GitCall, runGit } from "./run-git.ts";
+
+/**
+ * A repository of our own over the same work tree and the same objects, with a copy of the index. Git reads its configuration from here, so nothing
+ * that an agent wrote into the real one (filters, hooks, a monitor of files) is ever run, and writes its index here, so the real one may be locked,
+ * damaged or in the middle of a merge.
+ */
+export interface ScratchRepository {
+  readonly index: string;
+  /** Rejects when git does not say that it worked. */
+  git(args: readonly string[], call?: Partial<GitCall>): Promise<GitAnswer>;
+  /** Any exit status is an answer. */
+  tryGit(args: readonly string[], call?: Partial<GitCall>): Promise<GitAnswer>;
+  /** From now on files are taken byte for byte: for those that git cannot convert as their attributes ask. */
+  convertNothing(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const prefix = "rouse-snapshot-";
+/** No snapshot takes that long: whoever made it was killed. */
+const abandonedAfter: DurationMs = hours(2);
+const mostRules = 1024 * 1024;
+
+export async function makeScratch(place: string, repository: Repository, git: Git): Promise<ScratchRepository> {
+  await mkdir(place, { recursive: true, mode: 0o700 });
+  await sweep(place);
+  const folder = await mkdtemp(join(await realpath(place), prefix));
+  const scratch = scratchAt(folder, repository, git);
+  try {
+    await furnish(folder, repository);
+    await copyIndex(folder, repository);
+  } catch (error) {
+    await scratch.remove();
+    throw error;
+  }
+  return scratch;
+}
+
+function scratchAt(folder: string, repository: Repository, git: Git): ScratchRepository {
+  const environment = {
+    ...plainEnvironment(),
+    GIT_DIR: folder,
+    GIT_WORK_TREE: repository.top,
+    GIT_OBJECT_DIRECTORY: join(repository.commonDir, "objects"),
+  };
+  const own = repository.fileSettings.flatMap((setting) => ["-c", setting]);
+  const withOwn = (args: readonly string[]): string[] => withSettings([...own, ...args]);
+  const callWith = (call: Partial<GitCall> = {}): GitCall => ({
+    cwd: repository.top,
+    ...call,
+    environment: { ...environment, ...call.environment },
+  });
+  return {
+    index: join(folder, "index"),
+    git: (args, call) => demand(git, withOwn(args), callWith(call)),
+    tryGit: (args, call) => runGit(git, withOwn(args), callWith(call)),
+    convertNothing: () =>
+      writeFile(join(folder, "info", "attributes"), "* -filter -text -ident -working-tree-encoding\n"),
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+async function furnish(folder: string, { commonDir, objectFormat, top }: Repository): Promise<void> {
+  const config =
+    objectFormat === "sha1"
+      ? "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+      : `[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = ${objectFormat}\n`;
+  await mkdir(join(folder, "refs"));
+  await mkdir(join(folder, "info"));
+  await writeFile(join(folder, "HEAD"), "ref: refs/heads/none\n");
+  await writeFile(join(folder, "config"), config);
+  const ignored = await readRules(join(commonDir, "info", "exclude"));
+  await writeFile(join(folder, "info", "exclude"), `${ignored}\n${excludeOwn(folder, top)}`);
+  const attributes = await readRules(join(commonDir, "info", "attributes"));
+  // The last word on attributes. A filter is a program, and even the well known ones run others that a repository names.
+  await writeFile(join(folder, "info", "attributes"), `${attributes}\n* -filter\n`);
+}
+
+/** Our own files are no work of an agent, should its folder be above them. */
+function excludeOwn(folder: string, top: string): string {
+  const inside = relative(top, folder);
+  if (inside === ".." || inside.startsWith(`..${sep}`)) return "";
+  return `/${inside
+    .split(sep)
+    .join("/")
+    .replace(/[\\*?[!# ]/g, "\\$&")}/\n`;
+}
+
+async function readRules(path: string): Promise<string> {
+  const file = await openPlain(path);
+  if (file === null) return "";
+  try {
+    const { size } = await file.stat();
+    return size > mostRules ? "" : await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+/** With what git knows of each file's size and times, so that only what changed is read again. */
+async function copyIndex(folder: string, { gitDir }: Repository): Promise<void> {
+  const file = await openPlain(join(gitDir, "index"));
+  if (file === null) return;
+  const to = join(folder, "index");
+  const { mtimeNs } = await file.stat({ bigint: true });
+  await pipeline(file.createReadStream({ highWaterMark: 1024 * 1024 }), createWriteStream(to, { mode: 0o600 }));
+  // A file as young as the index may have changed unnoticed, and git looks twice. With a younger index it would not; so never later, to the microsecond.
+  const time = Number(mtimeNs / 1000n - 1n) / 1_000_000;
+  await utimes(to, time, time);
+  for (const name of await readdir(gitDir)) {
+    // An index may be split in two; the shared part is only read.
+    if (/^sharedindex\.[0-9a-f]+$/.test(name)) await symlink(join(gitDir, name), join(folder, name));
+  }
+}
+
+/** Never waits, whatever lies there. `null`: nothing that could be read as a file. */
+async function openPlain(path: string): Promise<FileHandle | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
+  if (file === null || (await file.stat()).isFile()) return file;
+  await file.close();
+  return null;
+}
+
+/** What snapshots left behind whose process was killed. */
+async function sweep(place: string): Promise<void> {
+  const entries = await readdir(place, { withFileTypes: true });
+  for (const entry of entries.filter((one) => one.isDirectory() && one.name.startsWith(prefix))) {
+    const folder = join(place, entry.name);
+    const found = await stat(folder).catch(() => null);
+    if (found === null || found.uid !== process.getuid?.() || Date.now() - found.mtimeMs < abandonedAfter) continue;
+    await rm(folder, { recursive: true, force: true }).catch(() => {});
+  }
+}

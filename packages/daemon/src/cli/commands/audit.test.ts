@@ -1,0 +1,229 @@
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Fault } from "@rouse/contract";
+import fastify, { type FastifyInstance } from "fastify";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { createMemoryDisk, type MemoryDisk } from "../../adapters/store-memory/memory-disk.ts";
+import { openMemoryStore } from "../../adapters/store-memory/open-memory-store.ts";
+import { makeProgram, type Program } from "../../holder/output/make-program.test-support.ts";
+import { openSigningKey } from "../../home/signing-key.ts";
+import { addAuditRoutes } from "../../http/audit-routes.ts";
+import { createGuard } from "../../http/guard.ts";
+import { statusOf, toProblem } from "../../http/problem.ts";
+import { emptyCommit } from "../../ports/store.ts";
+import { auditHead, auditHeadMark, keepAuditTrail } from "../../runtime/audit-trail.ts";
+import { readAuditOf } from "../../runtime/read-audit.ts";
+import { hostile } from "../show/sample.test-support.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const token = "s3cret-s3cret-s3cret";
+const noon = Date.UTC(2026, 1, 5, 12);
+let folder = "";
+let program: Program;
+let home = "";
+let disk: MemoryDisk;
+let app: FastifyInstance;
+let url = "";
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rouse-audit-program-"));
+  program = await makeProgram(
+    folder,
+    `import { runCli } from "../../cli/run-cli.ts";
+     process.exitCode = await runCli(process.argv.slice(2), async () => undefined);`,
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A Rouse with a trail of 2003 lines, so that it takes three pages; the last is a termination. */
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "rouse-audit-"));
+  disk = createMemoryDisk();
+  const store = await openMemoryStore(disk);
+  const key = openSigningKey(home);
+  const trail = keepAuditTrail({ last: null, sign: key.sign });
+  const audit = Array.from({ length: 2003 }, (_, i) =>
+    trail.append({
+      time: noon + i * 1000,
+      actor: "ada",
+      action: i === 2002 ? "terminate" : "nudge-sent",
+      subject: i < 2000 ? "worker-1" : "worker-2",
+      reason: i === 2001 ? hostile : "stuck",
+      evidence: { attempt: i },
+      policy: "default",
+    }),
+  );
+  const head = audit.at(-1) as (typeof audit)[number];
+  await store.commit({ ...emptyCommit, audit, marks: { [auditHeadMark]: auditHead(head) } });
+  await serve(readAuditOf(store, key.publicKey));
+});
+afterEach(async () => {
+  await app.close();
+  rmSync(home, { recursive: true });
+});
+
+async function serve(audit: Parameters<typeof addAuditRoutes>[1]): Promise<void> {
+  app = fastify();
+  let port = 0;
+  const guard = createGuard({ token, hosts: ["127.0.0.1"], port: () => port, secure: false });
+  app.addHook("onRequest", async (request) => {
+    const speaker = guard(request.raw);
+    if (speaker instanceof Fault) throw speaker;
+  });
+  app.setErrorHandler((error, _, reply) =>
+    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(),
+  );
+  addAuditRoutes(app, audit);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  port = (app.server.address() as AddressInfo).port;
+  url = `http://127.0.0.1:${port}`;
+}
+
+async function rouse(words: readonly string[], env: Record<string, string> = {}) {
+  const child = program(["audit", ...words], {
+    PATH: process.env["PATH"],
+    HOME: home,
+    ROUSE_HOME: home,
+    ROUSE_URL: url,
+    ROUSE_TOKEN: token,
+    ...env,
+  });
+  const texts = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => (texts.out += chunk));
+  child.stderr.on("data", (chunk) => (texts.err += chunk));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...texts };
+}
+
+const inHome = (name: string) => join(home, name);
+
+describe("rouse audit list", () => {
+  it("shows who did what to whom, and why, without anything a terminal acts on", async () => {
+    const { code, out } = await rouse(["list", "--limit", "3"]);
+    expect(code).toBe(0);
+    expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+      ["NO", "TIME", "ACTOR", "ACTION", "ABOUT", "REASON"],
+      ["2001", "2026-02-05T12:33:20Z", "ada", "nudge-sent", "worker-2", "stuck"],
+      ["2002", "2026-02-05T12:33:21Z", "ada", "nudge-sent", "worker-2", expect.stringContaining("gnp.exe")],
+      ["2003", "2026-02-05T12:33:22Z", "ada", "terminate", "worker-2", "stuck"],
+      [""],
+    ]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  });
+
+  it("shows one agent's lines, and all of a line as JSON", async () => {
+    const { out } = await rouse(["list", "--agent", "worker-1", "--limit", "1", "--json"]);
+    expect(JSON.parse(out)).toMatchObject({ entries: [{ number: 2000, evidence: { attempt: 1999 } }] });
+    expect((await rouse(["list", "--agent", "nobody"])).out).toBe("Nothing has been done yet.\n");
+  });
+
+  it("exits with 2 for a limit that is none, 4 without the right token, 3 when nobody answers", async () => {
+    expect((await rouse(["list", "--limit", "0"])).code).toBe(2);
+    const refused = await rouse(["list"], { ROUSE_TOKEN: "wrong-wrong-wrong-wrong" });
+    expect(refused.code).toBe(4);
+    expect(refused.err).not.toContain("wrong-wrong");
+    expect((await rouse(["list"], { ROUSE_URL: "http://127.0.0.1:9" })).code).toBe(3);
+  });
+});
+
+describe("rouse audit verify", () => {
+  it("reads every page and finds an untouched trail sound", async () => {
+    const { code, out } = await rouse(["verify"]);
+    expect(out).toMatch(
+      /^The audit trail is sound\.\n {2}lines +2003\n {2}signatures +1 good\n {2}key +SHA256:\S{43}\n$/,
+    );
+    expect(code).toBe(0);
+  });
+
+  it("exits with 1 and names the lines when somebody has been at it", async () => {
+    disk.audit[1500] = { ...(disk.audit[1500] as (typeof disk.audit)[number]), reason: "nothing to see" };
+    disk.audit.splice(10, 2);
+    const { code, out } = await rouse(["verify"]);
+    expect(code).toBe(1);
+    expect(out).toContain("The audit trail is not sound: 2 problems.");
+    expect(out).toContain("  line 13: lines 11 to 12 are missing before it\n");
+    expect(out).toContain("  line 1501: it was changed after it was written\n");
+    const json = await rouse(["verify", "--json"]);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.out)).toMatchObject({ sound: false, entries: 2001, signatures: 1 });
+  });
+
+  it("notices that the end was cut off", async () => {
+    disk.audit.pop();
+    const { code, out } = await rouse(["verify"]);
+    expect([code, out]).toEqual([1, expect.stringContaining("line 2003 is missing at the end")]);
+  });
+
+  it("says so when the program at that address has no audit trail", async () => {
+    await app.close();
+    app = fastify();
+    await app.listen({ host: "127.0.0.1", port: Number(new URL(url).port) });
+    const { code, err } = await rouse(["verify"]);
+    expect([code, err]).toEqual([3, expect.stringContaining("not a Rouse that has an audit trail")]);
+  });
+});
+
+describe("rouse audit export", () => {
+  it("writes a file that anybody can verify without a Rouse, and only its owner can read", async () => {
+    expect(await rouse(["export", "--output", inHome("trail.jsonl")])).toEqual({ code: 0, out: "", err: "" });
+    expect(statSync(inHome("trail.jsonl")).mode & 0o777).toBe(0o600);
+    const [first, second] = readFileSync(inHome("trail.jsonl"), "utf8").split("\n");
+    expect(JSON.parse(first ?? "")).toMatchObject({
+      what: "audit trail of Rouse",
+      head: { number: 2003 },
+      anchor: null,
+    });
+    expect(JSON.parse(second ?? "")).toMatchObject({ number: 1, subject: "worker-1" });
+    const nobody = { ROUSE_URL: "http://127.0.0.1:9", ROUSE_HOME: "/nonexistent" };
+    const { code, out } = await rouse(["verify", "--file", inHome("trail.jsonl")], nobody);
+    expect([code, out]).toEqual([0, expect.stringContaining("The audit trail is sound.")]);
+    expect((await rouse(["export"])).out.split("\n")).toHaveLength(2005);
+  });
+
+  it("overwrites nothing unless it is told to", async () => {
+    writeFileSync(inHome("precious"), "mine");
+    const refused = await rouse(["export", "--output", inHome("precious")]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("--force overwrites it")]);
+    expect(readFileSync(inHome("precious"), "utf8")).toBe("mine");
+    expect((await rouse(["export", "--output", inHome("precious"), "--force"])).code).toBe(0);
+    expect(readFileSync(inHome("precious"), "utf8")).toContain("audit trail of Rouse");
+  });
+
+  it.each<[string, (text: string) => string, RegExp]>([
+    ["a changed word", (text) => text.replace('"attempt":7', '"attempt":8'), /line 8: it was changed/],
+    ["a missing line", (text) => text.replace(/^\{"number":5,.*\n/m, ""), /line 6: line 5 is missing/],
+    ["a cut-off end", (text) => text.slice(0, -1000), /2003 (is|are) missing at the end/],
+    ["a line that is none", (text) => text.replace(/^\{"number":5,.*\n/m, "hello\n"), /by their place: 5/],
+  ])("shows %s when it is verified", async (_, change, message) => {
+    await rouse(["export", "--output", inHome("trail.jsonl")]);
+    const text = readFileSync(inHome("trail.jsonl"), "utf8");
+    expect(change(text)).not.toBe(text);
+    writeFileSync(inHome("trail.jsonl"), change(text));
+    const { code, out } = await rouse(["verify", "--file", inHome("trail.jsonl")]);
+    expect([code, out]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  it("is not believed under another key when one is named", async () => {
+    await rouse(["export", "--output", inHome("trail.jsonl")]);
+    const words = ["verify", "--file", inHome("trail.jsonl"), "--key"];
+    expect((await rouse([...words, inHome("audit-key.pub.pem")])).code).toBe(0);
+    const other = mkdtempSync(join(tmpdir(), "rouse-other-key-"));
+    openSigningKey(other);
+    const { code, out } = await rouse([...words, join(other, "audit-key.pub.pem")]);
+    rmSync(other, { recursive: true });
+    expect([code, out]).toEqual([1, expect.stringContaining("line 2003: its signature is not ours")]);
+  });
+
+  it("is told from any other file", async () => {
+    writeFileSync(inHome("other"), "{}\n");
+    const foreign = await rouse(["verify", "--file", inHome("other")]);
+    expect([foreign.code, foreign.err]).toEqual([2, expect.stringContaining("not what `rouse audit export` writes")]);
+    const missing = await rouse(["verify", "--file", inHome("missing")]);
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("cannot be read (ENOENT)")]);
+  });
+});

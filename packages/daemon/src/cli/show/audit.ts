@@ -1,0 +1,70 @@
+import { createHash, createPublicKey } from "node:crypto";
+import type { AuditRecord, AuditVerdict } from "@rouse/contract";
+import { drawFacts, type Fact } from "./draw-facts.ts";
+import { type Column, drawTable } from "./draw-table.ts";
+import { wrapLine } from "./fit-text.ts";
+import { type Line, type Span, styled } from "./styled-text.ts";
+import { stamp } from "./tell-time.ts";
+
+const none = styled("dim", "–");
+
+const columns: readonly Column[] = [
+  { title: "NO" },
+  { title: "TIME" },
+  { title: "ACTOR", least: 6 },
+  { title: "ACTION", least: 10 },
+  { title: "ABOUT", least: 8 },
+  { title: "REASON", least: 10 },
+];
+
+/** `rouse audit list`: who did what to whom, and why. */
+export function showLines(lines: readonly AuditRecord[], width: number): Line[] {
+  if (lines.length === 0) return [["Nothing has been done yet."]];
+  const rows = lines.map(({ number, time, actor, action, subject, reason }) => [
+    String(number),
+    stamp(time),
+    actor,
+    styledAction(action),
+    subject ?? none,
+    reason === "" ? none : reason,
+  ]);
+  return drawTable(columns, rows, width);
+}
+
+const styledAction = (action: string): string | Span => (action === "terminate" ? styled("red", action) : action);
+
+/** `rouse audit verify`: sound or not, and every problem. */
+export function showVerdict(verdict: AuditVerdict, publicKey: string, width: number): Line[] {
+  const { sound, problems } = verdict;
+  const headline = sound
+    ? styled("green", "The audit trail is sound.")
+    : styled("red", `The audit trail is not sound: ${count(problems.length, "problem")}.`);
+  return [
+    [headline],
+    ...problems.flatMap(({ number, problem }) =>
+      wrapLine([number === null ? "  " : `  line ${number}: `, problem], width, 4),
+    ),
+    ...drawFacts(factsOf(verdict, publicKey), width, 2),
+  ];
+}
+
+function factsOf({ entries, signatures, beginsAt }: AuditVerdict, publicKey: string): Fact[] {
+  const begins = beginsAt === null ? "" : `, from line ${beginsAt} on: older ones were removed with the history`;
+  return [
+    ["lines", [`${entries}${begins}`]],
+    ["signatures", [`${signatures} good`]],
+    ["key", [fingerprintOf(publicKey)]],
+  ];
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+/** As ssh prints it: short enough to read out. */
+export function fingerprintOf(publicKey: string): string {
+  try {
+    const der = createPublicKey(publicKey).export({ type: "spki", format: "der" });
+    return `SHA256:${createHash("sha256").update(der).digest("base64").replace(/=+$/, "")}`;
+  } catch {
+    return "cannot be read";
+  }
+}

@@ -1,0 +1,153 @@
+import type {
+  DecisionEffect,
+  EpochMs,
+  EscalationNotice,
+  EscalationReport,
+  EscalationResult,
+  NudgeResult,
+  RemediationHint,
+  Severity,
+} from "@rouse/contract";
+import { showEvent } from "./describe-event.ts";
+import { drawFacts, type Fact } from "./draw-facts.ts";
+import { type Column, drawTable } from "./draw-table.ts";
+import { wrapLine } from "./fit-text.ts";
+import { describeFinding } from "./health.ts";
+import { inWords } from "./in-words.ts";
+import { type Line, type Span, type Style, styled } from "./styled-text.ts";
+import { inTime, stamp, stampAndAge } from "./tell-time.ts";
+
+const columns: readonly Column[] = [
+  { title: "ID", least: 10 },
+  { title: "SEVERITY" },
+  { title: "AGENT", least: 10 },
+  { title: "WHY", least: 16 },
+  { title: "ANSWER BY" },
+  { title: "OTHERWISE", least: 10 },
+];
+
+const severityStyles: Readonly<Record<Severity, Style>> = { "SEV-1": "red", "SEV-2": "yellow", "SEV-3": "cyan" };
+
+const styledSeverity = (severity: Severity): Span => styled(severityStyles[severity] ?? "bold", severity);
+
+/** `rouse escalations`: what waits for an answer, the most pressing first. */
+export function showEscalations(escalations: readonly EscalationReport[], now: EpochMs, width: number): Line[] {
+  if (escalations.length === 0) return [["Nothing waits for an answer."]];
+  const rows = escalations
+    .toSorted((a, b) => a.severity.localeCompare(b.severity) || Date.parse(a.answerBy) - Date.parse(b.answerBy))
+    .map((one) => [
+      one.id,
+      styledSeverity(one.severity),
+      one.agentId,
+      `${one.illness} ${inWords(one.cause)}: ${inWords(one.reason)}`,
+      inTime(one.answerBy, now),
+      inWords(one.otherwise),
+    ]);
+  return drawTable(columns, rows, width);
+}
+
+/** `rouse escalations show`: one of them with all that is known, and what to do. */
+export function showEscalation(notice: EscalationNotice, now: EpochMs, width: number): Line[] {
+  const { context } = notice;
+  const { findings, lastEvents, hints, answer } = context;
+  return [
+    ...wrapLine([styledSeverity(notice.severity), " ", styled("bold", notice.id), ` ${notice.summary}`], width, 2),
+    ...drawFacts(describeQuestion(notice, now), width, 2),
+    ...section("Findings", findings.length === 0 ? [["none"]] : findings.map(describeFinding), width),
+    ...section("What each decision would do", [], width),
+    ...drawFacts(describeOptions(notice), width, 2),
+    ...section("What may help", hints.flatMap(describeHint), width),
+    ...section("Last events", lastEvents.length === 0 ? [["none"]] : lastEvents.map(showEvent), width),
+    ...section("To answer", [[answer.command]], width),
+  ];
+}
+
+function section(name: string, lines: readonly Line[], width: number): Line[] {
+  return [[], [styled("bold", name)], ...lines.flatMap((line) => wrapLine(["  ", ...line], width, 4))];
+}
+
+function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
+  const { acknowledged, acknowledgeBy, context } = notice;
+  return [
+    ["agent", [`${notice.agentId}, incarnation ${notice.incarnation}`]],
+    ...(notice.taskId === null ? [] : [["task", [notice.taskId]] as Fact]),
+    ["ill", [`${notice.illness}, ${inWords(notice.cause)}`]],
+    ["asked", [`${stampAndAge(notice.openedAt, now)}: ${inWords(notice.reason)}`]],
+    [
+      "answer by",
+      [`${stamp(notice.answerBy)} (${inTime(notice.answerBy, now)}), otherwise ${inWords(notice.otherwise)}`],
+    ],
+    ...(acknowledgeBy === null
+      ? []
+      : [["a person by", [`${stamp(acknowledgeBy)} (${inTime(acknowledgeBy, now)})`]] as Fact]),
+    ...(acknowledged === null
+      ? []
+      : [["acknowledged", [`by ${acknowledged.actor}, ${stampAndAge(acknowledged.at, now)}`]] as Fact]),
+    ["policy", [`${context.config.policy}, mode ${context.config.settings.mode}`]],
+    ["traces", [context.traceIds.join(" · ")]],
+  ];
+}
+
+const effects: Readonly<Record<DecisionEffect, string>> = {
+  "waits-longer": "it gets more time",
+  "left-alone": "nothing: it is not ill",
+  "told-and-stopped": "it is told, its work is saved, it is stopped and stays so",
+  "told-only": "it is told; Rouse does not stop it",
+  "stays-ended": "it has ended and stays so",
+  "resumes-after-checkpoint": "its work is saved, it is stopped and goes on after its checkpoint",
+  "starts-over": "its work is saved, it is stopped and starts over: there is no checkpoint",
+  "handed-to-a-person": "a person has to: Rouse may not or cannot stop it",
+};
+
+function describeOptions({ context }: EscalationNotice): Fact[] {
+  const { options, checkpoint, recoveriesLeft, restartsLeft, supervised } = context.recovery;
+  const step = checkpoint?.step === null ? "" : `, after step ${checkpoint?.step} ${checkpoint?.stepName ?? ""}`;
+  return [
+    ...options.map(({ decision, effect }): Fact => [decision, [effects[effect] ?? inWords(effect)]]),
+    ["checkpoint", [checkpoint === null ? "none" : `${checkpoint.id.slice(0, 12)}${step}`]],
+    ...(supervised ? [["left", [`${recoveriesLeft} recoveries, ${restartsLeft} restarts`]] as Fact] : []),
+  ];
+}
+
+const describeHint = ({ because, text, command }: RemediationHint): Line[] => [
+  [styled("dim", `${inWords(because)}: `), text],
+  ["  ", styled("bold", command)],
+];
+
+/** `rouse nudge`: whether it is on its way. What the agent makes of it is told by events. */
+export function showNudge({ agentId, state, channel, message, because }: NudgeResult, width: number): Line[] {
+  const name = styled("bold", agentId);
+  if (state === "not-sent")
+    return wrapLine([name, styled("red", ` was not nudged: ${because ?? "there is no way to reach it"}`)], width, 2);
+  const way = channel === null ? "" : ` by ${channelNames[channel]}`;
+  return [
+    ...wrapLine(
+      [name, ` is nudged${way} (${state}); \`rouse events -f --agent ${agentId}\` tells what comes of it.`],
+      width,
+      2,
+    ),
+    ...message.split("\n").flatMap((line) => wrapLine(["  ", styled("dim", line)], width, 4)),
+  ];
+}
+
+const channelNames = {
+  acknowledgement: "the answer to its next heartbeat",
+  stdin: "its own input",
+  terminal: "its terminal",
+} as const;
+
+export function showAsked({ escalation, severity, answerBy }: EscalationResult, now: EpochMs, width: number): Line[] {
+  return [
+    ...wrapLine(
+      [
+        styledSeverity(severity),
+        " ",
+        styled("bold", escalation),
+        ` waits for an answer until ${stamp(answerBy)} (${inTime(answerBy, now)}).`,
+      ],
+      width,
+      2,
+    ),
+    ...wrapLine(["  ", styled("dim", `rouse escalations show ${escalation}`)], width, 4),
+  ];
+}

@@ -1,0 +1,73 @@
+import type { EpochMs, Hold, NudgeDelivery } from "@rouse/contract";
+import { messageLine } from "@rouse/core";
+import { type Keyboard, type Nudge, typeNudge } from "./type-nudge.ts";
+
+/** An agent that reads lines of JSON. */
+export interface MessageSlot {
+  over(): boolean;
+  /** Somebody else's line is half in it. */
+  midLine(): boolean;
+  /** What can be taken in one line, its end included. */
+  readonly longest: number;
+  deliver(bytes: Buffer): Promise<boolean>;
+}
+
+export interface Ways {
+  readonly input: NonNullable<Hold["input"]>;
+  readonly slot: MessageSlot;
+  /** `null`: it has no terminal. */
+  readonly keyboard: Keyboard | null;
+}
+
+/** What it is given waits in a pipe of the system; one that has not taken it by then is not reading. */
+const takenWithinMs = 3000;
+
+/** One at a time: what is typed for one would be somebody's half-typed line for the other. */
+export function giveNudges({ input, slot, keyboard }: Ways): (nudge: Nudge) => Promise<NudgeDelivery> {
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function give(nudge: Nudge): Promise<NudgeDelivery> {
+    switch (input) {
+      case "stdin":
+        return writeMessage(slot, nudge);
+      case "terminal":
+        return keyboard === null ? notSent("no-input") : typeNudge(keyboard, nudge);
+      case "none":
+        return notSent(slot.over() ? "over" : "no-input");
+    }
+  }
+
+  return (nudge) => {
+    const work = last.then(() => give(nudge));
+    last = work.catch(() => {});
+    return work;
+  };
+}
+
+const notSent = (because: Extract<NudgeDelivery, { kind: "not-sent" }>["because"]): NudgeDelivery => ({
+  kind: "not-sent",
+  because,
+});
+
+/** A line of its own. Nothing on the screen matters, and nobody who looks at it: no key is pressed. */
+async function writeMessage(slot: MessageSlot, { text, notAfter, begin }: Nudge): Promise<NudgeDelivery> {
+  const bytes = Buffer.from(`${messageLine(text)}\n`, "utf8");
+  if (slot.over()) return notSent("over");
+  if (isPast(notAfter)) return notSent("expired");
+  if (bytes.length > slot.longest) return notSent("no-input");
+  if (slot.midLine()) return notSent("half-typed");
+  if (!begin()) return notSent("no-input");
+  const taken = await within(slot.deliver(bytes), takenWithinMs);
+  if (taken === null) return notSent("not-echoed");
+  return taken ? { kind: "sent", channel: "stdin", echoed: false } : notSent("no-input");
+}
+
+const isPast = (moment: EpochMs): boolean => Date.now() > moment;
+
+function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout;
+  const patience = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), ms);
+  });
+  return Promise.race([work, patience]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,179 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { AgentFamily, EpochMs, NudgeDelivery, NudgeRefusal } from "@rouse/contract";
+import {
+  expectEcho,
+  findPlaceToType,
+  lineToType,
+  type Pattern,
+  type Place,
+  readEcho,
+  type Typed,
+  type TypingScreen,
+} from "@rouse/core";
+import type { KeptScreen } from "./keep-screen.ts";
+
+/** An agent's terminal, for somebody who is not a person. */
+export interface Keyboard {
+  readonly screen: KeptScreen;
+  readonly family: AgentFamily;
+  patterns(): readonly Pattern[];
+  /** Whether it has stood at its prompt for a while. */
+  restsAtPrompt(): boolean;
+  /** Somebody sits in front of it. */
+  attached(): boolean;
+  over(): boolean;
+  /** What is going to be typed. */
+  said(text: string): void;
+  write(bytes: Buffer): void;
+}
+
+export interface Nudge {
+  readonly text: string;
+  readonly notAfter: EpochMs;
+  /** Has to be called before anything reaches the agent, and to agree. */
+  begin(): boolean;
+}
+
+type Seen<T> = T | { readonly kind: "refused"; readonly because: NudgeRefusal };
+type FreePlace = Extract<Place, { kind: "place" }> & { readonly screen: TypingScreen };
+
+/** Between two looks that have to show the same: a program that draws does so more often. */
+const calmMs = 80;
+const longestUnrest = 1000;
+const echoWithinMs = 3000;
+const echoLookMs = 15;
+/** Larger pieces are taken for something pasted, and what is pasted is not shown. */
+const longestPiece = 512;
+const enter = Buffer.from("\r");
+
+/**
+ * Types a line and Enter, the last resort of all ways to reach an agent. Everything that speaks against it is looked for right before the first
+ * key, between pieces of a long line, and again before Enter. When something does, what was typed so far stays on the line: a person sees it there,
+ * the next nudge is refused for it, and the keys that would erase it might do anything in a program that did not even show it.
+ */
+export async function typeNudge(keyboard: Keyboard, nudge: Nudge): Promise<NudgeDelivery> {
+  const line = lineToType(nudge.text);
+  const rest = line === "" ? refused("no-input") : await awaitRest(keyboard, nudge);
+  if (rest.kind === "refused") return notSent(rest.because);
+  if (!nudge.begin()) return notSent("no-input");
+  // Writing that down took a moment.
+  const place = lookForPlace(keyboard, nudge, await lookAt(keyboard));
+  if (place.kind === "refused") return notSent(place.because);
+  keyboard.said(line);
+  const typed = await typeLine(keyboard, nudge, place, line);
+  if (typed.kind === "refused") return notSent(typed.because);
+  const calm = await awaitCalm(keyboard, nudge, typed);
+  if (calm.kind === "refused") return notSent(calm.because);
+  keyboard.write(enter);
+  return { kind: "sent", channel: "terminal", echoed: true };
+}
+
+const refused = (because: NudgeRefusal) => ({ kind: "refused", because }) as const;
+const notSent = (because: NudgeRefusal): NudgeDelivery => ({ kind: "not-sent", because });
+
+const lookAt = ({ screen }: Keyboard): Promise<TypingScreen> => screen.settle(() => screen.typingScreen());
+
+/** What speaks against the next key, whatever the screen shows. */
+function hindrance(keyboard: Keyboard, { notAfter }: Nudge): NudgeRefusal | null {
+  if (keyboard.over()) return "over";
+  if (keyboard.attached()) return "attached";
+  return Date.now() > notAfter ? "expired" : null;
+}
+
+function lookForPlace(keyboard: Keyboard, nudge: Nudge, screen: TypingScreen): Seen<FreePlace> {
+  const because = hindrance(keyboard, nudge);
+  if (because !== null) return refused(because);
+  const place = findPlaceToType(screen, keyboard.family, keyboard.patterns());
+  return place.kind === "place" ? { ...place, screen } : place;
+}
+
+/** Until the place shows the same at two looks. At a prompt we know only by a pattern, the whole screen has to have rested. */
+async function awaitRest(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
+  const until = performance.now() + longestUnrest;
+  let before: string | null = null;
+  for (;;) {
+    const place = lookForPlace(keyboard, nudge, await lookAt(keyboard));
+    if (place.kind === "refused") return place;
+    const rests = !place.described || keyboard.restsAtPrompt();
+    if (rests && place.picture === before) return place;
+    if (performance.now() > until) return refused("busy-screen");
+    before = place.picture;
+    await pause(calmMs);
+  }
+}
+
+interface TypedLine {
+  readonly kind: "typed";
+  readonly typed: Typed;
+  readonly picture: string;
+}
+
+/** Piece by piece, each of them once the one before is seen. */
+async function typeLine(keyboard: Keyboard, nudge: Nudge, place: FreePlace, line: string): Promise<Seen<TypedLine>> {
+  let { screen } = place;
+  let last: TypedLine | null = null;
+  let soFar = "";
+  for (const piece of cutIntoPieces(line)) {
+    const because = hindrance(keyboard, nudge);
+    if (because !== null) return refused(because);
+    soFar += piece;
+    const typed = expectEcho(screen, place.input, soFar);
+    keyboard.write(Buffer.from(piece, "utf8"));
+    const echo = await awaitEcho(keyboard, nudge, typed);
+    if (echo.kind === "refused") return echo;
+    screen = echo.screen;
+    last = { kind: "typed", typed, picture: echo.picture };
+  }
+  return last ?? refused("no-input");
+}
+
+interface SeenEcho {
+  readonly kind: "echoed";
+  readonly picture: string;
+  readonly screen: TypingScreen;
+}
+
+async function awaitEcho(keyboard: Keyboard, nudge: Nudge, typed: Typed): Promise<Seen<SeenEcho>> {
+  const until = performance.now() + echoWithinMs;
+  for (;;) {
+    const screen = await lookAt(keyboard);
+    const because = hindrance(keyboard, nudge);
+    if (because !== null) return refused(because);
+    const echo = readEcho(screen, typed, keyboard.patterns());
+    if (echo.kind === "echoed") return { ...echo, screen };
+    if (echo.kind === "refused") return echo;
+    if (performance.now() > until) return refused("not-echoed");
+    await pause(echoLookMs);
+  }
+}
+
+/** Until what was typed shows the same at two looks. The last thing before Enter. */
+async function awaitCalm(keyboard: Keyboard, nudge: Nudge, { typed, picture }: TypedLine): Promise<Seen<SeenEcho>> {
+  const until = performance.now() + longestUnrest;
+  let before = picture;
+  for (;;) {
+    await pause(calmMs);
+    const echo = await awaitEcho(keyboard, nudge, typed);
+    if (echo.kind === "refused" || echo.picture === before) return echo;
+    if (performance.now() > until) return refused("busy-screen");
+    before = echo.picture;
+  }
+}
+
+/** No character is cut in half. */
+export function cutIntoPieces(line: string): string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  let size = 0;
+  for (const character of line) {
+    const bytes = Buffer.byteLength(character);
+    if (size + bytes > longestPiece) {
+      pieces.push(piece);
+      piece = "";
+      size = 0;
+    }
+    piece += character;
+    size += bytes;
+  }
+  return piece === "" ? pieces : [...pieces, piece];
+}

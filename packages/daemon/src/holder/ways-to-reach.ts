@@ -1,0 +1,33 @@
+import type { AgentProcess } from "./agent-process.ts";
+import type { Ways } from "./give-nudge.ts";
+import { inputOf } from "./input-of.ts";
+import type { Spec } from "./spec.ts";
+import type { TendedTerminal } from "./tend-terminal.ts";
+import type { AgentWatch } from "./watch-agent.ts";
+
+/** A terminal that hands out whole lines keeps no longer ones. */
+const longestTerminalLine = 4095;
+
+/** How words come to an agent that runs. */
+export function waysToReach(
+  spec: Spec,
+  { write, deliver }: AgentProcess,
+  { screen, attached, midLine }: TendedTerminal,
+  { over, watch }: { over(): boolean; watch(): AgentWatch },
+): Ways {
+  return {
+    input: inputOf(spec),
+    slot: { over, midLine, deliver, longest: screen === null ? Number.POSITIVE_INFINITY : longestTerminalLine },
+    keyboard: screen && {
+      screen,
+      family: spec.family,
+      patterns: () => watch().patterns(),
+      restsAtPrompt: () => watch().restsAtPrompt(),
+      // Whoever started it in their terminal decides what is typed there, even when they have just left.
+      attached: () => spec.foreground || attached() > 0,
+      over,
+      said: (text) => watch().said(text),
+      write,
+    },
+  };
+}

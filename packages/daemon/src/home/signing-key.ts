@@ -1,0 +1,75 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { chmodSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Fault } from "@rouse/contract";
+import { writeWhole } from "../holder/write-whole.ts";
+
+/** What terminations in the audit trail are signed with. */
+export interface SigningKey {
+  /** Ed25519 over a text, in base64. */
+  sign(text: string): string;
+  /** PEM. */
+  readonly publicKey: string;
+}
+
+/**
+ * The key of this data folder, made on first use. Only whoever has the folder to itself may call it (the store is open): of two that make a
+ * key at once, one would sign with a key that is nowhere on disk.
+ */
+export function openSigningKey(folder: string): SigningKey {
+  const file = join(folder, "audit-key.pem");
+  const publicFile = join(folder, "audit-key.pub.pem");
+  try {
+    const written = readIfThere(publicFile);
+    const key = readKey(file) ?? makeKey(file, publicFile, written);
+    const publicKey = createPublicKey(key).export({ type: "spki", format: "pem" }) as string;
+    if (written === null) writeWhole(publicFile, publicKey);
+    else if (written.trim() !== publicKey.trim()) throw unusable(`${publicFile} does not belong to ${file}`);
+    return { publicKey, sign: (text) => sign(null, Buffer.from(text), key).toString("base64") };
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new Fault("data-folder-unusable", `cannot use the signing key ${file} (${reason})`, { cause: error });
+  }
+}
+
+function readKey(file: string): KeyObject | null {
+  const text = readIfThere(file);
+  if (text === null) return null;
+  chmodSync(file, 0o600);
+  const key = parseKey(text);
+  if (key === null) throw unusable(`${file} is not the Ed25519 key that Rouse wrote`);
+  return key;
+}
+
+function parseKey(text: string): KeyObject | null {
+  try {
+    const key = createPrivateKey(text);
+    return key.asymmetricKeyType === "ed25519" ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A new key under an old public one would make every signature so far look forged. */
+function makeKey(file: string, publicFile: string, written: string | null): KeyObject {
+  if (written !== null) throw unusable(`${file} is missing, but ${publicFile} is there`);
+  const { privateKey } = generateKeyPairSync("ed25519");
+  writeWhole(file, privateKey.export({ type: "pkcs8", format: "pem" }) as string);
+  return privateKey;
+}
+
+const unusable = (problem: string): Fault =>
+  new Fault(
+    "data-folder-unusable",
+    `${problem}. Restore both files from a copy; or move both aside: a new pair is made, and what was signed before can be checked only with the old public key`,
+  );
+
+function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,213 @@
+import { request as httpRequest } from "node:http";
+import { Fault, type Problem } from "@rouse/contract";
+import fastify, { type FastifyInstance } from "fastify";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  type CheckpointWorld,
+  largeState,
+  openCheckpointWorld,
+  task,
+} from "../runtime/checkpoint-world.test-support.ts";
+import type { RefusedSpeaker } from "../runtime/monitor.ts";
+import { isForCheckpoints } from "./checkpoint-paths.ts";
+import { addCheckpointRoutes } from "./checkpoint-routes.ts";
+import type { AgentSpeaker } from "./guard.ts";
+import { statusOf, toProblem } from "./problem.ts";
+
+let app: FastifyInstance;
+let world: CheckpointWorld;
+let agent: AgentSpeaker | null;
+let refused: RefusedSpeaker[];
+let base = "";
+
+beforeEach(async () => {
+  world = await openCheckpointWorld();
+  agent = null;
+  refused = [];
+  app = fastify({ bodyLimit: 1024 * 1024, forceCloseConnections: true });
+  app.setErrorHandler((error, _, reply) =>
+    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
+  );
+  addCheckpointRoutes(app, {
+    checkpoints: world.checkpoints,
+    agentOf: () => agent,
+    noteRefusedSpeaker: (one) => void refused.push(one),
+  });
+  base = await app.listen({ host: "127.0.0.1", port: 0 });
+});
+afterEach(() => app.close());
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function ask(path: string, sent?: unknown): Promise<Answer> {
+  const body =
+    sent === undefined ? {} : { method: "POST", body: typeof sent === "string" ? sent : JSON.stringify(sent) };
+  const response = await fetch(base + path, { ...body, headers: { "content-type": "application/json" } });
+  return { status: response.status, body: await response.json() };
+}
+
+const chain = `/api/v1/tasks/${task}/checkpoints`;
+const codeOf = ({ body }: Answer) => (body as Problem).error.code;
+const messageOf = ({ body }: Answer) => (body as Problem).error.message;
+const idOf = ({ body }: Answer) => (body as { id: string }).id;
+
+describe("checkpoints over HTTP", () => {
+  it("are saved, sent again, listed, shown with their state and verified", async () => {
+    const first = await ask(chain, { step: 1, stepName: "plan", state: { b: 1, a: [null, "é"] }, agentId: "worker-7" });
+    expect(first).toMatchObject({ status: 201, body: { step: 1, agentId: "worker-7", incarnation: null, number: 1 } });
+    const again = await ask(chain, { step: 1, stepName: "plan", state: { a: [null, "é"], b: 1 }, agentId: "worker-7" });
+    expect(again).toEqual({ status: 200, body: first.body });
+    const second = await ask(chain, { step: 2, state: largeState("two"), parent: idOf(first) });
+    expect(second.status).toBe(201);
+    expect(await ask(chain)).toEqual({ status: 200, body: { taskId: task, checkpoints: [second.body, first.body] } });
+    expect(await ask(`${chain}?limit=1`)).toMatchObject({ body: { checkpoints: [second.body] } });
+    expect(await ask(`/api/v1/checkpoints/${idOf(second)}`)).toEqual({
+      status: 200,
+      body: { ...(second.body as object), state: largeState("two") },
+    });
+    expect(await ask(`${chain}/verify`)).toMatchObject({ status: 200, body: { sound: true, more: false } });
+  });
+
+  it("are refused with a reason that helps", async () => {
+    expect(codeOf(await ask(chain, "{"))).toBe("bad-request");
+    expect(codeOf(await ask(chain, ""))).toBe("bad-request");
+    expect(messageOf(await ask(chain, '{"step":1,"state":1e999}'))).toMatch(/too large/);
+    expect(messageOf(await ask(chain, '{"step":1,"state":"\\ud83d"}'))).toMatch(/half a character/);
+    expect(codeOf(await ask("/api/v1/tasks/a%20b/checkpoints", { step: 1 }))).toBe("bad-request");
+    expect(await ask(chain, { step: 1, parent: "a".repeat(64) })).toMatchObject({ status: 409 });
+    expect(await ask(`/api/v1/checkpoints/${"a".repeat(64)}`)).toMatchObject({ status: 404 });
+    expect(await ask(`${chain}?limit=0`)).toMatchObject({ status: 400 });
+    expect(await ask(chain, `{"step":1,"state":${"[".repeat(40)}${"]".repeat(40)}}`)).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a state that is too large", () => {
+  it("of nearly 16 MiB is taken, one of more is refused with advice", async () => {
+    const fits = "x".repeat(16 * 1024 * 1024 - 2);
+    expect((await ask(chain, { step: 1, state: fits })).status).toBe(201);
+    const over = await ask(chain, { step: 2, state: `${fits}x` });
+    expect(over.status).toBe(413);
+    expect(messageOf(over)).toMatch(/16 MiB.*keep large data in the workspace/);
+    expect((await ask(chain)).body).toMatchObject({ checkpoints: [{ step: 1 }] });
+  });
+
+  it("of a million small values is refused before it is parsed", async () => {
+    const many = await ask(chain, `{"step":1,"state":[${"{},".repeat(1_000_000)}{}]}`);
+    expect(many.status).toBe(413);
+    expect(messageOf(many)).toMatch(/200000 values/);
+    // Commas and brackets in texts are no values.
+    const text = `[{,\\",${"{,[".repeat(300_000)}`;
+    expect((await ask(chain, `{"step":1,"state":"${text}"}`)).status).toBe(201);
+  });
+
+  it.each([
+    ["that says how large it is", true],
+    ["that comes piece by piece", false],
+  ])("of 100 MB %s gets a clear answer, and the daemon does not grow by it", async (_, announces) => {
+    const piece = Buffer.alloc(1_000_000, "x");
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const answer = await new Promise<Answer>((resolve, reject) => {
+      const headers = { "content-type": "application/json", ...(announces ? { "content-length": 100_000_000 } : {}) };
+      const request = httpRequest(base + chain, { method: "POST", headers }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => {
+          text += part;
+        });
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }));
+      });
+      request.on("error", reject);
+      let sent = 0;
+      const sendMore = (): void => {
+        most = Math.max(most, process.memoryUsage().rss);
+        if (sent === 100) return void request.end();
+        sent += 1;
+        if (request.write(piece)) setImmediate(sendMore);
+        else request.once("drain", sendMore);
+      };
+      sendMore();
+    });
+    expect(answer.status).toBe(413);
+    expect(messageOf(answer)).toMatch(/at most 17 MiB in one request.*keep large data in the workspace/);
+    console.log("GREW", most - before);
+    expect(most - before).toBeLessThan(60_000_000);
+    expect(world.disk.checkpoints.size).toBe(0);
+    await world.commits.drain();
+    expect(await world.events()).toMatchObject([{ type: "CHECKPOINT_REFUSED", payload: { taskId: task } }]);
+    expect((await ask(chain, { step: 1 })).status).toBe(201);
+  });
+
+  it("has to wait while many others are being received", async () => {
+    const release = world.stalls();
+    const state = "x".repeat(15 * 1024 * 1024);
+    const first = Array.from({ length: 4 }, (_, i) =>
+      ask(`/api/v1/tasks/t-${i}/checkpoints`, { step: 1, state: `${i}${state}` }),
+    );
+    while (world.told.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    const late = await ask(chain, { step: 1, state });
+    expect(late).toMatchObject({ status: 503, body: { error: { code: "store-unavailable", retryable: true } } });
+    release();
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect((await ask(chain, { step: 1, state })).status).toBe(201);
+  });
+});
+
+describe("an agent with a token of its own", () => {
+  const own: AgentSpeaker = { kind: "agent", agentId: "worker-1", taskId: task, incarnation: 3 };
+
+  it("saves and reads the checkpoints of its task, in its own name", async () => {
+    agent = own;
+    const saved = await ask(chain, { step: 1, state: 1 });
+    expect(saved).toMatchObject({ status: 201, body: { agentId: "worker-1", incarnation: 3 } });
+    expect((await ask(chain)).status).toBe(200);
+    expect((await ask(`${chain}/verify`)).status).toBe(200);
+    expect((await ask(`/api/v1/checkpoints/${idOf(saved)}`)).status).toBe(200);
+    expect(refused).toEqual([]);
+  });
+
+  it("has no say about another task or in another name, and it is noted", async () => {
+    const other = await ask("/api/v1/tasks/other/checkpoints", { step: 1 });
+    agent = own;
+    const trespasses = [
+      await ask("/api/v1/tasks/other/checkpoints", { step: 2 }),
+      await ask("/api/v1/tasks/other/checkpoints"),
+      await ask("/api/v1/tasks/other/checkpoints/verify"),
+      await ask(`/api/v1/checkpoints/${idOf(other)}`),
+      await ask(chain, { step: 1, agentId: "worker-2" }),
+    ];
+    expect(trespasses.map(codeOf)).toEqual(Array.from({ length: 5 }, () => "forbidden"));
+    expect(refused.map(({ because }) => because)).toEqual([
+      ...Array.from({ length: 4 }, () => "other-task"),
+      "other-agent",
+    ]);
+    agent = { ...own, taskId: null };
+    expect(codeOf(await ask(chain, { step: 1 }))).toBe("forbidden");
+    expect(world.disk.checkpoints.size).toBe(1);
+  });
+
+  it("may ask these paths and no others", () => {
+    const id = "a".repeat(64);
+    const allowed = [
+      ["POST", chain],
+      ["GET", chain],
+      ["GET", `${chain}/verify`],
+      ["GET", `/api/v1/checkpoints/${id}`],
+    ] as const;
+    for (const [method, path] of allowed) expect(isForCheckpoints(method, path), path).toBe(true);
+    const others = [
+      ["DELETE", chain],
+      ["POST", `${chain}/verify`],
+      ["POST", `/api/v1/checkpoints/${id}`],
+      ["GET", "/api/v1/checkpoints/.."],
+      ["GET", `/api/v1/tasks/${task}`],
+      ["GET", `/api/v1/tasks//checkpoints`],
+      ["GET", `${chain}/`],
+      ["GET", `/api/tasks/${task}/checkpoints`],
+      [undefined, chain],
+    ] as const;
+    for (const [method, path] of others) expect(isForCheckpoints(method, path), path).toBe(false);
+  });
+});

@@ -1,0 +1,149 @@
+import {
+  AcknowledgeRequest,
+  AgentAnswer,
+  type AnswerAck,
+  DecisionRequest,
+  type DecisionResult,
+  type EpochMs,
+  EscalateRequest,
+  type EscalationEnding,
+  EscalationId,
+  type EscalationNotice,
+  Fault,
+  NudgeRequest,
+} from "@rouse/contract";
+import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Words } from "../runtime/take-words.ts";
+import { describeEnding } from "./describe-ending.ts";
+import { parseJson } from "./parse-json.ts";
+import { toProblem } from "./problem.ts";
+import { readRequest } from "./read-request.ts";
+import type { AgentOf } from "./routes.ts";
+
+/** Questions about agents, and who may be asked for what. */
+export interface Escalations
+  extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer"> {
+  /** One that waits for an answer, with all that is known; `null` when it does not wait (any more). */
+  escalationNotice(id: string): Promise<EscalationNotice | null>;
+  /** `null` when it was never asked. */
+  howItEnded(id: string): Promise<EscalationEnding | null>;
+}
+
+export type BadSignature = Exclude<WebhookVerdict, "right">;
+
+export interface EscalationDoor {
+  readonly agentOf: AgentOf;
+  /** What decisions that carry a signature are checked with. */
+  readonly secret: string;
+  readonly now: () => EpochMs;
+  /** Somebody with the token sent a decision that was signed by somebody else, damaged, or sent before. */
+  noteBadSignature(escalation: string, because: BadSignature): void;
+}
+
+type WithId = { Params: { id: string }; Querystring: Record<string, string | undefined> };
+
+export function addEscalationRoutes(app: FastifyInstance, escalations: Escalations, door: EscalationDoor): void {
+  addQuestions(app, escalations);
+  addDecisions(app, escalations, door);
+  addWords(app, escalations, door);
+}
+
+/** The short paths are those the seeds' orchestrators know. */
+const lists = ["/api/v1/escalations", "/escalations"];
+const decisions = ["/api/v1/escalations/:id/decision", "/escalations/:id/decision"];
+
+function addQuestions(app: FastifyInstance, escalations: Escalations): void {
+  for (const path of lists) {
+    app.get<WithId>(path, (request) => {
+      const { agentId } = request.query;
+      const open = escalations.escalations();
+      return { escalations: agentId === undefined ? open : open.filter((one) => one.agentId === agentId) };
+    });
+  }
+  app.get<WithId>("/api/v1/escalations/:id", async (request, reply) => {
+    const { id } = request.params;
+    const notice = isEscalation(id) ? await escalations.escalationNotice(id) : null;
+    return notice ?? tellEnd(escalations, id, reply);
+  });
+  app.post<WithId>("/api/v1/escalations/:id/acknowledge", async (request, reply) => {
+    const { id } = request.params;
+    const { actor } = readRequest(AcknowledgeRequest, request.body);
+    const { outcome } = isEscalation(id) ? await escalations.acknowledge(id, actor) : never;
+    return outcome === "taken" ? taken(id) : tellEnd(escalations, id, reply);
+  });
+}
+
+const never = { outcome: "unknown" } as const;
+const taken = (escalation: string): DecisionResult => ({ escalation, outcome: "taken" });
+const isEscalation = (id: string): boolean => EscalationId.safeParse(id).success;
+
+/** A body as it was sent: a signature is over these very bytes. */
+class Sent {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function addDecisions(app: FastifyInstance, escalations: Escalations, door: EscalationDoor): void {
+  // In a scope of its own, because it reads bodies in a way of its own.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, new Sent(String(body))));
+    for (const path of decisions) {
+      scope.post<WithId>(path, async (request, reply) => {
+        const { id } = request.params;
+        const text = request.body instanceof Sent ? request.body.text : "";
+        await refuseBadSignature(request, text, door);
+        const decision = readRequest(DecisionRequest, text === "" ? {} : parseJson(text));
+        const { outcome } = isEscalation(id) ? await escalations.decide(id, decision) : never;
+        return outcome === "taken" ? taken(id) : tellEnd(escalations, id, reply);
+      });
+    }
+  });
+}
+
+/** The token alone is enough; a signature that is given must be right, or something is wrong on the way. */
+async function refuseBadSignature(request: FastifyRequest<WithId>, text: string, door: EscalationDoor): Promise<void> {
+  const given = request.headers["rouse-signature"];
+  if (given === undefined) return;
+  const verdict = await verifyWebhook(text, String(given), door.secret, door.now());
+  if (verdict === "right") return;
+  door.noteBadSignature(request.params.id, verdict);
+  throw new Fault("unauthorized", signatureTrouble[verdict]);
+}
+
+const signatureTrouble: Readonly<Record<BadSignature, string>> = {
+  wrong:
+    "Rouse-Signature does not fit this body: sign `<t>.<body>`, byte for byte as sent, with the text in $ROUSE_HOME/webhook-secret",
+  "too-old": "Rouse-Signature is more than 5 minutes from our clock; sign each request when it is sent",
+  malformed: "Rouse-Signature must be t=<unix seconds>,v1=<64 hex digits>",
+};
+
+/** Over, and how; or never asked. */
+async function tellEnd(escalations: Escalations, id: string, reply: FastifyReply): Promise<FastifyReply> {
+  const ended = isEscalation(id) ? await escalations.howItEnded(id) : null;
+  if (ended === null)
+    throw new Fault("escalation-unknown", "no such escalation; `rouse escalations` lists those that are open");
+  const fault = new Fault("escalation-closed", describeEnding(id, ended));
+  return reply.code(409).send({ ...toProblem(fault), ended });
+}
+
+function addWords(app: FastifyInstance, escalations: Escalations, { agentOf }: EscalationDoor): void {
+  app.post<WithId>("/api/v1/agents/:id/nudge", (request) => {
+    const { actor, message } = readRequest(NudgeRequest, request.body);
+    return escalations.nudge(request.params.id, actor, message ?? null);
+  });
+  app.post<WithId>("/api/v1/agents/:id/escalate", (request) => {
+    const { actor, reason } = readRequest(EscalateRequest, request.body);
+    return escalations.escalate(request.params.id, actor, reason);
+  });
+  app.post<WithId>("/api/v1/agents/:id/answers", async (request): Promise<AnswerAck> => {
+    const { id } = request.params;
+    const answer = readRequest(AgentAnswer, request.body);
+    await escalations.answer(id, answer, agentOf(request.raw)?.incarnation ?? null);
+    return { agentId: id, status: "accepted" };
+  });
+}

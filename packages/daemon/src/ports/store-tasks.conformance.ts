@@ -1,0 +1,145 @@
+import { days, type EpochMs, hours, toIso } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import type { StoreUnderTest } from "./store.conformance.ts";
+import { type Commit, emptyCommit, type SavedCheckpoint, type SavedTask, type Store } from "./store.ts";
+
+const noon: EpochMs = Date.UTC(2026, 1, 5, 12);
+const order = (now: EpochMs) => ({ now, beats: hours(24), history: days(30) });
+
+/** Part of the store's conformance: tasks and their checkpoints. */
+export function taskConformance(under: () => StoreUnderTest): void {
+  const save = (part: Partial<Commit>, store: Store = under().store) => store.commit({ ...emptyCommit, ...part });
+  const tasks = async (store: Store = under().store) => (await store.resume()).tasks;
+  const numbers = async (taskId: string, limit = 99) =>
+    (await under().store.readCheckpoints(taskId, limit)).map(({ number }) => number);
+
+  describe("tasks", () => {
+    it("are as they were saved last, also after a death without a word", async () => {
+      await save({ tasks: [taskOf("t-2"), taskOf("t-1")] });
+      const over = { taskId: "t-1", overAt: noon + 0.5, record: '{"née":"✓"}' };
+      await save({ tasks: [over] });
+      expect(await tasks()).toEqual([over, taskOf("t-2")]);
+      expect(await tasks(await under().reopen())).toEqual([over, taskOf("t-2")]);
+    });
+
+    it("may be taken up again after they were over", async () => {
+      await save({ tasks: [{ ...taskOf("t-1"), overAt: noon }] });
+      await save({ tasks: [taskOf("t-1")] });
+      await tidyWholly(under().store, noon + days(99));
+      expect(await tasks()).toEqual([taskOf("t-1")]);
+    });
+
+    it("come back by the thousands", async () => {
+      const many = Array.from({ length: 4500 }, (_, i) => taskOf(`t-${String(i).padStart(5, "0")}`));
+      await save({ tasks: many });
+      expect(await tasks(await under().reopen())).toEqual(many);
+    });
+  });
+
+  describe("checkpoints", () => {
+    it("are read newest first, of one task, and found by their id", async () => {
+      const other = checkpointOf("other", 1);
+      await save({ checkpoints: [checkpointOf("t-1", 1), checkpointOf("t-1", 2), other, checkpointOf("t-1", 10)] });
+      expect(await numbers("t-1")).toEqual([10, 2, 1]);
+      expect(await numbers("t-1", 2)).toEqual([10, 2]);
+      expect(await numbers("nobody's")).toEqual([]);
+      expect(await under().store.findCheckpoint(other.id)).toEqual(other);
+      expect(await under().store.findCheckpoint("unknown")).toBeNull();
+      const again = await under().reopen();
+      expect(await again.readCheckpoints("other", 9)).toEqual([other]);
+    });
+
+    it("are never changed once they are there, and take a commit that is tried again", async () => {
+      const first = checkpointOf("t-1", 1);
+      const commit = { tasks: [taskOf("t-1")], checkpoints: [first, checkpointOf("t-1", 2)] };
+      await save(commit);
+      await save(commit);
+      await save({ checkpoints: [{ ...first, state: '"another"' }] });
+      expect(await numbers("t-1")).toEqual([2, 1]);
+      expect(await under().store.findCheckpoint(first.id)).toEqual(first);
+    });
+
+    it("of two with the same number both are kept", async () => {
+      await save({ checkpoints: [checkpointOf("t-1", 1), { ...checkpointOf("t-1", 1), id: "twin" }] });
+      expect(await numbers("t-1")).toEqual([1, 1]);
+    });
+
+    it("need the files that their states lie in, and no others", async () => {
+      const { store } = under();
+      await save({ checkpoints: [inFile("t-1", 1, "aa"), checkpointOf("t-1", 2)] });
+      expect(await store.refersToState("aa")).toBe(true);
+      expect(await store.refersToState(stateHashOf("t-1", 2))).toBe(false);
+      expect(await store.refersToState("bb")).toBe(false);
+      expect(await (await under().reopen()).refersToState("aa")).toBe(true);
+    });
+
+    it("hold states of 64 kB as they are", async () => {
+      const large = { ...checkpointOf("t-1", 1), state: JSON.stringify("é\u0000\u2028".repeat(10_000)) };
+      await save({ checkpoints: [large] });
+      expect(await under().store.findCheckpoint(large.id)).toEqual(large);
+    });
+  });
+
+  describe("tasks and checkpoints that are tidied", () => {
+    it("go when their task has been over for longer than the history, and no others", async () => {
+      await save({
+        tasks: [
+          { ...taskOf("old"), overAt: noon },
+          { ...taskOf("young"), overAt: noon + days(20) },
+          taskOf("not-over"),
+        ],
+        checkpoints: ["old", "young", "not-over"].flatMap((id) => [inFile(id, 1, `${id}-file`), checkpointOf(id, 2)]),
+      });
+      await tidyWholly(under().store, noon + days(31));
+      expect((await tasks()).map(({ taskId }) => taskId)).toEqual(["not-over", "young"]);
+      expect(await numbers("old")).toEqual([]);
+      expect(await under().store.findCheckpoint(checkpointOf("old", 2).id)).toBeNull();
+      expect(await under().store.refersToState("old-file")).toBe(false);
+      expect(await numbers("young")).toEqual([2, 1]);
+      expect(await numbers("not-over")).toEqual([2, 1]);
+      expect(await under().store.refersToState("not-over-file")).toBe(true);
+    });
+
+    it("go in small steps: a task that is there has its newest checkpoint, and commits come between", async () => {
+      const { store } = under();
+      const many = Array.from({ length: 1200 }, (_, i) => checkpointOf("long", i + 1));
+      await save({ tasks: [{ ...taskOf("long"), overAt: noon }], checkpoints: many });
+      let saved = 0;
+      for (let more = true; more; ) {
+        more = await store.tidy(order(noon + days(31)));
+        const left = await numbers("long", 1);
+        expect(left).toEqual((await tasks()).some(({ taskId }) => taskId === "long") ? [1200] : []);
+        await save({ tasks: [taskOf(`new-${++saved}`)] });
+      }
+      expect(await numbers("long")).toEqual([]);
+      expect(await tasks()).toHaveLength(saved);
+    });
+
+    it("do not keep the tidying from ending when there are many of them", async () => {
+      const over = Array.from({ length: 1300 }, (_, i) => ({ ...taskOf(`t-${i}`), overAt: noon }));
+      await save({ tasks: over, checkpoints: over.map(({ taskId }) => checkpointOf(taskId, 1)) });
+      await tidyWholly(under().store, noon + days(31));
+      expect(await tasks()).toEqual([]);
+      expect(await numbers("t-1299")).toEqual([]);
+    });
+  });
+}
+
+async function tidyWholly(store: Store, now: EpochMs): Promise<void> {
+  while (await store.tidy(order(now)));
+}
+
+export const taskOf = (taskId: string): SavedTask => ({ taskId, overAt: null, record: JSON.stringify({ taskId }) });
+
+const stateHashOf = (taskId: string, number: number): string => `state of ${taskId} at ${number}`;
+
+function checkpointOf(taskId: string, number: number, stateHash = stateHashOf(taskId, number)): SavedCheckpoint {
+  const time = noon + number + 0.25;
+  const head = JSON.stringify({ taskId, step: number, stateHash, time: toIso(time) });
+  return { id: `${taskId}/${number}`, taskId, number, time, head, state: JSON.stringify({ number }) };
+}
+
+const inFile = (taskId: string, number: number, stateHash: string): SavedCheckpoint => ({
+  ...checkpointOf(taskId, number, stateHash),
+  state: null,
+});

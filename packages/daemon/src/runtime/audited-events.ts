@@ -1,0 +1,157 @@
+import type { EpochMs, EventType, RouseEvent, TaskReason } from "@rouse/contract";
+import type { NewAuditLine } from "./audit-trail.ts";
+
+type Payload<T extends EventType> = Extract<RouseEvent, { type: T }>["payload"];
+
+/** `action` is the event's name in small letters, and `actor` is rouse, where nothing else is said. */
+type Entry = Pick<NewAuditLine, "subject" | "reason" | "evidence"> & Partial<Pick<NewAuditLine, "action" | "actor">>;
+
+/** `null`: it is neither an intervention nor a refusal nor something a person did. */
+type Rules = { readonly [T in EventType]: ((payload: Payload<T>) => Entry | null) | null };
+
+/** What goes into the audit trail. A new event does not compile until somebody decides here. */
+const rules: Rules = {
+  AGENT_HEARTBEAT: null,
+  AGENT_REGISTERED: null,
+  AGENT_INCARNATION_STARTED: null,
+  AGENT_FINISHED: null,
+  AGENT_RECOVERED: null,
+  HEALTH_STATE_CHANGED: null,
+  HEARTBEAT_MISSED: null,
+  HEARTBEATS_LOST: null,
+  HEARTBEAT_REFUSED: null,
+  AGENT_SPEECH_REFUSED: (p) => about(p.agentId, p.because, pick(p, "claimed")),
+  AGENT_HELD: null,
+  HOLDER_LOST: null,
+  PROCESS_EXITED: null,
+  AGENT_NEEDS_YOU: null,
+  AGENT_NEEDS_YOU_NO_MORE: null,
+  RATE_LIMITED: null,
+  TERMINATION_ORDERED: (p) => ({
+    ...about(p.agentId, p.because, pick(p, "incarnation", "key", "evidence")),
+    actor: p.actor,
+  }),
+  TERMINATION_REFUSED: (p) => about(p.agentId, p.because, pick(p, "cause")),
+  TERMINATION_INCOMPLETE: (p) =>
+    about(p.agentId, "survivors", {
+      incarnation: p.incarnation,
+      survivors: p.survivors.length,
+      pids: p.survivors.map(({ pid }) => pid),
+    }),
+  AGENT_TERMINATED: (p) => ({
+    ...about(p.agentId, p.reason, pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence")),
+    action: "terminate",
+  }),
+  WORK_SAVED: (p) => about(p.agentId, "work-saved", pick(p, "incarnation", "commit", "changed")),
+  WORK_NOT_SAVED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
+  RESTART_ORDERED: (p) => about(p.agentId, p.because, pick(p, "incarnation", "key", "attempt")),
+  RESTART_FAILED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
+  RESTARTS_EXHAUSTED: (p) => about(p.agentId, "restarts-exhausted", pick(p, "attempts", "windowSeconds")),
+  AGENT_RESTARTED: (p) => about(p.agentId, p.because, pick(p, "from", "to", "cause", "chain")),
+  INCIDENT_OPENED: (p) => about(p.agentId, p.cause, pick(p, "incident", "illness", "severity")),
+  INCIDENT_CLOSED: (p) => about(p.agentId, p.because, pick(p, "incident", "ending", "lastedSeconds")),
+  NUDGE_QUEUED: (p) => ({
+    ...about(p.agentId, p.template, pick(p, "nudge", "attempt", "channel")),
+    actor: p.actor,
+  }),
+  NUDGE_SENT: (p) => about(p.agentId, "sent", pick(p, "nudge", "attempt", "channel")),
+  NUDGE_NOT_SENT: (p) => about(p.agentId, p.because, pick(p, "nudge", "channel")),
+  NUDGE_SEEN: null,
+  NUDGE_ACTED: null,
+  NUDGE_UNCONFIRMED: (p) => about(p.agentId, "unconfirmed", pick(p, "nudge", "waitedSeconds")),
+  AGENT_ANSWERED: null,
+  ESCALATION_TRIGGERED: (p) =>
+    about(p.agentId, p.reason, pick(p, "escalation", "incident", "severity", "answerWithinSeconds")),
+  ESCALATION_DECIDED: (p) => ({
+    ...about(p.agentId, p.reason, pick(p, "escalation", "decision")),
+    actor: p.actor,
+  }),
+  ESCALATION_ACKNOWLEDGED: (p) => ({
+    ...about(p.agentId, "acknowledged", pick(p, "escalation")),
+    actor: p.actor,
+  }),
+  ESCALATION_UNACKNOWLEDGED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
+  ESCALATION_UNANSWERED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
+  ESCALATION_UNDELIVERED: (p) => about(p.agentId, p.problem, pick(p, "escalation")),
+  RECOVERY_INITIATED: (p) => about(p.agentId, p.because, pick(p, "taskId", "attempt")),
+  RECOVERY_COMPLETED: (p) =>
+    about(
+      p.agentId,
+      "recovered",
+      pick(p, "taskId", "newAgentId", "incarnation", "fromCheckpoint", "step", "lost", "tookSeconds"),
+    ),
+  RECOVERY_FAILED: (p) => about(p.agentId, p.reason, pick(p, "taskId", "attempts")),
+  CHECKPOINT_SAVED: null,
+  CHECKPOINT_REFUSED: null,
+  TASK_CREATED: null,
+  TASK_CHANGED: (p) =>
+    isPersonsDoing[p.because]
+      ? { ...about(p.taskId, p.because, pick(p, "agentId", "from", "to")), actor: p.actor }
+      : null,
+  TASK_CLAIMED: null,
+  TASK_RELEASED: null,
+  TASK_STALLED: null,
+  TASK_ESCALATED: null,
+  TASK_LONG_RUNNING: null,
+  TASK_TIMED_OUT: (p) => about(p.taskId, "timed-out", pick(p, "agentId", "runningSeconds")),
+  TASK_BLOCKED: (p) => about(p.taskId, p.because, pick(p, "agentId")),
+  ASSIGNMENTS_REDUCED: (p) => about(p.agentId, "high-error-rate", pick(p, "failed", "of")),
+  ASSIGNMENTS_STOPPED: (p) => about(p.agentId, "high-error-rate", pick(p, "failed", "of")),
+  ASSIGNMENTS_RESTORED: (p) => ({ ...about(p.agentId, "restored", {}), actor: p.actor }),
+  BRAKE_STARTED: (p) => about(null, "fleet-budget", pick(p, "kills", "windowSeconds")),
+  BRAKE_ENDED: (p) => about(null, "fleet-budget", pick(p, "lastedSeconds")),
+  ALERT_RAISED: null,
+  ALERT_RESOLVED: null,
+  MONITOR_STARTED: null,
+  MONITOR_STOPPED: null,
+  MONITOR_GAP: null,
+  HOLD_STARTED: (p) => about(null, p.because, pick(p, "scope", "silent", "of")),
+  HOLD_ENDED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),
+  CONFIG_RELOADED: (p) => about(null, "reloaded", pick(p, "policy")),
+  CONFIG_REFUSED: (p) => about(null, "refused", { problems: p.problems.length }),
+  MONITOR_FROZEN: (p) => ({ ...about(null, p.reason, {}), action: "freeze", actor: p.actor }),
+  MONITOR_THAWED: (p) => ({ ...about(null, p.reason, {}), action: "thaw", actor: p.actor }),
+};
+
+const isPersonsDoing: Readonly<Record<TaskReason, boolean>> = {
+  created: false,
+  claimed: false,
+  started: false,
+  updated: false,
+  done: false,
+  "agent-failed-it": false,
+  "cancelled-by-person": true,
+  "reassigned-by-person": true,
+  "released-by-agent": false,
+  "agent-stopped": false,
+  "agent-finished": false,
+  "agent-gone": false,
+  "handed-off": false,
+  "timed-out": false,
+  "recoveries-exhausted": false,
+  "repeated-error": false,
+  "agent-blocked": false,
+  "being-recovered": false,
+  recovered: false,
+  "marked-by-person": true,
+  "unblocked-by-person": true,
+};
+
+/** The line an event leaves in the audit trail, or `null` when it leaves none. `policy`: the id of the one that was in force. */
+export function auditLineOf(event: RouseEvent, time: EpochMs, policy: string | null): NewAuditLine | null {
+  const rule = rules[event.type] as ((payload: RouseEvent["payload"]) => Entry | null) | null;
+  const entry = rule === null ? null : rule(event.payload);
+  if (entry === null) return null;
+  return { time, actor: "rouse", action: event.type.toLowerCase().replaceAll("_", "-"), policy, ...entry };
+}
+
+const about = (subject: string | null, reason: string, evidence: Entry["evidence"]): Entry => ({
+  subject,
+  reason,
+  evidence,
+});
+
+/** Numbers, ids and words of closed sets; never what an agent wrote. */
+function pick<P extends object>(payload: P, ...keys: readonly (keyof P & string)[]): Entry["evidence"] {
+  return Object.fromEntries(keys.map((key) => [key, payload[key]]));
+}

@@ -1,0 +1,76 @@
+import {
+  type EpochMs,
+  type EscalationReport,
+  type IncidentReport,
+  type MonoMs,
+  type Policy,
+  toIso,
+} from "@rouse/contract";
+import { type AgentRecord, type Incident, openEscalation } from "@rouse/core";
+
+type Iso = (at: MonoMs) => string;
+
+/** What was done about it: nudges, questions and stops. Starting again what went down by itself is not held against it. */
+export const interventionsOf = ({ counts }: AgentRecord): number => counts.nudges + counts.escalations + counts.stops;
+
+export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport | null {
+  const { incident, nudge } = record;
+  if (incident === null) return null;
+  const nextAt = nextOf(incident);
+  return {
+    id: incident.id,
+    illness: incident.illness,
+    cause: incident.cause,
+    severity: incident.severity,
+    openedAt: iso(incident.openedAt),
+    stage: incident.stage.kind,
+    nextAt: nextAt === null ? null : iso(nextAt),
+    nudges: incident.nudges,
+    nudge:
+      nudge === null
+        ? null
+        : {
+            id: nudge.id,
+            state: nudge.state,
+            channel: nudge.channel,
+            sentAt: nudge.sent === null ? null : iso(nudge.sent.at),
+          },
+  };
+}
+
+function nextOf({ stage }: Incident): MonoMs | null {
+  if (stage.kind === "escalated") return stage.escalation.until;
+  return stage.kind === "more-time" || stage.kind === "probation" ? stage.until : null;
+}
+
+/** An open question, as whoever is to answer it sees it. */
+export function describeEscalation(
+  record: AgentRecord,
+  policy: Policy,
+  toWall: (at: MonoMs) => EpochMs,
+): EscalationReport | null {
+  const escalation = openEscalation(record);
+  const { incident } = record;
+  if (escalation === null || incident === null) return null;
+  const iso: Iso = (at) => toIso(toWall(at));
+  const { acknowledged, severity } = escalation;
+  const reasons = record.findings.filter(({ level }) => level !== "note").map(({ text }) => text);
+  return {
+    id: escalation.id,
+    agentId: record.agentId,
+    incarnation: record.incarnation,
+    taskId: record.taskId,
+    incident: incident.id,
+    severity,
+    illness: incident.illness,
+    cause: incident.cause,
+    reason: escalation.reason,
+    openedAt: iso(escalation.openedAt),
+    answerBy: iso(escalation.until),
+    acknowledgeBy: severity === "SEV-1" ? iso(escalation.openedAt + policy.escalation.acknowledgeWithin) : null,
+    acknowledged: acknowledged === null ? null : { actor: acknowledged.actor, at: iso(acknowledged.at) },
+    otherwise: escalation.otherwise.kind === "stop" ? "terminate-and-recover" : "hand-to-a-person",
+    decisions: ["allow_more_time", "force_handoff", "terminate_and_recover"],
+    summary: `${record.agentId} is ${record.health.state}: ${reasons.join("; ") || incident.cause}`,
+  };
+}

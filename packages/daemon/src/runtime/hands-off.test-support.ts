@@ -1,0 +1,20 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { openMemoryStates } from "../adapters/states-memory/open-memory-states.ts";
+import { noHolders } from "../ports/holders.ts";
+import { noOrchestrator } from "../ports/orchestrator.ts";
+import { noWorkspaces } from "../ports/workspaces.ts";
+import type { MonitorParts } from "./monitor.ts";
+
+const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+
+/** The hands of a monitor that only watches. */
+export const handsOff: Pick<MonitorParts, "holders" | "workspaces" | "orchestrator" | "states" | "signing"> = {
+  holders: noHolders,
+  workspaces: noWorkspaces,
+  orchestrator: noOrchestrator,
+  states: openMemoryStates(),
+  signing: {
+    sign: (text) => sign(null, Buffer.from(text), privateKey).toString("base64"),
+    publicKey: publicKey.export({ type: "spki", format: "pem" }) as string,
+  },
+};

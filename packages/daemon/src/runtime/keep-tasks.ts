@@ -1,0 +1,286 @@
+import {
+  type DurationMs,
+  type EpochMs,
+  Fault,
+  type MonoMs,
+  type RouseEvent,
+  type TaskRefusal,
+  type TaskRequest,
+} from "@rouse/contract";
+import {
+  type Action,
+  type AgentRecord,
+  agentOf,
+  chooseTask,
+  claimOf,
+  type Fate,
+  fateOfWork,
+  isTaskOver,
+  isTaskReady,
+  newTask,
+  superviseTask,
+  type TaskOrderSignal,
+  type TaskRecord,
+  type TaskReply,
+  type TaskRules,
+  type TaskSignal,
+  type WordSignal,
+} from "@rouse/core";
+import type { Config } from "../config/read-config.ts";
+import type { Resumption, SavedTask } from "../ports/store.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { keepHooks } from "./keep-hooks.ts";
+import { relateTasks } from "./relate-tasks.ts";
+import { retryTask } from "./retry-task.ts";
+import type { Roster } from "./roster.ts";
+import type { SelfDoubt } from "./self-doubt.ts";
+import type { Moment } from "./steady-clock.ts";
+import { trustAgents } from "./trust-agents.ts";
+import { createWakeWheel, type Sleeper } from "./wake-wheel.ts";
+
+interface TaskParts {
+  readonly roster: Roster;
+  readonly commits: GroupCommit;
+  readonly doubt: SelfDoubt;
+  readonly config: () => Config;
+  readonly toWall: (at: MonoMs) => EpochMs;
+  readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
+  readonly intend: (action: Action, time: EpochMs) => void;
+  /** An agent whose tasks keep failing is asked to think about it. */
+  readonly askToReflect: (agentId: string, failed: number, of: number, moment: Moment) => void;
+}
+
+/** One task in memory. */
+class KeptTask implements Sleeper {
+  task: TaskRecord;
+  slot: number | null = null;
+  constructor(task: TaskRecord) {
+    this.task = task;
+  }
+  wakeAt(): MonoMs | null {
+    return this.task.wakeAt;
+  }
+}
+
+/** The tasks the monitor knows: who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
+export function keepTasks(parts: TaskParts) {
+  const { roster, commits, doubt, config } = parts;
+  const tasks = new Map<string, KeptTask>();
+  const relations = relateTasks();
+  const trust = trustAgents(parts);
+  const wheel = createWakeWheel<KeptTask>();
+  const hooks = keepHooks({ roster, statusOf: (taskId) => tasks.get(taskId)?.task.state.status ?? null, claim });
+  let criticalBlocked = 0;
+
+  const rulesFor = (taskId: string): TaskRules => {
+    const policy = config().policyFor({ agentId: "", agentType: null, taskId });
+    return { ...policy.tasks, maxRecoveries: policy.recovery.maxPerTask };
+  };
+
+  function run(kept: KeptTask, signal: TaskSignal, moment: Moment): TaskReply | null {
+    const before = kept.task;
+    const rules = rulesFor(before.taskId);
+    const about = { gaps: doubt.gaps(), frozen: doubt.frozen() !== null };
+    const turn = superviseTask(before, signal, moment.now, rules, about);
+    kept.task = turn.task;
+    wheel.file(kept);
+    if (turn.task === before) return turn.reply;
+    relations.note(before, turn.task);
+    countCritical(Number(isCriticalBlocked(turn.task)) - Number(isCriticalBlocked(before)));
+    for (const event of turn.events) parts.saveEvents([event], moment.time, agentIn(event));
+    for (const action of turn.actions) parts.intend(action, moment.time);
+    save(kept);
+    if (isTaskOver(turn.task) && !isTaskOver(before)) saveAgain(turn.task.dependsOn);
+    trust.noteTurn(before, turn.task, rules, moment);
+    return turn.reply;
+  }
+
+  const save = (kept: KeptTask): void => void commits.draft().tasks.set(kept.task.taskId, () => toSave(kept.task));
+
+  /** What is over and still waited for must not be forgotten, or what waits for it would never be ready. */
+  function toSave(task: TaskRecord): SavedTask {
+    const { taskId, state } = task;
+    const ages = "overAt" in state && !isWaitedFor(taskId);
+    return { taskId, record: JSON.stringify(task), overAt: ages ? parts.toWall(state.overAt) : null };
+  }
+
+  const isWaitedFor = (taskId: string): boolean =>
+    relations.dependentsOf(taskId).some((id) => !isTaskOver(mustFind(id).task));
+
+  /** Who waits for them has changed. */
+  function saveAgain(taskIds: readonly string[]): void {
+    for (const taskId of taskIds) {
+      const kept = tasks.get(taskId);
+      if (kept !== undefined && isTaskOver(kept.task)) save(kept);
+    }
+  }
+
+  function countCritical(more: number): void {
+    if (more === 0) return;
+    criticalBlocked += more;
+    doubt.noteCriticalBlocked(criticalBlocked);
+  }
+
+  function mustFind(taskId: string): KeptTask {
+    const kept = tasks.get(taskId);
+    if (kept === undefined) throw new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
+    return kept;
+  }
+
+  function add(task: TaskRecord): KeptTask {
+    const kept = new KeptTask(task);
+    tasks.set(task.taskId, kept);
+    relations.add(task);
+    return kept;
+  }
+
+  const isCompleted = (taskId: string): boolean => tasks.get(taskId)?.task.state.status === "completed";
+
+  /** `life`: which one of the agent's asks, where that is known better than by what was heard of it. */
+  function claim(taskId: string, agentId: string, moment: Moment, life: number | null = null): TaskReply {
+    const kept = mustFind(taskId);
+    const record = roster.find(agentId)?.record;
+    if (record?.health.state === "QUARANTINED" && agentOf(kept.task) !== agentId) return refusal("quarantined");
+    const heldClaims = relations.heldBy(agentId).filter((id) => id !== taskId).length;
+    const standing = trust.standingOf(agentId, moment.now);
+    const ready = isTaskReady(kept.task, isCompleted);
+    const incarnation = life ?? record?.incarnation ?? null;
+    return run(kept, { kind: "claim", agentId, incarnation, standing, heldClaims, ready }, moment) ?? refusal("taken");
+  }
+
+  /** What it was given and has not begun comes first: whoever asks again may not have heard the answer. */
+  function chooseFor(agentId: string): string | null {
+    const given = relations.heldBy(agentId).find((id) => tasks.get(id)?.task.state.status === "claimed");
+    return given ?? chooseTask(records(), agentId)?.taskId ?? null;
+  }
+
+  function* records(): Iterable<TaskRecord> {
+    for (const { task } of tasks.values()) yield task;
+  }
+
+  function meetFate(kept: KeptTask, fate: Fate, { agentId, taskId }: AgentRecord, moment: Moment): void {
+    if (fate.kind === "recovered") {
+      run(kept, { kind: "agent-recovered", agentId, incarnation: fate.incarnation }, moment);
+    } else if (fate.kind !== "completed") {
+      run(kept, { kind: "agent-down", agentId, because: fate.because, fate: fate.kind }, moment);
+    } else {
+      const isOwn = kept.task.taskId === taskId && claimOf(kept.task)?.agentId === agentId;
+      if (isOwn) run(kept, { kind: "complete", agentId }, moment);
+      else run(kept, { kind: "agent-down", agentId, because: "agent-finished", fate: "released" }, moment);
+    }
+  }
+
+  /** What its agent did counts as an update, as of when it did it, for a task whose agent works on nothing else and does not say so itself. */
+  function hearAgent(kept: KeptTask, { time }: Moment): void {
+    const held = claimOf(kept.task);
+    const record = held === null ? undefined : roster.find(held.agentId)?.record;
+    if (held === null || record === undefined || record.taskId !== kept.task.taskId) return;
+    const now = record.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
+    if (now <= kept.task.updatedAt) return;
+    run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
+  }
+
+  return {
+    /** After the agents were. */
+    restore({ tasks: saved, marks }: Pick<Resumption, "tasks" | "marks">): void {
+      for (const { record } of saved) wheel.file(add(JSON.parse(record) as TaskRecord));
+      hooks.restore();
+      trust.restore(marks);
+      for (const { task } of tasks.values()) countCritical(Number(isCriticalBlocked(task)));
+    },
+
+    create(request: TaskRequest, moment: Moment): TaskReply {
+      if (tasks.has(request.taskId)) return refusal("exists");
+      const kept = add(newTask(request, moment.now));
+      const reply = run(kept, { kind: "created" }, moment) ?? refusal("exists");
+      saveAgain(request.dependsOn);
+      hooks.noteCreated(request.taskId, moment);
+      return reply;
+    },
+
+    /** What failed or was cancelled is tried again. */
+    retry(taskId: string, actor: string, moment: Moment): TaskReply {
+      const kept = mustFind(taskId);
+      const retried = retryTask(kept.task, actor, moment.now);
+      if (retried === null) return refusal(isTaskOver(kept.task) ? "over" : "exists");
+      kept.task = retried.task;
+      parts.saveEvents([retried.event], moment.time, agentIn(retried.event));
+      save(kept);
+      saveAgain(kept.task.dependsOn);
+      return { kind: "granted", claim: null };
+    },
+
+    claim,
+
+    /** The most urgent one that is ready; `null` when there is none. */
+    claimNext(
+      agentId: string,
+      moment: Moment,
+      life: number | null = null,
+    ): { taskId: string; reply: TaskReply } | null {
+      const taskId = chooseFor(agentId);
+      return taskId === null ? null : { taskId, reply: claim(taskId, agentId, moment, life) };
+    },
+
+    say: (taskId: string, word: WordSignal, moment: Moment): TaskReply =>
+      run(mustFind(taskId), word, moment) ?? refusal("not-yours"),
+
+    order: (taskId: string, order: TaskOrderSignal, moment: Moment): TaskReply =>
+      run(mustFind(taskId), order, moment) ?? refusal("over"),
+
+    noteCheckpoint(taskId: string, checkpoint: string, agentId: string | null, moment: Moment): void {
+      const kept = tasks.get(taskId);
+      if (kept !== undefined) run(kept, { kind: "checkpointed", checkpoint, agentId }, moment);
+    },
+
+    /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
+    noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
+      hooks.noteTurn(before, after, moment);
+      const fate = fateOfWork(before, after);
+      if (fate === null) return;
+      const { agentId } = after;
+      for (const id of [...relations.heldBy(agentId), ...relations.meantFor(agentId)]) {
+        const kept = tasks.get(id);
+        if (kept !== undefined) meetFate(kept, fate, after, moment);
+      }
+    },
+
+    restoreAssignments: trust.giveBack,
+
+    judgeDue(moment: Moment): void {
+      for (const kept of wheel.takeDue(moment.now)) {
+        hearAgent(kept, moment);
+        run(kept, { kind: "wake" }, moment);
+      }
+    },
+    /** A gap of the monitor, or a thaw: every clock may have changed. */
+    wakeAll(moment: Moment): void {
+      for (const kept of tasks.values()) if (!isTaskOver(kept.task)) run(kept, { kind: "wake" }, moment);
+    },
+
+    find: (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task,
+    all: (): TaskRecord[] => [...records()],
+    isCompleted,
+    dependentsOf: relations.dependentsOf,
+    rulesFor,
+    standingOf: trust.find,
+    /** The store forgets them too. */
+    forgetOld({ now }: Moment, history: DurationMs): void {
+      for (const { task } of tasks.values()) {
+        if (!("overAt" in task.state) || now - task.state.overAt <= history || isWaitedFor(task.taskId)) continue;
+        tasks.delete(task.taskId);
+        relations.forget(task);
+      }
+    },
+  };
+}
+
+export type Tasks = ReturnType<typeof keepTasks>;
+
+const refusal = (because: TaskRefusal): TaskReply => ({ kind: "refused", because });
+
+const isCriticalBlocked = ({ priority, state }: TaskRecord): boolean =>
+  priority === "critical" && state.status === "blocked";
+
+const agentIn = ({ payload }: RouseEvent): string | null =>
+  "agentId" in payload && typeof payload.agentId === "string" ? payload.agentId : null;

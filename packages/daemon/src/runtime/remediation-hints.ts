@@ -1,0 +1,94 @@
+import type { EscalationReason, EscalationReport, FindingKind, RemediationHint } from "@rouse/contract";
+
+/** AGENT and ESCALATION stand for ids, which are plain by their schema; nothing else ever gets into these texts. */
+type Advice = readonly [text: string, command: string];
+
+const look = "rouse why AGENT";
+const watch = "rouse logs AGENT --tail 100";
+const takeOver = "rouse attach AGENT";
+const stop = "rouse terminate AGENT";
+const startAgain = "rouse recover AGENT";
+const moreTime = "rouse escalations decide ESCALATION allow_more_time";
+const bringBack = "rouse escalations decide ESCALATION terminate_and_recover";
+
+/** These work only for an agent that Rouse started. */
+const forSupervised: ReadonlySet<string> = new Set([watch, takeOver, stop, startAgain, bringBack]);
+
+const loop = (what: string): Advice => [
+  `${what}; say what is wrong with it, or let it start over`,
+  "rouse nudge AGENT",
+];
+
+const byReason: Readonly<Record<EscalationReason, Advice>> = {
+  "nudges-unanswered": ["it was reminded and did not react: bring it back, or look what it is at first", bringBack],
+  "no-way-to-nudge": [
+    "it takes no words: let it send heartbeats and read `commands`, or start it with rouse run",
+    look,
+  ],
+  "not-supervised": ["Rouse did not start it and cannot stop it: look after it where it runs", look],
+  "one-kind-of-evidence": ["only one kind of evidence speaks against it, too little to stop it unasked", look],
+  "handoff-requested": ["it asks to hand its work over", "rouse escalations decide ESCALATION force_handoff"],
+  "blocker-reported": ["it says that something is in its way: clear that first, then give it time", moreTime],
+  "unchanged-finding": ["a warning has stood for long and nothing came of it", look],
+  "more-time-used-up": ["it was given more time and is no better", bringBack],
+  "restarts-exhausted": ["it keeps going down: see how it ends before it is started once more", watch],
+  "recoveries-exhausted": ["it was brought back as often as allowed: review the task before the next attempt", look],
+  relapse: ["its replacement fell ill again: starting over did not cure it", look],
+  mode: ["its policy does not let Rouse stop it (mode): a person has to, or the mode is changed to act", stop],
+  protected: ["its policy protects it from being stopped: only a person may", stop],
+  attached: ["somebody is attached to its terminal: ask them, or take it over", takeOver],
+  "holder-lost": ["the process that holds its terminal is gone: end it and start it again", startAgain],
+  "work-not-saved": [
+    "its working tree could not be saved: see to the repository, then decide; terminate --force stops it unsaved",
+    look,
+  ],
+  ordered: ["a person asked for a decision", look],
+};
+
+const byFinding: Readonly<Record<FindingKind, Advice>> = {
+  "missed-beats": ["is its process there, and can it reach Rouse? rouse doctor checks this side", "rouse doctor"],
+  "stale-checkpoint": ["it works without saving: allow time if the step is known to be long", moreTime],
+  "no-progress": ["nothing new has come of its work", watch],
+  "no-tool-call": ["it talks or thinks without doing anything", "rouse nudge AGENT"],
+  "zero-tokens": ["it spends no tokens: is the provider reachable and the key valid?", watch],
+  "token-spike": ["it spends far more tokens than usual: look for a loop or an oversized context", look],
+  "error-rate": ["many of its calls fail: see which, and whether the service behind them is up", look],
+  "consecutive-failures": ["its calls fail one after the other: see the error before it is brought back", look],
+  "task-not-started": ["there is work for it that it has not begun", "rouse nudge AGENT"],
+  "self-reported": ["it says itself that it is not well", look],
+  "memory-pressure": ["it is close to its memory limit: raise the limit or bring it back", bringBack],
+  "no-output": ["its terminal is silent: see what is on the screen", takeOver],
+  "repeated-error": ["the same error again and again: mend its cause, or it comes back with the agent", watch],
+  "token-burn": ["it spends tokens and nothing comes of it", look],
+  "completion-timeout": ["it went quiet without saying that it is done: see whether it is", watch],
+  "context-exhausted": ["its context is full: a hand-off to a fresh one helps, more time does not", bringBack],
+  "spinning-on-file": ["it changes the same file over and over", watch],
+  "rate-limited": ["its provider makes it wait: more time costs nothing", moreTime],
+  "process-exited": ["its process is gone: see how it ended", watch],
+  "holder-lost": ["the process that holds its terminal is gone", startAgain],
+  "api-errors": ["its provider answers with errors: see the provider's status before it is brought back", watch],
+  "identical-step": loop("it repeats the same call and gets the same result"),
+  "identical-call": loop("it repeats the same call"),
+  "identical-change": loop("it makes the same change again"),
+  cycle: loop("it goes round in a circle of the same steps"),
+  "error-class": loop("it runs into the same kind of error whatever it tries"),
+  "error-streak": ["everything it tries fails: see the errors, the cause may lie outside", look],
+  "blocked-call": ["one call fails the same way whatever it changes: mend what it needs, or forbid the call", look],
+  "replies-only": loop("it only talks and calls no tool"),
+  "same-words": loop("it says the same again"),
+  "no-novelty": loop("nothing it does is new any more"),
+  "stale-results": loop("it reads what it has read before"),
+};
+
+/** What a person could do about it: first why they are asked, then what was found, in the order it is given. */
+export function hintsFor(
+  { id, agentId, reason }: Pick<EscalationReport, "id" | "agentId" | "reason">,
+  findings: readonly FindingKind[],
+  supervised: boolean,
+): RemediationHint[] {
+  const hint = (because: RemediationHint["because"], [text, command]: Advice): RemediationHint => {
+    const usable = supervised || !forSupervised.has(command) ? command : look;
+    return { because, text, command: usable.replace(/AGENT|ESCALATION/, (name) => (name === "AGENT" ? agentId : id)) };
+  };
+  return [hint(reason, byReason[reason]), ...[...new Set(findings)].map((kind) => hint(kind, byFinding[kind]))];
+}

@@ -1,0 +1,21 @@
+import {
+  AgentId,
+  type AssignmentsReport,
+  ClaimRequest,
+  type DurationMs,
+  describeIssues,
+  type EpochMs,
+  Fault,
+  type MonoMs,
+  type NextTask,
+  type TaskHealth,
+  TaskOrder,
+  type TaskPage,
+  TaskRefresh,
+  type TaskReport,
+  TaskRequest,
+  type TaskStatus,
+  TaskUpdate,
+  TaskWord,
+} from "@rouse/contract";
+import { agentOf, isTaskOver, minutes, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";

@@ -1,0 +1,45 @@
+import type { EpochMs, EscalationEnding, EscalationNotice, MonoMs } from "@rouse/contract";
+import type { Config } from "../config/read-config.ts";
+import type { Store } from "../ports/store.ts";
+import { eventsInNotice, writeNotice } from "./escalation-notice.ts";
+import type { Checkpoints } from "./keep-checkpoints.ts";
+import { recallEnding } from "./recall-ending.ts";
+import type { Moment } from "./steady-clock.ts";
+import type { Words } from "./take-words.ts";
+
+interface TellingParts {
+  readonly words: Words;
+  readonly store: Store;
+  readonly checkpoints: Pick<Checkpoints, "list">;
+  readonly config: () => Config;
+  readonly readClock: () => Moment;
+  readonly toWall: (at: MonoMs) => EpochMs;
+}
+
+/** Open questions with everything somebody who answers may want to know, and how those that are over ended. */
+export function tellEscalations({ words, store, checkpoints, config, readClock, toWall }: TellingParts) {
+  return {
+    /** `null` when it does not wait for an answer (any more). */
+    async notice(escalation: string): Promise<EscalationNotice | null> {
+      const found = words.findEscalation(escalation);
+      if (found === null) return null;
+      const { report, record } = found;
+      const { agentId, taskId } = record;
+      const lastEvents = await store.readEvents({ agentId, limit: eventsInNotice, newestFirst: true });
+      const chain = taskId === null ? null : await checkpoints.list(taskId, 1);
+      return writeNotice({
+        report,
+        record,
+        policy: config().policyFor(record),
+        settings: config().settingsFor(record),
+        lastEvents,
+        checkpoint: chain?.checkpoints[0] ?? null,
+        now: readClock().now,
+        toWall,
+      });
+    },
+    howItEnded: (escalation: string): Promise<EscalationEnding | null> => recallEnding(store.readEvents, escalation),
+  };
+}
+
+export type EscalationTeller = ReturnType<typeof tellEscalations>;

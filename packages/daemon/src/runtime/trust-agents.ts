@@ -1,0 +1,63 @@
+import type { AssignmentStanding, EpochMs, MonoMs, RouseEvent } from "@rouse/contract";
+import {
+  type Assignments,
+  judgeAssignments,
+  newAssignments,
+  outcomeOf,
+  restoreAssignments,
+  type TaskRecord,
+  type TaskRules,
+} from "@rouse/core";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Moment } from "./steady-clock.ts";
+
+interface TrustParts {
+  readonly commits: GroupCommit;
+  readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
+  /** An agent whose tasks keep failing is asked to think about it. */
+  readonly askToReflect: (agentId: string, failed: number, of: number, moment: Moment) => void;
+}
+
+const markOf = (agentId: string): string => `assignments/${agentId}`;
+
+/** With how many tasks each agent is trusted, by how its last ones ended. */
+export function trustAgents({ commits, saveEvents, askToReflect }: TrustParts) {
+  const known = new Map<string, Assignments>();
+
+  const of = (agentId: string, now: MonoMs): Assignments => known.get(agentId) ?? newAssignments(agentId, now);
+
+  function keep(next: Assignments, events: readonly RouseEvent[], { time }: Moment): void {
+    known.set(next.agentId, next);
+    commits.draft().marks[markOf(next.agentId)] = JSON.stringify(next);
+    if (events.length > 0) saveEvents(events, time, next.agentId);
+  }
+
+  return {
+    restore(marks: Readonly<Record<string, string>>): void {
+      for (const [mark, value] of Object.entries(marks)) {
+        if (!mark.startsWith(markOf(""))) continue;
+        const assignments = JSON.parse(value) as Assignments;
+        known.set(assignments.agentId, assignments);
+      }
+    },
+    find: (agentId: string): Assignments | null => known.get(agentId) ?? null,
+    standingOf: (agentId: string, now: MonoMs): AssignmentStanding => of(agentId, now).standing,
+    /** What a turn of a task says about who worked on it. */
+    noteTurn(before: TaskRecord, after: TaskRecord, rules: TaskRules, moment: Moment): void {
+      const ended = outcomeOf(before, after);
+      if (ended === null) return;
+      const judged = judgeAssignments(of(ended.agentId, moment.now), ended.outcome, moment.now, rules);
+      keep(judged.assignments, judged.events, moment);
+      for (const event of judged.events) {
+        if (event.type !== "ASSIGNMENTS_REDUCED") continue;
+        askToReflect(ended.agentId, event.payload.failed, event.payload.of, moment);
+      }
+    },
+    giveBack(agentId: string, actor: string, moment: Moment): void {
+      const before = known.get(agentId);
+      if (before === undefined) return;
+      const judged = restoreAssignments(before, actor, moment.now);
+      keep(judged.assignments, judged.events, moment);
+    },
+  };
+}

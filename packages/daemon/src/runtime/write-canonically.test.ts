@@ -1,0 +1,68 @@
+import { Fault, stateLimits } from "@rouse/contract";
+import fc from "fast-check";
+import { canonicalize } from "json-canonicalize";
+import { describe, expect, it } from "vitest";
+import { writeCanonically } from "./write-canonically.ts";
+
+const write = (value: unknown) => writeCanonically(value, stateLimits);
+
+function faultOf(value: unknown, limits = stateLimits as { bytes: number; values: number; depth: number }): Fault {
+  try {
+    writeCanonically(value, limits);
+  } catch (error) {
+    expect(error).toBeInstanceOf(Fault);
+    return error as Fault;
+  }
+  throw new Error("it was written");
+}
+
+describe("the canonical form", () => {
+  it("is the one of RFC 8785, whatever the value", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        expect(write(value)).toBe(canonicalize(value));
+      }),
+    );
+  });
+
+  it("is the same for the same value in another order, and names that look like numbers are sorted as texts", () => {
+    expect(write(JSON.parse('{"b":[1,{"10":0,"9":0}],"a":null}'))).toBe('{"a":null,"b":[1,{"10":0,"9":0}]}');
+    expect(write(JSON.parse('{"toJSON":{"z":1,"a":2},"b":1}'))).toBe('{"b":1,"toJSON":{"a":2,"z":1}}');
+    expect(write(JSON.parse('{"b":1,"__proto__":{"a":1}}'))).toBe('{"__proto__":{"a":1},"b":1}');
+  });
+
+  it("leaves out what is undefined, as JSON does", () => {
+    expect(write({ a: undefined, b: 1 })).toBe('{"b":1}');
+  });
+});
+
+describe("what has no canonical form", () => {
+  it("is refused: numbers without end, halves of characters, what is no JSON", () => {
+    expect(faultOf(JSON.parse("[1e999]")).message).toMatch(/number in it is too large/);
+    expect(faultOf(JSON.parse('["\\ud83d"]')).message).toMatch(/half a character/);
+    expect(faultOf(JSON.parse('{"\\udc00x":1}')).code).toBe("bad-request");
+    for (const odd of [undefined, () => 1, 1n, Symbol("s"), new Date(0), new Map(), [undefined]]) {
+      expect(faultOf({ odd: [odd] }).code).toBe("bad-request");
+    }
+    expect(write("😀")).toBe('"😀"');
+  });
+
+  it("is refused when it is nested too deeply, however deep", () => {
+    const nest = (levels: number) => Array.from({ length: levels }).reduce<unknown>((inner) => [inner], 1);
+    expect(write(nest(stateLimits.depth))).toHaveLength(2 * stateLimits.depth + 1);
+    expect(faultOf(nest(stateLimits.depth + 1)).message).toMatch(/nested deeper than 30 levels/);
+    const circular: unknown[] = [];
+    circular.push(circular);
+    expect(faultOf(circular).code).toBe("bad-request");
+  });
+});
+
+describe("what is too large", () => {
+  it("is refused, by its bytes or by its values, with advice", () => {
+    const limits = { bytes: 10, values: 4, depth: 3 };
+    expect(writeCanonically("é".repeat(4), limits)).toHaveLength(6);
+    expect(faultOf("é".repeat(5), limits)).toMatchObject({ code: "body-too-large", retryable: false });
+    expect(writeCanonically([1, 2, 3], limits)).toBe("[1,2,3]");
+    expect(faultOf([1, 2, 3, 4], limits).message).toMatch(/more than 4 values; keep large data in the workspace/);
+  });
+});

@@ -1,0 +1,52 @@
+import type {
+  AcknowledgeRequest,
+  AgentAnswer,
+  AnswerAck,
+  DecisionRequest,
+  DecisionResult,
+  EscalationNotice,
+  EscalationReport,
+  EscalationResult,
+  NudgeResult,
+} from "@rouse/contract";
+import { agentPath, escalationPath } from "./agent-path.ts";
+import { ask } from "./call-api.ts";
+import type { Line } from "./open-line.ts";
+
+/** Only the decision is needed. */
+export type Decision = Pick<DecisionRequest, "decision"> & Partial<DecisionRequest>;
+
+/** Questions about agents that are not well: who asks, who answers, and what the agents themselves say. */
+export interface AskAndAnswer {
+  /** What waits for an answer; of one agent, or of all. */
+  escalations(only?: { readonly agentId?: string }): Promise<EscalationReport[]>;
+  /** One of them with all that is known. Rejects with `escalation-closed` when it is over. */
+  escalation(id: string): Promise<EscalationNotice>;
+  /** Answers it. Who comes second, or too late, gets a `Fault` (`escalation-closed`) that says how it ended. */
+  decide(id: string, decision: Decision): Promise<DecisionResult>;
+  /** A person has seen it. It still waits for a decision. */
+  acknowledge(id: string, by?: Partial<AcknowledgeRequest>): Promise<DecisionResult>;
+  /** Puts words to an agent by the best way there is; without a message, the policy's reminder. */
+  sendNudge(agentId: string, message?: string, actor?: string): Promise<NudgeResult>;
+  escalateToOrchestrator(agentId: string, reason: string, actor?: string): Promise<EscalationResult>;
+  /** For the agent itself: it goes on, wants to hand over, or is blocked. Its own token is enough. */
+  answerNudge(agentId: string, answer: AgentAnswer): Promise<AnswerAck>;
+}
+
+export function askAndAnswer(line: Line): AskAndAnswer {
+  return {
+    async escalations({ agentId } = {}) {
+      const search = agentId === undefined ? "" : `?agentId=${encodeURIComponent(agentId)}`;
+      return (await ask<{ escalations: EscalationReport[] }>(line, { path: `/api/v1/escalations${search}` }))
+        .escalations;
+    },
+    escalation: async (id) => ask(line, { path: escalationPath(id) }),
+    decide: async (id, decision) => ask(line, { path: `${escalationPath(id)}/decision`, body: decision }),
+    acknowledge: async (id, by = {}) => ask(line, { path: `${escalationPath(id)}/acknowledge`, body: by }),
+    sendNudge: async (agentId, message, actor) =>
+      ask(line, { path: `${agentPath(agentId)}/nudge`, body: { message, actor } }),
+    escalateToOrchestrator: async (agentId, reason, actor) =>
+      ask(line, { path: `${agentPath(agentId)}/escalate`, body: { reason, actor } }),
+    answerNudge: async (agentId, answer) => ask(line, { path: `${agentPath(agentId)}/answers`, body: answer }),
+  };
+}

@@ -12,11 +12,14 @@ const stamp = join(outdir, ".build-stamp");
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
 /** The process that holds one agent; started on its own, so it must not bring the daemon along. */
 const holder = { holder: "packages/daemon/src/holder/holder-main.ts" };
+/** The agents of `rouse demo`, each started on its own. */
+const demo = { "demo-agent": "packages/daemon/src/demo/demo-agent.ts" };
 const entryPoints = {
   main: "packages/daemon/src/main.ts",
   index: "packages/daemon/src/index.ts",
   ...threads,
   ...holder,
+  ...demo,
 };
 
 /** Bundles the daemon into packages/daemon/dist when a source changed since the last time; silent either way. */

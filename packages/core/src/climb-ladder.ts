@@ -1,10 +1,11 @@
 import type { MonoMs, Policy } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
+import { chooseResponse } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
 import type { Rung } from "./decide/rung.ts";
 import type { Doubt } from "./doubt.ts";
 import type { Incident, Stage } from "./incident.ts";
-import type { Intervened } from "./intervene/alert-life.ts";
+import { type Intervened, respond } from "./intervene/alert-life.ts";
 import {
   escalate,
   followEscalation,
@@ -13,7 +14,7 @@ import {
   withdrawEscalation,
 } from "./intervene/escalation-life.ts";
 import { hearWords } from "./intervene/hear-words.ts";
-import { closeIncident, openIncident, takeBack, turnIncident } from "./intervene/incident-life.ts";
+import { closeIncident, openIncident, turnIncident } from "./intervene/incident-life.ts";
 import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
 import { concludeStop, followStop, orderStop, refuseStop, saveWork, withdrawStop } from "./intervene/stop-life.ts";
@@ -46,10 +47,17 @@ export function climbLadder(
   ]);
   for (let rungs = 0; rungs < mostRungs; rungs++) {
     const rung = chooseRung(at.record, now, policy, doubt);
-    if (rung.kind === "wait") return wakeFor(at, earliest(rung.until, nudgeExpires(at.record)));
+    if (rung.kind === "wait")
+      return wakeFor(tellWhomItConcerns(before, at, now, policy), earliest(rung.until, nudgeExpires(at.record)));
     at = join(at, takeRung(at.record, rung, now, policy, doubt));
   }
   throw new Error(`the ladder of ${before.agentId} goes round: ${at.record.incident?.stage.kind ?? "no incident"}`);
+}
+
+/** Whose matter it is decides who is told: when that has just changed, it is asked again. */
+function tellWhomItConcerns(before: AgentRecord, at: Intervened, now: MonoMs, policy: Policy): Intervened {
+  if (at.record.handedOver === before.handedOver) return at;
+  return join(at, respond(at.record, chooseResponse(at.record, policy), now));
 }
 
 function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {
@@ -78,7 +86,7 @@ function takeRung(
   doubt: Doubt,
 ): Intervened {
   if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, now);
-  if (rung.kind === "take-back") return takeBack(record);
+  if (rung.kind === "take-back") return only({ ...record, handedOver: null });
   const { incident } = record;
   if (incident === null) throw new Error(`${rung.kind} without an incident`);
   switch (rung.kind) {

@@ -1,5 +1,4 @@
 import type { EscalationDecision, PartialSettings, PolicyMode, Sight, StepEvent } from "@rouse/contract";
-import fc from "fast-check";
 import { heldStory } from "./held-story.test-support.ts";
 import type { Action, ActionOutcome } from "./signal.ts";
 import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
@@ -31,7 +30,7 @@ export const hasty: PartialSettings = {
 };
 
 /** How long an incident may stay open when everybody does their part and nobody says a word, with these clocks. */
-export const longestIncident = ms("15m");
+export const longestIncident = ms("10m");
 
 export type Step =
   | { readonly do: "wait" | "live"; readonly seconds: number }
@@ -62,6 +61,8 @@ export interface Kind {
   readonly killsForErrors: boolean;
   readonly killsIdle: boolean;
   readonly acceptsUnsaved: boolean;
+  /** The hands do at once what they are told, and it works; else they answer when a step says so, anything, and not always once. */
+  readonly promptHands: boolean;
 }
 
 const settingsOf = (kind: Kind, mode: PolicyMode): PartialSettings => ({
@@ -76,24 +77,52 @@ const settingsOf = (kind: Kind, mode: PolicyMode): PartialSettings => ({
   },
 });
 
-/** Everything that can happen to one agent. Hands answer only when a step says so, and not always once. */
+/** Everything that can happen to one agent. */
 export function ladderLife(kind: Kind, given: StoryGiven = {}) {
+  let isPrompt = kind.promptHands;
+  const doAsTold = (action: Action): ActionOutcome | null => (isPrompt ? carryOut(action) : null);
   const settings = settingsOf(kind, kind.mode);
-  const all = { preset: "fleet", settings, hands: () => null, ...(kind.task ? { taskId: "t1" } : {}), ...given } as const;
+  const all = { preset: "fleet", settings, hands: doAsTold, ...(kind.task ? { taskId: "t1" } : {}), ...given } as const;
   const held = kind.held ? heldStory({ ...all, hold: { input: kind.input, foreground: kind.foreground } }) : null;
   const agent: Story = held?.agent ?? story(all);
   let numbered = 0;
 
+  function carryOut(action: Action): ActionOutcome | null {
+    if (action.kind === "stop-agent" && agent.record.terminal?.exit === null)
+      held?.exits({ signal: "SIGTERM", cause: "stopped" });
+    if (action.kind === "restart-agent") held?.startsAgain();
+    const works = answers[action.kind]?.[action.kind === "restart-agent" ? 1 : 0];
+    return works?.(agent.record.incarnation) ?? null;
+  }
+
+  /** From here on everybody does their part, and nobody says or does anything else. */
+  function calmsDown(): void {
+    isPrompt = true;
+    agent.monitorDoubts({ frozen: false, hold: null, brake: null, criticalBlocked: 0 });
+    const { stop, restart, nudge } = agent.record;
+    const pending = [
+      ...(stop?.saved === null ? [`${stop.key}/work`] : []),
+      ...(stop !== null && stop.orderedAt !== null ? [stop.key] : []),
+      ...(restart?.problem === null ? [restart.key] : []),
+      ...(nudge?.state === "queued" ? [nudge.id] : []),
+    ];
+    for (const action of agent.actions.filter(({ key }) => pending.includes(key))) {
+      const outcome = carryOut(action);
+      if (outcome !== null) agent.take({ kind: "action-outcome", key: action.key, outcome });
+    }
+  }
+
   const brakeFor = (seconds: number) =>
-    agent.monitorDoubts({ brake: seconds === 0 ? null : { because: "host-budget", until: agent.now + seconds * 1000 } });
+    agent.monitorDoubts({
+      brake: seconds === 0 ? null : { because: "host-budget", until: agent.now + seconds * 1000 },
+    });
 
   function hands({ which, how }: Extract<Step, { do: "hands" }>): void {
     const asked = agent.actions.filter(({ kind }) => answers[kind] !== undefined);
     const action = asked[asked.length - 1 - (which % Math.max(1, asked.length))];
     const possible = action === undefined ? undefined : answers[action.kind];
     const outcome = possible?.[how % possible.length]?.(agent.record.incarnation);
-    if (action !== undefined && outcome !== undefined)
-      agent.take({ kind: "action-outcome", key: action.key, outcome });
+    if (action !== undefined && outcome !== undefined) agent.take({ kind: "action-outcome", key: action.key, outcome });
   }
 
   function live(one: Step): void {
@@ -132,7 +161,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
       case "processes":
         return held?.processesAre(one.are);
       case "order": {
-        const key = `order-${one.again ? numbered : ++numbered}`;
+        const key = one.again && agent.record.stop?.cause === "ordered" ? agent.record.stop.key : `order-${++numbered}`;
         return void agent.take({ kind: "ordered", order: one.order, key, actor: "operator", force: one.force });
       }
       case "decide":
@@ -168,7 +197,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
     }
   }
 
-  return { agent, held, live };
+  return { agent, held, live, calmsDown };
 }
 
 export type LadderLife = ReturnType<typeof ladderLife>;

@@ -1,129 +1,141 @@
-import { expect } from "vitest";
 import { refuseKill } from "./decide/kill-gate.ts";
 import { isSettled } from "./incident.ts";
 import { openEscalation } from "./intervene/escalation-life.ts";
 import type { Action } from "./signal.ts";
 import type { Witnessed } from "./story.test-support.ts";
 
+/** Cheaper than an expectation, of which there would be millions. */
+function must(holds: boolean, rule: string): asserts holds {
+  if (!holds) throw new Error(`broken: ${rule}`);
+}
+
+type Stop = Extract<Action, { kind: "stop-agent" }>;
+type Restart = Extract<Action, { kind: "restart-agent" }>;
+
 /** What must be true of every turn, whatever happened before. Fails at the very turn that breaks a rule. */
 export function watchOver() {
   const keys = new Set<string>();
   const alerts = new Set<string>();
   const asked = new Set<string>();
-  const ordered = new Set<string>();
-  let restarts: number[] = [];
-  let recoveries: { readonly taskId: string | null; readonly at: number }[] = [];
+  const budget = countStarts();
   let open: string | null = null;
 
-  function onceOnly({ key }: Action): void {
-    expect(keys, `${key} came twice`).not.toContain(key);
-    keys.add(key);
-  }
-
-  function throughTheGate(seen: Witnessed, action: Extract<Action, { kind: "stop-agent" }>): void {
-    const { before, turn, now, policy, doubt } = seen;
-    const { stop, incident } = turn.record;
-    expect(stop?.key).toBe(action.key);
-    expect(doubt.frozen).toBe(false);
-    if (action.spends) {
-      const stage = incident?.stage.kind === "stopping" ? incident.stage : null;
-      expect(refuseKill(turn.record, now, policy, doubt, stage?.cause === "decided")).toBeNull();
-      expect({ mode: policy.mode, protected: policy.protected }).toEqual({ mode: "act", protected: false });
-      expect(before.terminal?.attached).toBe(0);
-    } else expect(ordered).toContain(action.key);
-    const mayBeLost = policy.saving.acceptFailure || stop?.force === true;
-    expect(stop?.saved?.kind).toBeOneOf(["saved", "nothing-to-save", ...(mayBeLost ? ["not-saved"] : [])]);
-  }
-
-  function withinBudget({ before, signal, now, policy }: Witnessed, { key, taskId }: Extract<Action, { kind: "restart-agent" }>) {
-    if (key.startsWith("order-")) {
-      recoveries = [];
-      return;
-    }
-    expect(policy.mode).toBe("act");
-    const { stage } = before.incident ?? { stage: null };
-    const pressed = signal.kind === "decided" || (stage?.kind === "down" && stage.pressed);
-    const isRestart = key.includes("/restart/");
-    if (isRestart && !pressed) {
-      expect(restarts.filter((at) => at > now - policy.restart.window).length).toBeLessThan(policy.restart.max);
-      expect(now - (restarts[restarts.length - 1] ?? -Infinity)).toBeGreaterThanOrEqual(policy.restart.cooldown);
-    }
-    if (!isRestart && !pressed) {
-      const hour = recoveries.filter(({ at }) => at > now - 3_600_000);
-      expect(hour.length).toBeLessThan(policy.recovery.maxPerHour);
-      const ofTask = (taskId === null ? hour : recoveries).filter((one) => one.taskId === taskId);
-      expect(ofTask.length).toBeLessThan(policy.recovery.maxPerTask);
-    }
-    if (isRestart) restarts = [...restarts, now];
-    else recoveries = [...recoveries, { taskId, at: now }];
-  }
-
   function look(seen: Witnessed, action: Action): void {
-    onceOnly(action);
-    const { policy, signal } = seen;
+    must(!keys.has(action.key), `${action.key} came twice`);
+    keys.add(action.key);
+    const { policy, signal, doubt } = seen;
+    const isWatchedOnly = policy.mode === "observe";
     switch (action.kind) {
       case "raise-alert":
         alerts.add(action.key);
         return;
       case "resolve-alert":
-        expect(alerts.delete(action.key.replace(/\/resolved$/, "")), `${action.key} of no alert`).toBe(true);
-        return;
+        return must(alerts.delete(action.key.replace(/\/resolved$/, "")), `${action.key} ends no alert`);
       case "stop-agent":
         return throughTheGate(seen, action);
       case "restart-agent":
-        return withinBudget(seen, action);
+        return budget.spend(seen, action);
       case "escalate":
         asked.add(action.escalation);
-        if (policy.mode === "observe") expect(signal.kind).toBe("escalation-ordered");
-        return;
+        return must(!isWatchedOnly || signal.kind === "escalation-ordered", "asked in mode observe");
       case "withdraw-escalation":
-        expect(asked.delete(action.escalation), `${action.key} of no question`).toBe(true);
-        return;
+        return must(asked.delete(action.escalation), `${action.key} ends no question`);
       case "nudge-agent":
-        expect(seen.doubt.frozen).toBe(false);
-        if (policy.mode === "observe") expect(signal.kind).toBeOneOf(["nudge-ordered", "decided"]);
-        return;
+        must(!doubt.frozen, "nudged in a freeze");
+        return must(
+          !isWatchedOnly || signal.kind === "nudge-ordered" || signal.kind === "decided",
+          "nudged in observe",
+        );
       case "save-work":
-        expect(seen.doubt.frozen).toBe(false);
-        return;
+        return must(!doubt.frozen, "work saved in a freeze");
     }
   }
 
   /** What is open is known to be open, and nothing else is. */
   function nothingLeftBehind({ record }: Witnessed["turn"]): void {
     const question = openEscalation(record);
-    expect([...asked]).toEqual(question === null ? [] : [question.id]);
+    must(asked.size === (question === null ? 0 : 1), "a question is left behind");
+    must(question === null || asked.has(question.id), "a question is left behind");
     const standing = [
       ...(record.alert === null ? [] : [record.alert.key]),
       ...(question?.overdueTold ? [`${question.id}/overdue`] : []),
       ...(question?.delivery === "failed" ? [`${question.id}/undelivered`] : []),
     ];
-    expect([...alerts].toSorted()).toEqual(standing.toSorted());
-    expect(open).toBe(record.incident?.id ?? null);
+    must(alerts.size === standing.length && standing.every((key) => alerts.has(key)), "an alert is left behind");
+    must(open === (record.incident?.id ?? null), "an incident is left behind");
     const { handedOver, alert, health } = record;
     const isOver = health.state === "HEALTHY" || (health.state === "TERMINATED" && handedOver?.asked);
     if (handedOver !== null && !isSettled(handedOver) && !isOver)
-      expect(alert?.severity).toBe("critical");
+      must(alert?.severity === "critical", "a person's matter without a critical alert");
   }
 
   return (seen: Witnessed): void => {
-    const { turn, signal } = seen;
-    if (signal.kind === "ordered") ordered.add(signal.key);
-    for (const event of turn.events) {
+    for (const event of seen.turn.events) {
       if (event.type === "INCIDENT_OPENED") {
-        expect(open).toBeNull();
+        must(open === null, "two incidents at once");
         open = event.payload.incident;
       }
       if (event.type === "INCIDENT_CLOSED") {
-        expect(open).toBe(event.payload.incident);
+        must(open === event.payload.incident, "an incident closed that was not open");
         open = null;
       }
-      if (event.type === "RESTARTS_EXHAUSTED") {
-        const { window, max } = seen.policy.restart;
-        expect(restarts.filter((at) => at > seen.now - window).length).toBeGreaterThanOrEqual(max);
-      }
+      if (event.type === "RESTARTS_EXHAUSTED") budget.mustBeUsedUp(seen);
     }
-    for (const action of turn.actions) look(seen, action);
-    nothingLeftBehind(turn);
+    for (const action of seen.turn.actions) look(seen, action);
+    nothingLeftBehind(seen.turn);
+  };
+}
+
+function throughTheGate({ before, turn, now, policy, doubt }: Witnessed, { key, spends }: Stop): void {
+  const { stop, incident } = turn.record;
+  must(stop !== null && stop.key === key, "an order to stop that is not on record");
+  must(!doubt.frozen, "stopped in a freeze");
+  if (spends) {
+    const decided = incident?.stage.kind === "stopping" && incident.stage.cause === "decided";
+    must(refuseKill(turn.record, now, policy, doubt, decided) === null, "stopped against the gate");
+    must(policy.mode === "act" && !policy.protected, "stopped against the policy");
+    must(before.terminal?.attached === 0, "stopped before a person's eyes");
+  } else must(stop.cause === "ordered" && stop.actor === "operator", "stopped without budget or order");
+  const mayBeLost = policy.saving.acceptFailure || stop.force;
+  must(stop.saved !== null && (mayBeLost || stop.saved.kind !== "not-saved"), "stopped before its work was saved");
+}
+
+/** Restarts and recoveries as they happened, counted anew. */
+function countStarts() {
+  const restarts: number[] = [];
+  let recoveries: { readonly taskId: string | null; readonly at: number }[] = [];
+
+  const recent = (now: number, window: number): number => restarts.filter((at) => at > now - window).length;
+
+  function mustBeLeft({ key, taskId }: Restart, { now, policy }: Witnessed): void {
+    const { restart, recovery } = policy;
+    if (key.includes("/restart/")) {
+      must(recent(now, restart.window) < restart.max, "more restarts than the budget");
+      must(now - (restarts.at(-1) ?? -Infinity) >= restart.cooldown, "restarted within the cooldown");
+      return;
+    }
+    const inHour = recoveries.filter(({ at }) => at > now - 3_600_000);
+    const ofTask = (taskId === null ? inHour : recoveries).filter((one) => one.taskId === taskId);
+    must(inHour.length < recovery.maxPerHour, "more recoveries in the hour than the budget");
+    must(ofTask.length < recovery.maxPerTask, "more recoveries of the task than the budget");
+    const rest = (recovery.backoff[Math.min(ofTask.length, recovery.backoff.length) - 1] ?? 0) * 0.9;
+    must(now - (ofTask.at(-1)?.at ?? -Infinity) >= rest, "recovered sooner than the backoff");
+  }
+
+  return {
+    spend(seen: Witnessed, action: Restart): void {
+      // A person's order counts for nobody's budget, and whoever gives it has looked.
+      if (action.key.endsWith("/restart")) recoveries = [];
+      else {
+        must(seen.policy.mode === "act", "started again against the policy");
+        const { stage } = seen.before.incident ?? { stage: null };
+        const pressed = seen.signal.kind === "decided" || (stage?.kind === "down" && stage.pressed);
+        if (!pressed) mustBeLeft(action, seen);
+        if (action.key.includes("/restart/")) restarts.push(seen.now);
+        else recoveries = [...recoveries, { taskId: action.taskId, at: seen.now }];
+      }
+    },
+    mustBeUsedUp: ({ now, policy }: Witnessed): void =>
+      must(recent(now, policy.restart.window) >= policy.restart.max, "given up while budget was left"),
   };
 }

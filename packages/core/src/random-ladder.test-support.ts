@@ -11,10 +11,16 @@ const sight = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ kind: word("error"), pattern: few, digest: few, text: fc.constant("secret words") }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: word("asks"), what: fc.constantFrom("prompt", "question"), pattern: few }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: word("asks"), what: fc.constantFrom("prompt", "question"), pattern: few }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: word("completed"), pattern: few }) },
   { weight: 2, arbitrary: fc.record({ kind: word("turn-ended"), outcome: word("success"), reason: few }) },
 ) as fc.Arbitrary<Sight>;
+
+const sometimes = <T>(one: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 8, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: one });
 
 const said = fc.constantFrom("update", "handoff", "blocker");
 const seconds = fc.integer({ min: 1, max: 60 });
@@ -22,10 +28,10 @@ const seconds = fc.integer({ min: 1, max: 60 });
 /** What may happen next. Time passes often, and the hands answer often, so that the upper rungs are reached. */
 export const steps = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: word("wait"), seconds }) },
-  { weight: 14, arbitrary: fc.record({ do: word("live"), seconds }) },
+  { weight: 24, arbitrary: fc.record({ do: word("live"), seconds }) },
   {
     weight: 5,
-    arbitrary: fc.record({ do: word("beat"), answer: fc.option(said, { freq: 2 }), said: fc.nat(3) }),
+    arbitrary: fc.record({ do: word("beat"), answer: sometimes(said), said: fc.nat(3) }),
   },
   { weight: 5, arbitrary: fc.record({ do: word("report"), sights: fc.array(sight, { minLength: 1, maxLength: 3 }) }) },
   { weight: 4, arbitrary: fc.record({ do: word("step"), same: fc.boolean() }) },
@@ -39,7 +45,7 @@ export const steps = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: word("lose"), process: fc.constantFrom("gone", "alive") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("return", "register", "checkpoint", "be-nudged") }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("be-escalated", "acknowledge") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("be-escalated", "acknowledge", "acknowledge") }) },
   { weight: 3, arbitrary: fc.record({ do: word("start-again") }) },
   { weight: 1, arbitrary: fc.record({ do: word("attach"), terminals: fc.nat(1) }) },
   { weight: 1, arbitrary: fc.record({ do: word("processes"), are: fc.constantFrom("quiet", "busy", "unknown") }) },
@@ -60,15 +66,18 @@ export const steps = fc.oneof(
       right: fc.constantFrom(true, true, false),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: word("answer"), kind: said }) },
+  { weight: 1, arbitrary: fc.record({ do: word("answer"), kind: said }) },
   { weight: 16, arbitrary: fc.record({ do: word("hands"), which: fc.constantFrom(0, 0, 0, 1, 2), how: fc.nat(11) }) },
   { weight: 1, arbitrary: fc.record({ do: word("blind"), seconds: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("freeze", "hold", "block-critical"), on: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: word("brake"), seconds: fc.nat(40) }) },
-  { weight: 1, arbitrary: fc.record({ do: word("mode"), mode: fc.constantFrom("observe", "assist", "act", "act") }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: word("mode"), mode: fc.constantFrom("observe", "assist", "act", "act", "act") }),
+  },
 ) as fc.Arbitrary<Step>;
 
-const rarely = fc.constantFrom(false, false, false, true);
+const rarely = fc.constantFrom(false, false, false, false, false, true);
 
 export const kinds: fc.Arbitrary<Kind> = fc.record({
   held: fc.constantFrom(true, true, true, false),
@@ -78,6 +87,7 @@ export const kinds: fc.Arbitrary<Kind> = fc.record({
   input: fc.constantFrom("stdin", "terminal", "none"),
   foreground: rarely,
   killsForErrors: fc.boolean(),
-  killsIdle: fc.boolean(),
+  killsIdle: fc.constantFrom(true, true, false),
   acceptsUnsaved: fc.boolean(),
+  promptHands: fc.boolean(),
 });

@@ -245,7 +245,9 @@ export function story(given: StoryGiven = {}) {
     actions,
     eventTypes: (): string[] => events.map(({ type }) => type),
     told: <T extends RouseEvent["type"]>(type: T) =>
-      events.filter((event): event is Extract<RouseEvent, { type: T }> => event.type === type).map(({ payload }) => payload),
+      events
+        .filter((event): event is Extract<RouseEvent, { type: T }> => event.type === type)
+        .map(({ payload }) => payload),
     did: <K extends Action["kind"]>(kind: K) =>
       actions.filter((action): action is Extract<Action, { kind: K }> => action.kind === kind),
   };

@@ -239,18 +239,22 @@ describe("one turn", () => {
   });
 });
 
-/** What was learnt of an agent, as opposed to what was made of it. */
-function known({
-  health: _,
-  findings: __,
-  alert: ___,
-  alertsRaised: ____,
-  checkIn: _____,
-  wakeAt: ______,
-  ...facts
-}: AgentRecord) {
-  return facts;
-}
+/** What was made of what was learnt. */
+const judged: readonly (keyof AgentRecord)[] = [
+  "health",
+  "findings",
+  "alert",
+  "alertsRaised",
+  "checkIn",
+  "incident",
+  "handedOver",
+  "nudge",
+  "counts",
+  "wakeAt",
+];
+
+const known = (record: AgentRecord) =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => !judged.includes(key as keyof AgentRecord)));
 
 const whenGone = (agent: Story): number | undefined =>
   agent.state === "UNRESPONSIVE" ? agent.record.health.since : undefined;

@@ -128,6 +128,8 @@ export interface StopLife {
   readonly saved: SavedWork | null;
   /** The hands were told to stop it. */
   readonly orderedAt: MonoMs | null;
+  /** What it rested on at that moment. */
+  readonly evidence: readonly string[];
   readonly outcome: StopOutcome | null;
 }
 

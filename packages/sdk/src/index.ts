@@ -3,6 +3,9 @@ export type {
   AgentHealth,
   AgentRegistration,
   AnswerAck,
+  Checkpoint,
+  CheckpointVerdict,
+  CheckpointWithState,
   DecisionResult,
   EscalationDecision,
   EscalationNotice,
@@ -16,7 +19,9 @@ export type {
   Heartbeat,
   HeartbeatAck,
   KeptStep,
+  NewCheckpoint,
   NudgeResult,
+  RecoveryContext,
   SavedEvent,
   StepEvent,
   StepPage,
@@ -31,4 +36,5 @@ export type { AskAndAnswer, Decision } from "./ask-and-answer.ts";
 export { connectRouse, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
 export type { ConnectOptions } from "./open-line.ts";
+export { type CheckpointCalls, connectCheckpoints, readRecovery } from "./save-checkpoints.ts";
 export { verifyWebhook, type WebhookVerdict } from "./verify-webhook.ts";

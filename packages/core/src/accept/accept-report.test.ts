@@ -165,14 +165,18 @@ describe("the end of a process", () => {
     expect(held.agent.eventTypes()).not.toContain("AGENT_FINISHED");
   });
 
-  it("by our own stop is TERMINATED, and the alert is taken back", () => {
+  it("by a person's stop is TERMINATED, and the alert is taken back", () => {
     const held = heldStory();
     held.prints();
     held.passes("16m");
+    held.isOrdered("stop");
     held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("order-1");
     expect(held.agent.past).toEqual(["900s STUCK", "960s TERMINATED"]);
     expect(held.agent.reason).toBe("terminated");
-    expect(held.agent.actions.map(({ kind }) => kind)).toEqual(["raise-alert", "resolve-alert"]);
+    expect(held.agent.did("raise-alert")).toHaveLength(1);
+    expect(held.agent.did("resolve-alert")).toHaveLength(1);
+    expect(held.agent.record.alert).toBeNull();
   });
 
   it("is told once, and what trails in after it changes nothing", () => {

@@ -90,10 +90,11 @@ describe("incarnations", () => {
     expect(agent.state).toBe("HEALTHY");
     expect(agent.reason).toBe("new-incarnation");
     expect(agent.record.alert).toBeNull();
-    expect(agent.eventTypes().slice(-4)).toEqual([
+    expect(agent.eventTypes().slice(-5)).toEqual([
       "AGENT_INCARNATION_STARTED",
       "HEALTH_STATE_CHANGED",
       "ALERT_RESOLVED",
+      "INCIDENT_CLOSED",
       "AGENT_RECOVERED",
     ]);
   });

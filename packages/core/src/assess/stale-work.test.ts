@@ -30,8 +30,9 @@ describe("a stale checkpoint", () => {
     const agent = story();
     agent.beats({ lastCheckpoint: "c1" });
     livesFor(agent, "40m");
+    agent.silentFor("1s");
     agent.beats({ lastCheckpoint: "c2" });
-    expect(agent.past).toEqual(["600s DEGRADED", "1800s STUCK", "2400s HEALTHY"]);
+    expect(agent.past).toEqual(["600s DEGRADED", "1800s STUCK", "2401s HEALTHY"]);
     expect(agent.eventTypes()).toContain("AGENT_RECOVERED");
   });
 

@@ -35,7 +35,7 @@ describe("no output", () => {
     });
     expect(held.agent.finding("no-output")?.text).toContain("its processes are quiet");
     expect(held.agent.eventTypes()).toContain("ALERT_RAISED");
-    expect(held.agent.actions.map(({ kind }) => kind)).toEqual(["raise-alert"]);
+    expect(held.agent.did("raise-alert")).toHaveLength(1);
   });
 
   it("output again makes it HEALTHY and takes the alert back", () => {
@@ -197,7 +197,9 @@ describe("the same error", () => {
     expect(held.agent.past).toEqual(["240s STUCK"]);
     expect(held.agent.finding("repeated-error")).toMatchObject({ class: "explicit-error", evidence: { times: 5 } });
     expect(held.agent.finding("repeated-error")?.text).not.toContain("cannot open");
-    expect(held.agent.actions.map(({ kind }) => kind)).toEqual(["raise-alert"]);
+    expect(held.agent.did("raise-alert")).toHaveLength(1);
+    held.passes("2h");
+    expect(held.agent.did("stop-agent")).toEqual([]);
   });
 
   it("with much else new is a warning: somebody fixes tests one by one", () => {
@@ -269,16 +271,16 @@ describe("the same error", () => {
 describe("a turn that ended without the completion marker", () => {
   const withTask = () => heldStory({ taskId: "t1", hold: { family: "claude-code" } });
 
-  it("for ten minutes is STUCK, and it is stopped", () => {
+  it("for ten minutes is STUCK; whom nobody can nudge and nobody answers for is stopped", () => {
     const held = withTask();
     held.prints();
     held.shows(prompt);
     held.passes("11m");
     expect(held.agent.past).toEqual(["600s STUCK"]);
     expect(held.agent.reason).toBe("completion-timeout");
-    expect(held.agent.actions).toContainEqual(
-      expect.objectContaining({ kind: "stop-agent", key: "worker-1/1/stop/completion-timeout", incarnation: 1 }),
-    );
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "no-way-to-nudge" }]);
+    held.passes("14m");
+    expect(held.agent.did("stop-agent")).toMatchObject([{ incarnation: 1, spends: true }]);
   });
 
   it("in a stream counts the same", () => {

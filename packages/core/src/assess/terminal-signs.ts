@@ -1,4 +1,4 @@
-import { type DurationMs, describeDuration, type MonoMs, minutes } from "@rouse/contract";
+import { type DurationMs, describeDuration, type MonoMs, minutes, type Policy } from "@rouse/contract";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
 import type { ErrorClass, TerminalFacts, TreeFacts } from "../terminal-facts.ts";
@@ -7,6 +7,9 @@ import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /** CPU or IO this lately is work going on. */
 const busyWithin: DurationMs = minutes(2);
+
+/** Processes that did next to nothing for this long are quiet: two minutes, or less where less patience with their output was asked for. */
+export const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
 
 /**
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
@@ -20,7 +23,7 @@ export const findNoOutput: Detector = (record, now, policy) => {
   const look = ageOf(record, terminal.output, now, seenUntil(record, policy), [idle, Math.max(idle, patience)]);
   if (look.age < idle) return nothingUntil(look.next);
   const tree = treeSeen(record);
-  const until = tree === null ? null : tree.busyAt + busyWithin;
+  const until = tree === null ? null : tree.busyAt + quietAfter(policy);
   const busy = until !== null && until > now;
   const stuck = tree !== null && (!busy || look.age >= patience);
   return {

@@ -9,6 +9,7 @@ import type { AgentRecord } from "../record.ts";
 import { asFinding, ask, awaitAnswer, causeOf, causeToStop, isQuestion } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { chooseWayBack } from "./choose-way-back.ts";
+import { kindsOfEvidence } from "./kill-gate.ts";
 import { passGate } from "./pass-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
@@ -155,9 +156,11 @@ function afterEscalation(
   now: MonoMs,
   policy: Policy,
 ): Rung {
-  const waiting = awaitAnswer(escalation, now, policy);
+  const { otherwise, reason } = escalation;
+  // All that was missing was a second kind of evidence, and now it is there: nobody's word is needed any more.
+  const isProven = reason === "one-kind-of-evidence" && kindsOfEvidence(record, policy).size >= 2;
+  const waiting = isProven && otherwise.kind === "stop" ? null : awaitAnswer(escalation, now, policy);
   if (waiting !== null) return waiting;
-  const { otherwise } = escalation;
   if (otherwise.kind === "hand-over") return handOver(otherwise.because);
   return record.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
 }

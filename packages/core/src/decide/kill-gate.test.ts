@@ -1,6 +1,7 @@
 import type { PartialSettings, PolicyMode, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { policyOf } from "../story.test-support.ts";
 import { kindsOfEvidence } from "./kill-gate.ts";
 
 const error: Sight = { kind: "error", pattern: "error", digest: "e1", text: "e" };
@@ -172,11 +173,11 @@ describe("nobody is stopped, and the refusal has a name and is told once", () =>
 });
 
 it("an error that repeats with nothing else new rests on two kinds of evidence, on three when its processes are quiet", () => {
-  expect([...kindsOfEvidence(circles({ processes: "busy" }).agent.record)].toSorted()).toEqual([
+  expect([...kindsOfEvidence(circles({ processes: "busy" }).agent.record, policyOf("default"))].toSorted()).toEqual([
     "explicit-error",
     "no-progress",
   ]);
-  expect([...kindsOfEvidence(circles().agent.record)].toSorted()).toEqual([
+  expect([...kindsOfEvidence(circles().agent.record, policyOf("default"))].toSorted()).toEqual([
     "explicit-error",
     "no-progress",
     "resource",

@@ -1,7 +1,7 @@
 import type { EvidenceClass, MonoMs, Policy, StopRefusal } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { isIll } from "../assess/health-machine.ts";
-import { treeSeen } from "../assess/terminal-signs.ts";
+import { quietAfter, treeSeen } from "../assess/terminal-signs.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import type { AgentRecord } from "../record.ts";
 
@@ -30,7 +30,7 @@ export function refuseKill(
   if (record.terminal?.holder !== "here") return lasting("holder-lost");
   const doubted = doubtMonitor(record, now, policy, doubt);
   if (doubted !== null) return doubted;
-  const kinds = kindsOfEvidence(record).size + (ordered ? 1 : 0);
+  const kinds = kindsOfEvidence(record, policy).size + (ordered ? 1 : 0);
   if (kinds < 2) return lasting("one-kind-of-evidence");
   return doubt.brake === null || doubt.brake.until <= now ? null : doubt.brake;
 }
@@ -52,21 +52,18 @@ export function refuseUnsaved(record: AgentRecord, policy: Policy): KillRefusal 
 }
 
 /** An error that repeats with nothing new between rests on two things: what was said, and that nothing else was. Quiet processes are a third. */
-export function kindsOfEvidence(record: AgentRecord): ReadonlySet<EvidenceClass> {
+export function kindsOfEvidence(record: AgentRecord, policy: Policy): ReadonlySet<EvidenceClass> {
   const kinds = new Set<EvidenceClass>();
   for (const finding of record.findings) {
-    // What our own doubt holds down is no evidence.
-    if (finding.level === "note" || finding.held !== undefined) continue;
+    // What our own doubt holds down is no evidence; and whose processes are at work is quiet, not idle.
+    if (finding.level === "note" || finding.held !== undefined || finding.evidence["busy"] === "yes") continue;
     kinds.add(finding.class);
     if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("no-progress");
   }
   const tree = treeSeen(record);
-  if (tree !== null && kinds.size > 0 && tree.busyAt + quietFor <= tree.at) kinds.add("resource");
+  if (tree !== null && kinds.size > 0 && tree.busyAt + quietAfter(policy) <= tree.at) kinds.add("resource");
   return kinds;
 }
 
 /** How long a hold lasts nobody knows; it is asked after this often. */
 const lookAgainAfter = 30_000;
-
-/** Processes that did next to nothing for this long are quiet. */
-const quietFor = 120_000;

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type Story, story } from "../story.test-support.ts";
 
-const done = (agent: Story): string[] => agent.actions.map(({ kind, key }) => `${kind} ${key}`);
+const done = (agent: Story): string[] =>
+  agent.actions.filter(({ kind }) => kind.endsWith("-alert")).map(({ kind, key }) => `${kind} ${key}`);
 
 describe("an alert", () => {
-  it("is raised once when an agent falls ill, however long it stays so", () => {
+  it("is raised once when an agent falls ill", () => {
     const agent = story();
     agent.beats();
-    agent.silentFor("1d");
+    agent.silentFor("15m");
     expect(done(agent)).toEqual(["raise-alert worker-1/1/missed-beats/1"]);
     expect(agent.actions[0]).toMatchObject({ agentId: "worker-1", severity: "critical" });
     expect(agent.record.alert).toMatchObject({
@@ -45,7 +46,37 @@ describe("an alert", () => {
       "ALERT_RAISED",
       "ALERT_RESOLVED",
     ]);
-    expect(new Set(agent.actions.map(({ key }) => key)).size).toBe(4);
+    expect(new Set(agent.actions.map(({ key }) => key)).size).toBe(agent.actions.length);
+  });
+
+  it("is raised once more when it becomes a person's matter, and then stands for as long as it is", () => {
+    const agent = story();
+    agent.beats();
+    agent.silentFor("1d");
+    expect(done(agent)).toEqual([
+      "raise-alert worker-1/1/missed-beats/1",
+      "resolve-alert worker-1/1/missed-beats/1/resolved",
+      "raise-alert worker-1/1/missed-beats/2",
+    ]);
+    expect(agent.did("raise-alert")[1]).toMatchObject({
+      severity: "critical",
+      summary: "worker-1 needs a person: UNRESPONSIVE (missed-beats), and Rouse did not start it and cannot stop it",
+    });
+    agent.beats();
+    expect(agent.record.alert).toBeNull();
+  });
+
+  it("of what went to a person does not become quieter because something else was found", () => {
+    const agent = story({ settings: { intervention: { nudge: { enabled: false } } } });
+    agent.beats({ lastToolCall: "read", progressIndicator: "1" });
+    agent.beats({ lastToolCall: "edit", progressIndicator: "2" });
+    agent.beatsEvery("5s", "31m");
+    expect(agent.record.handedOver).not.toBeNull();
+    expect(agent.record.alert?.severity).toBe("critical");
+    agent.beatsEvery("5s", "10m", { status: "FAILED" });
+    agent.beatsEvery("5s", "10m");
+    expect(agent.record.alert?.severity).toBe("critical");
+    expect(agent.did("raise-alert")).toHaveLength(2);
   });
 
   it("stays open while the agent is merely better: a warning sign is not being well", () => {
@@ -69,11 +100,7 @@ describe("an alert", () => {
       "resolve-alert worker-1/1/no-tool-call/1/resolved",
       "raise-alert worker-1/1/missed-beats/2",
     ]);
-    expect(agent.actions.map((action) => ("severity" in action ? action.severity : null))).toEqual([
-      "warning",
-      null,
-      "critical",
-    ]);
+    expect(agent.did("raise-alert").map(({ severity }) => severity)).toEqual(["warning", "critical"]);
   });
 
   it("is known to be out once the hands say so, by its key", () => {
@@ -91,7 +118,7 @@ describe("an alert", () => {
     agent.beatsEvery("5s", "1h", { healthMetrics: { memory: 0.99, errorRate: 1 } });
     agent.silentFor("12s");
     expect(agent.state).toBe("DEGRADED");
-    expect(agent.actions).toEqual([]);
+    expect(done(agent)).toEqual([]);
   });
 
   it("is not raised in observe mode, though the verdict is the same", () => {
@@ -109,13 +136,13 @@ describe("an alert", () => {
     observed.silentFor("1m");
     const agent = story({ settings: { mode: "act" }, record: observed.record, now: observed.now });
     agent.take({ kind: "wake" });
-    expect(agent.actions).toHaveLength(1);
+    expect(done(agent)).toHaveLength(1);
   });
 
   it.each(["assist", "act"] as const)("is raised in %s mode", (mode) => {
     const agent = story({ settings: { mode } });
     agent.beats();
     agent.silentFor("17s");
-    expect(agent.actions).toHaveLength(1);
+    expect(done(agent)).toHaveLength(1);
   });
 });

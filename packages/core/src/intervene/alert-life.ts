@@ -11,14 +11,17 @@ export interface Intervened {
 
 /** Fourth stage: the life of an alert. Queued with the decision, delivered when the hands say so, resolved when its cause is gone. */
 export function carryOut(record: AgentRecord, response: Response, signal: Signal, now: MonoMs): Intervened {
-  const noted = noteOutcome(record, signal);
+  return respond(noteOutcome(record, signal), response, now);
+}
+
+export function respond(record: AgentRecord, response: Response, now: MonoMs): Intervened {
   switch (response.kind) {
     case "nothing":
-      return { record: noted, events: [], actions: [] };
+      return { record, events: [], actions: [] };
     case "alert":
-      return raise(noted, response, now);
+      return raise(record, response, now);
     case "resolve":
-      return resolveAlert(noted);
+      return resolve(record);
   }
 }
 
@@ -42,7 +45,7 @@ export function raiseAlert(
   const alertsRaised = record.alertsRaised + 1;
   const key = `${agentId}/${record.incarnation}/${cause}/${alertsRaised}`;
   const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued" };
-  const before = record.alert === null ? null : resolveAlert(record);
+  const before = record.alert === null ? null : resolve(record);
   return {
     record: { ...record, alert, alertsRaised },
     events: [...(before?.events ?? []), { type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
@@ -50,7 +53,7 @@ export function raiseAlert(
   };
 }
 
-export function resolveAlert(record: AgentRecord): Intervened {
+function resolve(record: AgentRecord): Intervened {
   if (record.alert === null) return { record, events: [], actions: [] };
   const { agentId } = record;
   const { key } = record.alert;

@@ -1,9 +1,17 @@
-import type { EndingReason, HealthReason, HealthState, Illness, IncidentEnding, MonoMs, RouseEvent } from "@rouse/contract";
+import type {
+  EndingReason,
+  HealthReason,
+  HealthState,
+  Illness,
+  IncidentEnding,
+  MonoMs,
+  RouseEvent,
+} from "@rouse/contract";
 import { isOver } from "../assess/terminal-signs.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
 import { type Incident, isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
-import { type Intervened, raiseAlert, resolveAlert } from "./alert-life.ts";
+import { type Intervened, raiseAlert } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { concludeNudge } from "./nudge-life.ts";
 
@@ -88,19 +96,12 @@ function passOn(
   const escalation = openEscalation(before);
   const asked = escalation !== null && isQuestion(escalation) && isFair(health.state);
   const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked } };
-  if (isSettled({ because }))
-    return health.state === "TERMINATED" ? resolveAlert(passed) : { record: passed, events: [], actions: [] };
+  if (isSettled({ because })) return { record: passed, events: [], actions: [] };
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
 }
 
 const isFair = (state: HealthState): boolean => state === "HEALTHY" || state === "DEGRADED";
-
-/** In its own hands again. The alert goes with it, if it is well. */
-export function takeBack(record: AgentRecord): Intervened {
-  const back = { ...record, handedOver: null };
-  return record.health.state === "HEALTHY" ? resolveAlert(back) : { record: back, events: [], actions: [] };
-}
 
 const join = (before: Intervened, after: Intervened): Intervened => ({
   record: after.record,

@@ -16,7 +16,7 @@ export interface StopOrder {
 /** First the work is saved: the order itself follows when that is answered, if everything still holds. */
 export function saveWork(record: AgentRecord, order: StopOrder, now: MonoMs, policy: Policy): Intervened {
   const { agentId, incarnation } = record;
-  const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, outcome: null };
+  const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, evidence: [], outcome: null };
   const counts = { ...record.counts, stops: record.counts.stops + 1 };
   return {
     record: { ...record, stop, stopRefused: null, counts },
@@ -29,9 +29,10 @@ export function saveWork(record: AgentRecord, order: StopOrder, now: MonoMs, pol
 export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, policy: Policy): Intervened {
   const { agentId, incarnation } = record;
   const { key, cause, actor } = stop;
-  const payload = { agentId, incarnation, key, actor, because: cause, evidence: evidenceFor(record, cause) };
+  const evidence = evidenceFor(record, cause, policy);
+  const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
-    record: { ...record, stop: { ...stop, orderedAt: now } },
+    record: { ...record, stop: { ...stop, orderedAt: now, evidence } },
     events: [{ type: "TERMINATION_ORDERED", payload }],
     actions: [{ kind: "stop-agent", key, agentId, incarnation, grace: policy.stopGrace, spends: cause !== "ordered" }],
   };
@@ -52,9 +53,9 @@ export function refuseStop(record: AgentRecord, because: StopRefusal, cause: Sto
   };
 }
 
-const evidenceFor = (record: AgentRecord, cause: StopCause): string[] => [
+const evidenceFor = (record: AgentRecord, cause: StopCause, policy: Policy): string[] => [
   ...(cause === "ordered" || cause === "decided" ? ["order"] : []),
-  ...kindsOfEvidence(record),
+  ...kindsOfEvidence(record, policy),
   ...record.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
 ];
 
@@ -66,7 +67,8 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
   const { outcome } = signal;
   if (signal.key === `${stop.key}/work` && outcome.kind === "work" && stop.saved === null)
     return noteWork(record, stop, outcome);
-  if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null) return decideAnew(record);
+  if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null)
+    return decideAnew(record, stop);
   if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
   return {
     record: { ...record, stop: { ...stop, outcome: outcome.stop } },
@@ -76,8 +78,15 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
 }
 
 /** After a crash, or when the holder could not be reached, time has passed: everything is asked again before anybody is stopped. */
-function decideAnew(record: AgentRecord): Intervened {
+function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
   const { incident } = record;
+  // A person took it over meanwhile: theirs is no decision of ours, it goes out once more.
+  if (stop.cause === "ordered")
+    return {
+      record: { ...record, stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } },
+      events: [],
+      actions: [],
+    };
   const stage = incident?.stage;
   if (incident === null || stage?.kind !== "stopping")
     return { record: { ...record, stop: null }, events: [], actions: [] };
@@ -93,7 +102,7 @@ export function concludeStop(record: AgentRecord): Intervened {
   const { cause } = incident.stage;
   const life = { key: "", cause, actor: "rouse", decidedAt: incident.openedAt, thenRestart: false, force: false };
   const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
-  const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null }), cause, outcome };
+  const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null, evidence: [] }), cause, outcome };
   return { record: { ...record, stop: ended }, events: describe(record, ended, outcome), actions: [] };
 }
 
@@ -125,7 +134,7 @@ function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<Stop
           forced: outcome.forced,
           checkpoint: record.checkpoint,
           snapshot,
-          evidence: evidenceFor(record, because),
+          evidence: [...stop.evidence],
         },
       };
       // A loop on one error needs somebody to look; everything else is left for whoever takes the task up next.

@@ -226,8 +226,9 @@ describe("a person's word", () => {
       "900s warning: task t-1 needs a person: agent-blocked",
     ]);
     expect(after(task, () => task.pass("5h"))).toEqual([]);
-    expect(task.updates("a", { note: "still no password" })).toBe("granted 1");
-    expect(task.status).toBe("blocked");
+    expect(after(task, () => task.updates("a", { status: "blocked", note: "still no password" }))).toEqual([]);
+    expect(task.updates("a")).toBe("granted 1");
+    expect(task.task).toMatchObject({ note: "still no password", state: { status: "blocked" } });
     expect(after(task, () => expect(task.orders("unblock")).toBe("granted"))).toEqual([
       "18900s blocked → running: unblocked-by-person by ann",
       "18900s resolved task/t-1/blocked/1",
@@ -277,7 +278,7 @@ describe("a task whose agent goes down", () => {
       "300s a lost claim 1: agent-stopped",
       "300s running → recovering: being-recovered by rouse",
     ]);
-    expect(task.claims("b")).toBe("being-recovered");
+    expect(task.claims("b", { incarnation: 9 })).toBe("being-recovered");
     expect(task.claims("a")).toBe("being-recovered"); // the life that is being ended
     expect(task.completes("a", 1)).toBe("claim-lost");
     task.pass("1m");

@@ -1,8 +1,11 @@
 import { Command } from "commander";
+import { noWorkspaces } from "../ports/workspaces.ts";
 import { version } from "../version.ts";
 import { addAttach } from "./commands/attach.ts";
 import { addAudit } from "./commands/audit.ts";
+import { addCheckpoints, type OpenWorkspaces } from "./commands/checkpoints.ts";
 import { addConfig } from "./commands/config.ts";
+import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEscalate } from "./commands/escalate.ts";
 import { addEscalations } from "./commands/escalations.ts";
@@ -33,7 +36,12 @@ const examples: readonly (readonly [string, string])[] = [
   ["rouse health worker-1 || notify-me", "a condition in a script"],
 ];
 
-export function createProgram(here: Surroundings, up: Up, finish: (code: number) => void): Command {
+export function createProgram(
+  here: Surroundings,
+  up: Up,
+  finish: (code: number) => void,
+  openWorkspaces: OpenWorkspaces = async () => noWorkspaces,
+): Command {
   const program = new Command("rouse")
     .description("Health monitoring for autonomous agents.")
     .version(version, "-V, --version", "print the version")
@@ -64,11 +72,13 @@ export function createProgram(here: Surroundings, up: Up, finish: (code: number)
     addLogs,
     addEvents,
     addAudit,
+    addCheckpoints(openWorkspaces),
     addRecord,
     addReplay,
     addConfig,
     addFreeze,
     addThaw,
+    addDemo,
     addDoctor,
   ];
   for (const add of commands) add(program, here, finish);

@@ -1,5 +1,6 @@
 import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
+import type { OpenWorkspaces } from "./commands/checkpoints.ts";
 import type { Up } from "./commands/up.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
@@ -8,7 +9,7 @@ import { leaveWhenNobodyReads, readSurroundings } from "./surroundings.ts";
 const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKEN its token?";
 
 /** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
-export async function runCli(words: readonly string[], up: Up): Promise<number> {
+export async function runCli(words: readonly string[], up: Up, openWorkspaces?: OpenWorkspaces): Promise<number> {
   const here = readSurroundings();
   let staysUp = false;
   leaveWhenNobodyReads(() => staysUp);
@@ -22,6 +23,7 @@ export async function runCli(words: readonly string[], up: Up): Promise<number> 
     (outcome) => {
       code = outcome;
     },
+    openWorkspaces,
   );
   try {
     await program.parseAsync(words, { from: "user" });

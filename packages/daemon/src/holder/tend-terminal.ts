@@ -24,9 +24,8 @@ export interface TendedTerminal {
   end(exit: ExitStatus): Promise<void>;
 }
 
-/** Enter, and the keys that throw a line away: Ctrl-C, Ctrl-D, Ctrl-U, Ctrl-\\ */
-const lineEnds: readonly (number | undefined)[] = [0x0d, 0x0a, 0x03, 0x04, 0x15, 0x1c];
-const endsLine = (key: number | undefined): boolean => lineEnds.includes(key);
+/** Enter, and the keys that throw a line away: Ctrl-C, Ctrl-D, Ctrl-U, Ctrl-\ */
+const lineEnds: readonly number[] = [0x0d, 0x0a, 0x03, 0x04, 0x15, 0x1c];
 
 export async function tendTerminal(spec: Spec, near: Foreground | null): Promise<TendedTerminal> {
   const hasTerminal = spec.io === "terminal";
@@ -62,7 +61,8 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
 
   function type(bytes: Buffer): void {
     if (endsPrograms(bytes)) typedAt = performance.now();
-    midLine = !endsLine(bytes.at(-1));
+    const last = bytes.at(-1);
+    if (last !== undefined) midLine = !lineEnds.includes(last);
     agent?.write(bytes);
   }
 

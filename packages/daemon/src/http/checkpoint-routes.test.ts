@@ -1,41 +1,18 @@
-import { request as httpRequest } from "node:http";
-import { Fault, type Problem } from "@rouse/contract";
-import fastify, { type FastifyInstance } from "fastify";
+import type { Problem } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type CheckpointWorld,
-  largeState,
-  openCheckpointWorld,
-  task,
-} from "../runtime/checkpoint-world.test-support.ts";
-import type { RefusedSpeaker } from "../runtime/monitor.ts";
+import { type CheckpointWorld, largeState, task } from "../runtime/checkpoint-world.test-support.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
-import { addCheckpointRoutes } from "./checkpoint-routes.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { statusOf, toProblem } from "./problem.ts";
+import { type ServedCheckpoints, serveCheckpoints } from "./serve-checkpoints.test-support.ts";
 
-let app: FastifyInstance;
+let served: ServedCheckpoints;
 let world: CheckpointWorld;
-let agent: AgentSpeaker | null;
-let refused: RefusedSpeaker[];
-let base = "";
 
 beforeEach(async () => {
-  world = await openCheckpointWorld();
-  agent = null;
-  refused = [];
-  app = fastify({ bodyLimit: 1024 * 1024, forceCloseConnections: true });
-  app.setErrorHandler((error, _, reply) =>
-    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
-  );
-  addCheckpointRoutes(app, {
-    checkpoints: world.checkpoints,
-    agentOf: () => agent,
-    noteRefusedSpeaker: (one) => void refused.push(one),
-  });
-  base = await app.listen({ host: "127.0.0.1", port: 0 });
+  served = await serveCheckpoints();
+  ({ world } = served);
 });
-afterEach(() => app.close());
+afterEach(() => served.app.close());
 
 interface Answer {
   readonly status: number;
@@ -45,7 +22,7 @@ interface Answer {
 async function ask(path: string, sent?: unknown): Promise<Answer> {
   const body =
     sent === undefined ? {} : { method: "POST", body: typeof sent === "string" ? sent : JSON.stringify(sent) };
-  const response = await fetch(base + path, { ...body, headers: { "content-type": "application/json" } });
+  const response = await fetch(served.base + path, { ...body, headers: { "content-type": "application/json" } });
   return { status: response.status, body: await response.json() };
 }
 
@@ -103,43 +80,6 @@ describe("a state that is too large", () => {
     expect((await ask(chain, `{"step":1,"state":"${text}"}`)).status).toBe(201);
   });
 
-  it.each([
-    ["that says how large it is", true],
-    ["that comes piece by piece", false],
-  ])("of 100 MB %s gets a clear answer, and the daemon does not grow by it", async (_, announces) => {
-    const piece = Buffer.alloc(1_000_000, "x");
-    const before = process.memoryUsage().rss;
-    let most = 0;
-    const answer = await new Promise<Answer>((resolve, reject) => {
-      const headers = { "content-type": "application/json", ...(announces ? { "content-length": 100_000_000 } : {}) };
-      const request = httpRequest(base + chain, { method: "POST", headers }, (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (part: string) => {
-          text += part;
-        });
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }));
-      });
-      request.on("error", reject);
-      let sent = 0;
-      const sendMore = (): void => {
-        most = Math.max(most, process.memoryUsage().rss);
-        if (sent === 100) return void request.end();
-        sent += 1;
-        if (request.write(piece)) setImmediate(sendMore);
-        else request.once("drain", sendMore);
-      };
-      sendMore();
-    });
-    expect(answer.status).toBe(413);
-    expect(messageOf(answer)).toMatch(/at most 17 MiB in one request.*keep large data in the workspace/);
-    console.log("GREW", most - before);
-    expect(most - before).toBeLessThan(60_000_000);
-    expect(world.disk.checkpoints.size).toBe(0);
-    await world.commits.drain();
-    expect(await world.events()).toMatchObject([{ type: "CHECKPOINT_REFUSED", payload: { taskId: task } }]);
-    expect((await ask(chain, { step: 1 })).status).toBe(201);
-  });
-
   it("has to wait while many others are being received", async () => {
     const release = world.stalls();
     const state = "x".repeat(15 * 1024 * 1024);
@@ -159,18 +99,18 @@ describe("an agent with a token of its own", () => {
   const own: AgentSpeaker = { kind: "agent", agentId: "worker-1", taskId: task, incarnation: 3 };
 
   it("saves and reads the checkpoints of its task, in its own name", async () => {
-    agent = own;
+    served.agent = own;
     const saved = await ask(chain, { step: 1, state: 1 });
     expect(saved).toMatchObject({ status: 201, body: { agentId: "worker-1", incarnation: 3 } });
     expect((await ask(chain)).status).toBe(200);
     expect((await ask(`${chain}/verify`)).status).toBe(200);
     expect((await ask(`/api/v1/checkpoints/${idOf(saved)}`)).status).toBe(200);
-    expect(refused).toEqual([]);
+    expect(served.refused).toEqual([]);
   });
 
   it("has no say about another task or in another name, and it is noted", async () => {
     const other = await ask("/api/v1/tasks/other/checkpoints", { step: 1 });
-    agent = own;
+    served.agent = own;
     const trespasses = [
       await ask("/api/v1/tasks/other/checkpoints", { step: 2 }),
       await ask("/api/v1/tasks/other/checkpoints"),
@@ -179,11 +119,11 @@ describe("an agent with a token of its own", () => {
       await ask(chain, { step: 1, agentId: "worker-2" }),
     ];
     expect(trespasses.map(codeOf)).toEqual(Array.from({ length: 5 }, () => "forbidden"));
-    expect(refused.map(({ because }) => because)).toEqual([
+    expect(served.refused.map(({ because }) => because)).toEqual([
       ...Array.from({ length: 4 }, () => "other-task"),
       "other-agent",
     ]);
-    agent = { ...own, taskId: null };
+    served.agent = { ...own, taskId: null };
     expect(codeOf(await ask(chain, { step: 1 }))).toBe("forbidden");
     expect(world.disk.checkpoints.size).toBe(1);
   });

@@ -1,12 +1,10 @@
 import { createHmac } from "node:crypto";
-import { EscalationList, EscalationNotice, Fault, minutes } from "@rouse/contract";
-import fastify, { type FastifyInstance } from "fastify";
+import { EscalationList, EscalationNotice, minutes } from "@rouse/contract";
+import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EscalationDesk, escalationDesk } from "../runtime/escalation-desk.test-support.ts";
-import { addEscalationRoutes } from "./escalation-routes.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { parseJson } from "./parse-json.ts";
-import { statusOf, toProblem } from "./problem.ts";
+import { serveEscalations } from "./serve-escalations.test-support.ts";
 
 const secret = "s3cret-s3cret-s3cret";
 
@@ -15,25 +13,11 @@ let app: FastifyInstance;
 let speaker: AgentSpeaker | null = null;
 let badSignatures: string[] = [];
 
-/** The routes in surroundings like those of the daemon: JSON by the same parser, faults as the same problems. */
 beforeEach(() => {
   desk = escalationDesk();
   speaker = null;
   badSignatures = [];
-  app = fastify();
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
-    try {
-      done(null, body === "" ? undefined : parseJson(String(body)));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  app.setErrorHandler((error, _, reply) => {
-    if (!(error instanceof Fault)) throw error;
-    return reply.code(statusOf(error)).send(toProblem(error));
-  });
-  addEscalationRoutes(app, desk.escalations, {
+  app = serveEscalations(desk, {
     agentOf: () => speaker,
     secret,
     now: desk.now,

@@ -2,6 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Fault } from "@rouse/contract";
 import { type AgentTokenClaims, agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
+import { isForCheckpoints } from "./checkpoint-paths.ts";
+import { findTaskTrespass } from "./task-trespass.ts";
 
 export interface GuardOptions {
   readonly token: string;
@@ -81,6 +83,7 @@ export function createGuard(options: GuardOptions): Guard {
 
 const ownFolder = "/api/v1/agents/";
 const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
+const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers"]);
 
 /**
  * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
@@ -91,10 +94,13 @@ export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): O
   const [path = ""] = url.split("?", 1);
   const asked = `${method} ${path}`;
   if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
+  if (isForCheckpoints(method, path)) return null;
+  const ofTask = findTaskTrespass(speaker, method, path);
+  if (ofTask !== undefined) return ofTask;
   const [id, report, ...rest] = path.startsWith(ownFolder) ? path.slice(ownFolder.length).split("/") : [];
   const agentId = decode(id ?? "");
-  const isAllowed = method === "GET" || (method === "POST" && report === "steps");
-  if (!isAllowed || agentId === "" || !ownReports.has(report) || rest.length > 0) {
+  const isAllowed = method === "GET" ? ownReports.has(report) : method === "POST" && ownWords.has(report);
+  if (!isAllowed || agentId === "" || rest.length > 0) {
     return { because: "not-allowed", claimed: asked };
   }
   return agentId === speaker.agentId ? null : { because: "other-agent", claimed: agentId };
@@ -113,7 +119,7 @@ export function forbid(speaker: AgentSpeaker): Fault {
   const task = taskId === null ? "without a task" : `on task ${taskId}`;
   return new Fault(
     "forbidden",
-    `this token speaks only for ${agentId} ${task}, incarnation ${incarnation}: it sends that agent's heartbeats and steps, announces it and reads its health`,
+    `this token speaks only for ${agentId} ${task}, incarnation ${incarnation}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health`,
   );
 }
 

@@ -5,6 +5,7 @@ import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor } from "../runtime/monitor.ts";
 import { durationWanted } from "../runtime/read-history.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
+import { addCheckpointRoutes } from "./checkpoint-routes.ts";
 import { addEscalationRoutes } from "./escalation-routes.ts";
 import { type AgentSpeaker, forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
@@ -12,6 +13,7 @@ import { openApiDocument } from "./openapi.ts";
 import { readRequest } from "./read-request.ts";
 import { addStepRoutes } from "./step-routes.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
+import { addTaskRoutes } from "./task-routes.ts";
 
 type Query = Record<string, string | undefined>;
 type WithId = { Params: { id: string }; Querystring: Query };
@@ -31,6 +33,9 @@ export function addRoutes(app: FastifyInstance, monitor: Monitor, { version, sec
   addEventRoutes(app, monitor);
   addMonitorRoutes(app, monitor, version);
   addRecoveryRoutes(app, monitor);
+  const { noteRefusedSpeaker } = monitor;
+  addCheckpointRoutes(app, { checkpoints: monitor.checkpoints, agentOf, noteRefusedSpeaker });
+  addTaskRoutes(app, monitor.tasks, { agentOf, noteRefusedSpeaker });
   addAuditRoutes(app, monitor.audit);
   addEscalationRoutes(
     app,

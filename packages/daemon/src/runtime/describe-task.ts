@@ -25,6 +25,7 @@ export interface TaskView {
   readonly toWall: (at: MonoMs) => EpochMs;
   readonly doubt: TaskDoubt;
   readonly rulesFor: (taskId: string) => TaskRules;
+  readonly statusSince: (taskId: string) => MonoMs;
   readonly isCompleted: (taskId: string) => boolean;
   readonly dependentsOf: (taskId: string) => readonly string[];
 }
@@ -85,9 +86,9 @@ function flagsOf(task: TaskRecord, view: TaskView): Flag[] {
 }
 
 /** It could be had, and nobody takes it. What still waits for other tasks cannot be had. */
-const isUnclaimed = (task: TaskRecord, { now, rulesFor, isCompleted }: TaskView): boolean =>
+const isUnclaimed = (task: TaskRecord, { now, rulesFor, statusSince, isCompleted }: TaskView): boolean =>
   task.state.status === "pending" &&
-  now - task.updatedAt > rulesFor(task.taskId).stalled &&
+  now - statusSince(task.taskId) > rulesFor(task.taskId).stalled &&
   isTaskReady(task, isCompleted);
 
 /** More are counted, but not listed: nobody looks at so many. */

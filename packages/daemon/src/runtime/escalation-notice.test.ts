@@ -63,7 +63,7 @@ describe("the notice of an escalation", () => {
         },
         answer: {
           path: "/api/v1/escalations/worker-1.1/decision",
-          command: "rouse escalations decide worker-1.1 allow_more_time|force_handoff|terminate_and_recover",
+          command: "rouse escalations decide worker-1.1 DECISION",
         },
       },
     });

@@ -61,7 +61,7 @@ function describeContext(parts: NoticeParts): EscalationContext {
     ),
     answer: {
       path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
-      command: `rouse escalations decide ${report.id} ${report.decisions.join("|")}`,
+      command: `rouse escalations decide ${report.id} DECISION`,
     },
   };
 }

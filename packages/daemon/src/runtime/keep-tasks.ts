@@ -53,9 +53,12 @@ interface TaskParts {
 /** One task in memory. */
 class KeptTask implements Sleeper {
   task: TaskRecord;
+  /** Since when it has its status. After a restart nobody knows better than that it was worked on before. */
+  since: MonoMs;
   slot: number | null = null;
   constructor(task: TaskRecord) {
     this.task = task;
+    this.since = task.updatedAt;
   }
   wakeAt(): MonoMs | null {
     return this.task.wakeAt;
@@ -85,6 +88,7 @@ export function keepTasks(parts: TaskParts) {
     kept.task = turn.task;
     wheel.file(kept);
     if (turn.task === before) return turn.reply;
+    if (turn.task.state.status !== before.state.status) kept.since = moment.now;
     relations.note(before, turn.task);
     countCritical(Number(isCriticalBlocked(turn.task)) - Number(isCriticalBlocked(before)));
     for (const event of turn.events) parts.saveEvents([event], moment.time, agentIn(event));
@@ -204,6 +208,7 @@ export function keepTasks(parts: TaskParts) {
       const retried = retryTask(kept.task, actor, moment.now);
       if (retried === null) return refusal(isTaskOver(kept.task) ? "over" : "exists");
       kept.task = retried.task;
+      kept.since = moment.now;
       parts.saveEvents([retried.event], moment.time, agentIn(retried.event));
       save(kept);
       saveAgain(kept.task.dependsOn);
@@ -260,6 +265,7 @@ export function keepTasks(parts: TaskParts) {
 
     find: (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task,
     all: (): TaskRecord[] => [...records()],
+    statusSince: (taskId: string): MonoMs => mustFind(taskId).since,
     isCompleted,
     dependentsOf: relations.dependentsOf,
     rulesFor,

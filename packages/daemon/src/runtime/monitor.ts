@@ -31,12 +31,12 @@ import { attendCheckpoints } from "./attend-checkpoints.ts";
 import { keepAuditTrail, whereTrailEnds } from "./audit-trail.ts";
 import { createChores } from "./chores.ts";
 import { describeAgent } from "./describe-agent.ts";
-import { type GroupCommit, groupCommits } from "./group-commit.ts";
+import { groupCommits } from "./group-commit.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import { type HearSteps, hearSteps } from "./hear-steps.ts";
 import { type Checkpoints, keepCheckpoints } from "./keep-checkpoints.ts";
 import { keepRecords } from "./keep-records.ts";
-import { keepTasks, type Tasks } from "./keep-tasks.ts";
+import { keepTasks } from "./keep-tasks.ts";
 import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
 import { type AuditReader, readAuditOf } from "./read-audit.ts";
@@ -46,7 +46,8 @@ import { createReports, type Reports } from "./report.ts";
 import { lastAlive, restoreAgents } from "./resume.ts";
 import { createRoster, type Watched } from "./roster.ts";
 import { doubtSelf, type Frozen } from "./self-doubt.ts";
-import { type Moment, type SteadyClock, startSteadyClock } from "./steady-clock.ts";
+import { serveTasks, type TaskService } from "./serve-tasks.ts";
+import { type Moment, startSteadyClock } from "./steady-clock.ts";
 import { takeWords, type Words } from "./take-words.ts";
 import { type EscalationTeller, tellEscalations } from "./tell-escalations.ts";
 import { type Counters, createTurns } from "./turns.ts";
@@ -115,13 +116,10 @@ export interface Monitor extends Reports {
   /** Open questions with all that is known, and how those that are over ended. */
   readonly escalations: EscalationTeller;
   readonly audit: AuditReader;
-  readonly tasks: Tasks;
+  readonly tasks: TaskService;
   readonly checkpoints: Checkpoints;
   readonly recovery: TaskRecovery;
-  /** What changes tasks is saved with it. */
-  readonly commits: Pick<GroupCommit, "saved" | "down" | "schedule">;
   readonly readClock: () => Moment;
-  readonly toWall: SteadyClock["toWall"];
   reload(config: Config): void;
   noteRefusedConfig(problems: string[]): void;
   /** Somebody said with an agent's token what is not that agent's to say. The first, second, fourth, eighth … time is an event. */
@@ -479,12 +477,10 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     words,
     escalations,
     audit: readAuditOf(store, parts.signing.publicKey),
-    tasks,
+    tasks: serveTasks({ tasks, roster, commits, doubt, readClock, toWall: clock.toWall, addToTrail: turns.addToTrail }),
     checkpoints,
     recovery,
-    commits,
     readClock,
-    toWall: clock.toWall,
     reload(next) {
       config = next;
       const moment = readClock();

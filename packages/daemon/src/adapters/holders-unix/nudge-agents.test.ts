@@ -423,6 +423,15 @@ describe("a nudge with the same key", () => {
     expect(reads.all()).toEqual([fact, "\r"]);
   });
 
+  it("was sent, though its holder died before anybody heard of it", async () => {
+    const { held } = await boxed();
+    const { nudge } = await monitor();
+    expect(await nudge({ key: "same" })).toEqual(typed);
+    kill(held.holder);
+    await until(() => !isSame(held.holder), "the holder is gone");
+    expect(await nudge({ key: "same" })).toEqual(typed);
+  });
+
   it("is not typed again when its holder died over it", async () => {
     const { held, reads } = await boxed({ waits: true });
     const { nudge } = await monitor();
@@ -432,6 +441,8 @@ describe("a nudge with the same key", () => {
     await expect(work).rejects.toMatchObject({ code: "holder-gone" });
     if (held.agent !== null) kill(held.agent);
     await until(() => !isSame(held.holder), "the holder is gone");
+    expect(await nudge({ key: "same" })).toEqual(notSent("not-echoed"));
+    expect(await nudge({ key: "other", incarnation: 2 })).toEqual(notSent("wrong-incarnation"));
     letGo(world.home);
     await boxed({}, { incarnation: 2 });
     expect(await nudge({ key: "same", incarnation: 2 })).toEqual(notSent("not-echoed"));

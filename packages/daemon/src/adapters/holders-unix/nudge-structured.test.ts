@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { HolderReport, NudgeDelivery, Sight } from "@rouse/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type BundledHolder, bundleHolder } from "../../holder/bundle-holder.test-support.ts";
-import { openWorld, readHolderFile, until, type World } from "../../holder/holding.test-support.ts";
+import { kill, openWorld, readHolderFile, until, type World } from "../../holder/holding.test-support.ts";
 import type { HolderFile, Spec } from "../../holder/spec.ts";
 import type { Holders, NudgeRequest } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
@@ -207,7 +207,11 @@ describe("rouse run passes its own input on to such an agent", () => {
        process.exitCode = exit.code ?? 1;`,
     );
     const child = spawn(process.execPath, [runner], { stdio: ["pipe", "pipe", "inherit"], detached: true });
-    undo.push(() => child.kill("SIGKILL"));
+    undo.push(() => {
+      const agent = readHolderFile(world.files())?.agent;
+      if (agent != null) kill(agent);
+      child.kill("SIGKILL");
+    });
     let heard = "";
     child.stdout?.on("data", (bytes: Buffer) => (heard += bytes));
     return { child, ended: once(child, "close") as Promise<[number | null]>, heard: () => heard };
@@ -244,13 +248,5 @@ describe("rouse run passes its own input on to such an agent", () => {
     await until(() => lines().at(-1) === "end", "it has read to the end");
     const { nudge } = await monitor();
     expect(await nudge()).toEqual(notSent("no-input"));
-    await stop();
   });
 });
-
-/** Nobody else would end what was started with `rouse run`. */
-async function stop(): Promise<void> {
-  const client = await world.connect(readHolderFile(world.files()) as HolderFile);
-  client.say({ say: "order", key: "end", incarnation: 1, epoch: null, order: { kind: "stop", graceMs: 0 } });
-  await client.hear("carried-out");
-}

@@ -1,12 +1,21 @@
 import { type FSWatcher, mkdirSync, watch } from "node:fs";
-import { type DurationMs, Fault, type Hold, type NudgeDelivery, type StopOutcome, seconds } from "@rouse/contract";
+import {
+  type DurationMs,
+  Fault,
+  type Hold,
+  type NudgeDelivery,
+  type NudgeRefusal,
+  type StopOutcome,
+  seconds,
+} from "@rouse/contract";
 import { connectHolder, NotUnderstood } from "../../holder/connect-holder.ts";
-import { holdersFolder } from "../../holder/holder-files.ts";
+import { holderFiles, holdersFolder } from "../../holder/holder-files.ts";
 import { inputOf } from "../../holder/input-of.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
 import { isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
-import type { HolderFile, Spec } from "../../holder/spec.ts";
+import { rememberOrders } from "../../holder/remember-orders.ts";
+import type { HolderFile, ProcessId, Spec } from "../../holder/spec.ts";
 import { startAgain } from "../../holder/start-again.ts";
 import type { HolderHome, HolderNews, Holders, NudgeRequest, StopRequest } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
@@ -101,9 +110,10 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   async function nudge({ key, agentId, incarnation, text, notAfter }: NudgeRequest): Promise<NudgeDelivery> {
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "not-sent", because: "not-registered" };
-    if (file.incarnation !== incarnation) return { kind: "not-sent", because: "wrong-incarnation" };
-    // Whoever owned its terminal is gone, and the terminal with them.
-    if (!isHolderAlive(file)) return { kind: "not-sent", because: isSame(file.agent) ? "no-input" : "over" };
+    if (!isHolderAlive(file)) {
+      const told = rememberOrders(holderFiles(home.folder, agentId).orders).nudge(key);
+      return told ?? { kind: "not-sent", because: whyUnreachable(file, file.agent, incarnation) };
+    }
     const order = { kind: "nudge" as const, text: text.slice(0, longestNudge), notAfter };
     // A line of its own: one that does not understand hangs up, and orders on the other would go with it.
     const line = await connectHolder(file.socket, { timeoutMs: 5000 });
@@ -159,6 +169,12 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       await Promise.allSettled([...lives.values()].map(({ over }) => over));
     },
   };
+}
+
+/** Whoever owned its terminal is gone, and the terminal with them. */
+function whyUnreachable(file: HolderFile, agent: ProcessId, incarnation: number): NudgeRefusal {
+  if (file.incarnation !== incarnation) return "wrong-incarnation";
+  return isSame(agent) ? "no-input" : "over";
 }
 
 /** The holder is gone, its agent may not be: the same tree, found by what the holder left behind. */

@@ -87,15 +87,16 @@ function open(url: string | null | (() => string | null)): Orchestrator {
 
 const until = dawn + minutes(15);
 
+const eventually = <T>(look: () => T | Promise<T>): Promise<T> => vi.waitFor(look, { timeout: 30_000, interval: 5 });
+
 /** Time passes once it is waited for. */
 async function afterPauseOf(pause: number): Promise<void> {
-  await vi.waitFor(() => expect(wound.waiting().later).toEqual([pause]), { timeout: 10_000, interval: 5 });
+  await eventually(() => expect(wound.waiting().later).toEqual([pause]));
   elapsed += pause;
   await wound.pass(pause);
 }
 
-const arrivals = (arrived: readonly Arrived[], count: number) =>
-  vi.waitFor(() => expect(arrived).toHaveLength(count), { timeout: 10_000, interval: 5 });
+const arrivals = (arrived: readonly Arrived[], count: number) => eventually(() => expect(arrived).toHaveLength(count));
 
 describe("a question", () => {
   it("is posted whole, signed and under its own name", async () => {
@@ -228,7 +229,7 @@ describe("a question", () => {
       talk();
     });
     expect(await open(url).ask(notice, until)).toBe("delivered");
-    await vi.waitFor(() => expect(closed).toBe(true));
+    await eventually(() => expect(closed).toBe(true));
   });
 
   it("goes to the new address when the configuration changes between two tries", async () => {
@@ -349,7 +350,7 @@ describe("a withdrawal", () => {
     await arrivals(arrived, 1);
     const other = orchestrator.ask({ ...notice, id: "worker-1.11" }, until);
     await arrivals(arrived, 2);
-    await vi.waitFor(() => expect(wound.waiting().later).toEqual([1000, 1000]));
+    await eventually(() => expect(wound.waiting().later).toEqual([1000, 1000]));
     await orchestrator.withdraw("worker-1.1", "worker-1", "it is well again");
     expect(await asked).toEqual({ problem: "it was withdrawn before anybody took it" });
     await afterPauseOf(1000);
@@ -380,10 +381,10 @@ describe("a webhook that is closed", () => {
     const asked = [first.ask(notice, until), second.ask(notice, until)];
     const outcomes = Promise.allSettled(asked);
     await arrivals(thinking.arrived, 1);
-    await vi.waitFor(() => expect(wound.waiting().later.toSorted()).toEqual([1000, 10_000]));
+    await eventually(() => expect(wound.waiting().later.toSorted()).toEqual([1000, 10_000]));
     for (const one of [first, second, first]) one.close();
     expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    await vi.waitFor(() => expect(wound.waiting().later).toEqual([]));
+    await eventually(() => expect(wound.waiting().later).toEqual([]));
     expect(await connectionsOf(thinking.server)).toBe(0);
   });
 
@@ -398,7 +399,7 @@ describe("a webhook that is closed", () => {
 });
 
 const connectionsOf = (server: Server): Promise<number> =>
-  vi.waitFor(
+  eventually(
     () =>
       new Promise<number>((resolve, reject) =>
         server.getConnections((_, count) => (count === 0 ? resolve(count) : reject(new Error(`${count} open`)))),

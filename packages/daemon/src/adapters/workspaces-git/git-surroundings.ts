@@ -6,8 +6,6 @@ export const settings: readonly string[] = [
   // No file can be below it, so there are no hooks, not even for references.
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
-  // Would write a shared part beside the person's own index.
-  "core.splitIndex=false",
   "core.logAllRefUpdates=false",
   // Line ends that cannot be restored exactly are no reason to save nothing.
   "core.safecrlf=false",

@@ -14,7 +14,9 @@ describe("the same key", () => {
     const request = requestFor(tree.top);
     const first = taken(await ground.open().snapshot(request));
     tree.write("a.txt", "three\n");
+    const objects = tree.git("count-objects");
     expect(taken(await ground.open().snapshot(request))).toEqual(first);
+    expect(tree.git("count-objects")).toBe(objects);
     expect(tree.git("for-each-ref", "--format=x", "refs/rouse")).toBe("x");
   });
 

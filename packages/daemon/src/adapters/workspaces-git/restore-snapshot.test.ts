@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RestoreOutcome, Workspaces } from "../../ports/workspaces.ts";
@@ -215,12 +225,31 @@ describe("a snapshot restored in place", () => {
     expect(contents(tree.top)).toEqual(there);
   });
 
+  it("does not take a file for changed that was only touched", async () => {
+    const { tree, workspaces, commit } = await prepare();
+    tree.write("a.txt", "ruined\n");
+    tree.git("add", "-A");
+    utimesSync(join(tree.top, "a.txt"), 1_000_000_000, 1_000_000_000);
+    restored(await workspaces.restore(commit, tree.top, "in-place"));
+    expect(readFileSync(join(tree.top, "a.txt"), "utf8")).toBe("half done\n");
+  });
+
+  it("is refused when what is there could not be saved", async () => {
+    const { tree, workspaces, commit } = await prepare();
+    rmSync(join(tree.top, "a.txt"));
+    execFileSync("mkfifo", [join(tree.top, "a.txt")]);
+    const outcome = await workspaces.restore(commit, tree.top, "in-place");
+    expect(outcome).toMatchObject({ kind: "refused", because: "would-lose-work" });
+    expect(lstatSync(join(tree.top, "a.txt")).isFIFO()).toBe(true);
+  });
+
   it("never moves a submodule", async () => {
     const library = ground.repository("library");
     const tree = ground.repository();
     tree.git("submodule", "--quiet", "add", library.top, "sub");
     tree.git("commit", "--quiet", "-m", "with a submodule");
     tree.git("config", "--global", "submodule.recurse", "true");
+    tree.git("config", "--global", "submodule.active", ".");
     const workspaces = ground.open();
     const { commit } = await take(workspaces, tree.top);
     const sub = ground.at(join(tree.top, "sub"));

@@ -99,8 +99,8 @@ async function overwrite(
   before: Snapshot,
   commit: string,
 ): Promise<RestoreOutcome> {
-  // Written anew, the index is younger than the files it describes; otherwise git takes the youngest of them for changed.
-  await scratch.tryGit(["update-index", "-q", "--refresh", "--force-write-index"]);
+  // A file that was only touched is not changed, but git looks no further than its time.
+  await scratch.tryGit(["update-index", "-q", "--refresh"]);
   const args = ["read-tree", "-m", "-u", before.commit, commit];
   const answer = await scratch.tryGit(args);
   if (answer.status === 0) return { kind: "restored", folder: top, before };

@@ -125,7 +125,7 @@ describe("what cannot be held is left out and named", () => {
   it("nothing for line ends that git is told to be strict about", async () => {
     const tree = ground.repository();
     tree.git("config", "core.autocrlf", "input");
-    tree.git("config", "core.safecrlf", "true");
+    tree.git("config", "--global", "core.safecrlf", "true");
     tree.write("dos.txt", "a\r\nb\r\n");
     expect(filesIn(tree, (await take(ground.open(), tree.top)).commit)).toContain("dos.txt");
   });

@@ -231,13 +231,17 @@ describe("a snapshot is taken", () => {
 
   it("of a split index, without writing a shared part beside it", async () => {
     const tree = ground.repository();
+    tree.write(".gitignore", "*.log\n");
+    tree.write("tracked.log", "ignored, but added\n");
+    tree.git("add", "--force", "tracked.log");
+    tree.git("config", "core.splitIndex", "true");
     tree.git("update-index", "--split-index");
-    tree.git("config", "--global", "core.splitIndex", "true");
     tree.write("a.txt", "two\n");
     tree.git("add", "a.txt");
     tree.write("deep/b.txt", "two\n");
     const before = readdirSync(join(tree.top, ".git")).sort();
     const { commit } = await take(ground.open(), tree.top);
+    expect(filesIn(tree, commit)).toEqual([".gitignore", "a.txt", "deep/b.txt", "tracked.log"]);
     expect([textIn(tree, commit, "a.txt"), textIn(tree, commit, "deep/b.txt")]).toEqual(["two", "two"]);
     expect(readdirSync(join(tree.top, ".git")).sort()).toEqual(before);
   });

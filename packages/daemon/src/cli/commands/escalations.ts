@@ -13,8 +13,8 @@ interface Json {
 
 const help = `
 Rouse asks when the ladder needs a word: nudges were not answered, a limit is
-reached, or something must not be done without one. Whoever answers first counts.
-Without an answer the ladder goes on as OTHERWISE says.
+reached, or something must not be done without one. Whoever answers first
+counts. Without an answer the ladder goes on as OTHERWISE says.
 
 Examples:
   rouse escalations
@@ -57,8 +57,8 @@ const decideHelp = `
   force_handoff          it is told to leave its work in order, then stopped
   terminate_and_recover  its work is saved, it is stopped and brought back
 
-Ends with 1 when somebody else was first or it is over, and says how; with 5 when
-there is no such escalation.`;
+Ends with 1 when somebody else was first or it is over, and says how; with 5
+when there is no such escalation.`;
 
 interface DecideOptions extends Json {
   readonly reason?: string;

@@ -6,8 +6,8 @@ import { nameOfUser } from "./order-agent.ts";
 
 const help = `
 It is told by the best way there is: with the answer to its next heartbeat,
-through its own input, or, as the last resort and only where nothing else stands,
-in its terminal. Ends with 1 when there is no way to reach it.
+through its own input, or, as the last resort and only where nothing else
+stands, in its terminal. Ends with 1 when there is no way to reach it.
 
 Examples:
   rouse nudge worker-1

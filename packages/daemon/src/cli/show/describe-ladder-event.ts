@@ -43,7 +43,7 @@ export function describeLadderEvent(event: LadderEvent): string {
     case "WORK_SAVED":
       return event.payload.commit === null
         ? "nothing to save"
-        : `${event.payload.changed} changed files in ${event.payload.commit.slice(0, 12)}`;
+        : `${event.payload.changed} changed file${event.payload.changed === 1 ? "" : "s"} in ${event.payload.commit.slice(0, 12)}`;
     case "WORK_NOT_SAVED":
       return event.payload.problem;
     case "RECOVERY_INITIATED":

@@ -101,12 +101,19 @@ const effects: Readonly<Record<DecisionEffect, string>> = {
 
 function describeOptions({ context }: EscalationNotice): Fact[] {
   const { options, checkpoint, recoveriesLeft, restartsLeft, supervised } = context.recovery;
-  const step = checkpoint?.step === null ? "" : `, after step ${checkpoint?.step} ${checkpoint?.stepName ?? ""}`;
   return [
     ...options.map(({ decision, effect }): Fact => [decision, [effects[effect] ?? inWords(effect)]]),
-    ["checkpoint", [checkpoint === null ? "none" : `${checkpoint.id.slice(0, 12)}${step}`]],
+    ["checkpoint", [describeCheckpoint(checkpoint)]],
     ...(supervised ? [["left", [`${recoveriesLeft} recoveries, ${restartsLeft} restarts`]] as Fact] : []),
   ];
+}
+
+function describeCheckpoint(checkpoint: EscalationNotice["context"]["recovery"]["checkpoint"]): string {
+  if (checkpoint === null) return "none";
+  const { id, step, stepName } = checkpoint;
+  return [id.slice(0, 12), ...(step === null ? [] : [`after step ${step}`]), ...(stepName ? [stepName] : [])].join(
+    ", ",
+  );
 }
 
 const describeHint = ({ because, text, command }: RemediationHint): Line[] => [

@@ -1,0 +1,110 @@
+import type { DurationMs } from "@rouse/contract";
+import type { Timers } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { TaskDesk, TaskSource } from "../../ports/task-source.ts";
+import { tendFile } from "./tend-file.ts";
+import { watchFile } from "./watch-file.ts";
+
+export interface TaskFileParts {
+  /** Its absolute path, asked before every look, because the configuration may change. `null`: there is none. */
+  file(): string | null;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+interface Tended {
+  readonly path: string;
+  readonly tending: ReturnType<typeof tendFile>;
+  readonly unwatch: () => void;
+}
+
+const lookEvery: DurationMs = 3000;
+/** An editor does several things in a row, and so do agents. */
+const afterTouch: DurationMs = 50;
+const afterChange: DurationMs = 200;
+/** A long file is written less often. */
+const perMegabyte: DurationMs = 500;
+
+/** Tasks in a file of JSON lines, for whoever has no orchestrator. A file that is not there is waited for; it is never made. */
+export function openTaskFile({ file, timers, log }: TaskFileParts): TaskSource {
+  const pause = (): Promise<void> => new Promise((resolve) => timers.soon(resolve));
+  let desk: TaskDesk | null = null;
+  let tended: Tended | null = null;
+  let stopHearing: () => void = () => undefined;
+  let cancelSoon: (() => void) | null = null;
+  let cancelNext: () => void = () => undefined;
+  let underWay: Promise<void> | null = null;
+  let trouble: string | null = null;
+  let closed = false;
+
+  function soon(delay: DurationMs): void {
+    if (closed || cancelSoon !== null) return;
+    cancelSoon = timers.after(delay, () => {
+      cancelSoon = null;
+      look();
+    });
+  }
+
+  function look(): void {
+    if (closed) return;
+    if (underWay !== null) return soon(afterTouch);
+    cancelNext();
+    underWay = lookNow().then((again) => {
+      underWay = null;
+      if (closed) return;
+      if (again) soon(afterTouch);
+      cancelNext = timers.after(lookEvery, look);
+    });
+  }
+
+  async function lookNow(): Promise<boolean> {
+    try {
+      const current = await choose(file());
+      const again = (await current?.tending.look()) ?? false;
+      trouble = null;
+      return again;
+    } catch (error) {
+      tellTrouble(String(error));
+      return false;
+    }
+  }
+
+  function tellTrouble(problem: string): void {
+    if (problem !== trouble) log.error({ problem }, "the task file could not be tended to; it will be tried again");
+    trouble = problem;
+  }
+
+  async function choose(path: string | null): Promise<Tended | null> {
+    if (path === (tended?.path ?? null) || desk === null) return tended;
+    await leave();
+    if (path === null) return null;
+    const tending = tendFile({ path, desk, log, pause });
+    tended = { path, tending, unwatch: watchFile(path, () => soon(afterTouch)) };
+    return tended;
+  }
+
+  async function leave(): Promise<void> {
+    tended?.unwatch();
+    await tended?.tending.close();
+    tended = null;
+  }
+
+  return {
+    begin(given) {
+      desk = given;
+      stopHearing = given.onSaved((taskIds) => {
+        if (tended?.tending.noteSaved(taskIds))
+          soon(afterChange + perMegabyte * (tended.tending.bytes() / 1024 / 1024));
+      });
+      look();
+    },
+    async close() {
+      closed = true;
+      stopHearing();
+      cancelSoon?.();
+      cancelNext();
+      await underWay;
+      await leave();
+    },
+  };
+}

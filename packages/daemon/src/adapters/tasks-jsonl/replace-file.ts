@@ -1,0 +1,51 @@
+import { existsSync, readFileSync, renameSync } from "node:fs";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+/** Puts `next` in the place of `expected`, whole. Answers with what was there, still open; `null`: something else lies there by now, nothing was done. */
+export async function replaceFile(target: string, expected: Buffer, next: Buffer): Promise<FileHandle | null> {
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.rouse`);
+  const old = await openIfThere(target);
+  if (old === null) return null;
+  let replaced = false;
+  try {
+    await rm(temporary, { force: true });
+    await writeLike(old, temporary, next);
+    replaced = putInPlace(temporary, target, expected);
+    return replaced ? old : null;
+  } finally {
+    if (!replaced) {
+      await old.close();
+      await rm(temporary, { force: true });
+    }
+  }
+}
+
+/** Without a pause between looking and replacing: nothing else of this process comes in between, and hardly anybody else. */
+function putInPlace(temporary: string, target: string, expected: Buffer): boolean {
+  if (!existsSync(target) || !readFileSync(target).equals(expected)) return false;
+  renameSync(temporary, target);
+  return true;
+}
+
+async function openIfThere(target: string): Promise<FileHandle | null> {
+  return open(target, "r").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+}
+
+/** With the mode and the owner of the old one, and on the disk before it has its name. */
+async function writeLike(old: FileHandle, file: string, bytes: Buffer): Promise<void> {
+  const { mode, uid, gid } = await old.stat();
+  const handle = await open(file, "wx", 0o600);
+  try {
+    await handle.writeFile(bytes);
+    const made = await handle.stat();
+    if (made.uid !== uid || made.gid !== gid) await handle.chown(uid, gid);
+    await handle.chmod(mode & 0o7777);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,130 @@
+import type { Log } from "../../ports/log.ts";
+import type { TaskDesk } from "../../ports/task-source.ts";
+import { complainOnce } from "./complain-once.ts";
+import { addLateWords, hearLateWriters } from "./hear-late-writers.ts";
+import { type FileContent, longestFile, readFileAt, tooLong } from "./read-file.ts";
+import { replaceFile } from "./replace-file.ts";
+import { takeIn } from "./take-in.ts";
+import { type LineProblem, TaskLines, tooManyLines } from "./task-lines.ts";
+
+interface TendingParts {
+  readonly path: string;
+  readonly desk: TaskDesk;
+  readonly log: Log;
+  /** Lets others have their turn. */
+  readonly pause: () => Promise<void>;
+}
+
+/** What is known of the file as it lies there. */
+interface Seen {
+  readonly target: string;
+  readonly lines: TaskLines;
+  /** `null`: it was written by us since. */
+  stamp: string | null;
+}
+
+/** One task file: what is new in it is handed in, and how the tasks stand is written into it. One look at a time. */
+export function tendFile({ path, desk, log, pause }: TendingParts) {
+  const complaints = complainOnce(log, path);
+  const late = hearLateWriters();
+  let seen: Seen | null = null;
+  /** What is wrong with its lines. */
+  let problems: LineProblem[] = [];
+  /** Tasks whose lines may have to be written anew. */
+  let stale: ReadonlySet<string> | "all" = "all";
+  /** Those that changed while that was being done. */
+  let owed = new Set<string>();
+  /** The file as it was when its last line broke off. */
+  let brokenOff: Buffer | null = null;
+
+  /** True when it should be looked at again at once. */
+  async function look(): Promise<boolean> {
+    await takeLate();
+    const found = await readFileAt(path, seen?.stamp ?? null);
+    if (found.kind === "missing" || found.kind === "unusable") {
+      seen = null;
+      complaints.file(found.kind === "missing" ? "it is not there; it is waited for" : found.problem);
+      return false;
+    }
+    const current = found.kind === "same" ? seen : await readAnew(found);
+    if (current === null) return false;
+    seen = current;
+    const settled = isSettled(current.lines);
+    complaints.lines(settled ? problems : problems.filter(([line]) => line !== current.lines.lines.at(-1)));
+    return settled ? show(current) : false;
+  }
+
+  /** Where the last line breaks off somebody may be in the middle of writing it: nothing is said or done before the next look finds it the same. */
+  function isSettled(lines: TaskLines): boolean {
+    const before = brokenOff;
+    brokenOff = lines.breaksOff() ? lines.bytes : null;
+    return brokenOff === null || brokenOff === before;
+  }
+
+  /** `null`: it cannot be used. */
+  async function readAnew({ target, bytes, stamp }: FileContent): Promise<Seen | null> {
+    if (seen?.lines.bytes.equals(bytes)) return { target, lines: seen.lines, stamp };
+    seen = null;
+    const lines = await TaskLines.read(bytes, pause);
+    complaints.file(lines === null ? tooManyLines : null);
+    if (lines === null) return null;
+    await handIn(lines);
+    stale = "all";
+    return { target, lines, stamp };
+  }
+
+  async function handIn(lines: TaskLines): Promise<void> {
+    const found = lines.unreadable();
+    await takeIn(lines.lines, desk, (line, problem) => void found.push([line, problem]));
+    problems = found;
+  }
+
+  async function show(current: Seen): Promise<boolean> {
+    const due = stale;
+    // Until it is written, everything is owed.
+    stale = "all";
+    const ids = due === "all" ? current.lines.taskIds() : [...due];
+    const next = await current.lines.showing(ids, desk.find, pause);
+    const done = next === current.lines || (await write(current, next));
+    if (done) stale = new Set(owed);
+    owed = new Set();
+    return !done;
+  }
+
+  /** False: somebody else was quicker. */
+  async function write({ target, lines }: Seen, next: TaskLines): Promise<boolean> {
+    if (next.bytes.length > longestFile) {
+      complaints.file(tooLong);
+      return true;
+    }
+    const old = await replaceFile(target, lines.bytes, next.bytes);
+    if (old === null) return false;
+    await late.keep(old, lines.bytes);
+    seen = { target, lines: next, stamp: null };
+    return true;
+  }
+
+  async function takeLate(): Promise<void> {
+    for (const words of await late.listen()) {
+      const current = await readFileAt(path, null);
+      if (current.kind !== "read") continue;
+      const merged = addLateWords(current.bytes, seen?.lines.bytes ?? null, words);
+      const old = merged === null ? null : await replaceFile(current.target, current.bytes, merged);
+      if (old !== null) await late.keep(old, current.bytes);
+      else log.error({ file: path }, "somebody wrote to the task file while it was replaced, and it could not be kept");
+    }
+  }
+
+  return {
+    look,
+    /** Whether that is any concern of the file's. */
+    noteSaved(taskIds: readonly string[]): boolean {
+      const concerned = taskIds.filter((taskId) => seen === null || seen.lines.has(taskId));
+      if (stale === "all") for (const taskId of concerned) owed.add(taskId);
+      else stale = new Set([...stale, ...concerned]);
+      return concerned.length > 0;
+    },
+    bytes: (): number => seen?.lines.bytes.length ?? 0,
+    close: late.close,
+  };
+}

@@ -1,0 +1,103 @@
+import type { Checkpoint, CheckpointFlaw, CheckpointVerdict, CheckpointWithState, EpochMs } from "@rouse/contract";
+import { describeBytes } from "../doctor/check.ts";
+import { writeJson } from "../surroundings.ts";
+import { drawFacts, type Fact } from "./draw-facts.ts";
+import { type Column, drawTable } from "./draw-table.ts";
+import { type Line, styled } from "./styled-text.ts";
+import { ago, stampAndAge } from "./tell-time.ts";
+
+const none = styled("dim", "–");
+/** Of a state that is longer, the rest is for files and other programs. */
+const mostLines = 200;
+
+const listColumns: readonly Column[] = [
+  { title: "NUMBER" },
+  { title: "STEP" },
+  { title: "NAME", least: 8 },
+  { title: "SAVED" },
+  { title: "BY", least: 6 },
+  { title: "STATE" },
+  { title: "WORKSPACE", least: 4 },
+  { title: "ID", least: 9 },
+];
+
+/** `rouse checkpoints list`: the chain of a task, newest first. */
+export function showCheckpoints(
+  taskId: string,
+  checkpoints: readonly Checkpoint[],
+  now: EpochMs,
+  width: number,
+): Line[] {
+  if (checkpoints.length === 0) return [[`Task ${taskId} has no checkpoints.`]];
+  const rows = checkpoints.map((one) => [
+    String(one.number),
+    String(one.step),
+    one.stepName === "" ? none : one.stepName,
+    ago(one.time, now),
+    one.agentId ?? none,
+    describeBytes(one.stateBytes),
+    one.workspace === null ? none : one.workspace.commit.slice(0, 12),
+    one.id,
+  ]);
+  return drawTable(listColumns, rows, width);
+}
+
+/** `rouse checkpoints show`: what is signed for by the id, then the state. */
+export function showCheckpoint(checkpoint: CheckpointWithState, now: EpochMs, width: number): Line[] {
+  const { workspace, parent, agentId, incarnation, stepName } = checkpoint;
+  const facts: Fact[] = [
+    ["id", [checkpoint.id]],
+    ["task", [`${checkpoint.taskId}, checkpoint ${checkpoint.number}`]],
+    ["step", [stepName === "" ? String(checkpoint.step) : `${checkpoint.step} (${stepName})`]],
+    ["saved", [stampAndAge(checkpoint.time, now)]],
+    ["by", [agentId === null ? none : incarnation === null ? agentId : `${agentId}, incarnation ${incarnation}`]],
+    ["after", [parent ?? none]],
+    ["workspace", ...(workspace === null ? [[none]] : [[workspace.commit], [`of ${workspace.folder}`]])],
+    ["state", [`${describeBytes(checkpoint.stateBytes)}, SHA-256 ${checkpoint.stateHash}`]],
+  ];
+  return [...drawFacts(facts, width), [], ...showState(checkpoint.state)];
+}
+
+function showState(state: unknown): Line[] {
+  const lines = writeJson(state, 2).split("\n");
+  const shown = lines.slice(0, mostLines).map((line): Line => [line]);
+  const hidden = lines.length - shown.length;
+  return hidden === 0 ? shown : [...shown, [styled("dim", `… ${hidden} more lines; --state prints all of it`)]];
+}
+
+const inWords: Readonly<Record<CheckpointFlaw, string>> = {
+  "head-changed": "it was changed after it was saved",
+  "state-missing": "its state is gone",
+  "state-changed": "its state was changed",
+  unreadable: "it cannot be read",
+  "parent-missing": "the one it goes on from is gone",
+  "parent-flawed": "one that it goes on from is not right",
+};
+
+const verdictColumns: readonly Column[] = [
+  { title: "NUMBER" },
+  { title: "STEP" },
+  { title: "NAME", least: 8 },
+  { title: "SAVED" },
+  { title: "FOUND", least: 20 },
+];
+
+/** `rouse checkpoints verify`: every one, and what is wrong with it. */
+export function showVerdict(verdict: CheckpointVerdict, now: EpochMs, width: number): Line[] {
+  const { taskId, checks, sound, more } = verdict;
+  if (checks.length === 0) return [[`Task ${taskId} has no checkpoints.`]];
+  const rows = checks.map(({ number, step, stepName, time, flaws }) => [
+    String(number),
+    step === null ? none : String(step),
+    stepName === null || stepName === "" ? none : stepName,
+    ago(time, now),
+    flaws.length === 0
+      ? styled("green", "as it was saved")
+      : styled("red", flaws.map((flaw) => inWords[flaw]).join("; ")),
+  ]);
+  const wrong = checks.filter(({ flaws }) => flaws.length > 0).length;
+  const summary = sound
+    ? styled("green", checks.length === 1 ? "The checkpoint is right." : `All ${checks.length} are right.`)
+    : styled("red", `${wrong} of ${checks.length} ${wrong === 1 ? "is" : "are"} not right.`);
+  return [...drawTable(verdictColumns, rows, width), [], [summary, more ? " Older ones were not looked at." : ""]];
+}

@@ -1,0 +1,113 @@
+import type { SavedEvent } from "@rouse/contract";
+import type { RouseClient } from "@rouse/sdk";
+import { describeEvent } from "../cli/show/describe-event.ts";
+import { wrapLine } from "../cli/show/fit-text.ts";
+import { type Line, type Style, styled } from "../cli/show/styled-text.ts";
+import type { Surroundings } from "../cli/surroundings.ts";
+import { cast, type DemoOutcome } from "./run-demo.ts";
+
+export interface Story {
+  /** Everybody has finished, and nothing is under way. */
+  readonly over: Promise<"over">;
+  conclude(outcome: DemoOutcome): void;
+}
+
+type Told = { readonly style: Style; readonly text: string } | null;
+
+/** Prints what matters of what happens, as it happens. */
+export function tellStory(here: Surroundings, rouse: RouseClient): Story {
+  const began = here.now();
+  const stop = new AbortController();
+  const finished = new Set<string>();
+  const counts = { nudges: 0, stops: 0, recoveries: 0 };
+  let settle: () => void = () => {};
+  const over = new Promise<"over">((resolve) => {
+    settle = () => resolve("over");
+  });
+  here.print([
+    [styled("bold", "Five small agents, and a policy in fast motion: beats every second, patience in seconds.")],
+    ["ada and bob just work; lou will go round in circles, hank will hang, cora will crash. Ctrl-C ends it."],
+    [],
+  ]);
+
+  const say = (who: string, { style, text }: NonNullable<Told>): void => {
+    const at = `${((here.now() - began) / 1000).toFixed(1).padStart(5)} s  `;
+    const line: Line = [styled("dim", at), styled("bold", who.padEnd(6)), styled(style, text)];
+    here.print(wrapLine(line, here.width, 15));
+  };
+
+  function hear(event: SavedEvent): void {
+    const { agentId } = event.payload as { agentId?: string | null };
+    if (event.type === "NUDGE_SENT") counts.nudges += 1;
+    if (event.type === "AGENT_TERMINATED") counts.stops += 1;
+    if (event.type === "RECOVERY_COMPLETED") counts.recoveries += 1;
+    const told = retell(event);
+    if (told !== null && agentId) say(agentId, told);
+    if (event.type !== "AGENT_FINISHED") return;
+    finished.add(event.payload.agentId);
+    if (finished.size === cast.length) settle();
+  }
+
+  async function listen(): Promise<void> {
+    for await (const event of rouse.streamEvents({ after: 0, signal: stop.signal })) hear(event as SavedEvent);
+  }
+  listen().catch(() => {});
+
+  return {
+    over,
+    conclude(outcome) {
+      stop.abort();
+      if (outcome === "interrupted") return;
+      const { nudges, stops, recoveries } = counts;
+      const missing = cast.filter(({ name }) => !finished.has(name)).map(({ name }) => name);
+      here.print([
+        [],
+        outcome === "over"
+          ? [
+              styled(
+                "green",
+                `All five finished: ${nudges} nudge, ${stops} stopped, ${recoveries} brought back from where they were.`,
+              ),
+            ]
+          : [styled("red", `Not finished in time: ${missing.join(", ")}`)],
+        [
+          "Every step above is in the audit trail (`rouse audit list`), each decision with its evidence (`rouse why AGENT`).",
+        ],
+      ]);
+    },
+  };
+}
+
+/** In the words of the demo; what it leaves out `rouse events` shows. */
+function retell(event: SavedEvent): Told {
+  switch (event.type) {
+    case "AGENT_HELD":
+      return event.payload.incarnation === 1 ? { style: "dim", text: `starts, process ${event.payload.pid}` } : null;
+    case "CHECKPOINT_SAVED":
+      return { style: "dim", text: `step ${event.payload.step} done: ${event.payload.stepName}` };
+    case "HEALTH_STATE_CHANGED":
+      return { style: event.payload.to === "HEALTHY" ? "green" : "yellow", text: describeEvent(event) };
+    case "NUDGE_SENT":
+      return { style: "yellow", text: `nudged: ${event.payload.message.split("\n")[0]}` };
+    case "NUDGE_ACTED":
+      return { style: "green", text: `took the hint: ${event.payload.evidence}` };
+    case "TERMINATION_REFUSED":
+      return { style: "yellow", text: `not stopped yet: ${describeEvent(event)}` };
+    case "ESCALATION_TRIGGERED":
+      return { style: "yellow", text: `the orchestrator is asked: ${describeEvent(event)}` };
+    case "ESCALATION_UNANSWERED":
+      return { style: "yellow", text: "nobody answered" };
+    case "WORK_SAVED":
+      return { style: "green", text: `its uncommitted work is safe: ${describeEvent(event)}` };
+    case "AGENT_TERMINATED":
+      return { style: "red", text: `stopped, all its processes: ${event.payload.evidence.slice(-2).join("; ")}` };
+    case "PROCESS_EXITED":
+      return { style: event.payload.code === 0 ? "dim" : "red", text: `ended ${describeEvent(event)}` };
+    case "RECOVERY_COMPLETED":
+      return { style: "green", text: `back: ${describeEvent(event)}` };
+    case "AGENT_FINISHED":
+      return { style: "green", text: "finished" };
+    default:
+      return null;
+  }
+}

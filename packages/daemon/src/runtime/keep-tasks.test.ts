@@ -1,0 +1,321 @@
+import { days, minutes, seconds } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { createMemoryDisk } from "../adapters/store-memory/memory-disk.ts";
+import { exited, stopped, type TaskWorld, taskWorld } from "./task-world.test-support.ts";
+
+/** Agent `a`, whose terminal Rouse holds, works on task `t`. */
+async function atWork(config?: string): Promise<TaskWorld> {
+  const world = await taskWorld(config === undefined ? {} : { config });
+  await world.service.create({ taskId: "t" });
+  world.holds({ agentId: "a", taskId: "t" });
+  await world.service.claim("t", { agentId: "a" });
+  return world;
+}
+
+async function crash(world: TaskWorld, incarnation: number): Promise<void> {
+  world.reports("a", 1, exited({ code: 1 }));
+  world.pass(minutes(10));
+  await world.handsAnswer("restart-agent", { kind: "restarted", incarnation, recovery: null });
+  world.holds({ agentId: "a", taskId: "t", incarnation });
+}
+
+const types = (world: TaskWorld, prefix: string): string[] =>
+  world.eventTypes().filter((type) => type.startsWith(prefix));
+
+describe("a task whose agent ends", () => {
+  it("is done when its agent ends with 0, and only the one it was started for", async () => {
+    const world = await atWork();
+    await world.service.create({ taskId: "other" });
+    await world.service.claim("other", { agentId: "a" });
+    world.reports("a", 1, exited({ code: 0 }));
+    expect(world.tell("t")).toBe("completed done");
+    expect(world.tell("other")).toBe("pending agent-finished");
+  });
+
+  it("is given back when a person ended the agent, and taken by whoever asks next", async () => {
+    const world = await atWork();
+    world.reports("a", 1, exited({ signal: "SIGINT", cause: "person" }));
+    expect(world.tell("t")).toBe("pending agent-stopped");
+    expect((await world.service.claimNext({ agentId: "b" })).task?.claim).toMatchObject({ agentId: "b", number: 2 });
+  });
+
+  it("is given back when a person had the agent stopped", async () => {
+    const world = await atWork();
+    world.orders("a", "stop");
+    await world.handsAnswer("save-work", { kind: "work", work: { kind: "nothing-to-save" } });
+    expect(world.tell("t")).toBe("claimed claimed a#1");
+    await world.handsAnswer("stop-agent", { kind: "stop", stop: stopped });
+    world.reports("a", 1, exited({ signal: "SIGTERM", cause: "stopped" }));
+    expect(world.tell("t")).toBe("pending agent-stopped");
+    expect(types(world, "TASK_RELEASED")).toEqual([]);
+    await world.saved();
+    expect(types(world, "TASK_RELEASED")).toEqual(["TASK_RELEASED"]);
+  });
+
+  it("is kept for an agent that crashed, and given to its next life with a new claim", async () => {
+    const world = await atWork();
+    world.reports("a", 1, exited({ code: 1 }));
+    expect(world.tell("t")).toBe("recovering being-recovered");
+    await expect(world.service.claim("t", { agentId: "b" })).rejects.toMatchObject({ code: "task-refused" });
+    expect((await world.service.claimNext({ agentId: "b" })).task).toBeNull();
+    await world.handsAnswer("restart-agent", { kind: "restarted", incarnation: 2, recovery: null });
+    world.holds({ agentId: "a", taskId: "t", incarnation: 2 });
+    expect(world.tell("t")).toBe("running recovered a#2");
+    await expect(world.service.complete("t", { agentId: "a", claim: 1 })).rejects.toThrow("claim-lost");
+    expect((await world.service.complete("t", { agentId: "a", claim: 2 })).status).toBe("completed");
+  });
+
+  it("waits for a person when its agent crashed too often, and is not brought back for ever", async () => {
+    const world = await atWork();
+    for (const incarnation of [2, 3, 4]) {
+      await crash(world, incarnation);
+      expect(world.service.show("t")).toMatchObject({ status: "running", recoveries: incarnation - 1 });
+    }
+    world.reports("a", 1, exited({ code: 1 }));
+    world.pass(minutes(30));
+    expect(world.tell("t")).toBe("blocked recoveries-exhausted");
+    await expect(world.service.claim("t", { agentId: "b" })).rejects.toThrow("rouse tasks unblock t");
+  });
+
+  it("is given back when an agent that only beats is gone for good", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    world.beats({ agentId: "a", status: "RUNNING", taskId: "t" });
+    world.beats({ agentId: "b", status: "RUNNING" });
+    await world.service.claim("t", { agentId: "a" });
+    for (let minute = 0; minute < 120; minute++) {
+      world.beats({ agentId: "b", status: "RUNNING", progressIndicator: String(minute) });
+      world.pass(minutes(1));
+    }
+    expect(world.mustWatch("a").record.health.state).toBe("UNRESPONSIVE");
+    expect(world.tell("t")).toMatch(/^pending agent-gone/);
+  });
+
+  it("is no longer kept for it when a person had meant it for that agent", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a" });
+    await world.service.create({ taskId: "t" });
+    await world.service.reassign("t", { to: "a" });
+    expect((await world.service.claimNext({ agentId: "b" })).task).toBeNull();
+    world.reports("a", 1, exited({ code: 0 }));
+    expect((await world.service.claimNext({ agentId: "b" })).task?.taskId).toBe("t");
+  });
+});
+
+describe("a task on an agent's hook", () => {
+  const asIfUnhooked = (world: TaskWorld, agentId: string): void => {
+    const { record } = world.mustWatch(agentId);
+    world.tasks.noticeAgent({ ...record, taskId: null }, record, world.readClock());
+  };
+
+  it("is that agent's, whether the task or the agent was there first", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "first" });
+    world.beats({ agentId: "a", taskId: "first" });
+    asIfUnhooked(world, "a");
+    expect(world.tell("first")).toBe("claimed claimed a#1");
+    world.beats({ agentId: "b", taskId: "second" });
+    asIfUnhooked(world, "b");
+    await world.service.create({ taskId: "second" });
+    expect(world.tell("second")).toBe("claimed claimed b#1");
+  });
+
+  it("is not given to an agent that has gone over to something else, or has finished, before it was announced", async () => {
+    const world = await taskWorld();
+    for (const agentId of ["a", "b"]) {
+      world.beats({ agentId, taskId: `of-${agentId}` });
+      asIfUnhooked(world, agentId);
+    }
+    world.beats({ agentId: "a", taskId: "else" });
+    world.beats({ agentId: "b", taskId: "of-b", status: "FINISHED" });
+    await world.service.create({ taskId: "of-a" });
+    await world.service.create({ taskId: "of-b" });
+    expect([world.status("of-a"), world.status("of-b")]).toEqual(["pending", "pending"]);
+  });
+
+  it("is known to be on it after a restart of the monitor, too", async () => {
+    const disk = createMemoryDisk();
+    const before = await taskWorld({ disk });
+    before.beats({ agentId: "a", taskId: "t" });
+    await before.saved();
+    disk.crash();
+    const after = await taskWorld({ disk, at: minutes(1) });
+    await after.service.create({ taskId: "t" });
+    expect(after.tell("t")).toBe("claimed claimed a#1");
+  });
+
+  it("comes before any other when its agent asks for work: it may not have heard that it has it", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "one" });
+    await world.service.create({ taskId: "two", priority: "critical" });
+    await world.service.claim("one", { agentId: "a" });
+    const ask = async () => (await world.service.claimNext({ agentId: "a" })).task;
+    expect(await ask()).toMatchObject({ taskId: "one", claim: { number: 1 } });
+    await world.service.update("one", { agentId: "a", note: "begun" });
+    expect(await ask()).toMatchObject({ taskId: "two" });
+  });
+});
+
+describe("clocks", () => {
+  it("stalls after 30 min without a word, is escalated 10 min later, and is well again with the next word", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    await world.service.claim("t", { agentId: "a" });
+    world.pass(minutes(31));
+    expect(world.tell("t")).toBe("claimed claimed a#1 stalled");
+    world.pass(minutes(10));
+    expect(world.tell("t")).toBe("claimed claimed a#1 stalled escalated");
+    await world.service.update("t", { agentId: "a" });
+    expect(world.tell("t")).toBe("running started a#1");
+    expect(types(world, "TASK_").slice(-3)).toEqual(["TASK_STALLED", "TASK_ESCALATED", "TASK_CHANGED"]);
+    expect(world.actions.map(({ kind }) => kind)).toEqual([
+      "raise-alert",
+      "resolve-alert",
+      "raise-alert",
+      "resolve-alert",
+    ]);
+  });
+
+  it("counts what its agent does as an update, as of when it did it", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    /** It goes on beating, which is no work. */
+    const stays = (progressIndicator: string, howLong: number) => {
+      for (let minute = 0; minute < howLong; minute++) {
+        world.beats({ agentId: "a", status: "RUNNING", taskId: "t", progressIndicator });
+        world.pass(minutes(1));
+      }
+    };
+    stays("0", 1);
+    await world.service.claim("t", { agentId: "a" });
+    stays("0", 10);
+    stays("1", 29);
+    expect(world.service.show("t").flags).toEqual([]);
+    stays("1", 2);
+    expect(world.service.show("t").flags).toEqual(["stalled"]);
+    await world.saved();
+    expect(world.events.find(({ type }) => type === "TASK_STALLED")?.payload).toMatchObject({
+      withoutUpdateSeconds: 1800,
+    });
+  });
+
+  it("go on after a restart, with the time nobody watched not held against the task", async () => {
+    const disk = createMemoryDisk();
+    const before = await taskWorld({ disk });
+    await before.service.create({ taskId: "t", timeoutMinutes: 60, priority: "critical" });
+    await before.service.claim("t", { agentId: "a" });
+    before.pass(minutes(20));
+    disk.crash();
+    const after = await taskWorld({ disk, at: minutes(50) });
+    after.doubt.openGap("restart", 20 * 60_000, 50 * 60_000);
+    after.tasks.wakeAll(after.readClock());
+    expect(after.tell("t")).toBe("claimed claimed a#1");
+    after.pass(minutes(31));
+    expect(after.tell("t")).toBe("pending timed-out timed-out");
+  });
+});
+
+describe("trust", () => {
+  async function ends(world: TaskWorld, taskId: string, how: "complete" | "fail"): Promise<void> {
+    await world.service.create({ taskId });
+    await world.service.claim(taskId, { agentId: "a" });
+    await world.service[how](taskId, { agentId: "a" });
+  }
+
+  it("is lost by failing, asked to be thought about, kept across a restart and given back by a person", async () => {
+    const disk = createMemoryDisk();
+    const world = await taskWorld({ disk });
+    for (const n of [1, 2, 3]) await ends(world, `t${n}`, "fail");
+    expect(world.reflections).toEqual(["a 3/3"]);
+    await world.service.create({ taskId: "x" });
+    await world.service.create({ taskId: "y" });
+    await world.service.claim("x", { agentId: "a" });
+    await expect(world.service.claim("y", { agentId: "a" })).rejects.toThrow("one at a time");
+    await world.service.release("x", { agentId: "a" });
+    for (const n of [4, 5, 6, 7, 8]) await ends(world, `t${n}`, "fail");
+    disk.crash();
+    const later = await taskWorld({ disk, at: minutes(1) });
+    await expect(later.service.claimNext({ agentId: "a" })).rejects.toThrow("rouse tasks trust a");
+    expect(await later.service.restoreAssignments("a", { actor: "ann" })).toEqual({ agentId: "a", standing: "normal" });
+    expect((await later.service.claimNext({ agentId: "a" })).task?.taskId).toBe("x");
+    expect(later.eventTypes()).toContain("ASSIGNMENTS_RESTORED");
+  });
+
+  it("is not asked of an agent in quarantine: it gets nothing new and may end what it has", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a", status: "RUNNING" });
+    await world.service.create({ taskId: "has" });
+    await world.service.create({ taskId: "new" });
+    await world.service.claim("has", { agentId: "a" });
+    const watched = world.mustWatch("a");
+    watched.record = { ...watched.record, health: { ...watched.record.health, state: "QUARANTINED" } };
+    await expect(world.service.claim("new", { agentId: "a" })).rejects.toThrow("quarantined");
+    expect((await world.service.claim("has", { agentId: "a" })).claim?.number).toBe(1);
+    expect((await world.service.complete("has", { agentId: "a" })).status).toBe("completed");
+  });
+});
+
+describe("what is remembered", () => {
+  it("is found under the agent it was about, also when that agent lost the task with it", async () => {
+    const world = await atWork();
+    world.reports("a", 1, exited({ signal: "SIGINT", cause: "person" }));
+    await world.saved();
+    const kept = await world.store.readEvents({ agentId: "a", types: ["TASK_RELEASED", "TASK_CHANGED"], limit: 10 });
+    expect(kept.map(({ type }) => type)).toEqual(["TASK_CHANGED", "TASK_RELEASED", "TASK_CHANGED"]);
+  });
+
+  it("how many critical tasks wait for a person is told to whoever judges agents", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a" });
+    const blocked = () => world.doubt.about(world.mustWatch("a").record, 0).criticalBlocked;
+    for (const taskId of ["x", "y"]) await world.service.create({ taskId, priority: "critical" });
+    await world.service.create({ taskId: "z" });
+    for (const taskId of ["x", "y", "z"]) await world.service.block(taskId, {});
+    expect(blocked()).toBe(2);
+    await world.service.unblock("x", {});
+    await world.service.cancel("y", {});
+    expect(blocked()).toBe(0);
+  });
+
+  it("is never so old that a task waits for it in vain", async () => {
+    const world = await taskWorld();
+    const overAt = async (taskId: string) => {
+      await world.saved();
+      return (await world.store.resume()).tasks.find((task) => task.taskId === taskId)?.overAt ?? null;
+    };
+    const finish = async (taskId: string) => {
+      await world.service.claim(taskId, { agentId: "a" });
+      await world.service.complete(taskId, { agentId: "a" });
+    };
+    await world.service.create({ taskId: "first" });
+    await world.service.create({ taskId: "second", dependsOn: ["first"] });
+    await finish("first");
+    expect(await overAt("first")).toBeNull();
+    world.pass(seconds(5));
+    world.tasks.forgetOld({ ...world.readClock(), now: 40 * 86_400_000 }, days(30));
+    await finish("second");
+    expect(await overAt("first")).not.toBeNull();
+    expect(await overAt("second")).not.toBeNull();
+    await world.service.create({ taskId: "third", dependsOn: ["first"] });
+    expect(await overAt("first")).toBeNull();
+    await world.service.cancel("third", {});
+    world.tasks.forgetOld({ ...world.readClock(), now: 40 * 86_400_000 }, days(30));
+    expect(world.tasks.all()).toEqual([]);
+  });
+
+  it("a task that failed can be tried again, and who held it before has no say in it", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    await world.service.create({ taskId: "after", dependsOn: ["t"] });
+    await world.service.claim("t", { agentId: "a" });
+    await world.service.fail("t", { agentId: "a", claim: 1, note: "no luck" });
+    expect(world.service.show("t")).toMatchObject({ status: "failed", note: "no luck" });
+    expect(await world.service.retry("t", { actor: "ann" })).toMatchObject({ status: "pending", note: null });
+    expect((await world.service.claim("t", { agentId: "a" })).claim?.number).toBe(2);
+    await expect(world.service.complete("t", { agentId: "a", claim: 1 })).rejects.toThrow("claim-lost");
+    await world.service.complete("t", { agentId: "a", claim: 2 });
+    expect((await world.service.claim("after", { agentId: "a" })).status).toBe("claimed");
+    await expect(world.service.retry("after", {})).rejects.toThrow("exists");
+    await expect(world.service.retry("t", {})).rejects.toThrow("over");
+  });
+});

@@ -1,0 +1,69 @@
+import {
+  type Checkpoint,
+  CheckpointId,
+  type CheckpointList,
+  type CheckpointVerdict,
+  type CheckpointWithState,
+  Fault,
+  Id,
+  type NewCheckpoint,
+  RecoveryContext,
+} from "@rouse/contract";
+import { ask } from "./call-api.ts";
+import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
+
+export interface CheckpointCalls {
+  /**
+   * Saves where a task stands: `step` is completed, `state` is what whoever goes on needs to know. Resolves once it is on the disk. The same sent again
+   * is answered with the one that is there, so a call without an answer may be repeated.
+   */
+  saveCheckpoint(taskId: string, checkpoint: NewCheckpoint): Promise<Checkpoint>;
+  /** Newest first. */
+  checkpoints(taskId: string, page?: { readonly limit?: number }): Promise<Checkpoint[]>;
+  checkpoint(id: string): Promise<CheckpointWithState>;
+  /** Works every hash of a task's chain out again. */
+  verifyCheckpoints(taskId: string): Promise<CheckpointVerdict>;
+}
+
+export function checkpointCalls(line: Line): CheckpointCalls {
+  return {
+    saveCheckpoint: async (taskId, checkpoint) => ask(line, { path: chainPath(taskId), body: checkpoint }),
+    async checkpoints(taskId, { limit } = {}) {
+      const search = limit === undefined ? "" : `?limit=${limit}`;
+      return (await ask<CheckpointList>(line, { path: `${chainPath(taskId)}${search}` })).checkpoints;
+    },
+    async checkpoint(id) {
+      if (!CheckpointId.safeParse(id).success)
+        throw new Fault("checkpoint-unknown", "no checkpoint has such an id: it is 64 hex digits");
+      return ask(line, { path: `/api/v1/checkpoints/${id}` });
+    },
+    verifyCheckpoints: async (taskId) => ask(line, { path: `${chainPath(taskId)}/verify` }),
+  };
+}
+
+/** The same calls by themselves, for whoever needs no others. */
+export const connectCheckpoints = (options: ConnectOptions): CheckpointCalls => checkpointCalls(openLine(options));
+
+/** An id such as `..` would make another path of it. */
+function chainPath(taskId: string): string {
+  if (Id.safeParse(taskId).success) return `/api/v1/tasks/${encodeURIComponent(taskId)}/checkpoints`;
+  throw new Fault("task-unknown", "no task has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
+}
+
+/**
+ * What Rouse told an agent that it brought back, out of the environment it was started with: where to go on, why, and what was lost. `null` when it
+ * was not brought back. What a newer Rouse says beyond this is left out.
+ */
+export function readRecovery(environment: Readonly<Record<string, string | undefined>>): RecoveryContext | null {
+  const told = parse(environment["ROUSE_RECOVERY"] ?? "");
+  if (typeof told !== "object" || told === null) return null;
+  return RecoveryContext.safeParse({ taskId: null, stateFile: null, workspace: null, ...told }).data ?? null;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,300 @@
+import type { ExitStatus, Heartbeat, ProcessFacts, RecoveryContext } from "@rouse/contract";
+import type { Random } from "./random.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** What a held agent is like for all its lives. */
+export interface Traits {
+  /** Name of the policy it is started with; the monitor's own choice when `null`. */
+  readonly policy: string | null;
+  /** Rouse may stop it and start it again. */
+  readonly mayAct: boolean;
+  readonly structured: boolean;
+  readonly beats: boolean;
+  readonly saves: boolean;
+  /** Started in a person's terminal. */
+  readonly foreground: boolean;
+  readonly input: "stdin" | "terminal" | "none";
+  readonly repository: boolean;
+}
+
+/** What is really the matter with it, known only to the world. */
+export interface HeldSickness {
+  readonly kind: "stuck" | "hung" | "looping" | "failing";
+  readonly since: number;
+  /** Its processes look at work although nothing comes of it. */
+  readonly busy: boolean;
+  /** How likely it comes round when it is spoken to. */
+  readonly reacts: number;
+}
+
+export type HeldMode =
+  | { readonly kind: "working" | "thinking" | "asking"; readonly until: number }
+  /** Quiet but busy, and nobody is told. */
+  | { readonly kind: "building"; readonly until: number }
+  | {
+      readonly kind: "tool";
+      readonly until: number;
+      readonly id: string;
+      readonly timeoutSeconds: number;
+      readonly busy: boolean;
+    }
+  | { readonly kind: "limited"; readonly until: number };
+
+/** One life of a held agent. */
+export interface HeldLife {
+  readonly incarnation: number;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly taskId: string;
+  readonly foreground: boolean;
+  readonly begunBy: "rouse" | "person";
+  readonly context: RecoveryContext | null;
+  mode: HeldMode;
+  sickness: HeldSickness | null;
+  /** It was ill and came round; `seenAt`: since when the monitor has that in writing. */
+  cure: { readonly at: number; readonly was: HeldSickness; awaits: Set<string>; seenAt: number | null } | null;
+  /** People at its terminal, besides the one it was started from. */
+  visitors: number;
+  exit: (ExitStatus & { readonly at: number }) | null;
+  /** It has done what it was there for. */
+  finished: boolean;
+  sequence: number;
+  seen: string[];
+}
+
+const firstPid = 1000;
+
+export class HeldActor {
+  readonly id: string;
+  readonly traits: Traits;
+  life: HeldLife;
+  /** Falls ill in the same way soon after every start, until somebody looks into it. */
+  chronic: HeldSickness["kind"] | "crash" | null = null;
+  /** Starting it again fails until then. */
+  respawnFailsUntil = 0;
+  step = 0;
+  private readonly random: Random;
+  private tasks = 1;
+  private tokens = 0;
+  private calls = 0;
+  private errors = 0;
+  private cpuMs = 0;
+  private ioBytes = 0;
+  private measuredAt = 0;
+
+  constructor(id: string, traits: Traits, random: Random, now: number) {
+    this.id = id;
+    this.traits = traits;
+    this.random = random;
+    this.life = this.newLife(1, "person", null, now);
+  }
+
+  private newLife(
+    incarnation: number,
+    begunBy: HeldLife["begunBy"],
+    context: RecoveryContext | null,
+    now: number,
+  ): HeldLife {
+    this.cpuMs = 0;
+    this.ioBytes = 0;
+    this.measuredAt = now;
+    this.calls = 0;
+    this.errors = 0;
+    this.tokens = 0;
+    return {
+      incarnation,
+      pid: firstPid + incarnation,
+      startedAt: now,
+      taskId: `task-${this.id}-${this.tasks}`,
+      foreground: begunBy === "person" && this.traits.foreground,
+      begunBy,
+      context,
+      mode: { kind: "working", until: now + this.random.between(minute, 20 * minute) },
+      sickness: null,
+      cure: null,
+      visitors: 0,
+      exit: null,
+      finished: false,
+      sequence: 0,
+      seen: [],
+    };
+  }
+
+  /** The next life: brought back with what it was given, or started anew by a person. */
+  begin(begunBy: HeldLife["begunBy"], context: RecoveryContext | null, nextTask: boolean, now: number): HeldLife {
+    if (nextTask) {
+      this.tasks += 1;
+      this.step = 0;
+    } else if (context !== null) this.step = context.step ?? 0;
+    this.life = this.newLife(this.life.incarnation + 1, begunBy, context, now);
+    return this.life;
+  }
+
+  isAlive(): boolean {
+    return this.life.exit === null;
+  }
+
+  /** It lives and nothing is the matter with it. */
+  isWell(): boolean {
+    return this.isAlive() && this.life.sickness === null;
+  }
+
+  isSilent(): boolean {
+    return !this.isAlive() || this.life.sickness?.kind === "hung";
+  }
+
+  attached(): number {
+    return this.life.visitors + (this.life.foreground ? 1 : 0);
+  }
+
+  fallIll(sickness: HeldSickness): void {
+    this.life.sickness = sickness;
+    this.life.cure = null;
+  }
+
+  /** It goes on as if nothing had been; who watches it has to see that first. */
+  comeRound(now: number): void {
+    const { sickness } = this.life;
+    if (sickness === null || !this.isAlive()) return;
+    const shows = new Set(this.traits.beats ? ["report", "beat"] : ["report"]);
+    this.life.cure = { at: now, was: sickness, awaits: shows, seenAt: null };
+    this.life.sickness = null;
+    this.life.mode = { kind: "working", until: now + this.random.between(5 * minute, 20 * minute) };
+  }
+
+  /** The monitor has it in writing that this one is well: by its terminal, by its own word. */
+  noteSeen(by: "report" | "beat", now: number): void {
+    const { cure } = this.life;
+    if (cure === null || cure.seenAt !== null) return;
+    cure.awaits.delete(by);
+    if (cure.awaits.size === 0) cure.seenAt = now;
+  }
+
+  /** Lives on until `now`: what it does next, when it is done with what it does. */
+  liveUntil(now: number): boolean {
+    const { life } = this;
+    if (life.sickness !== null || now < life.mode.until) return false;
+    life.mode = this.nextMode(now);
+    return true;
+  }
+
+  private nextMode(now: number): HeldMode {
+    const { random } = this;
+    if (this.life.mode.kind !== "working")
+      return { kind: "working", until: now + random.between(5 * minute, 40 * minute) };
+    const roll = random.next();
+    if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 9 * minute) };
+    if (roll < 0.65) return this.quietWork(now);
+    if (roll < 0.82) return { kind: "asking", until: now + random.between(minute, 3 * hour) };
+    return { kind: "limited", until: now + random.between(minute, 50 * minute) };
+  }
+
+  /** Who can say that it runs something does; who cannot is busy, and for less time where that would count as standing still. */
+  private quietWork(now: number): HeldMode {
+    const { random, traits } = this;
+    if (traits.structured || traits.beats) {
+      const lasts = random.between(minute, random.chance(0.2) ? 50 * minute : 12 * minute);
+      const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
+      return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
+    }
+    return { kind: "building", until: now + random.between(minute, traits.saves ? 22 * minute : 75 * minute) };
+  }
+
+  isBusy(): boolean {
+    const { mode, sickness } = this.life;
+    if (sickness !== null) return sickness.busy;
+    if (mode.kind === "tool") return mode.busy;
+    return mode.kind === "building" || (mode.kind === "working" && this.random.chance(0.5));
+  }
+
+  /** What its processes have used up by now. */
+  measure(now: number): ProcessFacts {
+    const elapsed = now - this.measuredAt;
+    this.measuredAt = now;
+    const busy = this.isBusy();
+    this.cpuMs += elapsed * (busy ? 0.6 : 0.01);
+    this.ioBytes += elapsed * (busy ? 10 : 0.1);
+    return { processes: 3, cpuMs: Math.round(this.cpuMs), ioBytes: Math.round(this.ioBytes), memoryBytes: 100_000_000 };
+  }
+
+  /** What it says of itself, every few minutes, by a timer. */
+  beat(now: number, wall: number): Heartbeat {
+    const { life } = this;
+    life.sequence += 1;
+    this.countWork();
+    const seen = life.seen.splice(0, 20);
+    return {
+      agentId: this.id,
+      incarnation: life.incarnation,
+      sequenceNumber: life.sequence,
+      taskId: life.taskId,
+      ...this.describeMode(wall, now),
+      tokenCount: this.tokens,
+      errorCount: this.errors,
+      toolCallCount: this.calls,
+      progressIndicator: `step ${this.step}`,
+      ...(seen.length === 0 ? {} : { seen }),
+    };
+  }
+
+  private countWork(): void {
+    const { mode, sickness } = this.life;
+    if (sickness?.kind === "failing") {
+      this.errors += 2;
+      this.calls += 2;
+    }
+    if (sickness !== null || (mode.kind !== "working" && mode.kind !== "thinking")) return;
+    this.step += 1;
+    this.calls += this.random.whole(2, 9);
+    this.tokens += this.random.whole(200, 4000);
+  }
+
+  private describeMode(wall: number, now: number): Partial<Heartbeat> {
+    const { mode } = this.life;
+    switch (mode.kind) {
+      case "working":
+      case "thinking":
+      case "building":
+        return { status: "RUNNING", open: null };
+      case "tool":
+        return { status: "RUNNING", open: { kind: "tool", name: "build", timeoutSeconds: mode.timeoutSeconds } };
+      case "asking":
+        return { status: "WAITING", waitingFor: "input" };
+      case "limited":
+        return {
+          status: "WAITING",
+          waitingFor: "provider",
+          waitingUntil: new Date(wall + Math.max(0, mode.until - now)).toISOString(),
+        };
+    }
+  }
+}
+
+/** Traits as they are met: most may be stopped and started again, a few are watched only, protected, or in somebody's terminal. */
+export function chooseTraits(random: Random, policies: boolean): Traits {
+  const roll = random.next();
+  const special = policies
+    ? roll < 0.05
+      ? "assisted"
+      : roll < 0.09
+        ? "watched"
+        : roll < 0.13
+          ? "guarded"
+          : null
+    : "default";
+  const structured = random.chance(0.3);
+  const foreground = random.chance(0.06);
+  return {
+    policy: special,
+    mayAct: special === null || special === "default",
+    structured,
+    beats: random.chance(0.45),
+    saves: random.chance(0.7),
+    foreground,
+    input: structured ? "stdin" : random.chance(0.85) ? "terminal" : "none",
+    repository: random.chance(0.7),
+  };
+}

@@ -64,6 +64,8 @@ async function snapshot(workspaces: Workspaces, folder: string, round: number): 
 async function makeRepository(top: string): Promise<void> {
   mkdirSync(top);
   await git(top, "init", "--quiet");
+  // It would tidy up in the background while we measure, and while we remove it.
+  await git(top, "config", "gc.auto", "0");
   for (let folder = 0; folder < files / filesPerFolder; folder++) {
     const path = folderOf(top, folder);
     mkdirSync(path, { recursive: true });

@@ -14,15 +14,31 @@ interface Parts {
   readonly random: Random;
   readonly network: Network;
   readonly actors: ReadonlyMap<string, Actor>;
+  /** Held agents that beat are cut off like everybody else. */
+  readonly others: readonly string[];
+  /** What goes wrong with the hands. */
+  readonly hands: { readonly folders: Failing; readonly orchestrator: Failing } | null;
+}
+
+interface Failing {
+  fail(lasts: number): void;
 }
 
 /** What goes wrong with the monitor and the path to it: one trouble after the other, on average every hour and a half. */
 export function planFaults(parts: Parts): void {
-  const { world, timeline, random, network, actors } = parts;
+  const { world, timeline, random, network, actors, others, hands } = parts;
 
   /** Until when the monitor cannot be blamed for what it could not see. */
   const trouble = (lasts: number): void => {
     world.troubleUntil = Math.max(world.troubleUntil, timeline.now() + lasts);
+    world.troubles.push({ from: timeline.now(), to: timeline.now() + lasts });
+  };
+
+  /** Two at once where there are hands that could do something twice: the second before the first has found its feet. */
+  const crash = (downFor: number): void => {
+    world.crash(downFor);
+    if (hands === null || !random.chance(0.3)) return;
+    timeline.after(downFor + random.between(100, 90 * second), () => world.crash(random.between(second, minute)));
   };
 
   const faults: Record<string, () => void> = {
@@ -47,8 +63,8 @@ export function planFaults(parts: Parts): void {
     },
     crash() {
       const downFor = random.between(second, 2 * minute);
-      if (random.chance(0.5)) world.crash(downFor);
-      else world.store.crashAfterCommit = () => world.crash(downFor);
+      if (random.chance(0.5)) crash(downFor);
+      else world.store.crashAfterCommit = () => crash(downFor);
     },
     "store outage"() {
       const lasts = random.between(2 * second, 3 * minute);
@@ -76,8 +92,10 @@ export function planFaults(parts: Parts): void {
     },
     partition() {
       const lasts = random.between(4 * second, 3 * minute);
-      const members = new Set(chooseCut());
-      const mass = members.size >= 3 && isMass(members);
+      const chosen = chooseCut();
+      const share = chosen.length / Math.max(1, actors.size);
+      const mass = chosen.length >= 3 && isMass(new Set(chosen));
+      const members = new Set([...chosen, ...others.filter(() => random.chance(share))]);
       network.cut({ members, since: timeline.now(), mass });
       trouble(lasts);
       timeline.after(lasts, () => network.heal());
@@ -87,6 +105,7 @@ export function planFaults(parts: Parts): void {
   function chooseCut(): string[] {
     const all = [...actors.values()];
     const roll = random.next();
+    if (all.length === 0) return [];
     if (roll < 0.3) return all.map((actor) => actor.id);
     if (roll < 0.6) {
       const { node } = random.pick(all);
@@ -107,6 +126,11 @@ export function planFaults(parts: Parts): void {
       const there = heard.filter((actor) => actor.node === node);
       return there.length >= 4 && share(there) >= 0.9;
     });
+  }
+
+  if (hands !== null) {
+    faults["git down"] = () => hands.folders.fail(random.between(minute, hour));
+    faults["orchestrator down"] = () => hands.orchestrator.fail(random.between(minute, 3 * hour));
   }
 
   const again = (): void => {

@@ -186,7 +186,7 @@ export class HeldActor {
     if (this.life.mode.kind !== "working")
       return { kind: "working", until: now + random.between(5 * minute, 40 * minute) };
     const roll = random.next();
-    if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 9 * minute) };
+    if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 7 * minute) };
     if (roll < 0.65) return this.quietWork(now);
     if (roll < 0.82) return { kind: "asking", until: now + random.between(minute, 3 * hour) };
     return { kind: "limited", until: now + random.between(minute, 50 * minute) };
@@ -200,7 +200,7 @@ export class HeldActor {
       const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
       return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
     }
-    return { kind: "building", until: now + random.between(minute, traits.saves ? 22 * minute : 75 * minute) };
+    return { kind: "building", until: now + random.between(minute, traits.saves ? 7 * minute : 75 * minute) };
   }
 
   isBusy(): boolean {
@@ -240,6 +240,12 @@ export class HeldActor {
     };
   }
 
+  /** Tokens of the whole run so far. */
+  spend(): number {
+    this.tokens += this.random.whole(200, 4000);
+    return this.tokens;
+  }
+
   private countWork(): void {
     const { mode, sickness } = this.life;
     if (sickness?.kind === "failing") {
@@ -249,7 +255,7 @@ export class HeldActor {
     if (sickness !== null || (mode.kind !== "working" && mode.kind !== "thinking")) return;
     this.step += 1;
     this.calls += this.random.whole(2, 9);
-    this.tokens += this.random.whole(200, 4000);
+    this.spend();
   }
 
   private describeMode(wall: number, now: number): Partial<Heartbeat> {
@@ -285,7 +291,7 @@ export function chooseTraits(random: Random, policies: boolean): Traits {
           ? "guarded"
           : null
     : "default";
-  const structured = random.chance(0.3);
+  const structured = random.chance(0.15);
   const foreground = random.chance(0.06);
   return {
     policy: special,

@@ -1,9 +1,11 @@
-import type { HealthState, HeartbeatAck, Settings } from "@rouse/contract";
+import type { AuditVerdict, HealthState, HeartbeatAck, RouseEvent, Settings } from "@rouse/contract";
 import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import type { Monitor } from "../packages/daemon/src/runtime/monitor.ts";
 import type { Actor, Rhythm, Sickness } from "./actor.ts";
+import type { HeldFindings, HeldWorld } from "./held-world.ts";
 import type { Network } from "./network.ts";
 import type { MonitorWorld, SimulationOptions } from "./simulate.ts";
+import { summarise } from "./summarise.ts";
 import type { Timeline } from "./virtual-time.ts";
 
 type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
@@ -32,6 +34,8 @@ export interface Findings {
     readonly stuck: Delays;
     readonly failing: Delays;
   };
+  /** What was done about it, and how that went; `null` without agents that Rouse holds. */
+  readonly ladder: (HeldFindings & { readonly auditLines: number; readonly auditSound: boolean }) | null;
   /** Broken promises, each with the moment it happened. Empty is the only good answer. */
   readonly violations: readonly string[];
   /** Identifies everything the monitor did: equal for equal seeds. */
@@ -47,6 +51,9 @@ interface Parts {
   readonly delivered: ReadonlyMap<string, number>;
   readonly rhythm: Rhythm;
   readonly settings: Settings;
+  /** Those that are held, and whoever judges them. */
+  readonly held: () => HeldWorld;
+  readonly excuses: () => { note(event: RouseEvent): void };
 }
 
 const second = 1000;
@@ -54,7 +61,7 @@ const minute = 60 * second;
 
 /** Knows the truth, reads the verdicts, and holds one against the other in both directions. */
 export function createJudge(parts: Parts) {
-  const { actors, network, world, timeline, disk, delivered, rhythm, settings } = parts;
+  const { actors, network, world, timeline, disk, delivered, rhythm, settings, held, excuses } = parts;
   const states = new Map<string, HealthState>();
   const acked = new Map<string, { incarnation: number; sequence: number }>();
   const curedAt = new Map<string, { was: Sickness; at: number }>();
@@ -108,6 +115,8 @@ export function createJudge(parts: Parts) {
 
   function noteVerdict(agentId: string, to: HealthState, because: string): void {
     states.set(agentId, to);
+    const isRight = held().noteVerdict(agentId, to, because);
+    if (isRight !== undefined && isRight !== null && isIll(to)) (isRight ? trueVerdicts : falseVerdicts)[to] += 1;
     const actor = actors.get(agentId);
     if (actor === undefined || !isIll(to)) return;
     if (!isTrue(to, actor)) {
@@ -143,7 +152,9 @@ export function createJudge(parts: Parts) {
     for (const { id, event } of disk.events.slice(unread)) {
       if (id !== lastRead + 1) complain(`event ${id} follows event ${lastRead}`);
       lastRead = id;
-      fingerprint = mix(fingerprint, `${timeline.now()}|${id}|${event.type}|${JSON.stringify(event.payload)}`);
+      fingerprint = mix(fingerprint, `${timeline.now()}|${id}|${event.type}|${withoutChance(event.payload)}`);
+      excuses().note(event);
+      held().note(event);
       if (event.type === "HEALTH_STATE_CHANGED") {
         const because = event.payload.findings.map((finding) => finding.text).join("; ");
         noteVerdict(event.payload.agentId, event.payload.to, because);
@@ -206,8 +217,9 @@ export function createJudge(parts: Parts) {
     }
   }
 
-  function findings(options: SimulationOptions, agentHours: number): Findings {
+  function findings(options: SimulationOptions, agentHours: number, audit: AuditVerdict): Findings {
     readVerdicts();
+    for (const { number, problem } of audit.problems.slice(0, 3)) complain(`line ${number} of the audit trail: ${problem}`);
     const undelivered = raised.filter((key) => !delivered.has(key) && !disk.actions.has(key));
     if (undelivered.length > 0)
       complain(`${undelivered.length} alerts were decided and neither delivered nor waiting: ${undelivered[0]}`);
@@ -227,12 +239,17 @@ export function createJudge(parts: Parts) {
         stuck: summarise(delays.stuck),
         failing: summarise(delays.failing),
       },
+      ladder:
+        held().actors.size === 0
+          ? null
+          : { ...held().findings(), auditLines: audit.entries, auditSound: audit.sound },
       violations,
       fingerprint: (fingerprint >>> 0).toString(16).padStart(8, "0"),
     };
   }
 
   return {
+    complain,
     noteAck(actor: Actor, ack: HeartbeatAck): void {
       beats += 1;
       if (ack.status !== "accepted" || ack.sequenceNumber === null || actor.announces !== "incarnation") return;
@@ -256,12 +273,9 @@ const isIll = (state: HealthState): state is Ill =>
 const wantedFor = (sickness: Sickness): Ill =>
   sickness.kind === "stuck" ? "STUCK" : sickness.kind === "failing" ? "FAILING" : "UNRESPONSIVE";
 
-function summarise(values: number[]): Delays {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number): number =>
-    Math.round((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 10) / 10;
-  return { count: sorted.length, p50: at(0.5), p95: at(0.95), max: at(1) };
-}
+/** Orders of people have keys that are never the same twice. */
+const withoutChance = (payload: object): string =>
+  JSON.stringify(payload).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…");
 
 /** FNV-1a: enough to tell two histories apart. */
 function mix(hash: number, text: string): number {

@@ -1,13 +1,13 @@
-import type { Actor, Mode } from "./actor.ts";
+import type { HeartbeatAck } from "@rouse/contract";
 import type { Random } from "./random.ts";
 import type { Timeline } from "./virtual-time.ts";
 
-/** A beat on its way, and what its sender was doing: the acknowledgement tells the sender that this much is known. */
+/** A beat on its way, and what its sender makes of the acknowledgement. */
 export interface Letter {
   readonly beat: object;
-  readonly from: Actor;
-  readonly mode: Mode;
+  readonly from: { readonly id: string; isSilent(): boolean };
   acknowledged: boolean;
+  readonly answered: (ack: HeartbeatAck) => void;
 }
 
 export interface Partition {

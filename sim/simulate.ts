@@ -1,16 +1,19 @@
+import { generateKeyPairSync, sign } from "node:crypto";
 import { type HeartbeatAck, type PresetName, settingsOf } from "@rouse/contract";
 import type { Action } from "@rouse/core";
+import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../packages/daemon/src/config/read-config.ts";
-import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
-import { noHolders } from "../packages/daemon/src/ports/holders.ts";
-import { noOrchestrator } from "../packages/daemon/src/ports/orchestrator.ts";
-import { noWorkspaces } from "../packages/daemon/src/ports/workspaces.ts";
+import { auditAnchorMark, auditHeadMark } from "../packages/daemon/src/ports/store.ts";
+import { readPlace } from "../packages/daemon/src/runtime/audit-trail.ts";
 import { type Monitor, startMonitor } from "../packages/daemon/src/runtime/monitor.ts";
+import { verifyAudit } from "../packages/daemon/src/runtime/verify-audit.ts";
 import { Actor, type Rhythm } from "./actor.ts";
+import { createExcuses } from "./excuses.ts";
 import { planFaults } from "./faults.ts";
 import { makeFaulty } from "./faulty-store.ts";
+import { createHeldWorld, type HeldWorld } from "./held-world.ts";
 import { createJudge, type Findings } from "./judge.ts";
 import { createNetwork, type Letter } from "./network.ts";
 import { seededRandom } from "./random.ts";
@@ -20,6 +23,8 @@ import { createTimeline } from "./virtual-time.ts";
 export interface SimulationOptions {
   readonly seed: number;
   readonly agents: number;
+  /** So many of them are held by Rouse, which may stop them and bring them back. */
+  readonly held?: number;
   readonly hours: number;
   readonly preset: PresetName;
   /** Called now and then with the share that is done. */
@@ -29,6 +34,9 @@ export interface SimulationOptions {
 /** The monitor's event loop turns once per step of this length; within one, everything happens in its own order. */
 const quantumOf: Readonly<Record<PresetName, number>> = { fleet: 500, default: 2000, tasks: 2000 };
 const wallAtStart = Date.UTC(2026, 0, 5);
+
+/** Says something to the monitor in its own turn. `failed`: it was not there, died meanwhile, or refused. */
+export type Speak = (say: (to: Monitor) => Promise<unknown>, failed?: (error: unknown) => void) => void;
 
 /** What the world can do to the monitor. */
 export interface MonitorWorld {
@@ -43,6 +51,7 @@ export interface MonitorWorld {
   readonly store: { outage: boolean; crashAfterCommit: (() => void) | null };
   /** The end of the last trouble that was the monitor's own. */
   troubleUntil: number;
+  readonly troubles: { readonly from: number; readonly to: number }[];
   crash(downFor: number): void;
 }
 
@@ -52,11 +61,15 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const timeline = createTimeline();
   const { heartbeat } = settingsOf(options.preset);
   const rhythm: Rhythm = { running: heartbeat.interval_seconds * 1000, idle: heartbeat.idle_interval_seconds * 1000 };
-  const config = requireConfig(readConfig({ file: { name: "sim", text: `preset: ${options.preset}` } }));
+  const config = requireConfig(readConfig({ file: { name: "sim", text: configOf(options.preset) } }));
+  const signing = makeSigningKey();
+  const folder = new Map<string, string>();
   const disk = createMemoryDisk({ keepBeatsPerAgent: 20 });
   const actors = new Map<string, Actor>();
   let inbox: Letter[] = [];
   let soon: (() => void)[] = [];
+  /** What reaches the monitor otherwise: answers of the hands, words of people. */
+  let arrivals: { readonly happen: () => void; readonly lost: () => void }[] = [];
   let monitor: Monitor | null = null;
   let life = 0;
   let startAt = 0;
@@ -70,14 +83,20 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     load: 0,
     store: { outage: false, crashAfterCommit: null },
     troubleUntil: 0,
+    troubles: [],
     crash(downFor) {
       life += 1;
       disk.crash();
       monitor = null;
       soon = [];
       inbox = [];
+      held.holders.hangUp();
+      const lost = arrivals;
+      arrivals = [];
+      for (const one of lost) one.lost();
       startAt = timeline.now() + downFor;
       world.troubleUntil = Math.max(world.troubleUntil, startAt);
+      world.troubles.push({ from: timeline.now(), to: startAt });
     },
   };
   const network = createNetwork(timeline, random, (letter) => {
@@ -92,6 +111,32 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     delivered,
     rhythm,
     settings: settingsOf(options.preset),
+    held: () => held,
+    excuses: () => excuses,
+  });
+  const speak: Speak = (say, failed = () => undefined) => {
+    if (monitor === null) return timeline.after(1, () => failed(new Error("nobody there")));
+    const to = monitor;
+    arrivals.push({
+      happen: () => void say(to).catch(failed),
+      lost: () => timeline.after(1, () => failed(new Error("nobody there"))),
+    });
+  };
+  // Answers to the default policy's amnesty: one TTL and its margin.
+  const excuses = createExcuses(timeline.now, world.troubles, 3 * 300_000 + 60_000);
+  const held: HeldWorld = createHeldWorld({
+    count: options.held ?? 0,
+    policies: options.preset === "default",
+    timeline,
+    random: seededRandom(options.seed ^ 0x5eed),
+    disk,
+    folder,
+    config,
+    wall: () => clock.wall(),
+    speak,
+    send: sendSurely,
+    complain: judge.complain,
+    excusedSince: excuses.excusedSince,
   });
 
   function timers(of: number) {
@@ -138,12 +183,16 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       },
     };
     const quiet = () => undefined;
+    const isDead = (): boolean => of !== life;
+    const toMonitor = (happen: () => void): void => {
+      if (!isDead()) arrivals.push({ happen, lost: quiet });
+    };
     const started = await startMonitor({
-      holders: noHolders,
-      workspaces: noWorkspaces,
-      orchestrator: noOrchestrator,
-      states: openMemoryStates(),
-      signing: { sign: () => "", publicKey: "" },
+      holders: held.ports.portFor(toMonitor, isDead),
+      workspaces: held.folders.portFor(toMonitor, isDead),
+      orchestrator: held.orchestrator.portFor(toMonitor, isDead),
+      states: openMemoryStates(folder),
+      signing,
       store,
       clock,
       timers: timers(of),
@@ -166,7 +215,11 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     const now = timeline.now();
     if (monitor === null && now >= startAt) await start();
     if (monitor === null || now < world.stalledUntil) return;
+    const arrived = arrivals;
+    arrivals = [];
+    for (const { happen } of arrived) happen();
     if (inbox.length > 0) takeInbox(monitor);
+    held.holders.deliver();
     do {
       const next = soon;
       soon = [];
@@ -185,8 +238,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       for (const [i, ack] of acks.entries()) {
         const letter = arrived[i] as Letter;
         letter.acknowledged = true;
-        if (ack.status !== "rejected") letter.from.acknowledged(letter.mode);
-        judge.noteAck(letter.from, ack);
+        letter.answered(ack);
       }
     };
     // The store is down: agents try again a second later, as they would on a 503.
@@ -199,7 +251,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   /** Who beats every few minutes sends a beat again when no answer comes; who beats every few seconds just beats on. */
   function sendSurely(letter: Letter, tries = 5): void {
     network.send(letter);
-    if (rhythm.running < 60_000 || tries === 1) return;
+    if (tries === 1) return;
     timeline.after(15_000, () => {
       if (!letter.acknowledged && !letter.from.isSilent()) sendSurely(letter, tries - 1);
     });
@@ -217,16 +269,25 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     if (actor.isSilent() || actor.lives !== of) return;
     const now = timeline.now();
     const skew = actor.id.endsWith("7") ? 5 * 365 * 86_400_000 : 0;
-    sendSurely({ beat: actor.beat(now, wallAtStart + now + skew), from: actor, mode: actor.mode, acknowledged: false });
-    if (random.chance(0.0005)) {
-      const beat = { agentId: actor.id, sequenceNumber: "not a number" };
-      network.send({ beat, from: actor, mode: actor.mode, acknowledged: false });
-    }
+    const letter = write(actor, actor.beat(now, wallAtStart + now + skew));
+    if (rhythm.running < 60_000) network.send(letter);
+    else sendSurely(letter);
+    if (random.chance(0.0005)) network.send(write(actor, { agentId: actor.id, sequenceNumber: "not a number" }));
     timeline.plan(actor.nextBeatAt(now, rhythm) + random.between(-100, 100), () => beat(actor, of));
   }
 
-  for (let i = 1; i <= options.agents; i++) {
-    const actor = new Actor(`agent-${i}`, `node-${1 + (i % Math.max(1, Math.ceil(options.agents / 12)))}`, random, 0);
+  function write(actor: Actor, beat: object): Letter {
+    const { mode } = actor;
+    const answered = (ack: HeartbeatAck): void => {
+      if (ack.status !== "rejected") actor.acknowledged(mode);
+      judge.noteAck(actor, ack);
+    };
+    return { beat, from: actor, acknowledged: false, answered };
+  }
+
+  const free = options.agents - (options.held ?? 0);
+  for (let i = 1; i <= free; i++) {
+    const actor = new Actor(`agent-${i}`, `node-${1 + (i % Math.max(1, Math.ceil(free / 12)))}`, random, 0);
     actors.set(actor.id, actor);
     timeline.plan(random.between(0, rhythm.running), () => live(actor));
   }
@@ -241,7 +302,15 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
         ?.register({ agentId: actor.id, incarnation: actor.incarnation, node: actor.node })
         .catch(() => undefined),
   });
-  planFaults({ world, timeline, random, network, actors });
+  planFaults({
+    world,
+    timeline,
+    random,
+    network,
+    actors,
+    others: [...held.actors.values()].filter(({ traits }) => traits.beats).map(({ id }) => id),
+    hands: held.actors.size === 0 ? null : held,
+  });
 
   const end = options.hours * 3_600_000;
   const quantum = quantumOf[options.preset];
@@ -249,7 +318,26 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     timeline.runUntil(t);
     await letMonitorRun();
     if (t % 10_000 === 0) judge.lookForTheForgotten();
+    if (t % 60_000 === 0) held.lookForTheForgotten();
     if (t % 3_600_000 === 0) options.progress?.(t / end);
   }
-  return judge.findings(options, (options.agents * end) / 3_600_000);
+  const audit = verifyAudit(disk.audit, signing.publicKey, {
+    head: readPlace(disk.marks.get(auditHeadMark)),
+    anchor: readPlace(disk.marks.get(auditAnchorMark)),
+  });
+  return judge.findings(options, (options.agents * end) / 3_600_000, audit);
+}
+
+/** Policies that let less be done, for agents that are started with them. */
+function configOf(preset: PresetName): string {
+  const policies = "policies:\n  assisted: { mode: assist }\n  watched: { mode: observe }\n  guarded: { protected: true }\n";
+  return `preset: ${preset}\n${preset === "default" ? policies : ""}`;
+}
+
+function makeSigningKey() {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return {
+    sign: (text: string): string => sign(null, Buffer.from(text), privateKey).toString("base64"),
+    publicKey: publicKey.export({ type: "spki", format: "pem" }) as string,
+  };
 }

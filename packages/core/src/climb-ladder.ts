@@ -158,10 +158,10 @@ function tell(record: AgentRecord, now: MonoMs): Intervened {
   return escalation === null ? only(record) : tellOverdue(record, escalation, now);
 }
 
-/** To the next stage without an answer, or without waiting for one any longer. */
+/** To the next stage without an answer, or without waiting for one any longer. What was refused before is tried anew. */
 function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
   const withdrawn = withdrawEscalation(record, "the ladder went on", now);
-  return { ...withdrawn, record: stand(record, incident, stage) };
+  return { ...withdrawn, record: { ...stand(record, incident, stage), stopRefused: null } };
 }
 
 function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recovery", now: MonoMs): Intervened {

@@ -14,6 +14,8 @@ export interface HeldGiven extends StoryGiven {
   readonly work?: SavedWork | null;
   /** How giving it a nudge goes. */
   readonly nudges?: NudgeDelivery | null;
+  /** The hands stop it and start it again at once when they are told to. */
+  readonly obedient?: boolean;
 }
 
 const nothingToSave: SavedWork = { kind: "nothing-to-save" };
@@ -28,8 +30,19 @@ export function heldStory(given: HeldGiven = {}) {
   const hands = (action: Action): ActionOutcome | null => {
     if (action.kind === "save-work") return work === null ? null : { kind: "work", work };
     if (action.kind === "nudge-agent") return nudges === null ? null : { kind: "nudge", delivery: nudges };
-    return null;
+    return given.obedient === true ? obey(action) : null;
   };
+
+  function obey(action: Action): ActionOutcome | null {
+    if (action.kind === "stop-agent") {
+      exits({ signal: "SIGTERM", cause: "stopped" });
+      return { kind: "stop", stop: { kind: "stopped", forced: false, processes: 2 } };
+    }
+    if (action.kind !== "restart-agent") return null;
+    startsAgain();
+    return { kind: "restarted", incarnation: agent.record.incarnation, recovery: null };
+  }
+
   const agent: Story = story({ preset: "default", hands, ...given });
   let seq = 0;
   let processes = given.processes ?? "quiet";
@@ -91,6 +104,15 @@ export function heldStory(given: HeldGiven = {}) {
     }
   }
 
+  const exits = (exit: Partial<ExitStatus>): Turn =>
+    report([], { exit: { code: null, signal: null, cause: "by-itself", ...exit } });
+
+  function startsAgain(pid = 4343): Turn {
+    seq = 0;
+    const incarnation = agent.record.incarnation + 1;
+    return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false });
+  }
+
   agent.take({ kind: "held", hold: holdOf(), adopted: false });
 
   return {
@@ -111,17 +133,12 @@ export function heldStory(given: HeldGiven = {}) {
       fullScreen = true;
       return report([]);
     },
-    exits: (exit: Partial<ExitStatus>): Turn =>
-      report([], { exit: { code: null, signal: null, cause: "by-itself", ...exit } }),
+    exits,
     holderIsLost: (process: "gone" | "alive", exit: ExitStatus | null = null): Turn =>
       agent.take({ kind: "holder-lost", incarnation: agent.record.incarnation, process, exit }),
-    startsAgain(pid = 4343): Turn {
-      seq = 0;
-      const incarnation = agent.record.incarnation + 1;
-      return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false });
-    },
-    isOrdered: (order: "stop" | "restart", key = "order-1"): Turn =>
-      agent.take({ kind: "ordered", order, key, actor: "operator", force: false }),
+    startsAgain,
+    isOrdered: (order: "stop" | "restart", key = "order-1", force = false): Turn =>
+      agent.take({ kind: "ordered", order, key, actor: "operator", force }),
     handsAnswer: (key: string, outcome: ActionOutcome): Turn => agent.take({ kind: "action-outcome", key, outcome }),
     handsStopped: (key: string, stop: StopOutcome = { kind: "stopped", forced: false, processes: 2 }): Turn =>
       agent.take({ kind: "action-outcome", key, outcome: { kind: "stop", stop } }),

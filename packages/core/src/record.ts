@@ -179,6 +179,8 @@ export interface AgentRecord {
   /** Attempts to bring this lineage back, newest last. */
   readonly recoveries: readonly RecoveryAttempt[];
   readonly recovered: Recovered | null;
+  /** When the process of the life before this one ended. */
+  readonly formerEndAt: MonoMs | null;
   /** Newest checkpoint of its task that we keep. */
   readonly checkpoint: string | null;
   /** It has shown that it reads what comes with acknowledgements. */
@@ -272,6 +274,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     nudge: null,
     recoveries: [],
     recovered: null,
+    formerEndAt: null,
     checkpoint: null,
     readsCommands: false,
     counts: noCounts,
@@ -294,6 +297,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     incident: record.incident,
     recoveries: record.recoveries,
     recovered: record.recovered,
+    formerEndAt: record.terminal?.exit?.at ?? null,
     checkpoint: record.checkpoint,
     readsCommands: record.readsCommands,
     counts: record.counts,
@@ -339,6 +343,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     nudge: record.nudge,
     recoveries: record.recoveries,
     recovered: record.recovered,
+    formerEndAt: record.formerEndAt,
     checkpoint: record.checkpoint,
     readsCommands: record.readsCommands,
     counts: record.counts,

@@ -3,6 +3,7 @@ import {
   type AgentRegistration,
   type DurationMs,
   type EscalationDecision,
+  type EventType,
   type FindingKind,
   type GapCause,
   type Heartbeat,
@@ -66,6 +67,9 @@ export interface Decided {
   readonly more?: string;
 }
 
+export type PayloadOf<T extends EventType> = Extract<RouseEvent, { type: T }>["payload"];
+export type ActionOf<K extends Action["kind"]> = Extract<Action, { kind: K }>;
+
 export type Said = Partial<Heartbeat>;
 
 export const ms = (duration: string | DurationMs): DurationMs => {
@@ -91,6 +95,7 @@ export function story(given: StoryGiven = {}) {
   const past: string[] = [];
   const verdicts: string[] = [];
   const events: RouseEvent[] = [];
+  const moments: { readonly at: string; readonly type: EventType }[] = [];
   const actions: Action[] = [];
   let verdict = describeVerdict(record);
   let looks = 0;
@@ -103,6 +108,7 @@ export function story(given: StoryGiven = {}) {
     record = turn.record;
     given.witness?.({ before, signal, turn, now, policy, doubt });
     events.push(...turn.events);
+    for (const { type } of turn.events) moments.push({ at: seconds(), type });
     actions.push(...turn.actions);
     if (record.health.state !== before.health.state) past.push(`${seconds()} ${record.health.state}`);
     noteVerdict(before);
@@ -244,12 +250,13 @@ export function story(given: StoryGiven = {}) {
     events,
     actions,
     eventTypes: (): string[] => events.map(({ type }) => type),
-    told: <T extends RouseEvent["type"]>(type: T) =>
-      events
-        .filter((event): event is Extract<RouseEvent, { type: T }> => event.type === type)
-        .map(({ payload }) => payload),
-    did: <K extends Action["kind"]>(kind: K) =>
-      actions.filter((action): action is Extract<Action, { kind: K }> => action.kind === kind),
+    /** When something of these kinds was told, such as "900s NUDGE_SENT". */
+    when: (...types: readonly EventType[]): string[] =>
+      moments.filter(({ type }) => types.includes(type)).map(({ at, type }) => `${at} ${type}`),
+    told: <T extends EventType>(type: T): PayloadOf<T>[] =>
+      events.filter((event) => event.type === type).map(({ payload }) => payload as PayloadOf<T>),
+    did: <K extends Action["kind"]>(kind: K): ActionOf<K>[] =>
+      actions.filter((action) => action.kind === kind) as ActionOf<K>[],
   };
 }
 

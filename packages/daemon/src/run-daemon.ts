@@ -58,16 +58,16 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const config = requireConfig(await loadConfig(places));
   const { log } = adapters;
   const store = await adapters.openStore(home.folder);
-  const secret = openWebhookSecret(home.folder);
+  const { secret, signing, states } = await openKeys(home.folder, store, adapters);
   let server: Listening | undefined;
   let running: Monitor | undefined;
   const webhookUrl = (): string | null => (running?.config() ?? config).settings.escalation.webhook_url ?? null;
   const monitor = await startMonitor({
     store,
-    states: await adapters.openStates(home.folder),
+    states,
     workspaces: adapters.workspaces,
     orchestrator: adapters.orchestrator(webhookUrl, secret),
-    signing: openSigningKey(home.folder),
+    signing,
     alerts: adapters.alerts(log),
     holders: adapters.holders({ folder: home.folder, token: home.token, url: () => server?.url ?? null }, log),
     clock: adapters.clock,
@@ -94,6 +94,17 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   await server.close();
   await monitor.stop();
   home.withdraw();
+}
+
+/** What lies beside the store. The store is ours by now, so nobody else makes the same keys; if one cannot be used, the store is let go again. */
+async function openKeys(folder: string, store: Store, adapters: Adapters) {
+  try {
+    const secret = openWebhookSecret(folder);
+    return { secret, signing: openSigningKey(folder), states: await adapters.openStates(folder) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 function readTls(options: DaemonOptions): ListenOptions["tls"] {

@@ -29,9 +29,10 @@ import {
   type StreamedEvent,
 } from "./follow-events.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
+import { type CheckpointCalls, checkpointCalls } from "./save-checkpoints.ts";
 
 /** A Rouse that runs somewhere else. Every call that fails rejects with a `Fault`; nothing is kept open between calls. */
-export interface RouseClient extends Omit<HealthMonitoringService, keyof AskAndAnswer>, AskAndAnswer {
+export interface RouseClient extends Omit<HealthMonitoringService, keyof AskAndAnswer>, AskAndAnswer, CheckpointCalls {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
@@ -64,6 +65,7 @@ export function connectRouse(options: ConnectOptions): RouseClient {
   return {
     ...agentCalls(line),
     ...askAndAnswer(line),
+    ...checkpointCalls(line),
     async events(page = {}) {
       const search = eventSearch(page);
       if (page.limit !== undefined) search.set("limit", String(page.limit));

@@ -28,6 +28,10 @@ export type {
   StepQuery,
   StepsAck,
   SystemStatus,
+  TaskHealth,
+  TaskPage,
+  TaskReport,
+  TaskStatus,
   WebhookMessage,
   WhyReport,
 } from "@rouse/contract";
@@ -38,3 +42,4 @@ export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-ev
 export type { ConnectOptions } from "./open-line.ts";
 export { type CheckpointCalls, connectCheckpoints, readRecovery } from "./save-checkpoints.ts";
 export { verifyWebhook, type WebhookVerdict } from "./verify-webhook.ts";
+export { type BySpeaker, connectTasks, type NewTask, type TaskCalls, type TaskQuery } from "./work-on-tasks.ts";

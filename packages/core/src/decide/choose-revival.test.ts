@@ -14,7 +14,15 @@ describe("a process that is gone", () => {
   it("is started again at once", () => {
     const held = crashed();
     expect(restarts(held)).toEqual([
-      { kind: "restart-agent", key: "worker-1/1/restart", agentId: "worker-1", incarnation: 1 },
+      {
+        kind: "restart-agent",
+        key: "worker-1/1/restart/1",
+        agentId: "worker-1",
+        incarnation: 1,
+        taskId: null,
+        reason: "UNRESPONSIVE: process-exited, by-itself",
+        attempt: 1,
+      },
     ]);
     expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "process-exited", attempt: 1 } }]);
     held.passes("3h");

@@ -34,7 +34,7 @@ export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, dou
     return { kind: "turn", illness, cause: causeOf(record) };
   if (question !== null) return afterEscalation(record, incident, question, now, policy);
   if (illness === null) return recovered("well-again");
-  if (doubt.frozen) return wait();
+  if (doubt.frozen) return chooseInFreeze(record, incident, policy);
   switch (stage.kind) {
     case "open":
     case "down":
@@ -119,6 +119,12 @@ function chooseFirst(record: AgentRecord, incident: Incident, policy: Policy): R
         ? ask(record, incident, "not-supervised", policy)
         : stop(record, incident, policy);
   }
+}
+
+/** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
+function chooseInFreeze(record: AgentRecord, incident: Incident, policy: Policy): Rung {
+  const first = incident.stage.kind === "open" ? chooseFirst(record, incident, policy) : null;
+  return first?.kind === "stop" ? first : wait();
 }
 
 const stop = (record: AgentRecord, incident: Incident, policy: Policy): Rung => ({

@@ -1,185 +1,261 @@
-import type { PartialSettings, PolicyMode, Sight } from "@rouse/contract";
+import type { StopRefusal } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { policyOf } from "../story.test-support.ts";
-import { kindsOfEvidence } from "./kill-gate.ts";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { endings, refusals, startsFailing } from "../ladder-story.test-support.ts";
 
-const error: Sight = { kind: "error", pattern: "error", digest: "e1", text: "e" };
-const killing: PartialSettings = { terminal: { auto_kill_on_repeated_error: true } };
+const failing = { healthMetrics: { consecutiveFailures: 9 } };
+const well = { healthMetrics: { consecutiveFailures: 0 } };
 
-/** Goes round in circles: the same error every minute and nothing else. */
-function circles(given: HeldGiven = {}, before: (held: HeldStory) => void = () => {}): HeldStory {
-  const held = heldStory({ taskId: "t1", settings: killing, ...given });
-  held.prints();
-  before(held);
-  repeats(held, 5);
+/** A condition of the gate: how it comes about. */
+interface Condition {
+  readonly because: StopRefusal;
+  readonly when: string;
+  readonly comes: (held: HeldStory) => void;
+}
+
+/** One that ends by itself, and how. */
+interface Passing extends Condition {
+  readonly goes: (held: HeldStory) => void;
+}
+
+const brake = (because: "host-budget" | "fleet-budget", seconds: number): Omit<Passing, "when"> => ({
+  because,
+  comes: ({ agent }) => agent.monitorDoubts({ brake: { because, until: agent.now + seconds * 1000 } }),
+  goes: ({ passes }) => passes(`${seconds}s`),
+});
+
+const frozen: Passing = {
+  because: "frozen",
+  when: "everything is frozen",
+  comes: ({ agent }) => agent.monitorDoubts({ frozen: true }),
+  goes: ({ agent }) => agent.monitorDoubts({ frozen: false }),
+};
+
+const attached: Condition = {
+  because: "attached",
+  when: "a person is attached",
+  comes: ({ personAttaches }) => void personAttaches(1),
+};
+
+const passing: readonly Passing[] = [
+  frozen,
+  {
+    because: "monitor-in-doubt",
+    when: "the monitor does not trust its own path",
+    comes: ({ agent }) => agent.monitorDoubts({ hold: { because: "path-unproven", since: 0, provenAt: null } }),
+    goes: ({ agent }) => agent.monitorDoubts({ hold: null }),
+  },
+  {
+    because: "monitor-in-doubt",
+    when: "the monitor has just been blind",
+    comes: ({ agent }) => void agent.monitorIsBlindFor("5s"),
+    goes({ passes, agent }) {
+      passes("17m");
+      agent.beats(failing);
+    },
+  },
+  { when: "too many of its host were stopped", ...brake("host-budget", 10) },
+  { when: "too many of the fleet were stopped", ...brake("fleet-budget", 300) },
+];
+
+const lasting: readonly Condition[] = [
+  attached,
+  { because: "mode", when: "the policy is to assist", comes: ({ agent }) => agent.policyBecomes({ mode: "assist" }) },
+  {
+    because: "protected",
+    when: "the policy protects it",
+    comes: ({ agent }) => agent.policyBecomes({ protected: true }),
+  },
+  { because: "holder-lost", when: "its holder is gone", comes: ({ holderIsLost }) => void holderIsLost("alive") },
+  {
+    because: "one-kind-of-evidence",
+    when: "its processes are at work",
+    comes({ processesAre, passes }) {
+      processesAre("busy");
+      passes("10s");
+    },
+  },
+];
+
+/** Answers the last question after the work: it is safe. */
+function workIsSaved(held: HeldStory): void {
+  const key = held.agent.did("save-work").at(-1)?.key ?? "none";
+  held.handsAnswer(key, { kind: "work", work: { kind: "saved", commit: "c0ffee", changed: 2 } });
+}
+
+/** The life of an agent that is about to fail, with hands that take their time to save its work. */
+function aboutToFail(): HeldStory {
+  const held = heldStory({ taskId: "t1", work: null });
+  held.passes("5m");
   return held;
 }
 
-function repeats(held: HeldStory, times: number): void {
-  for (let i = 0; i < times; i++) {
-    held.shows(error);
-    held.passes("1m");
-  }
-}
-
-const stops = ({ agent }: HeldStory) => agent.actions.filter(({ kind }) => kind === "stop-agent");
-const refusals = ({ agent }: HeldStory) =>
-  agent.events.flatMap((event) => (event.type === "TERMINATION_REFUSED" ? [event.payload.because] : []));
-
-describe("an agent that repeats an error", () => {
-  it("is stopped once when the policy says so, and everything about it is on record", () => {
-    const held = circles();
-    held.passes("3m");
-    const key = "worker-1/1/stop/repeated-error";
-    expect(stops(held)).toEqual([{ kind: "stop-agent", key, agentId: "worker-1", incarnation: 1, grace: 10_000 }]);
-    expect(held.agent.record.stop).toMatchObject({ key, cause: "repeated-error", outcome: null });
-    expect(held.agent.events).toContainEqual({
-      type: "TERMINATION_ORDERED",
-      payload: { agentId: "worker-1", incarnation: 1, key, actor: "rouse", because: "repeated-error" },
-    });
+describe("the gate is open: all of it holds", () => {
+  it("and an agent that fails is stopped once its work is saved, not before", () => {
+    const held = startsFailing({ work: null });
+    held.passes("10s");
+    expect(held.agent.did("save-work")).toEqual([
+      {
+        kind: "save-work",
+        key: "worker-1/1/stop/consecutive-failures/1/work",
+        agentId: "worker-1",
+        incarnation: 1,
+        within: 30_000,
+      },
+    ]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    workIsSaved(held);
+    const key = "worker-1/1/stop/consecutive-failures/1";
+    expect(held.agent.did("stop-agent")).toEqual([
+      { kind: "stop-agent", key, agentId: "worker-1", incarnation: 1, grace: 10_000, spends: true },
+    ]);
+    expect(held.agent.told("TERMINATION_ORDERED")).toEqual([
+      {
+        agentId: "worker-1",
+        incarnation: 1,
+        key,
+        actor: "rouse",
+        because: "consecutive-failures",
+        evidence: expect.arrayContaining(["explicit-error", "resource"]),
+      },
+    ]);
     expect(refusals(held)).toEqual([]);
   });
+});
 
-  it("is only told about when the policy does not", () => {
-    const held = circles({ settings: {} });
-    expect(held.agent.state).toBe("STUCK");
-    expect(stops(held)).toEqual([]);
-    expect(refusals(held)).toEqual([]);
+describe.each([...passing, ...lasting])("nobody is stopped while $when", ({ because, comes }) => {
+  it("when it is so at the first look", () => {
+    const held = aboutToFail();
+    comes(held);
+    held.agent.beats(failing);
+    expect(held.agent.state).toBe("FAILING");
+    expect(refusals(held)).toEqual([because]);
+    held.passes("9s");
+    expect(refusals(held)).toEqual([because]);
+    expect(held.agent.did("save-work")).toEqual([]);
   });
 
-  it("is stopped for its missing marker even where errors are no reason", () => {
-    const held = heldStory({ taskId: "t1", hold: { family: "claude-code" } });
-    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
-    repeats(held, 11);
-    expect(held.agent.finding("repeated-error")?.level).toBe("stuck");
-    expect(stops(held)).toMatchObject([{ key: "worker-1/1/stop/completion-timeout" }]);
+  it("when it comes to be so while the work is being saved", () => {
+    const held = aboutToFail();
+    held.agent.beats(failing);
+    comes(held);
+    expect(held.agent.did("save-work")).toHaveLength(1);
+    workIsSaved(held);
+    expect(refusals(held)).toEqual([because]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
   });
+});
 
-  it("that comes with other work is not stopped", () => {
-    const held = heldStory({ settings: killing });
-    for (let i = 0; i < 9; i++) {
-      held.prints(20);
-      held.shows(error);
-      held.passes("1m");
+it.each(passing)("when it is over that $when, it is stopped, after its work was saved anew", ({ comes, goes }) => {
+  const held = aboutToFail();
+  held.agent.beats(failing);
+  comes(held);
+  workIsSaved(held);
+  goes(held);
+  expect(held.agent.did("save-work")).toHaveLength(2);
+  workIsSaved(held);
+  expect(held.agent.did("stop-agent")).toHaveLength(1);
+  expect(held.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
+});
+
+it.each(lasting)(
+  "as it may last that $when, the orchestrator is asked once, and then a person",
+  ({ because, comes }) => {
+    const held = aboutToFail();
+    held.agent.beats(failing);
+    comes(held);
+    workIsSaved(held);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: because }]);
+    for (let i = 0; i < 4; i++) {
+      held.passes("4m");
+      held.agent.beats(failing);
     }
-    expect(held.agent.state).toBe("DEGRADED");
-    expect(stops(held)).toEqual([]);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+    expect(endings(held)).toEqual([expect.stringContaining("handed-to-a-person")]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  },
+);
+
+describe("nobody is stopped who is well again", () => {
+  it("when it is so before the first look", () => {
+    const held = aboutToFail();
+    held.agent.monitorDoubts({ brake: { because: "host-budget", until: held.agent.now + 10_000 } });
+    held.agent.beats(failing);
+    held.agent.beats(well);
+    expect(refusals(held)).toEqual(["host-budget", "well-again"]);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    held.passes("1m");
+    expect(held.agent.did("save-work")).toEqual([]);
   });
 
-  it("is not stopped without output alone: for that there is the ladder", () => {
-    const held = heldStory({ settings: killing });
-    held.prints();
-    held.passes("5h");
-    expect(held.agent.state).toBe("STUCK");
-    expect(stops(held)).toEqual([]);
-  });
-});
-
-describe("nobody is stopped, and the refusal has a name and is told once", () => {
-  it.each<PolicyMode>(["observe", "assist"])("in mode %s", (mode) => {
-    const held = circles({ settings: { ...killing, mode } });
-    held.passes("2m");
-    expect(refusals(held)).toEqual(["mode"]);
-    expect(stops(held)).toEqual([]);
+  it("when it comes to be so while the work is being saved", () => {
+    const held = aboutToFail();
+    held.agent.beats(failing);
+    held.agent.beats(well);
+    workIsSaved(held);
+    expect(refusals(held)).toEqual(["well-again"]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
   });
 
-  it("while a person is attached; when they leave, it is", () => {
-    const held = circles({}, ({ personAttaches }) => personAttaches(1));
-    expect(refusals(held)).toEqual(["attached"]);
-    expect(stops(held)).toEqual([]);
-    held.personAttaches(0);
-    expect(stops(held)).toHaveLength(1);
-  });
-
-  it("while all interventions are frozen; after the thaw, it is", () => {
-    const held = circles({ doubt: { frozen: true } });
-    expect(refusals(held)).toEqual(["frozen"]);
-    expect(stops(held)).toEqual([]);
-    held.agent.monitorDoubts({ frozen: false });
-    expect(stops(held)).toHaveLength(1);
-  });
-
-  it("on hold; after it, it is", () => {
-    const held = circles({ doubt: { hold: { because: "mass-silence", since: 0, provenAt: null } } });
-    expect(refusals(held)).toEqual(["monitor-in-doubt"]);
-    expect(stops(held)).toEqual([]);
-    held.agent.monitorDoubts({ hold: null });
-    expect(stops(held)).toHaveLength(1);
-  });
-
-  it("just after the monitor was blind; once it has seen for long enough, it is, without anybody's help", () => {
-    const held = heldStory({ preset: "fleet", settings: killing });
-    repeats(held, 4);
-    held.agent.monitorIsBlindFor("5s");
-    held.shows(error);
-    expect(refusals(held)).toEqual(["monitor-in-doubt"]);
-    held.agent.silentFor("16s");
-    expect(stops(held)).toEqual([]);
-    held.agent.silentFor("1s");
-    expect(stops(held)).toHaveLength(1);
-  });
-
-  it("without the holder that would see to it; when it is back, it is", () => {
-    const held = circles({ doubt: { frozen: true } });
-    held.holderIsLost("alive");
-    held.agent.monitorDoubts({ frozen: false });
-    expect(refusals(held)).toEqual(["frozen", "monitor-in-doubt"]);
-    expect(stops(held)).toEqual([]);
-    held.report([]);
-    expect(stops(held)).toHaveLength(1);
-  });
-
-  it("on one kind of evidence: a turn without a marker, of processes nobody could look at", () => {
-    const held = heldStory({ taskId: "t1", processes: "unknown", hold: { family: "claude-code" } });
-    held.prints();
-    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
-    held.passes("14m");
-    expect(held.agent.reason).toBe("completion-timeout");
-    expect(refusals(held)).toEqual(["one-kind-of-evidence"]);
-    expect(stops(held)).toEqual([]);
-  });
-
-  it("nor of processes at work, nor of ones seen only once", () => {
-    const busy = heldStory({ taskId: "t1", processes: "busy", hold: { family: "claude-code" } });
-    busy.prints();
-    busy.shows({ kind: "asks", what: "prompt", pattern: "p" });
-    busy.passes("14m");
-    expect(refusals(busy)).toEqual(["one-kind-of-evidence"]);
-    const once = heldStory({ taskId: "t1", processes: "unknown", hold: { family: "claude-code" } });
-    once.prints();
-    once.shows({ kind: "asks", what: "prompt", pattern: "p" });
-    once.passes("9m");
-    once.processesAre("quiet");
-    once.passes("2m");
-    expect(refusals(once)).toEqual(["one-kind-of-evidence"]);
-  });
-
-  it("a second time while the first is under way, whatever came of it", () => {
-    const held = circles();
-    held.handsStopped("worker-1/1/stop/repeated-error", { kind: "termination_incomplete", survivors: [] });
-    held.passes("2m");
-    expect(stops(held)).toHaveLength(1);
-  });
-
-  it("the same refusal is news again when it was forgotten between", () => {
-    const held = circles({ settings: { ...killing, mode: "assist" } });
-    held.prints(100);
-    held.passes("15m");
-    expect(held.agent.finding("repeated-error")).toBeUndefined();
-    repeats(held, 5);
-    expect(refusals(held)).toEqual(["mode", "mode"]);
+  it("although somebody is attached, or everything is frozen: that it is well counts first", () => {
+    for (const { comes } of [frozen, attached]) {
+      const held = aboutToFail();
+      held.agent.beats(failing);
+      comes(held);
+      held.agent.beats(well);
+      workIsSaved(held);
+      expect(endings(held)).toEqual(["recovered: well-again"]);
+    }
   });
 });
 
-it("an error that repeats with nothing else new rests on two kinds of evidence, on three when its processes are quiet", () => {
-  expect([...kindsOfEvidence(circles({ processes: "busy" }).agent.record, policyOf("default"))].toSorted()).toEqual([
-    "explicit-error",
-    "no-progress",
-  ]);
-  expect([...kindsOfEvidence(circles().agent.record, policyOf("default"))].toSorted()).toEqual([
-    "explicit-error",
-    "no-progress",
-    "resource",
-  ]);
+describe("nobody is stopped whose work could not be saved", () => {
+  const notSaved = { kind: "not-saved", problem: "no space left" } as const;
+
+  it("unless the policy accepts that", () => {
+    const held = startsFailing({ work: notSaved });
+    expect(refusals(held)).toEqual(["work-not-saved"]);
+    expect(held.agent.did("save-work")).toHaveLength(1);
+    expect(held.agent.told("WORK_NOT_SAVED")).toMatchObject([{ problem: "no space left" }]);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "work-not-saved" }]);
+    held.passes("4m");
+    held.agent.decides("terminate_and_recover");
+    expect(held.agent.did("save-work")).toHaveLength(2);
+    expect(endings(held)).toEqual(["handed-to-a-person: kill-refused"]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    const settings = { intervention: { termination: { accept_failed_snapshot: true } } };
+    expect(startsFailing({ work: notSaved, settings }).agent.did("stop-agent")).toHaveLength(1);
+  });
+});
+
+describe("an order that was given", () => {
+  it("is not given a second time while it is under way, whatever came of it", () => {
+    const held = startsFailing();
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1", { kind: "termination_incomplete", survivors: [] });
+    held.passes("2m");
+    held.agent.beats(failing);
+    expect(held.agent.did("stop-agent")).toHaveLength(1);
+    expect(endings(held)).toEqual(["handed-to-a-person: survivors"]);
+  });
+
+  it("of which nobody knows whether it arrived is decided anew, three times at most", () => {
+    const held = startsFailing();
+    for (let n = 1; n <= 3; n++) {
+      expect(held.agent.did("stop-agent")).toHaveLength(n);
+      held.handsAnswer(held.agent.did("stop-agent")[n - 1]?.key ?? "", { kind: "interrupted" });
+    }
+    expect(held.agent.did("stop-agent")).toHaveLength(3);
+    expect(held.agent.did("save-work")).toHaveLength(3);
+    expect(endings(held)).toEqual(["handed-to-a-person: kill-refused"]);
+  });
+
+  it("and refused by its holder is a person's matter; the next illness finds no trace of it", () => {
+    const held = startsFailing();
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1", { kind: "refused", because: "identity-changed" });
+    expect(endings(held)).toEqual(["handed-to-a-person: kill-refused"]);
+    held.agent.beats(well);
+    held.agent.beats(failing);
+    expect(held.agent.did("stop-agent")).toHaveLength(2);
+  });
 });

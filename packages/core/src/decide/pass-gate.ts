@@ -26,7 +26,11 @@ export function passGate(
   const refusal =
     refuseKill(record, now, policy, doubt, cause === "decided") ??
     (stop === null ? null : refuseUnsaved(record, policy));
-  if (refusal === null) return stop === null ? { kind: "save-work", cause } : { kind: "order-stop" };
+  if (refusal === null && stop !== null) return { kind: "order-stop" };
+  // To try once more at once would fail once more.
+  if (refusal === null && record.stopRefused === "work-not-saved")
+    return afterRefusal(record, incident, "work-not-saved", null, policy);
+  if (refusal === null) return { kind: "save-work", cause };
   if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
   if (record.stopRefused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
   return afterRefusal(record, incident, refusal.because, refusal.until, policy);

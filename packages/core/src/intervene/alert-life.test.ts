@@ -73,7 +73,7 @@ describe("an alert", () => {
     agent.beatsEvery("5s", "31m");
     expect(agent.record.handedOver).not.toBeNull();
     expect(agent.record.alert?.severity).toBe("critical");
-    agent.beatsEvery("5s", "10m", { status: "FAILED" });
+    agent.beatsEvery("5s", "10m", { healthMetrics: { consecutiveFailures: 9 } });
     agent.beatsEvery("5s", "10m");
     expect(agent.record.alert?.severity).toBe("critical");
     expect(agent.did("raise-alert")).toHaveLength(2);

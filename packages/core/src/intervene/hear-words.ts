@@ -61,7 +61,7 @@ function hearDecision(
   const { actions } = withdrawEscalation(record, `decided: ${decision}`, now);
   const payload = { agentId, escalation: escalation.id, decision, actor, reason };
   const decided = (stage: Stage): Intervened => ({
-    record: { ...record, incident: { ...incident, stage } },
+    record: { ...record, incident: { ...incident, stage }, stopRefused: null },
     events: [{ type: "ESCALATION_DECIDED", payload }],
     actions,
   });

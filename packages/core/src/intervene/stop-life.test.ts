@@ -1,20 +1,16 @@
-import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { endings, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
 
-const error: Sight = { kind: "error", pattern: "error", digest: "e1", text: "e" };
-const key = "worker-1/1/stop/repeated-error";
+const key = "worker-1/1/stop/repeated-error/1";
 
 function isStoppedForErrors(taskId?: string): HeldStory {
   const held = heldStory({
     settings: { terminal: { auto_kill_on_repeated_error: true } },
     ...(taskId === undefined ? {} : { taskId }),
   });
-  for (let i = 0; i < 5; i++) {
-    held.prints();
-    held.shows(error);
-    held.passes("1m");
-  }
+  held.prints();
+  repeatsError(held, 5);
   return held;
 }
 
@@ -32,6 +28,17 @@ describe("an order to stop", () => {
     expect(held.agent.state).toBe("TERMINATED");
     held.passes("2h");
     expect(orders(held)).toEqual(["stop-agent"]);
+  });
+
+  it("says what was saved and what argued for it", () => {
+    const held = startsFailing({ work: { kind: "saved", commit: "c0ffee", changed: 3 } });
+    held.agent.savesCheckpoint("c4");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    expect(held.agent.told("WORK_SAVED")).toMatchObject([{ commit: "c0ffee", changed: 3 }]);
+    expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([
+      { reason: "FAILING: consecutive-failures", snapshot: "c0ffee", checkpoint: "c4" },
+    ]);
   });
 
   it("blocks nothing where there was no task", () => {
@@ -73,10 +80,18 @@ describe("an order to stop", () => {
 });
 
 describe("a person's order", () => {
-  it("to stop is obeyed at once, in every mode and with them attached", () => {
-    const held = heldStory({ taskId: "t1", settings: { mode: "observe" }, hold: { foreground: true } });
+  it("to stop is obeyed as soon as the work is saved, in every mode, with them attached and whatever the budget", () => {
+    const held = heldStory({
+      taskId: "t1",
+      settings: { mode: "observe", protected: true },
+      hold: { foreground: true },
+      doubt: { brake: { because: "host-budget", until: Number.MAX_SAFE_INTEGER } },
+    });
     held.isOrdered("stop");
-    expect(held.agent.actions).toMatchObject([{ kind: "stop-agent", key: "order-1" }]);
+    expect(held.agent.actions).toMatchObject([
+      { kind: "save-work", key: "order-1/work" },
+      { kind: "stop-agent", key: "order-1", spends: false },
+    ]);
     expect(told(held, "TERMINATION_ORDERED")).toMatchObject([{ payload: { actor: "operator", because: "ordered" } }]);
     held.exits({ signal: "SIGTERM", cause: "stopped" });
     held.handsStopped("order-1");
@@ -108,5 +123,80 @@ describe("a person's order", () => {
       expect(told(held, "TERMINATION_REFUSED")).toMatchObject([{ payload: { because: "frozen" } }]);
       expect(orders(held)).toEqual([]);
     }
+  });
+
+  it("waits for the work to be saved, and is refused when a freeze came between", () => {
+    const held = heldStory({ work: null });
+    held.isOrdered("stop");
+    expect(orders(held)).toEqual([]);
+    held.agent.monitorDoubts({ frozen: true });
+    held.handsAnswer("order-1/work", { kind: "work", work: { kind: "nothing-to-save" } });
+    expect(told(held, "TERMINATION_REFUSED")).toMatchObject([{ payload: { because: "frozen" } }]);
+    held.agent.monitorDoubts({ frozen: false });
+    expect(orders(held)).toEqual([]);
+  });
+
+  it("is refused when the work cannot be saved, unless they insist or the policy accepts it", () => {
+    const work = { kind: "not-saved", problem: "no space left" } as const;
+    const refused = heldStory({ work });
+    refused.isOrdered("stop");
+    expect(told(refused, "TERMINATION_REFUSED")).toMatchObject([{ payload: { because: "work-not-saved" } }]);
+    expect(orders(refused)).toEqual([]);
+    refused.isOrdered("stop", "order-2", true);
+    expect(orders(refused)).toEqual(["stop-agent"]);
+    const settings = { intervention: { termination: { accept_failed_snapshot: true } } };
+    const accepted = heldStory({ work, settings });
+    accepted.isOrdered("stop");
+    expect(orders(accepted)).toEqual(["stop-agent"]);
+  });
+
+  it("for one that is being stopped already does nothing twice, but is the last word: it stays down", () => {
+    const held = startsFailing();
+    held.isOrdered("stop");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    held.passes("1h");
+    expect(orders(held)).toEqual(["stop-agent"]);
+    expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([{ because: "ordered" }]);
+    expect(endings(held)).toEqual(["handed-to-a-person: ended-by-person"]);
+    expect(held.agent.record.alert).toBeNull();
+  });
+
+  it("that they took over from us goes out once more when nobody knows whether ours arrived", () => {
+    const held = startsFailing();
+    held.isOrdered("stop");
+    held.handsAnswer("worker-1/1/stop/consecutive-failures/1", { kind: "interrupted" });
+    expect(held.agent.did("stop-agent")).toMatchObject([
+      { spends: true },
+      { key: "worker-1/1/stop/consecutive-failures/1/again", spends: false },
+    ]);
+  });
+
+  it("comes before our own that still waits for the work to be saved", () => {
+    const held = startsFailing({ work: null });
+    held.isOrdered("stop");
+    held.handsAnswer("worker-1/1/stop/consecutive-failures/1/work", {
+      kind: "work",
+      work: { kind: "nothing-to-save" },
+    });
+    expect(orders(held)).toEqual([]);
+    held.handsAnswer("order-1/work", { kind: "work", work: { kind: "nothing-to-save" } });
+    expect(held.agent.did("stop-agent")).toMatchObject([{ key: "order-1", spends: false }]);
+  });
+
+  it("that was sent twice is one order", () => {
+    const held = heldStory({ work: null });
+    held.isOrdered("stop");
+    held.isOrdered("stop");
+    expect(held.agent.did("save-work")).toHaveLength(1);
+  });
+
+  it("that the holder refused is over: a crash after it is no person's doing", () => {
+    const held = heldStory();
+    held.isOrdered("stop");
+    held.handsStopped("order-1", { kind: "refused", because: "attached" });
+    held.passes("1m");
+    held.exits({ code: 1 });
+    expect(orders(held)).toEqual(["stop-agent", "restart-agent"]);
   });
 });

@@ -97,7 +97,7 @@ function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
 /** It ended by our stop although the answer never came: the fact is the same. */
 export function concludeStop(record: AgentRecord): Intervened {
   const { incident, stop, terminal } = record;
-  const unseen = terminal?.exit?.cause === "stopped" && (stop === null || stop.outcome === null);
+  const unseen = terminal?.exit?.cause === "stopped" && stop?.outcome?.kind !== "stopped";
   if (!unseen || incident?.stage.kind !== "stopping") return { record, events: [], actions: [] };
   const { cause } = incident.stage;
   const life = { key: "", cause, actor: "rouse", decidedAt: incident.openedAt, thenRestart: false, force: false };

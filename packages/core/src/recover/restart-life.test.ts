@@ -1,5 +1,8 @@
+import type { RecoveryContext } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { endings, startsFailing } from "../ladder-story.test-support.ts";
+import type { Reply } from "../signal.ts";
 
 const orders = ({ agent }: HeldStory) =>
   agent.actions
@@ -17,7 +20,14 @@ describe("a new life", () => {
     expect(told(held, "AGENT_RESTARTED")).toEqual([
       {
         type: "AGENT_RESTARTED",
-        payload: { agentId: "worker-1", from: 1, to: 2, because: "process-exited", cause: "killed" },
+        payload: {
+          agentId: "worker-1",
+          from: 1,
+          to: 2,
+          because: "process-exited",
+          cause: "killed",
+          chain: ["UNRESPONSIVE: process-exited", "exit: killed SIGSEGV", "started again: process-exited"],
+        },
       },
     ]);
     expect(held.agent.past).toEqual(["0s UNRESPONSIVE", "5s HEALTHY"]);
@@ -52,30 +62,132 @@ describe("a new life", () => {
 });
 
 describe("a restart that failed", () => {
-  it("is told, not tried again by itself, and the alert stands", () => {
-    const held = heldStory();
+  const failed = { kind: "not-restarted", problem: "the folder is gone" } as const;
+
+  it("is told and counts: it is tried again after the cooldown, and given up like any other", () => {
+    const held = heldStory({ taskId: "t1" });
     held.exits({ code: 1 });
-    held.handsAnswer("worker-1/1/restart", { kind: "not-restarted", problem: "the folder is gone" });
+    for (let n = 1; n <= 3; n++) {
+      expect(orders(held)).toHaveLength(n);
+      held.handsAnswer(`worker-1/1/restart/${n}`, failed);
+      held.passes("59s");
+      expect(orders(held)).toHaveLength(n);
+      held.passes("1s");
+    }
+    expect(orders(held)).toHaveLength(3);
+    expect(held.agent.told("RESTART_FAILED")).toMatchObject(
+      [failed, failed, failed].map(({ problem }) => ({ problem })),
+    );
+    expect(held.agent.when("RESTARTS_EXHAUSTED", "ESCALATION_TRIGGERED")).toEqual([
+      "120s RESTARTS_EXHAUSTED",
+      "120s ESCALATION_TRIGGERED",
+    ]);
+    held.passes("15m");
+    expect(endings(held)).toEqual(["handed-to-a-person: restarts-exhausted"]);
+    expect(held.agent.record.alert?.severity).toBe("critical");
     held.passes("3h");
-    held.agent.monitorDoubts({});
-    expect(told(held, "RESTART_FAILED")).toMatchObject([{ payload: { problem: "the folder is gone" } }]);
-    expect(orders(held)).toEqual(["restart-agent worker-1/1/restart"]);
-    expect(held.agent.record.alert?.cause).toBe("process-exited");
-    expect(told(held, "RESTARTS_EXHAUSTED")).toEqual([]);
+    expect(orders(held)).toHaveLength(3);
+  });
+
+  it("that a person asked for, after a stop, is their matter", () => {
+    const held = startsFailing();
+    held.isOrdered("restart");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    held.handsAnswer("worker-1/1/stop/consecutive-failures/1/restart", failed);
+    expect(endings(held)).toEqual(["handed-to-a-person: restart-failed"]);
   });
 
   it("can be ordered again by a person, as an order of its own", () => {
-    const held = heldStory();
+    const held = heldStory({ hold: { foreground: true } });
     held.exits({ code: 1 });
-    held.handsAnswer("worker-1/1/restart", { kind: "not-restarted", problem: "p" });
     held.isOrdered("restart", "order-1");
-    held.handsAnswer("order-1/restart", { kind: "not-restarted", problem: "p" });
+    held.handsAnswer("order-1/restart", failed);
     held.isOrdered("restart", "order-2");
-    expect(orders(held)).toEqual([
-      "restart-agent worker-1/1/restart",
-      "restart-agent order-1/restart",
-      "restart-agent order-2/restart",
+    expect(orders(held)).toEqual(["restart-agent order-1/restart", "restart-agent order-2/restart"]);
+  });
+
+  it("of one that a person has in hand leaves it in their hands", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    held.exits({ code: 1 });
+    expect(endings(held)).toEqual(["handed-to-a-person: in-a-persons-terminal"]);
+    held.isOrdered("restart", "order-1");
+    held.handsAnswer("order-1/restart", failed);
+    held.passes("1h");
+    expect(endings(held)).toHaveLength(1);
+    expect(held.agent.record.alert?.severity).toBe("critical");
+  });
+});
+
+describe("a replacement", () => {
+  const context: RecoveryContext = {
+    taskId: "t1",
+    checkpoint: "c4",
+    step: 4,
+    stepName: "build",
+    reason: "FAILING: consecutive-failures, stopped: consecutive-failures",
+    lost: { checkpoints: 0, steps: 0, flaws: [], startsOver: false },
+    attempt: 1,
+    stateFile: null,
+    workspace: null,
+  };
+
+  function isStopped(): HeldStory {
+    const held = startsFailing();
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    return held;
+  }
+
+  const restarted = { kind: "restarted", incarnation: 2, recovery: context } as const;
+  const recoveryOf = (reply: Reply) => reply.commands.filter(({ kind }) => kind === "recovery");
+
+  it("is asked for with the reason of its predecessor's end", () => {
+    expect(isStopped().agent.did("restart-agent")).toMatchObject([
+      { taskId: "t1", attempt: 1, reason: "FAILING: consecutive-failures, stopped: consecutive-failures" },
     ]);
+  });
+
+  it("is told once where to go on, whether the hands or its holder spoke first", () => {
+    const handsFirst = isStopped();
+    handsFirst.handsAnswer("worker-1/1/recovery/1", restarted);
+    handsFirst.startsAgain();
+    const holderFirst = isStopped();
+    holderFirst.startsAgain();
+    holderFirst.handsAnswer("worker-1/1/recovery/1", restarted);
+    for (const { agent } of [handsFirst, holderFirst]) {
+      expect(recoveryOf(agent.beats({ sequenceNumber: 1 }))).toMatchObject([
+        { recovery: { checkpoint: "c4", step: 4 } },
+      ]);
+      expect(recoveryOf(agent.beats({ sequenceNumber: 2 }))).toEqual([]);
+      expect(agent.told("RECOVERY_COMPLETED")).toMatchObject([{ incarnation: 2, fromCheckpoint: "c4", step: 4 }]);
+    }
+  });
+
+  it("is who is told, not its predecessor's last word that came late", () => {
+    const held = isStopped();
+    held.handsAnswer("worker-1/1/recovery/1", restarted);
+    expect(recoveryOf(held.agent.beats())).toEqual([]);
+    held.startsAgain();
+    expect(recoveryOf(held.agent.beats({ sequenceNumber: 1 }))).toHaveLength(1);
+  });
+
+  it("that falls ill on probation goes to a person; one that ends its work has recovered", () => {
+    const relapsed = isStopped();
+    relapsed.startsAgain();
+    relapsed.passes("14m");
+    relapsed.agent.beats({ sequenceNumber: 1, healthMetrics: { consecutiveFailures: 9 } });
+    expect(endings(relapsed)).toEqual(["handed-to-a-person: relapse"]);
+    expect(relapsed.agent.told("RECOVERY_FAILED")).toMatchObject([{ taskId: "t1", attempts: 1 }]);
+    const crashed = isStopped();
+    crashed.startsAgain();
+    crashed.exits({ code: 1 });
+    expect(endings(crashed)).toEqual(["handed-to-a-person: relapse"]);
+    expect(crashed.agent.did("restart-agent")).toHaveLength(1);
+    const finished = isStopped();
+    finished.startsAgain();
+    finished.exits({ code: 0 });
+    expect(endings(finished)).toEqual(["recovered: finished"]);
   });
 });
 

@@ -47,7 +47,8 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
 /** Why its last life ended, in fixed words. */
 function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCause): string {
   if (because === "ordered") return "a person asked for it";
-  const what = stop === null ? (terminal?.exit?.cause ?? "gone") : `stopped: ${stop.cause}`;
+  const exit = terminal?.exit?.cause ?? "gone";
+  const what = exit === "stopped" && stop !== null ? `stopped: ${stop.cause}` : exit;
   return incident === null ? what : `${incident.illness}: ${incident.cause}, ${what}`;
 }
 
@@ -93,8 +94,21 @@ export function followRestart(record: AgentRecord, signal: Signal): Intervened {
 function noteContext(record: AgentRecord, life: number, context: RecoveryContext | null): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (context === null || life < record.incarnation || record.recovered?.life === life) return unchanged;
-  const recovered = { context, life, told: false };
-  return { record: { ...record, recovered }, events: [], actions: [] };
+  const told = { ...unchanged, record: { ...record, recovered: { context, life, told: false } } };
+  const { lost, taskId } = context;
+  return lost.startsOver && lost.checkpoints > 0 ? tellOfLoss(told, life, taskId, lost.checkpoints) : told;
+}
+
+/** All of its work is lost: somebody should look why. */
+function tellOfLoss(before: Intervened, life: number, taskId: string | null, checkpoints: number): Intervened {
+  const { agentId } = before.record;
+  const alert = `${agentId}/${life}/starts-over`;
+  const summary = `${agentId} starts over with task ${taskId}: none of its ${checkpoints} checkpoints can be used`;
+  return {
+    record: before.record,
+    events: [{ type: "ALERT_RAISED", payload: { agentId, alert, severity: "critical", summary } }],
+    actions: [{ kind: "raise-alert", key: alert, agentId, severity: "critical", summary }],
+  };
 }
 
 /** The next life has begun, and we asked for it. */
@@ -113,7 +127,7 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
   const isNews = recovered?.life === after.incarnation && !hasBegun(before, recovered.life);
   if (recovered === null || !isNews) return events;
   const { checkpoint, step, lost } = recovered.context;
-  const downAt = before.terminal?.exit?.at ?? after.bornAt;
+  const downAt = after.formerEndAt ?? after.bornAt;
   events.push({
     type: "RECOVERY_COMPLETED",
     payload: {

@@ -196,6 +196,13 @@ describe("a person's word", () => {
     expect(after(task, () => expect(task.reassigns("b")).toBe("granted"))).toEqual([]);
   });
 
+  it("is kept with the claim: what that agent gives back anybody may take up", () => {
+    const task = meantFor("b");
+    task.claims("b");
+    task.releases("b");
+    expect(task.claims("a")).toBe("granted 2");
+  });
+
   it("opens a task that was kept for one agent to everybody", () => {
     const task = meantFor("b");
     expect(after(task, () => task.reassigns(null))).toEqual(["0s pending → pending: reassigned-by-person by ann"]);

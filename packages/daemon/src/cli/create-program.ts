@@ -20,6 +20,7 @@ import { addRecover } from "./commands/recover.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addRun } from "./commands/run.ts";
 import { addSpawn } from "./commands/spawn.ts";
+import { addTasks } from "./commands/tasks.ts";
 import { addTerminate } from "./commands/terminate.ts";
 import { addUp, type Up } from "./commands/up.ts";
 import { addWhy } from "./commands/why.ts";
@@ -61,6 +62,7 @@ export function createProgram(
     addRun,
     addSpawn,
     addPs,
+    addTasks,
     addAttach,
     addNudge,
     addEscalate,

@@ -127,6 +127,22 @@ export async function openCheckpointWorld(options: WorldOptions = {}) {
 
 export type CheckpointWorld = Awaited<ReturnType<typeof openCheckpointWorld>>;
 
+/** One turn of the event loop. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A commit is under way, and fails; the checkpoint waits for the next one and is refused with it. */
+export async function refuseBehindCommit(world: CheckpointWorld, more: object = {}): Promise<void> {
+  const release = world.stalls();
+  world.fills();
+  world.commits.draft().marks["busy"] = "1";
+  const busy = faultOf(world.commits.saved());
+  while (Object.keys(world.commits.draft().marks).length > 0) await turn();
+  const refused = faultOf(world.save(1, more));
+  while (world.told.length === 0) await turn();
+  release();
+  await Promise.all([busy, refused]);
+}
+
 /** The Fault a call ends in; a call that succeeds is a failure. */
 export async function faultOf(call: Promise<unknown>): Promise<Fault> {
   const outcome = await call.then(

@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function inWorld<T>(use: (world: CheckpointWorld) => Promise<T>): Promise<T> {
   const store = await openSqliteStore({ folder, workerFile: bundled.workerFile });
   try {
-    return await use(await openCheckpointWorld({ store, states: await openFileStates(join(folder, "states")) }));
+    return await use(await openCheckpointWorld({ store, states: await openFileStates(folder) }));
   } finally {
     await store.close();
   }

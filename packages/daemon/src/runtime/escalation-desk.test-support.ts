@@ -83,7 +83,7 @@ export function escalationDesk(changes: PartialSettings = {}) {
     const record = records.get(agentOfEscalation(id) ?? "");
     const report = record === undefined ? null : describeEscalation(record, policy, toWall);
     if (record === undefined || report?.id !== id) return null;
-    const lastEvents = await readEvents({ agentId: record.agentId, limit: eventsInNotice, newestFirst: true });
+    const lastEvents = await readEvents({ agentId: record.agentId, limit: 2 * eventsInNotice, newestFirst: true });
     return writeNotice({ report, record, policy, settings, lastEvents, checkpoint, now, toWall });
   }
 

@@ -237,6 +237,16 @@ describe("how an escalation ended", () => {
     });
   });
 
+  it("is told of each question by itself", async () => {
+    const desk = stuckDesk();
+    await desk.escalations.decide("worker-1.1", { decision: "allow_more_time", actor: "ada", reason: "" });
+    desk.passesFor("worker-1", minutes(20), { taskId: "bd-288", progressIndicator: hostile });
+    expect(await desk.notice("worker-1.2")).toMatchObject({ reason: "more-time-used-up" });
+    await desk.escalations.decide("worker-1.2", { decision: "force_handoff", actor: "bob", reason: "" });
+    expect(await desk.escalations.howItEnded("worker-1.1")).toMatchObject({ actor: "ada" });
+    expect(await desk.escalations.howItEnded("worker-1.2")).toMatchObject({ actor: "bob" });
+  });
+
   it("is known when nobody answered, and when the agent was well again before", async () => {
     const unanswered = stuckDesk();
     unanswered.passesFor("worker-1", minutes(20), { taskId: "bd-288", progressIndicator: hostile });

@@ -1,13 +1,14 @@
-import { Fault, hours } from "@rouse/contract";
+import { hours } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { openMemoryStates } from "../adapters/states-memory/open-memory-states.ts";
 import { hashOf } from "../ports/states.conformance.ts";
 import {
   type CheckpointWorld,
-  faultOf,
   largeState,
   openCheckpointWorld,
+  refuseBehindCommit,
   task,
+  turn,
 } from "./checkpoint-world.test-support.ts";
 
 async function forgetAll(world: CheckpointWorld): Promise<number> {
@@ -61,9 +62,9 @@ describe("files of states that are needed", () => {
     const world = await openCheckpointWorld();
     const release = world.stalls();
     const saving = world.save(1, { state: largeState("a") });
-    while (world.told.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (world.told.length === 0) await turn();
     const forgetting = forgetAll(world);
-    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 5; i++) await turn();
     release();
     await Promise.all([saving, forgetting]);
     expect((await world.checkpoints.verify(task)).sound).toBe(true);
@@ -71,13 +72,10 @@ describe("files of states that are needed", () => {
 
   it("are not removed when their checkpoint was refused with a commit that will be tried again", async () => {
     const world = await openCheckpointWorld();
-    world.fills();
-    const fault = await faultOf(world.save(1, { state: largeState("a") }));
-    expect(fault).toBeInstanceOf(Fault);
-    expect(await world.checkpoints.forget(world.now())).toBe(false);
+    await refuseBehindCommit(world, { state: largeState("a") });
+    await forgetAll(world);
     expect(world.folder.size).toBe(1);
     await world.clears();
-    await forgetAll(world);
     await world.commits.drain();
     expect((await world.checkpoints.verify(task)).checks).toMatchObject([{ number: 1, flaws: [] }]);
   });
@@ -96,7 +94,7 @@ describe("files of states that are needed", () => {
       async remove(hash: string) {
         asked();
         // A disk that takes its time.
-        for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+        for (let i = 0; i < 20; i++) await turn();
         await remove(hash);
       },
     });

@@ -3,28 +3,14 @@ import { Fault } from "@rouse/contract";
 import { canonicalize } from "json-canonicalize";
 import { describe, expect, it } from "vitest";
 import {
-  type CheckpointWorld,
   faultOf,
   largeState,
   openCheckpointWorld,
+  refuseBehindCommit,
   somebody,
   task,
+  turn,
 } from "./checkpoint-world.test-support.ts";
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** A commit is under way, and fails; the checkpoint waits for the next one and is refused with it. */
-async function refuseBehindCommit(world: CheckpointWorld, more: object = {}): Promise<void> {
-  const release = world.stalls();
-  world.fills();
-  world.commits.draft().marks["busy"] = "1";
-  const busy = faultOf(world.commits.saved());
-  while (Object.keys(world.commits.draft().marks).length > 0) await turn();
-  const refused = faultOf(world.save(1, more));
-  while (world.told.length === 0) await turn();
-  release();
-  await Promise.all([busy, refused]);
-}
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -314,7 +300,8 @@ describe("a checkpoint that may not be saved", () => {
     const world = await openCheckpointWorld();
     const over = new Fault("forbidden", "incarnation 1 of worker-1 is over; the current one is 2");
     world.refuse.because = over;
-    expect(await faultOf(world.save(1))).toBe(over);
+    expect(await faultOf(world.save(1, { state: largeState("a"), workspace: true }))).toBe(over);
+    expect({ files: world.folder.size, snapshots: world.workspace.keys }).toEqual({ files: 0, snapshots: [] });
     world.refuse.because = null;
     const put = world.states.put;
     Object.assign(world.states, {

@@ -5,7 +5,6 @@ import {
   Fault,
   type FaultCode,
   Id,
-  type MonoMs,
   printable,
   type RouseEvent,
   toIso,
@@ -97,18 +96,16 @@ export function keepCheckpoints(parts: CheckpointParts) {
   }
 
   async function findParent(
-    [newest]: readonly SavedCheckpoint[],
+    known: readonly SavedCheckpoint[],
     { taskId, step, parent }: WantedCheckpoint,
   ): Promise<string | null> {
+    const [newest] = known;
     if (parent === undefined) {
       refuseStepBack(newest, step);
       return newest?.id ?? null;
     }
-    if (parent === null || parent === newest?.id) return parent;
-    const isKnown =
-      (awaited.get(taskId) ?? []).some(({ id }) => id === parent) ||
-      (await store.findCheckpoint(parent))?.taskId === taskId;
-    if (isKnown) return parent;
+    if (parent === null || known.some(({ id }) => id === parent)) return parent;
+    if ((await store.findCheckpoint(parent))?.taskId === taskId) return parent;
     const expected = newest === undefined ? "it has none yet" : `its newest is ${newest.id}`;
     throw new Fault(
       "checkpoint-refused",
@@ -172,7 +169,6 @@ export function keepCheckpoints(parts: CheckpointParts) {
 
   const isAwaited = (stateHash: string): boolean =>
     [...awaited.values()].flat().some((saved) => readHead(saved).checkpoint?.stateHash === stateHash);
-  const forgetStep = forgetStates({ states, store, isAwaited, inTurn });
 
   return {
     ...recallCheckpoints(parts),
@@ -180,7 +176,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     /** A request that was refused before it got here. */
     noteRefused,
     /** Removes some of the state files that nobody needs. True while there is more to do. */
-    forget: async (now: MonoMs): Promise<boolean> => commits.down() === null && forgetStep(now),
+    forget: forgetStates({ states, store, isAwaited, inTurn }),
   };
 }
 

@@ -18,7 +18,7 @@ let world: CheckpointWorld;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "rouse-checkpoints-"));
-  world = await openCheckpointWorld({ states: await openFileStates(join(folder, "states")) });
+  world = await openCheckpointWorld({ states: await openFileStates(folder) });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -95,6 +96,16 @@ async function afterPauseOf(pause: number): Promise<void> {
   elapsed += pause;
   await wound.pass(pause);
 }
+
+/** The beginning of an answer is on our side of the line. */
+const answerArrived = (): Promise<void> =>
+  new Promise((resolve) => {
+    const heard = (): void => {
+      unsubscribe("http.client.response.finish", heard);
+      resolve();
+    };
+    subscribe("http.client.response.finish", heard);
+  });
 
 const arrivals = (arrived: readonly Arrived[], count: number) => eventually(() => expect(arrived).toHaveLength(count));
 
@@ -199,19 +210,23 @@ describe("a question", () => {
   });
 
   it("is delivered to a receiver that breaks off after it took it", async () => {
-    const { url } = await receive((response) => {
-      response.writeHead(200, { "content-length": "1000" });
-      response.write('{"decision":', () => response.destroy());
+    const taken = answerArrived();
+    const { url, server } = await receive((response) => {
+      response.writeHead(200, { "content-length": "1000" }).write('{"decision":');
     });
-    expect(await open(url).ask(notice, until)).toBe("delivered");
+    const asked = open(url).ask(notice, until);
+    await taken;
+    server.closeAllConnections();
+    expect(await asked).toBe("delivered");
   });
 
   it("is delivered to a receiver that never ends its answer", async () => {
-    const { arrived, url } = await receive((response) => {
+    const taken = answerArrived();
+    const { url } = await receive((response) => {
       response.writeHead(200).write('{"decision":"allow_more_time"');
     });
     const asked = open(url).ask(notice, until);
-    await arrivals(arrived, 1);
+    await taken;
     await afterPauseOf(10_000);
     expect(await asked).toBe("delivered");
   });

@@ -9,8 +9,9 @@ const halfWritten = "new";
 const isShelf = (name: string): boolean => /^[0-9a-f]{2}$/.test(name);
 const isHash = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
-/** One file per state, `ab/abcd…`, for its owner only. `folder` is made when the first state is put. */
-export async function openFileStates(folder: string): Promise<States> {
+/** One file per state, `states/ab/abcd…` in the data folder, for its owner only. */
+export async function openFileStates(home: string): Promise<States> {
+  const folder = join(home, "states");
   const inFolder = async <T>(what: string, use: () => Promise<T>): Promise<T> => {
     try {
       return await use();

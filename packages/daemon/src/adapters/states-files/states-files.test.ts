@@ -23,8 +23,8 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 
 statesConformance("files", async () => {
-  const folder = join(home, "states");
-  return () => openFileStates(folder);
+  const place = home;
+  return () => openFileStates(place);
 });
 
 const text = '{"step":1}';
@@ -33,7 +33,7 @@ const hash = hashOf(text);
 describe("the files of states", () => {
   it("are for their owner only, each on the shelf of its first two digits", async () => {
     const folder = join(home, "states");
-    await (await openFileStates(folder)).put(hash, text);
+    await (await openFileStates(home)).put(hash, text);
     const modes = [folder, join(folder, hash.slice(0, 2)), join(folder, hash.slice(0, 2), hash)].map(
       (path) => statSync(path).mode & 0o777,
     );
@@ -42,7 +42,7 @@ describe("the files of states", () => {
 
   it("that were damaged are right again when the same state is put again", async () => {
     const folder = join(home, "states");
-    const states = await openFileStates(folder);
+    const states = await openFileStates(home);
     await states.put(hash, text);
     writeFileSync(join(folder, hash.slice(0, 2), hash), "{");
     expect(await states.get(hash)).toBe("{");
@@ -52,18 +52,18 @@ describe("the files of states", () => {
 
   it("that a death left half-written are nobody's, and gone the next time", async () => {
     const folder = join(home, "states");
-    const states = await openFileStates(folder);
+    const states = await openFileStates(home);
     await states.put(hash, text);
     writeFileSync(join(folder, "new", "half"), '{"st');
     expect(await states.list(null, 10)).toEqual([hash]);
-    const again = await openFileStates(folder);
+    const again = await openFileStates(home);
     expect(existsSync(join(folder, "new", "half"))).toBe(false);
     expect(await again.get(hash)).toBe(text);
   });
 
   it("leave nothing half-written behind when they cannot be put, and whoever asked may ask again", async () => {
     const folder = join(home, "states");
-    const states = await openFileStates(folder);
+    const states = await openFileStates(home);
     // A folder that is not empty stands where the file belongs.
     mkdirSync(join(folder, hash.slice(0, 2), hash, "in the way"), { recursive: true });
     const fault = await states.put(hash, text).catch((error: unknown) => error);
@@ -78,7 +78,7 @@ describe("the files of states", () => {
 
   it("cannot be put where a file stands in the folder's place, and it says where", async () => {
     const folder = join(home, "states");
-    const states = await openFileStates(folder);
+    const states = await openFileStates(home);
     writeFileSync(folder, "not a folder");
     const fault = await states.put(hash, text).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: "store-unavailable" });
@@ -88,7 +88,7 @@ describe("the files of states", () => {
   it.skipIf(!mounted)(
     "say when the disk is full, leave no trace of what did not fit, and go on when there is room",
     async () => {
-      const states = await openFileStates(join(disk, "states"));
+      const states = await openFileStates(disk);
       await states.put(hash, text);
       const large = JSON.stringify("x".repeat(2_000_000));
       const fault = await states.put(hashOf(large), large).catch((error: unknown) => error);
@@ -103,7 +103,7 @@ describe("the files of states", () => {
   );
 
   it("are never looked for outside the folder", async () => {
-    const states = await openFileStates(join(home, "states"));
+    const states = await openFileStates(home);
     await expect(states.get("../token")).rejects.toThrow("named by its hash");
   });
 });

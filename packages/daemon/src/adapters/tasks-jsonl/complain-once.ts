@@ -22,9 +22,9 @@ export function complainOnce(log: Log, file: string) {
       const present = problems.map(([line, problem]) => [complaintOf(line, problem), line, problem] as const);
       const news = present.filter(([key]) => !told.has(key));
       for (const [, { number }, problem] of news.slice(0, mostNamed))
-        log.warn({ file, line: number }, `line ${number} of the task file is left as it is: ${problem}`);
+        log.warn({ file, line: number }, `line ${number} of the task file: ${problem}`);
       if (news.length > mostNamed)
-        log.warn({ file }, `${news.length - mostNamed} more lines of the task file are left as they are`);
+        log.warn({ file }, `${news.length - mostNamed} more lines of the task file cannot be taken`);
       told = new Set(present.map(([key]) => key));
     },
   };

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import type { DurationMs } from "@rouse/contract";
 import type { Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -6,8 +8,10 @@ import { tendFile } from "./tend-file.ts";
 import { watchFile } from "./watch-file.ts";
 
 export interface TaskFileParts {
-  /** Its absolute path, asked before every look, because the configuration may change. `null`: there is none. */
-  file(): string | null;
+  /** As it is configured, asked before every look, because that may change. `undefined`: there is none. */
+  file(): string | undefined;
+  /** What a relative path starts from. */
+  readonly folder: string;
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -26,7 +30,7 @@ const afterChange: DurationMs = 200;
 const perMegabyte: DurationMs = 500;
 
 /** Tasks in a file of JSON lines, for whoever has no orchestrator. A file that is not there is waited for; it is never made. */
-export function openTaskFile({ file, timers, log }: TaskFileParts): TaskSource {
+export function openTaskFile({ file, folder, timers, log }: TaskFileParts): TaskSource {
   const pause = (): Promise<void> => new Promise((resolve) => timers.soon(resolve));
   let desk: TaskDesk | null = null;
   let tended: Tended | null = null;
@@ -59,7 +63,7 @@ export function openTaskFile({ file, timers, log }: TaskFileParts): TaskSource {
 
   async function lookNow(): Promise<boolean> {
     try {
-      const current = await choose(file());
+      const current = await choose(pathOf(file(), folder));
       const again = (await current?.tending.look()) ?? false;
       trouble = null;
       return again;
@@ -107,4 +111,9 @@ export function openTaskFile({ file, timers, log }: TaskFileParts): TaskSource {
       await leave();
     },
   };
+}
+
+function pathOf(given: string | undefined, folder: string): string | null {
+  if (given === undefined) return null;
+  return given.startsWith("~/") ? join(homedir(), given.slice(2)) : resolve(folder, given);
 }

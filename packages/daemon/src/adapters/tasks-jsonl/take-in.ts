@@ -32,7 +32,7 @@ async function takeLine(line: TaskLine, desk: TaskDesk, complain: Complain): Pro
         await order(desk, step.order, taskId);
         break;
       case "show":
-        if (step.instead !== null) complain(line, `only cancelled, or pending where it failed, can be ordered here`);
+        if (step.instead !== null) complain(line, notHere);
         break;
       case "leave":
         break;
@@ -42,6 +42,9 @@ async function takeLine(line: TaskLine, desk: TaskDesk, complain: Complain): Pro
     complain(line, error.message);
   }
 }
+
+const notHere =
+  "only `cancelled`, and `pending` for what failed or is blocked, can be ordered here; its status was put back";
 
 const order = (desk: TaskDesk, what: Parameters<TaskDesk["order"]>[0], taskId: string): Promise<unknown> =>
   desk.order(what, taskId, "task-file", "changed in the task file");

@@ -9,7 +9,10 @@ import { sortDifferences } from "./sort-differences.ts";
 import { type IndexSurvey, surveyIndex } from "./survey-index.ts";
 
 const mostAttempts = 5;
+/** Waiting for the disk costs several times the work itself. Of more files than this it is left to the system, as git does by default. */
+const mostSynced = 1000;
 const update = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+const updateMany = ["-c", "core.fsync=committed,-loose-object", ...update];
 
 /**
  * Brings the scratch index to what the work tree holds now. Returns what it cannot hold: that stays as it was in the index, or out.
@@ -25,12 +28,13 @@ export async function stageWorkTree(scratch: ScratchRepository, top: string, hea
 
   for (let attempt = 1; ; attempt++) {
     const { takeable, repositories, leftOut } = await sortDifferences(scratch, top);
-    const answer = await scratch.tryGit(update, { input: joinWithNuls(takeable) });
+    const args = takeable.length > mostSynced ? updateMany : update;
+    const answer = await scratch.tryGit(args, { input: joinWithNuls(takeable) });
     if (answer.status === 0) {
       await noteRepositories(scratch, repositories);
       return [...leftOut, ...refusedNames(answer.complaint)];
     }
-    if (attempt === mostAttempts) throw failed(update, answer);
+    if (attempt === mostAttempts) throw failed(args, answer);
     // One file that is not in the encoding its attributes claim ends the whole run. Anything else may have changed while git read it.
     if (/encod/.test(answer.complaint)) await scratch.convertNothing();
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import { type DurationMs, Fault, type OrderAnswer, type StopOutcome } from "@rouse/contract";
-import { connectRouse } from "@rouse/sdk";
+import { type DurationMs, Fault, type OrderAnswer, type OrderRequest, type StopOutcome } from "@rouse/contract";
+import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { withoutAgentToken } from "../ask-daemon.ts";
 import { exit } from "../exit-codes.ts";
 import { findDaemon } from "../find-daemon.ts";
@@ -14,6 +14,7 @@ const patience: DurationMs = 90_000;
 
 export interface OrderOptions {
   readonly reason?: string;
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -22,18 +23,27 @@ export async function orderAgent(
   here: Surroundings,
   what: "terminateAgent" | "recoverAgent",
   agentId: string,
-  { reason }: OrderOptions,
+  options: OrderOptions,
   withoutDaemon: () => Promise<OrderAnswer>,
 ): Promise<OrderAnswer> {
   try {
-    const rouse = connectRouse({ ...(await findDaemon(withoutAgentToken(here))), timeout: patience });
-    return await rouse[what](agentId, { actor: nameOfUser(), ...(reason === undefined ? {} : { reason }) });
+    return await (await openForOrders(here))[what](agentId, orderOf(options));
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "daemon-unreachable") throw error;
     here.warn("no Rouse is running, so this is not on record");
     return withoutDaemon();
   }
 }
+
+/** Orders take as long as the agent takes to end. */
+export const openForOrders = async (here: Surroundings): Promise<RouseClient> =>
+  connectRouse({ ...(await findDaemon(withoutAgentToken(here))), timeout: patience });
+
+export const orderOf = ({ reason, force }: OrderOptions): Partial<OrderRequest> => ({
+  actor: nameOfUser(),
+  force: force === true,
+  ...(reason === undefined ? {} : { reason }),
+});
 
 /** A person's order to a holder, given without a monitor. */
 export async function stopByHolder(here: Surroundings, agentId: string, grace: DurationMs): Promise<StopOutcome> {

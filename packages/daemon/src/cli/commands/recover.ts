@@ -1,22 +1,74 @@
-import type { OrderAnswer } from "@rouse/contract";
+import type { OrderAnswer, RecoveryStatus } from "@rouse/contract";
+import type { Command } from "commander";
 import { openHome } from "../../home/open-home.ts";
+import { drawFacts, type Fact } from "../show/draw-facts.ts";
+import { inWords } from "../show/in-words.ts";
+import { styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
-import { answerOf, type OrderOptions, orderAgent, stopByHolder, tellAnswer } from "./order-agent.ts";
+import {
+  answerOf,
+  type OrderOptions,
+  openForOrders,
+  orderAgent,
+  orderOf,
+  stopByHolder,
+  tellAnswer,
+} from "./order-agent.ts";
 import { defaultGrace } from "./terminate.ts";
+
+interface RecoverOptions extends OrderOptions {
+  readonly task?: string;
+  readonly status?: true;
+}
+
+const afterword = `
+It goes on after the last completed step of its newest checkpoint that can be used, and is told so by
+ROUSE_RECOVERY. Your word clears the count of earlier attempts.`;
 
 export const addRecover: AddCommand = (program, here, finish) => {
   program
     .command("recover")
-    .description("end an agent that Rouse started and start it again the same way")
-    .argument("<agent>", "id of an agent")
+    .description("end an agent that Rouse started and bring it back from its last checkpoint")
+    .argument("[agent]", "id of an agent")
+    .option("--task <id>", "whoever works on this task, instead")
+    .option("--status", "with --task: only tell how far it has come")
     .option("--reason <text>", "for the record")
+    .option("--force", "also when its uncommitted work cannot be saved first")
     .option("--json", "print one JSON document")
-    .action(async (agentId: string, options: OrderOptions) => {
-      const answer = await orderAgent(here, "recoverAgent", agentId, options, () => recoverByHand(here, agentId));
+    .addHelpText("after", afterword)
+    .action(async (agentId: string | undefined, options: RecoverOptions, command: Command) => {
+      if ((agentId === undefined) === (options.task === undefined)) command.error("error: name an agent or a --task");
+      if (options.status && options.task === undefined) command.error("error: --status goes with --task");
+      if (options.task !== undefined && options.status) return tellStatus(here, options.task, options);
+      const answer =
+        options.task !== undefined
+          ? await (await openForOrders(here)).initiateRecovery(options.task, orderOf(options))
+          : await orderAgent(here, "recoverAgent", agentId ?? "", options, () => recoverByHand(here, agentId ?? ""));
       tellAnswer(here, answer, options, finish);
     });
 };
+
+async function tellStatus(here: Surroundings, taskId: string, { json }: RecoverOptions): Promise<void> {
+  const status = await (await openForOrders(here)).getRecoveryStatus(taskId);
+  if (json) return here.printJson(status);
+  here.print(drawFacts(showRecovery(status), here.width));
+}
+
+function showRecovery(status: RecoveryStatus): Fact[] {
+  const { last } = status;
+  const from = last === null ? "never" : last.checkpoint === null ? "from the start" : `after step ${last.step}`;
+  return [
+    ["task", [styled("bold", status.taskId)]],
+    ["agent", [status.agentId === null ? "nobody" : `${status.agentId}, incarnation ${status.incarnation}`]],
+    ["recovery", [inWords(status.phase)]],
+    ["brought back", [from]],
+    ["attempts", [`${status.attempts} of ${status.attemptsAllowed}`]],
+    ...(status.nextAttemptAt === null ? [] : [["next attempt", [status.nextAttemptAt]] as Fact]),
+    ...(status.probationUntil === null ? [] : [["watched until", [status.probationUntil]] as Fact]),
+    ...(status.because === null ? [] : [["because", [inWords(status.because)]] as Fact]),
+  ];
+}
 
 async function recoverByHand(here: Surroundings, agentId: string): Promise<OrderAnswer> {
   const stopped = answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));

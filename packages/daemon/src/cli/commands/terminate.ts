@@ -10,10 +10,11 @@ export const addTerminate: AddCommand = (program, here, finish) => {
     .description("end an agent that Rouse started, with every process it left")
     .argument("<agent>", "id of an agent")
     .option("--reason <text>", "for the record")
+    .option("--force", "also when its uncommitted work cannot be saved first")
     .option("--json", "print one JSON document")
     .addHelpText(
       "after",
-      "\nIt is asked to end and given the policy's grace (10 s), then forced. Ends with 1 when\nanything of it is still there.",
+      "\nWhat it has not committed is saved first (refs/rouse/ in its repository). It is asked to end\nand given the policy's grace (10 s), then forced. Ends with 1 when anything of it is still there.",
     )
     .action(async (agentId: string, options: OrderOptions) => {
       const withoutDaemon = async () => answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));

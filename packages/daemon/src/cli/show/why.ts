@@ -4,6 +4,7 @@ import { describeDoubt, heldBecause } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal } from "./health.ts";
+import { inWords } from "./in-words.ts";
 import { showSteps } from "./steps.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
@@ -15,6 +16,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   const doubts = describeDoubt(monitor, now);
   return [
     ...section(null, verdict(report, now), width),
+    ...showIncident(agent, now, width),
     ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...showSteps(report.steps, width),
@@ -28,6 +30,30 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
     ...section("The monitor about itself", doubts.length === 0 ? [["nothing to hold against itself"]] : doubts, width),
     ...section("Last events", events.length === 0 ? [["none"]] : events.map(showEvent), width),
   ];
+}
+
+/** What is being done about it, or whose matter it is. */
+function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs, width: number): Line[] {
+  if (handedOver !== null) {
+    const text = `a person's matter since ${stampAndAge(handedOver.at, now)}: ${inWords(handedOver.because)}`;
+    return section("Incident", [[styled("red", text)]], width);
+  }
+  if (incident === null) return [];
+  const { severity, illness, cause, stage, nextAt, openedAt, nudge, nudges } = incident;
+  const next = nextAt === null ? "" : `, next step ${inTime(nextAt, now)}`;
+  const nudged =
+    nudge === null
+      ? []
+      : [[`nudged ${nudges} time${nudges === 1 ? "" : "s"}, the last by ${nudge.channel}: ${nudge.state}`]];
+  return section(
+    "Incident",
+    [
+      [styled("yellow", `${severity} ${illness}: ${inWords(cause)}`), `, for ${lasting(openedAt, now)}`],
+      [`${inWords(stage)}${next}`],
+      ...nudged,
+    ],
+    width,
+  );
 }
 
 const title = (text: string): Line[] => [[], [styled("bold", text)]];

@@ -1,0 +1,108 @@
+import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { agentOnce, forever, sh } from "./agent-once.ts";
+import { cleanUp, makeFolder } from "./clean-up.ts";
+import { agentLives, holderOf, outputOf, spawnAgent } from "./held-agents.ts";
+import { eventOnce, eventsOf, fastPolicy, startWeak } from "./ladder-agents.ts";
+import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { until } from "./until.ts";
+
+afterEach(cleanUp);
+
+const hasFinished = ({ activity }: { activity: { kind: string } }): boolean => activity.kind === "FINISHED";
+
+describe("an agent that dies", () => {
+  it("in the middle of its work goes on after its last completed step, with the same state", async () => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    await startWeak(daemon, "cora", "crasher");
+    await agentOnce(daemon, "cora", "finishes", hasFinished);
+    const { payload } = await eventOnce(daemon, "cora", "RECOVERY_COMPLETED");
+    expect(payload).toMatchObject({ step: 2, lost: { checkpoints: 0, startsOver: false } });
+    const { text } = outputOf(daemon.home, "cora");
+    expect(text.match(/step 2: write a failing test/g)).toHaveLength(1);
+    expect(text).toContain("back: going on after step 2 (write a failing test)");
+    const status = await daemon.rouse.getRecoveryStatus("task-of-cora");
+    expect(status).toMatchObject({ phase: "recovered", agentId: "cora", last: { step: 2, attempt: 1 } });
+    expect((await daemon.cli("checkpoints", "verify", "task-of-cora")).code).toBe(0);
+  });
+
+  it("by itself with status 0 has finished, and is not brought back", async () => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    await spawnAgent(daemon.home, "done", sh("echo all done"));
+    await agentOnce(daemon, "done", "finishes", hasFinished);
+    // Whatever would be started again, is started again before this one.
+    await startWeak(daemon, "cora", "crasher");
+    await eventOnce(daemon, "cora", "RECOVERY_COMPLETED");
+    expect((await eventsOf(daemon, "done")).map(({ type }) => type)).not.toContain("RESTART_ORDERED");
+  });
+
+  it("whose command is gone by then is handed to a person, with the reason", async () => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    const command = join(makeFolder(), "agent.sh");
+    writeFileSync(command, `#!/bin/sh\n${forever}\n`, { mode: 0o755 });
+    const held = await spawnAgent(daemon.home, "lost", [command]);
+    renameSync(command, `${command}.gone`);
+    process.kill(held.agent?.pid ?? 0, "SIGKILL");
+    const { payload } = await eventOnce(daemon, "lost", "RESTART_FAILED");
+    expect(payload.problem).toContain("agent.sh");
+    await eventOnce(daemon, "lost", "RESTARTS_EXHAUSTED");
+    const [escalation] = await daemon.rouse.escalations({ agentId: "lost" });
+    expect(escalation).toMatchObject({
+      severity: "SEV-2",
+      reason: "restarts-exhausted",
+      otherwise: "hand-to-a-person",
+    });
+    renameSync(`${command}.gone`, command);
+    await daemon.rouse.decide(escalation?.id ?? "", { decision: "terminate_and_recover" });
+    await until("it lives again", () => agentLives(holderOf(daemon.home, "lost")));
+  });
+});
+
+describe("broken checkpoints", () => {
+  /** Dies when it is told to, and says in its next life where it goes on. */
+  const mortal = `
+    post() { printf 'Authorization: Bearer %s' "$ROUSE_TOKEN" | curl -s -H @- -H 'Content-Type: application/json' "$ROUSE_URL$1" --data-binary "$2" >/dev/null; }
+    echo "recovery $ROUSE_RECOVERY"
+    if [ -z "$ROUSE_RECOVERY" ]; then for n in 1 2 3; do post /api/v1/tasks/$ROUSE_TASK_ID/checkpoints '{"step":'$n',"stepName":"step '$n'","state":{"big":"'$(head -c 90000 /dev/zero | tr '\\0' $n)'"}}'; done; echo saved; fi
+    ${forever}`;
+
+  const statesOf = ({ home }: Daemon): string[] =>
+    readdirSync(join(home, "states"), { recursive: true, encoding: "utf8" })
+      .filter((name) => /[0-9a-f]{64}$/.test(name))
+      .map((name) => join(home, "states", name));
+
+  it.each([
+    ["damaged", (file: string) => writeFileSync(file, "not what it was"), "state-changed"],
+    ["gone", (file: string) => rmSync(file), "state-missing"],
+  ] as const)("whose newest is %s: it goes on from the one before, and says what is lost", async (_, harm, flaw) => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    const held = await spawnAgent(daemon.home, "mort", sh(mortal), ["--task", "t-1"]);
+    const saved = await until("three checkpoints are saved", async () => {
+      const chain = await daemon.rouse.checkpoints("t-1");
+      return chain.length === 3 && chain;
+    });
+    const newest = saved[0]?.stateHash ?? "";
+    for (const file of statesOf(daemon)) if (file.endsWith(newest)) harm(file);
+    process.kill(held.agent?.pid ?? 0, "SIGKILL");
+    const { payload } = await eventOnce(daemon, "mort", "RECOVERY_COMPLETED");
+    expect(payload).toMatchObject({ step: 2, lost: { checkpoints: 1, steps: 1, flaws: [flaw], startsOver: false } });
+    await until("the replacement says so", () => outputOf(daemon.home, "mort").text.includes('"step":2,'));
+    expect((await daemon.cli("checkpoints", "verify", "t-1")).code).toBe(1);
+  });
+
+  it("all of them: the task starts over, and a person is told", async () => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    const held = await spawnAgent(daemon.home, "mort", sh(mortal), ["--task", "t-1"]);
+    await until("three checkpoints are saved", async () => (await daemon.rouse.checkpoints("t-1")).length === 3);
+    for (const file of statesOf(daemon)) writeFileSync(file, "nothing is left");
+    process.kill(held.agent?.pid ?? 0, "SIGKILL");
+    const { payload } = await eventOnce(daemon, "mort", "RECOVERY_COMPLETED");
+    expect(payload).toMatchObject({ fromCheckpoint: null, step: null, lost: { checkpoints: 3, startsOver: true } });
+    await until("a person is told", async () =>
+      (await daemon.events("ALERT_RAISED")).some(({ payload: alert }) =>
+        /starts over/.test((alert as { summary: string }).summary),
+      ),
+    );
+  });
+});

@@ -1,0 +1,73 @@
+import type { NudgeChannel, NudgeState } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import type { AgentRecord } from "../record.ts";
+import { story } from "../story.test-support.ts";
+import { chooseChannel } from "./choose-channel.ts";
+
+type Input = "stdin" | "terminal" | "none";
+
+/** A held agent that beats, or does not, and has shown that it reads what comes back, or has not. */
+function held(input: Input, speaks: "no" | "beats" | "reads"): AgentRecord {
+  const { agent } = heldStory({ hold: { input } });
+  if (speaks !== "no") agent.beats(speaks === "reads" ? { seen: ["earlier"] } : {});
+  return agent.record;
+}
+
+const after = (record: AgentRecord, channel: NudgeChannel, state: NudgeState): AgentRecord => ({
+  ...record,
+  nudge: {
+    id: "n1",
+    attempt: 1,
+    channel,
+    template: "reminder",
+    cause: null,
+    text: "t",
+    actor: "rouse",
+    queuedAt: 0,
+    state,
+    sent: null,
+    expiresAt: 0,
+  },
+});
+
+describe("the way to an agent", () => {
+  it.each<[string, AgentRecord, NudgeChannel | null]>([
+    ["one that was seen to read them", held("stdin", "reads"), "acknowledgement"],
+    ["one that only beats and takes messages", held("stdin", "beats"), "stdin"],
+    ["one that only beats and has a terminal", held("terminal", "beats"), "acknowledgement"],
+    ["one that takes messages", held("stdin", "no"), "stdin"],
+    ["one that has nothing but a terminal", held("terminal", "no"), "terminal"],
+    ["one that has no input and never beat", held("none", "no"), null],
+  ])("%s", (_, record, channel) => {
+    expect(chooseChannel(record)).toBe(channel);
+  });
+
+  it("an agent that Rouse does not hold is reached by its beats, or not at all", () => {
+    const agent = story();
+    expect(chooseChannel(agent.record)).toBeNull();
+    agent.beats();
+    expect(chooseChannel(agent.record)).toBe("acknowledgement");
+  });
+
+  it("there is none through a holder that is gone, and none to an agent that is over", () => {
+    const lost = heldStory({ hold: { input: "terminal" } });
+    lost.holderIsLost("alive");
+    expect(chooseChannel(lost.agent.record)).toBeNull();
+    const over = heldStory({ hold: { input: "terminal" } });
+    over.agent.beats();
+    over.exits({ code: 1 });
+    expect(chooseChannel(over.agent.record)).toBeNull();
+  });
+
+  it.each<NudgeState>(["unconfirmed", "not-sent"])("one that led nowhere (%s) is left for last", (state) => {
+    const record = held("stdin", "reads");
+    expect(chooseChannel(after(record, "acknowledgement", state))).toBe("stdin");
+    expect(chooseChannel(after(record, "stdin", state))).toBe("acknowledgement");
+    expect(chooseChannel(after(held("stdin", "no"), "stdin", state))).toBe("stdin");
+  });
+
+  it.each<NudgeState>(["seen", "acted"])("one that reached it (%s) is taken again", (state) => {
+    expect(chooseChannel(after(held("stdin", "reads"), "acknowledgement", state))).toBe("acknowledgement");
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { endings, goesQuiet, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
+import { times } from "../run-story.test-support.ts";
+import { story } from "../story.test-support.ts";
+
+const ladder = [
+  "NUDGE_SENT",
+  "ESCALATION_TRIGGERED",
+  "ESCALATION_UNANSWERED",
+  "TERMINATION_ORDERED",
+  "RESTART_ORDERED",
+  "AGENT_RESTARTED",
+  "INCIDENT_CLOSED",
+] as const;
+
+describe("an agent that gets nowhere", () => {
+  it("is nudged three times, then escalated, then stopped and brought back, and watched until it has stood probation", () => {
+    const held = goesQuiet({ obedient: true });
+    held.passes("1h");
+    expect(held.agent.when(...ladder)).toEqual([
+      "900s NUDGE_SENT",
+      "1500s NUDGE_SENT",
+      "2100s NUDGE_SENT",
+      "2700s ESCALATION_TRIGGERED",
+      "3600s ESCALATION_UNANSWERED",
+      "3600s TERMINATION_ORDERED",
+      "3600s RESTART_ORDERED",
+      "3600s AGENT_RESTARTED",
+      "4500s INCIDENT_CLOSED",
+    ]);
+    expect(endings(held)).toEqual(["recovered: stood-probation"]);
+    expect(held.agent.told("AGENT_RESTARTED")).toEqual([
+      {
+        agentId: "worker-1",
+        from: 1,
+        to: 2,
+        because: "recovery",
+        cause: "stopped",
+        chain: ["STUCK: no-output", "stopped: no-output", "exit: stopped SIGTERM", "started again: recovery"],
+      },
+    ]);
+  });
+
+  it("that goes on after the first nudge is left alone", () => {
+    const held = goesQuiet();
+    held.passes("2m");
+    held.prints(3);
+    held.passes("10m");
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
+  });
+
+  it("is escalated at once where there is no way to nudge it", () => {
+    const held = goesQuiet({ hold: { input: "none" } });
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "no-way-to-nudge", severity: "SEV-3" }]);
+    expect(held.agent.when("ESCALATION_TRIGGERED")).toEqual(["900s ESCALATION_TRIGGERED"]);
+  });
+
+  it("is escalated at once where the policy wants no nudges", () => {
+    const held = goesQuiet({ settings: { intervention: { nudge: { enabled: false } } } });
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+    expect(held.agent.told("NUDGE_QUEUED")).toEqual([]);
+  });
+
+  it("in mode assist is nudged and escalated, and then a person's matter", () => {
+    const held = goesQuiet({ settings: { mode: "assist" } });
+    held.passes("2h");
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(3);
+    expect(endings(held)).toEqual(["handed-to-a-person: mode"]);
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
+
+  it("in mode observe is nobody's incident", () => {
+    const held = goesQuiet({ settings: { mode: "observe" } });
+    held.passes("2h");
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.told("INCIDENT_OPENED")).toEqual([]);
+    expect(held.agent.actions).toEqual([]);
+  });
+
+  it("goes to a person when somebody switches to mode observe in the middle of it, and is not nudged any more", () => {
+    const held = goesQuiet();
+    held.agent.policyBecomes({ mode: "observe" });
+    held.passes("3h");
+    expect(endings(held)).toEqual(["handed-to-a-person: mode"]);
+    expect(held.agent.told("NUDGE_QUEUED")).toHaveLength(1);
+  });
+
+  it("is not stopped for being quiet where the user said so: it goes to a person", () => {
+    const held = goesQuiet({ settings: { terminal: { auto_kill_on_idle: false } } });
+    held.passes("2h");
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+  });
+
+  it("nor when it repeated itself first and fell quiet after the nudge", () => {
+    const settings = {
+      health_check: { checkpoint_stale_threshold_seconds: 1_000_000, no_tool_call_seconds: 1_000_000 },
+      terminal: { auto_kill_on_idle: false },
+    };
+    const held = heldStory({ hold: { input: "stdin" }, settings });
+    for (let i = 0; i < 6; i++) {
+      held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "shell", args_digest: "a" }] });
+      held.agent.take({ kind: "stepped", events: [{ kind: "tool_result", text_digest: "r" }] });
+      held.passes("10s");
+    }
+    expect(held.agent.told("INCIDENT_OPENED")).toMatchObject([{ cause: "identical-step" }]);
+    held.passes("3h");
+    expect(held.agent.reason).toBe("identical-step");
+    expect(held.agent.finding("no-output")?.level).toBe("stuck");
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+  });
+
+  it("is nudged as before during a freeze only after the thaw", () => {
+    const held = goesQuiet({ doubt: { frozen: true } });
+    held.passes("1h");
+    expect(held.agent.told("NUDGE_QUEUED")).toEqual([]);
+    held.agent.monitorDoubts({ frozen: false });
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
+  });
+});
+
+describe("an agent that repeats an error", () => {
+  const killing = { terminal: { auto_kill_on_repeated_error: true } };
+
+  it("is stopped without a nudge when the policy says so, not brought back, and its task is blocked", () => {
+    const held = heldStory({ taskId: "t1", settings: killing, obedient: true, hold: { input: "terminal" } });
+    held.prints();
+    repeatsError(held, 5);
+    held.passes("2h");
+    expect(held.agent.told("NUDGE_QUEUED")).toEqual([]);
+    expect(held.agent.told("TASK_BLOCKED")).toEqual([{ agentId: "worker-1", taskId: "t1", because: "repeated-error" }]);
+    expect(held.agent.did("stop-agent")).toHaveLength(1);
+    expect(held.agent.did("restart-agent")).toEqual([]);
+    expect(endings(held)).toEqual(["handed-to-a-person: not-brought-back"]);
+    expect(held.agent.record.alert?.severity).toBe("critical");
+  });
+
+  it("is not brought back either when nobody knows how that stop went", () => {
+    const held = heldStory({ taskId: "t1", settings: killing, hold: { input: "terminal" } });
+    held.prints();
+    repeatsError(held, 5);
+    held.handsAnswer(held.agent.did("stop-agent")[0]?.key ?? "", { kind: "interrupted" });
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped(held.agent.did("stop-agent")[1]?.key ?? "", { kind: "already-over" });
+    expect(held.agent.told("TASK_BLOCKED")).toHaveLength(1);
+    expect(held.agent.told("AGENT_TERMINATED")).toHaveLength(1);
+    expect(endings(held)).toEqual(["handed-to-a-person: not-brought-back"]);
+  });
+
+  it("is nudged and escalated when it does not, and then a person's matter", () => {
+    const held = heldStory({ taskId: "t1", hold: { input: "terminal" } });
+    held.prints();
+    repeatsError(held, 60);
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(3);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "nudges-unanswered" }]);
+    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("that comes with other work is not stopped", () => {
+    const held = heldStory({ settings: killing });
+    times(9, () => {
+      held.prints(20);
+      repeatsError(held, 1);
+    });
+    expect(held.agent.state).toBe("DEGRADED");
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
+});
+
+describe("an agent that breaks things", () => {
+  it("is stopped at once and brought back", () => {
+    const held = startsFailing({ obedient: true });
+    expect(held.agent.when(...ladder)).toEqual([
+      "300s TERMINATION_ORDERED",
+      "300s RESTART_ORDERED",
+      "300s AGENT_RESTARTED",
+    ]);
+    expect(held.agent.told("RECOVERY_INITIATED")).toMatchObject([{ taskId: "t1", attempt: 1 }]);
+    expect(held.agent.record.incident?.stage.kind).toBe("probation");
+  });
+
+  it("that Rouse does not hold is escalated, and a person's matter when nobody answers", () => {
+    const agent = story();
+    agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "not-supervised" }]);
+    agent.beatsEvery("5s", "15m", { healthMetrics: { consecutiveFailures: 9 } });
+    expect(endings({ agent })).toEqual(["handed-to-a-person: not-supervised"]);
+  });
+});
+
+describe("an agent that is not there", () => {
+  it("while its process lives is stopped and started again", () => {
+    const held = heldStory({ preset: "fleet", obedient: true });
+    held.agent.beats();
+    held.passes("3m");
+    expect(held.agent.told("AGENT_RESTARTED")).toMatchObject([{ because: "stopped-as-unresponsive" }]);
+    expect(endings(held)).toEqual(["recovered: replaced"]);
+  });
+
+  it("that Rouse does not hold is escalated, and a person's matter when nobody answers", () => {
+    const agent = story();
+    agent.beats();
+    agent.silentFor("1h");
+    expect(agent.when("ESCALATION_TRIGGERED", "INCIDENT_CLOSED")).toEqual([
+      "17s ESCALATION_TRIGGERED",
+      "917s INCIDENT_CLOSED",
+    ]);
+    expect(endings({ agent })).toEqual(["handed-to-a-person: not-supervised"]);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
+import { kindsOfEvidence } from "./kill-gate.ts";
+
+const failing = { healthMetrics: { consecutiveFailures: 9 } };
+
+describe("evidence", () => {
+  const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.policy)].toSorted();
+
+  it("an error that repeats with nothing else new rests on two kinds, on three when its processes are quiet", () => {
+    const circles = (processes: "quiet" | "busy") => {
+      const held = heldStory({ processes, settings: { mode: "observe" } });
+      held.prints();
+      repeatsError(held, 5);
+      return held;
+    };
+    expect(kinds(circles("busy"))).toEqual(["explicit-error", "no-progress"]);
+    expect(kinds(circles("quiet"))).toEqual(["explicit-error", "no-progress", "resource"]);
+  });
+
+  it("of processes seen only once, or no longer, is none", () => {
+    const once = heldStory({ processes: "unknown" });
+    once.passes("5m");
+    once.processesAre("quiet");
+    once.passes("10s");
+    once.agent.beats(failing);
+    expect(kinds(once)).toEqual(["explicit-error"]);
+    const noLonger = heldStory();
+    noLonger.passes("5m");
+    noLonger.processesAre("unknown");
+    noLonger.passes("3m");
+    noLonger.agent.beats(failing);
+    expect(kinds(noLonger)).toEqual(["explicit-error"]);
+  });
+
+  it("that our own doubt holds down is none", () => {
+    const held = heldStory({ preset: "fleet", doubt: { peers: 5, peersHeardAt: null } });
+    held.agent.beats();
+    held.passes("25s");
+    expect(held.agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "unwitnessed" });
+    expect(kinds(held)).toEqual([]);
+  });
+
+  it("from before a nudge is none after it", () => {
+    const held = heldStory({ hold: { input: "stdin" } });
+    held.prints();
+    repeatsError(held, 4);
+    held.shows(error);
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
+    held.passes("10s");
+    expect(held.agent.state).toBe("STUCK");
+    expect(kinds(held)).toEqual([]);
+    expect(kinds(goesQuiet())).toEqual(["no-progress", "resource"]);
+  });
+});

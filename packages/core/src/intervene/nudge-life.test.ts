@@ -1,0 +1,238 @@
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { endings, error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
+import { runStory, times } from "../run-story.test-support.ts";
+import { type Story, story } from "../story.test-support.ts";
+
+const lifeOf = (agent: Story): string[] =>
+  agent.when("NUDGE_QUEUED", "NUDGE_SENT", "NUDGE_NOT_SENT", "NUDGE_SEEN", "NUDGE_ACTED", "NUDGE_UNCONFIRMED");
+
+const id = "worker-1/1/nudge/1";
+
+/** Beats every five seconds and stands still: STUCK, and told so, after half an hour. */
+function standsStill(): Story {
+  const agent = story();
+  agent.beats({ progressIndicator: "1" });
+  agent.beats({ progressIndicator: "2" });
+  agent.beatsEvery("5s", "1799s");
+  return agent;
+}
+
+describe("a nudge on the acknowledgement of a beat", () => {
+  it("is queued, sent with the next acknowledgement, seen when the agent names it, and acted on when it moves", () => {
+    const agent = standsStill();
+    agent.silentFor("1s");
+    expect(lifeOf(agent)).toEqual(["1800s NUDGE_QUEUED"]);
+    agent.silentFor("4s");
+    expect(agent.beats().commands).toMatchObject([{ id, kind: "nudge", because: "reminder" }]);
+    agent.silentFor("5s");
+    agent.beats({ seen: [id] });
+    agent.silentFor("5s");
+    agent.beats({ progressIndicator: "3" });
+    expect(lifeOf(agent)).toEqual(["1800s NUDGE_QUEUED", "1804s NUDGE_SENT", "1809s NUDGE_SEEN", "1814s NUDGE_ACTED"]);
+    expect(agent.told("NUDGE_SEEN")).toEqual([{ agentId: "worker-1", nudge: id, evidence: "named in a heartbeat" }]);
+    expect(agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
+  });
+
+  it("comes with every acknowledgement until it was seen, and is sent once", () => {
+    const agent = standsStill();
+    agent.silentFor("1s");
+    expect(agent.beats().commands).toHaveLength(1);
+    expect(agent.beats().commands).toHaveLength(1);
+    agent.silentFor("5s");
+    agent.beats({ seen: [id] });
+    expect(agent.beats().commands).toEqual([]);
+    expect(agent.told("NUDGE_SENT")).toHaveLength(1);
+  });
+
+  it("is answered by the agent itself: that is acting on it", () => {
+    const agent = standsStill();
+    agent.silentFor("1s");
+    agent.beats();
+    agent.silentFor("5s");
+    agent.answers("update", id);
+    expect(agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "answered: update" }]);
+  });
+
+  it("an answer to another nudge is none to this", () => {
+    const agent = standsStill();
+    agent.silentFor("1s");
+    agent.beats();
+    agent.silentFor("5s");
+    agent.answers("update", "worker-1/1/nudge/99");
+    expect(agent.told("NUDGE_ACTED")).toEqual([]);
+  });
+
+  it("stays unconfirmed when the agent beats on as if nothing had been said", () => {
+    const agent = standsStill();
+    agent.beatsEvery("5s", "10m");
+    expect(lifeOf(agent).slice(0, 3)).toEqual(["1800s NUDGE_QUEUED", "1804s NUDGE_SENT", "2400s NUDGE_UNCONFIRMED"]);
+    expect(agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id, waitedSeconds: 596 }]);
+  });
+
+  it("is not given while everything is frozen, nor when its time is over", () => {
+    const agent = standsStill();
+    agent.silentFor("1s");
+    agent.monitorDoubts({ frozen: true });
+    expect(agent.beats().commands).toEqual([]);
+    agent.beatsEvery("5s", "11m");
+    agent.monitorDoubts({ frozen: false });
+    expect(agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
+    expect(agent.beats().commands).toMatchObject([{ id: "worker-1/1/nudge/2" }]);
+  });
+
+  it("is over with the life it was meant for", () => {
+    const agent = standsStill();
+    agent.silentFor("1s");
+    agent.registers();
+    expect(agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id }]);
+    expect(agent.beats().commands).toEqual([]);
+  });
+});
+
+describe("a nudge through the holder", () => {
+  it("is an action with a key and a time limit, and sent when the hands say so", () => {
+    const held = goesQuiet({ nudges: null });
+    const [action] = held.agent.did("nudge-agent");
+    expect(action).toMatchObject({ key: id, agentId: "worker-1", incarnation: 1, notAfter: held.agent.now + 600_000 });
+    expect(lifeOf(held.agent)).toEqual(["900s NUDGE_QUEUED"]);
+    const sent = { kind: "nudge", delivery: { kind: "sent", channel: "terminal", echoed: true } } as const;
+    held.handsAnswer(id, sent);
+    held.handsAnswer(id, sent);
+    expect(lifeOf(held.agent)).toEqual(["900s NUDGE_QUEUED", "900s NUDGE_SENT"]);
+  });
+
+  it("that could not be given says why, and the next is tried after the interval", () => {
+    const held = goesQuiet({ nudges: { kind: "not-sent", because: "half-typed" } });
+    expect(held.agent.told("NUDGE_NOT_SENT")).toEqual([
+      { agentId: "worker-1", nudge: id, channel: "terminal", because: "half-typed" },
+    ]);
+    held.passes("10m");
+    expect(held.agent.when("NUDGE_QUEUED")).toEqual(["900s NUDGE_QUEUED", "1500s NUDGE_QUEUED"]);
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("is seen when the agent writes something after it, and acted on only when that is new", () => {
+    const held = heldStory({ hold: { input: "terminal" } });
+    held.prints();
+    repeatsError(held, 4);
+    held.shows(error);
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
+    held.passes("10s");
+    held.prints(1);
+    expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "wrote after it" }]);
+    expect(held.agent.state).toBe("STUCK");
+    held.prints(4);
+    expect(held.agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+  });
+});
+
+describe("after a nudge the evidence is collected anew", () => {
+  /** An agent that beats and does the same over and over. */
+  function loops() {
+    const run = runStory({ preset: "fleet" });
+    run.agent.beats();
+    times(5, () => run.does("shell", "make", "ok"));
+    run.agent.beats();
+    return run;
+  }
+
+  it("but what was found stands until the agent did something it had not done before", () => {
+    const { agent, does, loop } = loops();
+    expect(agent.told("NUDGE_SENT")).toHaveLength(1);
+    expect(loop("identical-step")).toBeUndefined();
+    does("shell", "make", "ok");
+    expect(agent.state).toBe("STUCK");
+    does("read", "readme", "something else");
+    expect(agent.state).toBe("HEALTHY");
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
+    expect(agent.told("NUDGE_ACTED")).toHaveLength(1);
+  });
+
+  it("also while the next nudge is on its way, and while somebody is asked: silence is no recovery", () => {
+    const { agent } = loops();
+    agent.beatsEvery("5s", "40m");
+    expect(agent.told("NUDGE_SENT")).toHaveLength(3);
+    expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "nudges-unanswered" }]);
+    expect(agent.past.map((line) => line.split(" ")[1])).toEqual(["STUCK"]);
+    expect(endings({ agent })).toEqual([]);
+  });
+
+  it("also when the next one could not be given", () => {
+    const held = heldStory({ hold: { input: "stdin" }, nudges: null });
+    held.prints();
+    repeatsError(held, 5);
+    const answer = (n: number, delivery: "sent" | "not-sent") =>
+      held.handsAnswer(`worker-1/1/nudge/${n}`, {
+        kind: "nudge",
+        delivery:
+          delivery === "sent"
+            ? { kind: "sent", channel: "stdin", echoed: false }
+            : { kind: "not-sent", because: "busy-screen" },
+      });
+    answer(1, "sent");
+    held.passes("10m");
+    answer(2, "not-sent");
+    held.passes("1m");
+    expect(held.agent.state).toBe("STUCK");
+    expect(endings(held)).toEqual([]);
+  });
+
+  it("an agent that rightly came to rest is well", () => {
+    const { agent } = loops();
+    agent.silentFor("5s");
+    agent.beats({ status: "IDLE" });
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
+  });
+
+  it("and to be stopped it must have shown something since", () => {
+    const held = heldStory({
+      preset: "fleet",
+      hold: { input: "stdin" },
+      settings: { terminal: { idle_timeout_minutes: 600 } },
+    });
+    const step = () =>
+      held.agent.take({
+        kind: "stepped",
+        events: [
+          { kind: "tool_call", tool: "shell", args_digest: "a" },
+          { kind: "tool_result", text_digest: "r" },
+        ],
+      });
+    times(5, step);
+    for (let minute = 0; minute < 29; minute++) held.passes("1m");
+    held.agent.decides("terminate_and_recover");
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+});
+
+describe("a person's nudge", () => {
+  it("goes out in their own words, whatever the agent's health is, and opens nothing", () => {
+    const agent = story();
+    agent.beats();
+    agent.isNudgedBy("anna", "please look at the failing test");
+    expect(agent.beats().commands).toMatchObject([{ because: "operator", message: "please look at the failing test" }]);
+    expect(agent.told("NUDGE_QUEUED")).toMatchObject([{ actor: "anna", template: "operator", attempt: 0 }]);
+    expect(agent.told("INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("does not make a looping agent well by clearing what was found", () => {
+    const held = heldStory({ hold: { input: "stdin" }, settings: { intervention: { nudge: { enabled: false } } } });
+    held.prints();
+    repeatsError(held, 5);
+    held.agent.isNudgedBy("anna");
+    held.passes("1m");
+    repeatsError(held, 1);
+    expect(held.agent.state).toBe("STUCK");
+    expect(endings(held)).toEqual([]);
+  });
+
+  it("is not sent in a freeze", () => {
+    const agent = story({ doubt: { frozen: true } });
+    agent.beats();
+    agent.isNudgedBy("anna");
+    expect(agent.told("NUDGE_QUEUED")).toEqual([]);
+  });
+});

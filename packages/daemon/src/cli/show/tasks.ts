@@ -1,0 +1,129 @@
+import { type EpochMs, type TaskPage, TaskPriority, type TaskReport, type TaskStatus } from "@rouse/contract";
+import { drawFacts, type Fact } from "./draw-facts.ts";
+import { type Column, drawTable } from "./draw-table.ts";
+import { wrapLine } from "./fit-text.ts";
+import { inWords } from "./in-words.ts";
+import { type Line, type Span, type Style, styled } from "./styled-text.ts";
+import { ago, inTime, stampAndAge } from "./tell-time.ts";
+
+const none = styled("dim", "–");
+
+const columns: readonly Column[] = [
+  { title: "TASK", least: 10 },
+  { title: "STATUS" },
+  { title: "PRIORITY" },
+  { title: "AGENT", least: 8 },
+  { title: "UPDATED" },
+  { title: "TITLE", least: 10 },
+];
+
+/** `rouse tasks`: what needs somebody first, then what is under way, then what waits. `over`: how many are not listed because they are over. */
+export function showTasks({ tasks, total }: TaskPage, over: number, now: EpochMs, width: number): Line[] {
+  const rows = tasks
+    .toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a))
+    .map((task) => [
+      task.taskId,
+      styledStatus(task),
+      task.priority === "critical" ? styled("red", "critical") : task.priority,
+      describeAgent(task),
+      ago(task.updatedAt, now),
+      task.title === "" ? none : task.title,
+    ]);
+  const more = [
+    ...(total > tasks.length ? [`These are ${tasks.length} of ${total}.`] : []),
+    ...(over > 0 ? [`${over} more ${over === 1 ? "is" : "are"} over; --all shows them.`] : []),
+  ];
+  const table = rows.length === 0 ? [["No tasks here. `rouse tasks add` makes one."]] : drawTable(columns, rows, width);
+  return [...table, ...(more.length === 0 ? [] : [[], [styled("dim", more.join(" "))]])];
+}
+
+/** The worst that is known of it goes beside its status. */
+const worstFirst = ["timed-out", "escalated", "stalled", "unclaimed", "long-running"] as const;
+
+const worstOf = ({ flags }: TaskReport): TaskReport["flags"][number] | null =>
+  worstFirst.find((flag) => flags.includes(flag)) ?? null;
+
+const statusStyles: Readonly<Record<TaskStatus, Style | null>> = {
+  pending: null,
+  claimed: "cyan",
+  running: "green",
+  recovering: "yellow",
+  blocked: "red",
+  completed: "dim",
+  failed: "red",
+  cancelled: "dim",
+};
+
+function styledStatus(task: TaskReport): string | Span {
+  const worst = worstOf(task);
+  const text = worst === null || worst === task.because ? task.status : `${task.status}, ${worst}`;
+  if (worst === "escalated" || worst === "timed-out") return styled("red", text);
+  if (worst === "stalled" || worst === "unclaimed") return styled("yellow", text);
+  const style = statusStyles[task.status];
+  return style === null ? text : styled(style, text);
+}
+
+function describeAgent({ claim, reservedFor }: TaskReport): string | Span {
+  if (claim !== null) return claim.agentId;
+  return reservedFor === null ? none : styled("dim", `for ${reservedFor}`);
+}
+
+const urgency = ({ priority }: TaskReport): number => TaskPriority.options.indexOf(priority);
+
+function rank(task: TaskReport): number {
+  switch (task.status) {
+    case "blocked":
+      return 0;
+    case "claimed":
+    case "running":
+    case "recovering":
+      return worstOf(task) === null ? 2 : 1;
+    case "pending":
+      return 3;
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return 4;
+  }
+}
+
+/** One line about how it stands now. */
+export function describeTask({ taskId, status, claim, reservedFor }: TaskReport): Line {
+  const whose = claim === null ? "" : `, by ${claim.agentId} with claim ${claim.number}`;
+  return [styled("bold", taskId), ` is ${status}${whose}${reservedFor === null ? "" : `, meant for ${reservedFor}`}.`];
+}
+
+/** `rouse tasks show`: all that is known of one. */
+export function showTask(task: TaskReport, now: EpochMs, width: number): Line[] {
+  const title = task.title === "" ? [] : wrapLine([task.title], width, 0);
+  return [...wrapLine(describeTask(task), width, 0), ...title, [], ...drawFacts(factsOf(task, now), width)];
+}
+
+function factsOf(task: TaskReport, now: EpochMs): Fact[] {
+  const { claim, flags, timeoutAt, startedAt, lastCheckpoint } = task;
+  return [
+    ["because", [inWords(task.because)]],
+    ...when(flags.length > 0, ["flags", [flags.join(", ")]]),
+    ["priority", [task.priority]],
+    ...when(task.owner !== null, ["owner", [task.owner ?? ""]]),
+    ...when(claim !== null, ["claimed", [stampAndAge(claim?.since ?? "", now)]]),
+    ...when(claim !== null, ["refreshed", [stampAndAge(claim?.refreshedAt ?? "", now)]]),
+    ...when(task.note !== null, ["note", [task.note ?? ""]]),
+    ...when(task.dependsOn.length > 0, ["waits for", [task.dependsOn.join(", ")]]),
+    ...when(task.dependents.length > 0, ["waited for by", [task.dependents.join(", ")]]),
+    ["created", [stampAndAge(task.createdAt, now)]],
+    ...when(startedAt !== null, ["started", [stampAndAge(startedAt ?? "", now)]]),
+    ["updated", [stampAndAge(task.updatedAt, now)]],
+    ...when(timeoutAt !== null, ["timeout", [`${inTime(timeoutAt ?? "", now)}, then ${then[task.onTimeout]}`]]),
+    ...when(task.recoveries > 0, ["recoveries", [String(task.recoveries)]]),
+    ...when(lastCheckpoint !== null, ["checkpoint", [lastCheckpoint ?? ""]]),
+  ];
+}
+
+const when = (isSo: boolean, fact: Fact): Fact[] => (isSo ? [fact] : []);
+
+const then: Readonly<Record<TaskReport["onTimeout"], string>> = {
+  reassign: "it is given back",
+  cancel: "it is cancelled",
+  person: "it waits for a person",
+};

@@ -1,0 +1,47 @@
+import type { RouseEvent } from "@rouse/contract";
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How much of a time the monitor could do nothing about: troubles of its own with the amnesty after each, holds and freezes. */
+export function createExcuses(now: () => number, troubles: readonly Stretch[], amnesty: number) {
+  const still: Stretch[] = [];
+  const since = new Map<string, number>();
+
+  function note({ type, payload }: RouseEvent): void {
+    // A hold is no more than what one monitor thinks of itself.
+    if (type === "MONITOR_STARTED") for (const held of since.keys()) if (held !== "frozen") end(held);
+    const scope = type === "MONITOR_FROZEN" || type === "MONITOR_THAWED" ? "frozen" : "scope" in payload ? payload.scope : "";
+    if (type === "MONITOR_FROZEN" || type === "HOLD_STARTED") since.set(scope, since.get(scope) ?? now());
+    if (type === "MONITOR_THAWED" || type === "HOLD_ENDED") end(scope);
+  }
+
+  function end(scope: string): void {
+    const from = since.get(scope);
+    since.delete(scope);
+    if (from !== undefined) still.push({ from, to: now() });
+  }
+
+  const overlap = (at: number, { from, to }: Stretch): number => Math.max(0, Math.min(now(), to) - Math.max(at, from));
+
+  return {
+    note,
+    excusedSince(at: number): number {
+      let sum = 0;
+      for (let i = troubles.length - 1; i >= 0; i--) {
+        const trouble = troubles[i] as Stretch;
+        if (trouble.to + amnesty < at) break;
+        sum += overlap(at, { from: trouble.from, to: trouble.to + amnesty });
+      }
+      for (let i = still.length - 1; i >= 0; i--) {
+        const stretch = still[i] as Stretch;
+        if (stretch.to < at) break;
+        sum += overlap(at, stretch);
+      }
+      for (const from of since.values()) sum += overlap(at, { from, to: now() });
+      return sum;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import type { RecoveryContext } from "@rouse/contract";
+import type { StopRequest } from "../packages/daemon/src/ports/holders.ts";
+import type { BudgetJudge } from "./budget-judge.ts";
+import type { HandsWitness } from "./hands-witness.ts";
+import type { HeldActor } from "./held-actor.ts";
+
+const second = 1000;
+const minute = 60 * second;
+
+/** A stop is ordered, saved and carried out within one turn of the monitor's loop; what it had in writing before that turn it knew. */
+const oneTurn = 2.5 * second;
+
+interface Parts {
+  readonly now: () => number;
+  readonly complain: (text: string) => void;
+  readonly budget: BudgetJudge;
+  readonly hostOf: (agentId: string) => string;
+  readonly newestRight: (taskId: string) => string | null;
+}
+
+/** The end of one life that somebody should see to. */
+interface Death {
+  readonly at: number;
+  readonly incarnation: number;
+  /** Why nobody can be expected to bring it back without a person; `null`: Rouse should. */
+  excuse: string | null;
+  outcome: "open" | "brought-back" | "wrong-checkpoint" | "by-a-person";
+}
+
+export interface HandsFindings {
+  readonly stops: number;
+  readonly healthyStopped: number;
+  readonly nudgesGiven: number;
+  readonly deaths: number;
+  readonly recoverable: number;
+  readonly broughtBack: number;
+}
+
+/** Holds what was really done to agents against what was really the matter with them. */
+export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts) {
+  const deaths = new Map<string, Death[]>();
+  const ends: string[] = [];
+  const keys = new Set<string>();
+  const livesStopped = new Set<string>();
+  const livesStarted = new Set<string>();
+  const nudges = new Set<string>();
+  let stops = 0;
+  let healthyStopped = 0;
+  let frozenSince: number | null = null;
+
+  const isPersons = (key: string): boolean => /^[^/]+\/(stop|restart)\//.test(key);
+
+  function noteDeath(actor: HeldActor): void {
+    const { traits, life, chronic, respawnFailsUntil } = actor;
+    const known = deaths.get(actor.id) ?? [];
+    if (known.some(({ incarnation }) => incarnation === life.incarnation)) return;
+    const excuse = !traits.mayAct
+      ? "policy"
+      : life.foreground
+        ? "a person's terminal"
+        : chronic !== null
+          ? "chronic"
+          : respawnFailsUntil === Number.POSITIVE_INFINITY
+            ? "command gone"
+            : null;
+    deaths.set(actor.id, [...known, { at: now(), incarnation: life.incarnation, excuse, outcome: "open" }]);
+  }
+
+  const lastDeath = (actor: HeldActor): Death | undefined =>
+    deaths.get(actor.id)?.findLast(({ incarnation }) => incarnation === actor.life.incarnation);
+
+  function judgeStop(actor: HeldActor, { key }: StopRequest): void {
+    const { life, traits } = actor;
+    const { cure } = life;
+    const doing = `${life.mode.kind}, life ${life.incarnation}, ${JSON.stringify(traits)}`;
+    if (!traits.mayAct) complain(`${key}: ${actor.id} was stopped although its policy forbids it`);
+    if (actor.attached() > 0 && now() - (attachedSince.get(actor.id) ?? now()) > oneTurn)
+      complain(`${key}: ${actor.id} was stopped with a person at its terminal`);
+    if (frozenSince !== null && now() - frozenSince > oneTurn) complain(`${key}: ${actor.id} was stopped in a freeze`);
+    const isDecided = key.includes("/stop/decided/");
+    if (life.sickness !== null) return;
+    if (cure !== null && (cure.seenAt === null || cure.seenAt > now() - oneTurn)) return;
+    if (isDecided) return void ends.push(`decided: ${actor.id}`);
+    healthyStopped += 1;
+    complain(`${key}: ${actor.id} was stopped and was well (${doing}${cure === null ? "" : `, cured ${((now() - cure.at) / second).toFixed(0)} s ago`})`);
+  }
+
+  const attachedSince = new Map<string, number>();
+
+  const witness: HandsWitness = {
+    stopWanted: () => undefined,
+    stopped(actor, request) {
+      const { key } = request;
+      if (keys.has(key)) complain(`${key} was carried out twice`);
+      keys.add(key);
+      const life = `${actor.id}/${actor.life.incarnation}`;
+      if (livesStopped.has(life) && !survivors.has(life)) complain(`${life} was stopped twice`);
+      livesStopped.add(life);
+      if (isPersons(key)) return;
+      stops += 1;
+      judgeStop(actor, request);
+      budget.noteExecuted(actor.id, hostOf(actor.id));
+      noteDeath(actor);
+    },
+    survived(actor) {
+      survivors.add(`${actor.id}/${actor.life.incarnation}`);
+      const death = lastDeath(actor);
+      if (death !== undefined) death.excuse ??= "survivors";
+    },
+    nudged(actor, key) {
+      if (nudges.has(key)) complain(`${key} was given to ${actor.id} twice`);
+      nudges.add(key);
+    },
+    revived(actor, context) {
+      const life = `${actor.id}/${actor.life.incarnation}`;
+      if (livesStarted.has(life)) complain(`${life} was followed by two lives`);
+      livesStarted.add(life);
+      if (actor.life.finished && !orderedBack.has(life)) complain(`${actor.id} had finished and was brought back`);
+      const death = lastDeath(actor);
+      const isRight = checkContext(actor, context);
+      if (death?.outcome === "open") death.outcome = isRight ? "brought-back" : "wrong-checkpoint";
+    },
+  };
+  const survivors = new Set<string>();
+  const orderedBack = new Set<string>();
+
+  function checkContext(actor: HeldActor, context: RecoveryContext | null): boolean {
+    const right = newestRight(actor.life.taskId);
+    if (context !== null && context.checkpoint === right) return true;
+    complain(`${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right ?? "none"}`);
+    return false;
+  }
+
+  function findings(): HandsFindings {
+    const all = [...deaths.values()].flat();
+    const expected = all.filter(({ excuse, outcome, at }) => excuse === null && (outcome !== "open" || now() - at > 30 * minute));
+    return {
+      stops,
+      healthyStopped,
+      nudgesGiven: nudges.size,
+      deaths: all.length,
+      recoverable: expected.length,
+      broughtBack: expected.filter(({ outcome }) => outcome === "brought-back").length,
+    };
+  }
+
+  return {
+    witness,
+    noteDeath,
+    /** Nothing more is to be expected of Rouse for this life: it was decided so, or its budget is used up. */
+    excuse(actor: HeldActor, why: string): void {
+      const death = lastDeath(actor);
+      if (death?.outcome === "open") death.excuse ??= why;
+    },
+    noteHelp(actor: HeldActor): void {
+      const death = lastDeath(actor);
+      if (death?.outcome === "open") death.outcome = "by-a-person";
+    },
+    noteAttached(actor: HeldActor): void {
+      if (actor.attached() > 0 && !attachedSince.has(actor.id)) attachedSince.set(actor.id, now());
+      if (actor.attached() === 0) attachedSince.delete(actor.id);
+    },
+    /** A person wants this life followed by another, whatever became of it. */
+    orderedBack: (agentId: string, incarnation: number): void => void orderedBack.add(`${agentId}/${incarnation}`),
+    freezes: {
+      began: (): void => {
+        frozenSince = now();
+      },
+      ends: (): void => {
+        frozenSince = null;
+      },
+    },
+    unrecovered: (): string[] =>
+      [...deaths.entries()].flatMap(([id, list]) =>
+        list
+          .filter(({ excuse, outcome }) => excuse === null && outcome !== "brought-back")
+          .map(({ at, incarnation, outcome }) => `${id}/${incarnation} at ${(at / second).toFixed(0)} s: ${outcome}`),
+      ),
+    findings,
+  };
+}
+
+export type HandsJudge = ReturnType<typeof judgeHands>;

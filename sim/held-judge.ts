@@ -1,0 +1,89 @@
+import type { HealthState, Policy } from "@rouse/contract";
+import type { HeldActor } from "./held-actor.ts";
+import type { Holder } from "./holders.ts";
+
+const second = 1000;
+const minute = 60 * second;
+/** What the monitor had in writing this long ago, it knew. */
+const oneTurn = 4.5 * second;
+
+interface Parts {
+  readonly now: () => number;
+  readonly complain: (text: string) => void;
+  readonly policyOf: (agentId: string) => Policy;
+  readonly holderOf: (agentId: string) => Holder | undefined;
+  readonly isOpen: (agentId: string) => boolean;
+  readonly excusedSince: (at: number) => number;
+}
+
+type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
+
+/** Verdicts on held agents against the truth, in both directions. */
+export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince }: Parts) {
+  const states = new Map<string, HealthState>();
+  const told = new Set<object>();
+
+  /** As far as anybody outside could know. */
+  function isRightlyIll(actor: HeldActor): boolean {
+    const { life } = actor;
+    if (life.exit !== null) return !life.finished;
+    if (life.sickness !== null) return true;
+    return life.cure !== null && (life.cure.seenAt === null || life.cure.seenAt > now() - oneTurn);
+  }
+
+  /** How long the matter may go without a verdict. */
+  function allowedFor(actor: HeldActor): number {
+    const { sickness } = actor.life;
+    const policy = policyOf(actor.id);
+    if (sickness === null) return minute;
+    const idle = policy.terminal.idle + 10 * minute;
+    const quiet = sickness.busy ? policy.longestWait.children + 10 * minute : idle;
+    switch (sickness.kind) {
+      case "stuck":
+        return quiet;
+      case "hung":
+        return actor.traits.beats ? 4 * policy.beatInterval + 10 * minute : quiet;
+      case "looping":
+        return 20 * minute;
+      case "failing":
+        return (policy.consecutiveFailures + 5) * policy.beatInterval;
+    }
+  }
+
+  return {
+    /** `true`: rightly called ill, `false`: not; `null`: it is no such verdict. */
+    noteVerdict(actor: HeldActor, to: HealthState, because: string): boolean | null {
+      states.set(actor.id, to);
+      if (!isIll(to)) return null;
+      if (isRightlyIll(actor)) return true;
+      const { life, traits } = actor;
+      complain(
+        `${actor.id} was called ${to} because ${because} (${life.mode.kind} for ${((life.mode.until - now()) / minute).toFixed(1)} more min, life ${life.incarnation}, ${JSON.stringify(traits)})`,
+      );
+      return false;
+    },
+
+    lookForTheForgotten(actors: Iterable<HeldActor>): void {
+      for (const actor of actors) {
+        const { life } = actor;
+        const holder = holderOf(actor.id);
+        if ((actor.isAlive() ? life.sickness === null : life.finished) || holder?.dead === true) continue;
+        const matter = life.sickness ?? life.exit ?? life;
+        const since = life.exit?.at ?? life.sickness?.since ?? now();
+        const state = states.get(actor.id) ?? "HEALTHY";
+        if (isIll(state) || state === "TERMINATED" || isOpen(actor.id) || told.has(matter)) continue;
+        const mute = Math.max(0, (holder?.muteUntil ?? 0) - since);
+        if (now() - since <= allowedFor(actor) + excusedSince(since) + mute) continue;
+        told.add(matter);
+        complain(
+          `${actor.id} has been ${life.exit === null ? life.sickness?.kind : "gone"} for ${((now() - since) / minute).toFixed(1)} min and is ${state} (life ${life.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(life.sickness)})`,
+        );
+      }
+    },
+  };
+}
+
+const isIll = (state: HealthState): state is Ill =>
+  state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING";
+
+export type HeldJudge = ReturnType<typeof judgeHeld>;

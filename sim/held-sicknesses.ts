@@ -1,0 +1,138 @@
+import type { ExitStatus } from "@rouse/contract";
+import type { HeldActor, HeldSickness } from "./held-actor.ts";
+import type { HolderWorld } from "./holders.ts";
+import type { Random } from "./random.ts";
+import type { Timeline } from "./virtual-time.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+interface Parts {
+  readonly actors: ReadonlyMap<string, HeldActor>;
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly holders: HolderWorld;
+  /** It came round: whoever watches is shown. */
+  readonly show: (actor: HeldActor) => void;
+  readonly noteDeath: (actor: HeldActor) => void;
+}
+
+/** What goes wrong with held agents: they crash, flap, get stuck, hang, go round, fail, lose their holder. And some simply finish. */
+export function createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath }: Parts) {
+  const isSameLife = (actor: HeldActor, incarnation: number): boolean =>
+    actor.life.incarnation === incarnation && actor.isAlive();
+
+  function crash(actor: HeldActor): void {
+    if (!actor.isAlive()) return;
+    if (random.chance(0.06)) actor.respawnFailsUntil = timeline.now() + random.between(20 * second, 5 * minute);
+    else if (random.chance(0.015)) actor.respawnFailsUntil = Number.POSITIVE_INFINITY;
+    const exit: ExitStatus = random.chance(0.6)
+      ? { code: random.whole(1, 3), signal: null, cause: "by-itself" }
+      : { code: null, signal: random.pick(["SIGKILL", "SIGSEGV"]), cause: "killed" };
+    noteDeath(actor);
+    holders.end(actor, exit);
+  }
+
+  /** Status 0, or whatever status after it said that it is done. */
+  function finish(actor: HeldActor): void {
+    if (!actor.isWell() || actor.life.mode.kind !== "working") return;
+    actor.life.finished = true;
+    const holder = holders.of(actor.id);
+    const marked = random.chance(0.3) && holder !== undefined && !holder.dead;
+    if (marked) holders.report(holder, [{ kind: "completed", pattern: "marker" }]);
+    holders.end(actor, { code: marked && random.chance(0.3) ? 1 : 0, signal: null, cause: "by-itself" });
+  }
+
+  function sicken(actor: HeldActor, wanted: HeldSickness["kind"]): void {
+    if (!actor.isWell()) return;
+    const { incarnation, mode } = actor.life;
+    // What it announced would hide it: it falls ill once it is at work again.
+    if (mode.kind !== "working")
+      return timeline.after(5 * minute, () => {
+        if (isSameLife(actor, incarnation)) sicken(actor, wanted);
+      });
+    const kind = wanted === "failing" && !actor.traits.beats ? "stuck" : wanted;
+    const busy = random.chance(kind === "stuck" || kind === "hung" ? 0.05 : 0.3);
+    const sickness: HeldSickness = { kind, since: timeline.now(), busy, reacts: random.pick([0, 0.3, 0.7]) };
+    actor.fallIll(sickness);
+    if (actor.chronic === null && random.chance(0.3))
+      timeline.after(random.between(minute, 90 * minute), () => {
+        if (isSameLife(actor, incarnation) && actor.life.sickness === sickness) cure(actor);
+      });
+  }
+
+  function cure(actor: HeldActor): void {
+    actor.comeRound(timeline.now());
+    show(actor);
+  }
+
+  /** Soon after every start the same again, until somebody looks into it. */
+  function relapse(actor: HeldActor): void {
+    const { chronic, life } = actor;
+    if (chronic === null) return;
+    const after = chronic === "crash" ? random.between(5 * second, 2 * minute) : random.between(30 * second, 12 * minute);
+    timeline.after(after, () => {
+      if (!isSameLife(actor, life.incarnation) || actor.chronic !== chronic) return;
+      if (chronic === "crash") crash(actor);
+      else sicken(actor, chronic);
+    });
+  }
+
+  function strike(actor: HeldActor): void {
+    const roll = random.next();
+    const kinds = ["stuck", "hung", "looping", "failing"] as const;
+    if (roll < 0.35) return crash(actor);
+    if (roll < 0.45) {
+      actor.chronic = "crash";
+      const flapsFor = random.between(5 * minute, 2 * hour);
+      timeline.after(flapsFor, () => {
+        if (actor.chronic === "crash") actor.chronic = null;
+      });
+      return crash(actor);
+    }
+    if (roll < 0.49) return holders.mute(actor.id, random.between(5 * second, 6 * minute));
+    if (roll < 0.5) return killHolder(actor);
+    const kind = random.pick(kinds);
+    if (random.chance(0.1)) actor.chronic = kind;
+    sicken(actor, kind);
+  }
+
+  /** Only one that everybody knows of: what it left behind is enough to find the agent by. */
+  function killHolder(actor: HeldActor): void {
+    const holder = holders.of(actor.id);
+    if (holder?.met && holder.unheard.length === 0 && actor.isAlive()) holders.kill(actor.id);
+  }
+
+  /** Many at once, as when a provider goes down: more than the budget lets anybody stop at once. */
+  function planOutbreaks(): void {
+    timeline.after(random.until(10 * hour), () => {
+      const all = [...actors.values()];
+      const kind = random.pick(["stuck", "hung", "looping"] as const);
+      for (let n = random.whole(3, 12); n > 0; n--) sicken(random.pick(all), kind);
+      planOutbreaks();
+    });
+  }
+
+  function plan(): void {
+    const strikes = (actor: HeldActor): void =>
+      timeline.after(random.until(24 * hour), () => {
+        if (actor.isWell()) strike(actor);
+        strikes(actor);
+      });
+    const ends = (actor: HeldActor): void =>
+      timeline.after(random.until(14 * hour), () => {
+        finish(actor);
+        ends(actor);
+      });
+    for (const actor of actors.values()) {
+      strikes(actor);
+      ends(actor);
+    }
+    if (actors.size > 0) planOutbreaks();
+  }
+
+  return { plan, relapse, cure };
+}
+
+export type HeldSicknesses = ReturnType<typeof createHeldSicknesses>;

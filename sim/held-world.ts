@@ -1,0 +1,212 @@
+import type { HealthState, HeartbeatAck, Policy, RecoveryContext, RouseEvent } from "@rouse/contract";
+import type { MemoryFolder } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
+import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
+import type { Config } from "../packages/daemon/src/config/read-config.ts";
+import { judgeBudgets } from "./budget-judge.ts";
+import { createCheckpoints } from "./checkpoints.ts";
+import { type HandsFindings, judgeHands } from "./hands-judge.ts";
+import { chooseTraits, HeldActor } from "./held-actor.ts";
+import { judgeHeld } from "./held-judge.ts";
+import { createHeldSicknesses } from "./held-sicknesses.ts";
+import { createHolderPorts, type HolderPorts } from "./holder-port.ts";
+import { createHolders, type HolderWorld } from "./holders.ts";
+import { judgeLadder, type LadderFindings } from "./ladder-judge.ts";
+import type { Letter } from "./network.ts";
+import { createOrchestrator, type SimulatedOrchestrator } from "./orchestrator.ts";
+import { planPersons } from "./persons.ts";
+import type { Random } from "./random.ts";
+import { createTerminals } from "./show-terminal.ts";
+import type { Speak } from "./simulate.ts";
+import type { Timeline } from "./virtual-time.ts";
+import { createFolders, type Folders } from "./workspaces.ts";
+
+const second = 1000;
+const minute = 60 * second;
+
+interface Parts {
+  readonly count: number;
+  /** Whether the configuration knows the policies that let less be done. */
+  readonly policies: boolean;
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly disk: MemoryDisk;
+  readonly folder: MemoryFolder;
+  readonly config: Config;
+  readonly wall: () => number;
+  readonly speak: Speak;
+  readonly send: (letter: Letter) => void;
+  readonly complain: (text: string) => void;
+  readonly excusedSince: (at: number) => number;
+}
+
+export type HeldFindings = LadderFindings & HandsFindings & { readonly mostStopsInWindow: number };
+
+export interface HeldWorld {
+  readonly actors: ReadonlyMap<string, HeldActor>;
+  readonly holders: HolderWorld;
+  readonly ports: HolderPorts;
+  readonly folders: Folders;
+  readonly orchestrator: SimulatedOrchestrator;
+  note(event: RouseEvent): void;
+  /** `undefined`: it is not held; `null`: it is no verdict. */
+  noteVerdict(agentId: string, to: HealthState, because: string): boolean | null | undefined;
+  lookForTheForgotten(): void;
+  /** Deaths that Rouse should have seen to and did not. */
+  unrecovered(): string[];
+  findings(): HeldFindings;
+}
+
+/** Everything about agents that Rouse holds: their lives, their holders, the people around them, and whoever judges what is done to them. */
+export function createHeldWorld(parts: Parts): HeldWorld {
+  const { timeline, random, disk, folder, config, speak, complain, excusedSince, wall } = parts;
+  const now = timeline.now;
+  const actors = new Map<string, HeldActor>();
+  const numbers = new Map<string, number>();
+
+  /** What the monitor has saved of an agent. */
+  function recordOf(agentId: string): { node: string | null; incident: object | null; handedOver: object | null } | null {
+    if (!numbers.has(agentId)) for (const saved of disk.records.values()) numbers.set(saved.agentId, saved.agentNo);
+    const saved = disk.records.get(numbers.get(agentId) ?? -1);
+    return saved === undefined ? null : JSON.parse(saved.record);
+  }
+
+  const hostOf = (agentId: string): string => recordOf(agentId)?.node ?? "here";
+  const policyOf = (agentId: string): Policy =>
+    config.policyFor({ agentId, agentType: null, taskId: null, policy: actors.get(agentId)?.traits.policy ?? null });
+
+  const terminals = createTerminals(random);
+  const holders = createHolders({ timeline, random, terminals, wall });
+  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, complain });
+  const budget = judgeBudgets(config.killBudget, now, complain);
+  const ladder = judgeLadder({ now, complain, policyOf, excusedSince });
+  const hands = judgeHands({ now, complain, budget, hostOf, newestRight: checkpoints.newestRight });
+  const verdicts = judgeHeld({ now, complain, policyOf, holderOf: holders.of, isOpen: ladder.isOpen, excusedSince });
+  const sicknesses = createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath: hands.noteDeath });
+  const folders = createFolders(timeline, random, actors);
+  const orchestrator = createOrchestrator(timeline, random, speak);
+  const ports = createHolderPorts({ holders, actors, timeline, random, witness: hands.witness, wall, startLife, reach });
+
+  /** What comes with every new life: a holder, beats, checkpoints, and what is chronic. */
+  function live(actor: HeldActor): void {
+    holders.take(actor);
+    hands.noteAttached(actor);
+    ladder.taskIs(actor.id, actor.life.taskId);
+    checkpoints.follow(actor);
+    sicknesses.relapse(actor);
+    if (actor.traits.beats) beatOn(actor, actor.life.incarnation, random.between(second, 20 * second));
+  }
+
+  function startLife(actor: HeldActor, context: RecoveryContext | null): void {
+    actor.begin("rouse", context, false, now());
+    live(actor);
+  }
+
+  function startByHand(actor: HeldActor, nextTask: boolean): void {
+    if (actor.isAlive()) return;
+    actor.begin("person", null, nextTask, now());
+    live(actor);
+  }
+
+  function beatOn(actor: HeldActor, incarnation: number, delay: number): void {
+    timeline.after(delay, () => {
+      if (actor.life.incarnation !== incarnation || !actor.isAlive()) return;
+      if (!actor.isSilent()) beat(actor);
+      beatOn(actor, incarnation, 300 * second + random.between(-100, 100));
+    });
+  }
+
+  function beat(actor: HeldActor): void {
+    const sentAt = now();
+    const { life } = actor;
+    const message = actor.beat(sentAt, wall());
+    const node = actor.id.endsWith("3") ? { node: "node-far" } : {};
+    const answered = (ack: HeartbeatAck): void => {
+      if (actor.life !== life || ack.status === "rejected") return;
+      if (life.cure !== null && sentAt >= life.cure.at) actor.noteSeen("beat", now());
+      for (const { id, kind } of ack.commands) if (kind === "nudge") hear(actor, id);
+    };
+    parts.send({ beat: { ...message, ...node }, from: actor, acknowledged: false, answered });
+  }
+
+  /** A nudge that came with an acknowledgement: read once, named in the next beat. */
+  function hear(actor: HeldActor, id: string): void {
+    if (heard.has(id)) return;
+    heard.add(id);
+    actor.life.seen.push(id);
+    reach(actor);
+  }
+  const heard = new Set<string>();
+
+  /** Somebody has spoken to it: it comes round, or it does not. */
+  function reach(actor: HeldActor): void {
+    const { life } = actor;
+    const { sickness } = life;
+    if (sickness === null || sickness.kind === "hung" || !random.chance(sickness.reacts)) return;
+    timeline.after(random.between(3 * second, minute), () => {
+      if (actor.life === life && life.sickness === sickness && actor.isAlive()) sicknesses.cure(actor);
+    });
+  }
+
+  function show(actor: HeldActor): void {
+    const holder = holders.of(actor.id);
+    if (holder !== undefined) holders.report(holder, terminals.showLife(actor), null, true);
+    if (actor.traits.beats) beat(actor);
+  }
+
+  for (let i = 1; i <= parts.count; i++) {
+    const actor = new HeldActor(`held-${i}`, chooseTraits(random, parts.policies), random, 0);
+    actors.set(actor.id, actor);
+    timeline.plan(random.between(0, 5 * minute), () => live(actor));
+  }
+  sicknesses.plan();
+  planPersons({
+    actors,
+    timeline,
+    random,
+    holders,
+    speak,
+    standing: (agentId) => {
+      const record = recordOf(agentId);
+      return { incident: record?.incident != null, handedOver: record?.handedOver != null };
+    },
+    startByHand,
+    cure: sicknesses.cure,
+    noteHelp: hands.noteHelp,
+    noteAttached: hands.noteAttached,
+    freezes: hands.freezes,
+  });
+  if (parts.count > 0) checkpoints.planDamage();
+
+  /** What the monitor says tells the judges what to expect of it from then on. */
+  function note(event: RouseEvent): void {
+    ladder.note(event);
+    budget.note(event, hostOf);
+    const agentId = "agentId" in event.payload ? event.payload.agentId : null;
+    const actor = typeof agentId === "string" ? actors.get(agentId) : undefined;
+    if (actor === undefined) return;
+    if (event.type === "RESTART_ORDERED" && event.payload.because === "ordered")
+      hands.orderedBack(actor.id, event.payload.incarnation);
+    if (event.type === "RESTARTS_EXHAUSTED" || event.type === "RECOVERY_FAILED") hands.excuse(actor, "budget");
+    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "handed-off") hands.excuse(actor, "handed off");
+    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "ended-by-person") hands.excuse(actor, "a person");
+  }
+
+  return {
+    actors,
+    holders,
+    ports,
+    folders,
+    orchestrator,
+    note,
+    noteVerdict(agentId, to, because) {
+      const actor = actors.get(agentId);
+      return actor === undefined ? undefined : verdicts.noteVerdict(actor, to, because);
+    },
+    lookForTheForgotten() {
+      ladder.lookForTheForgotten();
+      verdicts.lookForTheForgotten(actors.values());
+    },
+    unrecovered: hands.unrecovered,
+    findings: () => ({ ...ladder.findings(), ...hands.findings(), mostStopsInWindow: budget.most() }),
+  };
+}

@@ -1,0 +1,225 @@
+import type { HealthState, Policy, RouseEvent } from "@rouse/contract";
+import { summarise } from "./summarise.ts";
+import type { Delays } from "./judge.ts";
+
+const second = 1000;
+const minute = 60 * second;
+
+interface Parts {
+  readonly now: () => number;
+  readonly complain: (text: string) => void;
+  readonly policyOf: (agentId: string) => Policy;
+  /** How much of the time since then the monitor was in trouble of its own or frozen, with the amnesty that follows each. */
+  readonly excusedSince: (at: number) => number;
+}
+
+interface OpenIncident {
+  readonly id: string;
+  readonly openedAt: number;
+  /** Time that was granted on the way: questions asked, answers that gave more time, attempts to bring it back. */
+  granted: number;
+  overdueTold: boolean;
+}
+
+export interface LadderFindings {
+  readonly incidents: number;
+  readonly endings: Readonly<Record<string, number>>;
+  readonly nudges: number;
+  readonly escalations: number;
+  readonly terminations: number;
+  readonly restarts: number;
+  readonly refusals: Readonly<Record<string, number>>;
+  /** From the verdict to the first thing done about it, in seconds. */
+  readonly intervention: Delays & { readonly mean: number };
+}
+
+/** Reads the ladder's own story and holds it to its promises: every incident ends, nothing is done twice, no limit is passed or pretended. */
+export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
+  const open = new Map<string, OpenIncident>();
+  const illSince = new Map<string, number>();
+  const delays: number[] = [];
+  const endings: Record<string, number> = {};
+  const refusals: Record<string, number> = {};
+  const counts = { incidents: 0, nudges: 0, escalations: 0, terminations: 0, restarts: 0 };
+  const reasons = new Map<string, string>();
+  const decided = new Set<string>();
+  const pressed = new Set<string>();
+  const restarts = new Map<string, number[]>();
+  const recoveries = new Map<string, { taskId: string | null; at: number }[]>();
+  /** By life: the order to start it again that has not failed. */
+  const starting = new Map<string, string>();
+  const keys = new Set<string>();
+
+  const agentOf = (incident: string): string => incident.slice(0, incident.lastIndexOf("/"));
+  const count = (of: Record<string, number>, name: string): void => {
+    of[name] = (of[name] ?? 0) + 1;
+  };
+
+  function intervene(agentId: string): void {
+    const since = illSince.get(agentId);
+    if (since === undefined) return;
+    illSince.delete(agentId);
+    delays.push((now() - since) / second);
+  }
+
+  function noteState(agentId: string, to: HealthState): void {
+    const ill = to === "UNRESPONSIVE" || to === "STUCK" || to === "FAILING";
+    if (!ill) return void illSince.delete(agentId);
+    if (policyOf(agentId).mode !== "observe" && !open.has(agentId)) illSince.set(agentId, now());
+  }
+
+  function grant(agentId: string, time: number): void {
+    const incident = open.get(agentId);
+    if (incident !== undefined) incident.granted += time;
+  }
+
+  function openIncident(agentId: string, id: string): void {
+    counts.incidents += 1;
+    const before = open.get(agentId);
+    if (before !== undefined) complain(`${id} was opened while ${before.id} was open`);
+    open.set(agentId, { id, openedAt: now(), granted: 0, overdueTold: false });
+  }
+
+  function closeIncident(agentId: string, id: string, ending: string, because: string): void {
+    if (open.get(agentId)?.id !== id) complain(`${id} was closed and not open`);
+    open.delete(agentId);
+    count(endings, ending === "recovered" ? because : `person: ${because}`);
+    if (ending !== "recovered") intervene(agentId);
+    else illSince.delete(agentId);
+  }
+
+  function once(key: string, what: string): void {
+    if (keys.has(key)) complain(`${what} ${key} was decided twice`);
+    keys.add(key);
+  }
+
+  function noteRestart({ agentId, incarnation, key, because }: Extract<RouseEvent, { type: "RESTART_ORDERED" }>["payload"]): void {
+    counts.restarts += 1;
+    once(key, "the start");
+    const life = `${agentId}/${incarnation}`;
+    if (starting.has(life)) complain(`${key} follows ${starting.get(life)}, which has not failed`);
+    starting.set(life, key);
+    if (because === "ordered") recoveries.delete(agentId);
+    else if (because === "recovery") countRecovery(agentId);
+    else countRestart(agentId);
+    grant(agentId, 2 * minute + policyOf(agentId).restart.cooldown);
+    intervene(agentId);
+  }
+
+  function countRestart(agentId: string): void {
+    const { window, max } = policyOf(agentId).restart;
+    const recent = (restarts.get(agentId) ?? []).filter((at) => at > now() - window + 5 * second);
+    if (recent.length >= max && !pressed.delete(agentId))
+      complain(`${agentId} was started again ${recent.length + 1} times within an hour`);
+    restarts.set(agentId, [...recent, now()]);
+  }
+
+  function countRecovery(agentId: string): void {
+    const { maxPerTask, maxPerHour, backoff, probation } = policyOf(agentId).recovery;
+    const taskId = taskOf.get(agentId) ?? null;
+    const all = recoveries.get(agentId) ?? [];
+    const ofTask = all.filter((one) => one.taskId === taskId && (taskId !== null || one.at > now() - 60 * minute));
+    const ofHour = all.filter(({ at }) => at > now() - 60 * minute + 5 * second);
+    if ((ofTask.length >= maxPerTask || ofHour.length >= maxPerHour) && !pressed.delete(agentId))
+      complain(`${agentId} was brought back ${ofTask.length + 1} times for one task, ${ofHour.length + 1} within an hour`);
+    recoveries.set(agentId, [...all, { taskId, at: now() }]);
+    grant(agentId, 1.1 * (backoff.at(-1) ?? 0) + probation);
+  }
+
+  const taskOf = new Map<string, string | null>();
+
+  function noteExhausted(agentId: string, attempts: number): void {
+    const { window, max } = policyOf(agentId).restart;
+    const recent = (restarts.get(agentId) ?? []).filter((at) => at > now() - window - 5 * second);
+    if (recent.length < max) complain(`${agentId}: ${attempts} restarts are said to be used up, ${recent.length} were`);
+  }
+
+  function noteGivenUp(agentId: string): void {
+    const { maxPerTask, maxPerHour } = policyOf(agentId).recovery;
+    const all = recoveries.get(agentId) ?? [];
+    const taskId = taskOf.get(agentId) ?? null;
+    const ofTask = all.filter((one) => one.taskId === taskId).length;
+    const ofHour = all.filter(({ at }) => at > now() - 60 * minute - 5 * second).length;
+    if (ofTask < maxPerTask && ofHour < maxPerHour)
+      complain(`${agentId}: recoveries are said to be used up, ${ofTask} of this task and ${ofHour} of this hour were`);
+  }
+
+  function noteDecision({ agentId, escalation, decision }: Extract<RouseEvent, { type: "ESCALATION_DECIDED" }>["payload"]): void {
+    if (decided.has(escalation)) complain(`${escalation} was decided twice`);
+    decided.add(escalation);
+    const reason = reasons.get(escalation) ?? "";
+    if (decision === "terminate_and_recover" && reason.endsWith("-exhausted")) pressed.add(agentId);
+    if (decision === "allow_more_time") grant(agentId, 30 * minute);
+  }
+
+  return {
+    taskIs: (agentId: string, taskId: string | null): void => void taskOf.set(agentId, taskId),
+    note(event: RouseEvent): void {
+      switch (event.type) {
+        case "HEALTH_STATE_CHANGED":
+          return noteState(event.payload.agentId, event.payload.to);
+        case "INCIDENT_OPENED":
+          return openIncident(event.payload.agentId, event.payload.incident);
+        case "INCIDENT_CLOSED":
+          return closeIncident(event.payload.agentId, event.payload.incident, event.payload.ending, event.payload.because);
+        case "NUDGE_QUEUED":
+          return once(event.payload.nudge, "the nudge");
+        case "NUDGE_SENT":
+          counts.nudges += 1;
+          return intervene(event.payload.agentId);
+        case "ESCALATION_TRIGGERED": {
+          const { agentId, escalation, reason, answerWithinSeconds } = event.payload;
+          counts.escalations += 1;
+          once(escalation, "the question");
+          reasons.set(escalation, reason);
+          grant(agentId, answerWithinSeconds * second);
+          return intervene(agentId);
+        }
+        case "ESCALATION_DECIDED":
+          return noteDecision(event.payload);
+        case "TERMINATION_ORDERED":
+          counts.terminations += 1;
+          return intervene(event.payload.agentId);
+        case "TERMINATION_REFUSED":
+          return count(refusals, event.payload.because);
+        case "RESTART_ORDERED":
+          return noteRestart(event.payload);
+        case "RESTART_FAILED":
+          starting.delete(`${event.payload.agentId}/${event.payload.incarnation}`);
+          return;
+        case "RESTARTS_EXHAUSTED":
+          return noteExhausted(event.payload.agentId, event.payload.attempts);
+        case "RECOVERY_FAILED":
+          if (event.payload.reason === "recoveries-exhausted") noteGivenUp(event.payload.agentId);
+          return;
+      }
+    },
+
+    /** Every incident moves on by itself: the longest way up the ladder, with what was granted on it and what the monitor's own troubles took. */
+    lookForTheForgotten(): void {
+      for (const [agentId, incident] of open) {
+        const policy = policyOf(agentId);
+        const { nudge, escalation, stopGrace, saving } = policy;
+        const ladder = (nudge.max + 1) * nudge.interval + escalation.timeout + 4 * (stopGrace + saving.within) + 20 * minute;
+        const allowed = ladder + incident.granted + excusedSince(incident.openedAt);
+        if (now() - incident.openedAt <= allowed || incident.overdueTold) continue;
+        incident.overdueTold = true;
+        complain(`${incident.id} has been open for ${((now() - incident.openedAt) / minute).toFixed(1)} min`);
+      }
+    },
+
+    isOpen: (agentId: string): boolean => open.has(agentId),
+    agentOf,
+    findings: (): LadderFindings => ({
+      ...counts,
+      endings,
+      refusals,
+      intervention: {
+        ...summarise(delays),
+        mean: Math.round((delays.reduce((sum, one) => sum + one, 0) / Math.max(1, delays.length)) * 10) / 10,
+      },
+    }),
+  };
+}
+
+export type LadderJudge = ReturnType<typeof judgeLadder>;

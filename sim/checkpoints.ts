@@ -66,7 +66,7 @@ export function createCheckpoints({ actors, timeline, random, disk, folder, spea
     const sent = { step, stepName: `step ${step}`, state, ...(parent === undefined ? {} : { parent }) };
     const tell = (tries: number): void =>
       speak(
-        (to) => to.checkpoints.save(taskId, sent, { agentId, incarnation }),
+        (to) => to.help.checkpoints.save(taskId, sent, { agentId, incarnation }),
         (error) => {
           const isOurs = actor.life.incarnation === incarnation && actor.isAlive();
           if (error instanceof Fault && !error.retryable && isOurs && parent === undefined && !isDamaged(taskId))

@@ -29,7 +29,7 @@ export function createOrchestrator(timeline: Timeline, random: Random, speak: Sp
   /** Says it to whichever monitor is there by then; one that is down is told again a while later. */
   function say(escalation: string, decision: DecisionRequest, tries = 3): void {
     speak(
-      (to) => to.words.decide(escalation, decision),
+      (to) => to.help.words.decide(escalation, decision),
       () => {
         if (tries > 1) timeline.after(20 * second, () => say(escalation, decision, tries - 1));
       },
@@ -48,7 +48,7 @@ export function createOrchestrator(timeline: Timeline, random: Random, speak: Sp
       timeline.after(delay + random.between(0, minute), () => say(id, choose(notice)));
     } else if (roll < 0.75) timeline.after(random.between(14 * minute, 60 * minute), () => say(id, decision));
     if (roll > 0.5 && roll < 0.9)
-      timeline.after(random.between(second, 8 * minute), () => speak((to) => to.words.acknowledge(id, "operator")));
+      timeline.after(random.between(second, 8 * minute), () => speak((to) => to.help.words.acknowledge(id, "operator")));
     return "delivered";
   }
 

@@ -12,6 +12,7 @@ process.exitCode = await runCli(process.argv.slice(2), async (options) => {
     { openFileStates },
     { openGitWorkspaces },
     { openWebhook },
+    { openTaskFile },
   ] = await Promise.all([
     import("./run-daemon.ts"),
     import("./adapters/store-sqlite/open-sqlite-store.ts"),
@@ -22,6 +23,7 @@ process.exitCode = await runCli(process.argv.slice(2), async (options) => {
     import("./adapters/states-files/open-file-states.ts"),
     import("./adapters/workspaces-git/open-git-workspaces.ts"),
     import("./adapters/orchestrator-webhook/open-webhook.ts"),
+    import("./adapters/tasks-jsonl/open-task-file.ts"),
   ]);
   const log = openLog();
   await runDaemon(options, {
@@ -31,6 +33,7 @@ process.exitCode = await runCli(process.argv.slice(2), async (options) => {
     openStates: openFileStates,
     workspaces: openGitWorkspaces(),
     orchestrator: (url, secret) => openWebhook({ url, secret, clock: systemClock, timers: systemTimers, log }),
+    taskSource: (file, folder) => openTaskFile({ file, folder, timers: systemTimers, log }),
     log,
     clock: systemClock,
     timers: systemTimers,

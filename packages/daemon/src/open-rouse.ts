@@ -81,12 +81,12 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       return ack;
     },
     getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
-    sendNudge: (agentId, message) => monitor.words.nudge(agentId, "program", message ?? null),
-    escalateToOrchestrator: (agentId, reason) => monitor.words.escalate(agentId, "program", reason),
+    sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "program", message ?? null),
+    escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "program", reason),
     terminateAgent: (agentId, reason) => monitor.terminate(agentId, { actor: "program", reason, force: false }),
     initiateRecovery: (taskId) =>
-      monitor.recovery.recoverTask(taskId, { actor: "program", reason: "initiateRecovery", force: false }),
-    getRecoveryStatus: async (taskId) => monitor.recovery.recoveryStatus(taskId),
+      monitor.help.recovery.recoverTask(taskId, { actor: "program", reason: "initiateRecovery", force: false }),
+    getRecoveryStatus: async (taskId) => monitor.help.recovery.recoveryStatus(taskId),
     registerAgent: (registration) => monitor.register(registration),
     recordSteps: (agentId, events) => monitor.takeSteps(agentId, events, null),
     steps: (agentId, query = {}) => monitor.steps(agentId, query),

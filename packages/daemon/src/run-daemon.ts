@@ -17,6 +17,7 @@ import type { Log } from "./ports/log.ts";
 import type { Orchestrator } from "./ports/orchestrator.ts";
 import type { States } from "./ports/states.ts";
 import type { Store } from "./ports/store.ts";
+import type { TaskSource } from "./ports/task-source.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
 import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
@@ -39,6 +40,8 @@ export interface Adapters {
   readonly workspaces: Workspaces;
   /** `url`: where the configuration says the orchestrator listens now. */
   orchestrator(url: () => string | null, secret: string): Orchestrator;
+  /** `file`: where the configuration says that tasks lie now. */
+  taskSource(file: () => string | undefined, folder: string): TaskSource;
   readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -61,7 +64,9 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const { secret, signing, states } = await openKeys(home.folder, store, adapters);
   let server: Listening | undefined;
   let running: Monitor | undefined;
-  const webhookUrl = (): string | null => (running?.config() ?? config).settings.escalation.webhook_url ?? null;
+  const settings = () => (running?.config() ?? config).settings;
+  const taskSource = adapters.taskSource(() => settings().tasks.file, home.folder);
+  const webhookUrl = (): string | null => settings().escalation.webhook_url ?? null;
   const monitor = await startMonitor({
     store,
     states,
@@ -88,9 +93,11 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   }
   const { url } = server;
   monitor.sendCanaryBy(() => sendCanary(url, home.token));
+  taskSource.begin(monitor.help.desk);
   greet(url, home.folder, config.preset);
   await untilStopped(() => reload(monitor, places, log));
   process.stdout.write("stopping…\n");
+  await taskSource.close();
   await server.close();
   await monitor.stop();
   home.withdraw();

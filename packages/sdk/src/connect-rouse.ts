@@ -30,9 +30,14 @@ import {
 } from "./follow-events.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 import { type CheckpointCalls, checkpointCalls } from "./save-checkpoints.ts";
+import { type TaskCalls, workOnTasks } from "./work-on-tasks.ts";
 
 /** A Rouse that runs somewhere else. Every call that fails rejects with a `Fault`; nothing is kept open between calls. */
-export interface RouseClient extends Omit<HealthMonitoringService, keyof AskAndAnswer>, AskAndAnswer, CheckpointCalls {
+export interface RouseClient
+  extends Omit<HealthMonitoringService, keyof AskAndAnswer>,
+    AskAndAnswer,
+    CheckpointCalls,
+    TaskCalls {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
@@ -66,6 +71,7 @@ export function connectRouse(options: ConnectOptions): RouseClient {
     ...agentCalls(line),
     ...askAndAnswer(line),
     ...checkpointCalls(line),
+    ...workOnTasks(line),
     async events(page = {}) {
       const search = eventSearch(page);
       if (page.limit !== undefined) search.set("limit", String(page.limit));

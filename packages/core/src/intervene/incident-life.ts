@@ -61,7 +61,8 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  const nudged = concludeNudge(before, now);
+  // Who is told to stop is still to hear of it; nobody else need be nudged any more.
+  const nudged = before.nudge?.template === "hand-off" ? nothing(before) : concludeNudge(before, now);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",
@@ -76,6 +77,8 @@ export function closeIncident(
   const isElsewhere = ending === "handed-to-a-person" || isSettled({ because });
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;
 }
+
+const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 
 /** An order that came to nothing is no part of the next incident; what ended the process stays known. */
 function stopAfter(record: AgentRecord): AgentRecord["stop"] {
@@ -96,7 +99,7 @@ function passOn(
   const escalation = openEscalation(before);
   const asked = escalation !== null && isQuestion(escalation) && isFair(health.state);
   const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked } };
-  if (isSettled({ because })) return { record: passed, events: [], actions: [] };
+  if (isSettled({ because })) return nothing(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
 }

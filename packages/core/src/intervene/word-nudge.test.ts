@@ -45,8 +45,8 @@ const stories: Readonly<Record<string, (word: string) => Story>> = {
     return run.agent;
   },
   "is told to hand over"(word) {
-    const { agent, isOrdered: _ } = startsFailing({ hold: { input: "stdin" }, settings: { protected: true } });
-    agent.take({ kind: "answered", answer: { kind: "blocker", text: word } });
+    const { agent, shows } = startsFailing({ hold: { input: "stdin" }, settings: { protected: true } });
+    shows({ kind: "error", pattern: word, digest: word, text: word });
     agent.decides("force_handoff");
     return agent;
   },

@@ -17,6 +17,8 @@ import {
   WhyReport,
 } from "@rouse/contract";
 import { z } from "zod";
+import { ladderPaths, ladderSchemas } from "./openapi-ladder.ts";
+import { taskPaths, taskSchemas } from "./openapi-tasks.ts";
 
 const schemas = {
   Heartbeat,
@@ -35,6 +37,8 @@ const schemas = {
   FreezeRequest,
   SystemStatus,
   Problem,
+  ...taskSchemas,
+  ...ladderSchemas,
 };
 
 const ref = (name: keyof typeof schemas) => ({ $ref: `#/components/schemas/${name}` });
@@ -82,6 +86,8 @@ const withEitherToken = (operations: Readonly<Record<string, object>>) =>
       { ...operation, security: [{ token: [] }, { agentToken: [] }] },
     ]),
   );
+
+const writing = { ref, json, get, post, query, withEitherToken };
 
 /** The document at /api/v1/openapi.json, made from the same schemas that check the requests. */
 export function openApiDocument(version: string): object {
@@ -142,6 +148,8 @@ export function openApiDocument(version: string): object {
         ),
       },
       "/api/v1/agents/{id}/why": withEitherToken(get("Everything behind its verdict", ref("Why"), [agentParameter])),
+      ...ladderPaths(writing),
+      ...taskPaths(writing),
       "/api/v1/events": {
         get: {
           summary: "Events as they are saved (server-sent, resumable by id), or a page of them as JSON",

@@ -34,21 +34,22 @@ export function addRoutes(app: FastifyInstance, monitor: Monitor, { version, sec
   addMonitorRoutes(app, monitor, version);
   addRecoveryRoutes(app, monitor);
   const { noteRefusedSpeaker } = monitor;
-  addCheckpointRoutes(app, { checkpoints: monitor.checkpoints, agentOf, noteRefusedSpeaker });
-  addTaskRoutes(app, monitor.tasks, { agentOf, noteRefusedSpeaker });
+  const { words, escalations } = monitor.help;
+  addCheckpointRoutes(app, { checkpoints: monitor.help.checkpoints, agentOf, noteRefusedSpeaker });
+  addTaskRoutes(app, monitor.help.service, { agentOf, noteRefusedSpeaker });
   addAuditRoutes(app, monitor.audit);
   addEscalationRoutes(
     app,
-    { ...monitor.words, escalationNotice: monitor.escalations.notice, howItEnded: monitor.escalations.howItEnded },
+    { ...words, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded },
     { agentOf, secret, now: () => monitor.readClock().time, noteBadSignature: monitor.noteBadSignature },
   );
 }
 
 function addRecoveryRoutes(app: FastifyInstance, monitor: Monitor): void {
   app.post<WithId>("/api/v1/tasks/:id/recover", (request) =>
-    monitor.recovery.recoverTask(request.params.id, readRequest(OrderRequest, request.body)),
+    monitor.help.recovery.recoverTask(request.params.id, readRequest(OrderRequest, request.body)),
   );
-  app.get<WithId>("/api/v1/tasks/:id/recovery", (request) => monitor.recovery.recoveryStatus(request.params.id));
+  app.get<WithId>("/api/v1/tasks/:id/recovery", (request) => monitor.help.recovery.recoveryStatus(request.params.id));
 }
 
 function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf): void {

@@ -206,11 +206,11 @@ describe("a person", () => {
     const trail = await world.store.readAudit({ limit: 100 });
     const said = trail.filter(({ reason }) => reason === "I say so");
     expect(said.map(({ action }) => action)).toEqual([
-      "order-reassign",
-      "order-block",
-      "order-unblock",
-      "order-cancel",
-      "order-retry",
+      "order-task-reassign",
+      "order-task-block",
+      "order-task-unblock",
+      "order-task-cancel",
+      "order-task-retry",
     ]);
     expect(new Set(trail.map(({ subject }) => subject))).toEqual(new Set(["t"]));
   });

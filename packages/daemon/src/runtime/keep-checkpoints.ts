@@ -184,9 +184,10 @@ export type Checkpoints = ReturnType<typeof keepCheckpoints>;
 
 function headOf(
   { taskId, step, stepName, agentId, incarnation, state }: WantedCheckpoint,
-  rest: Pick<CheckpointHead, "number" | "parent" | "workspace" | "time">,
+  { number, parent, workspace, time }: Pick<CheckpointHead, "number" | "parent" | "workspace" | "time">,
 ): CheckpointHead {
-  return { taskId, step, stepName, agentId, incarnation, stateHash: state.hash, stateBytes: state.bytes, ...rest };
+  const { hash: stateHash, bytes: stateBytes } = state;
+  return { taskId, number, step, stepName, agentId, incarnation, parent, stateHash, stateBytes, workspace, time };
 }
 
 /** Whoever goes back says from where: otherwise an agent that forgot its place would bury what is done. */

@@ -26,32 +26,24 @@ import type { Orchestrator } from "../ports/orchestrator.ts";
 import type { States } from "../ports/states.ts";
 import type { Commit, IntendedAction, Store } from "../ports/store.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
-import { askOrchestrator } from "./ask-orchestrator.ts";
-import { attendCheckpoints } from "./attend-checkpoints.ts";
+import { arrangeHelp, type Help } from "./arrange-help.ts";
 import { keepAuditTrail, whereTrailEnds } from "./audit-trail.ts";
 import { createChores } from "./chores.ts";
 import { describeAgent } from "./describe-agent.ts";
 import { groupCommits } from "./group-commit.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import { type HearSteps, hearSteps } from "./hear-steps.ts";
-import { type Checkpoints, keepCheckpoints } from "./keep-checkpoints.ts";
 import { keepRecords } from "./keep-records.ts";
-import { keepTasks } from "./keep-tasks.ts";
 import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
 import { type AuditReader, readAuditOf } from "./read-audit.ts";
 import { type RefusedBeat, readBeat } from "./read-beat.ts";
-import { recoverTasks, type TaskRecovery } from "./recover-tasks.ts";
 import { createReports, type Reports } from "./report.ts";
 import { lastAlive, restoreAgents } from "./resume.ts";
 import { createRoster, type Watched } from "./roster.ts";
 import { doubtSelf, type Frozen } from "./self-doubt.ts";
-import { serveTasks, type TaskService } from "./serve-tasks.ts";
 import { type Moment, startSteadyClock } from "./steady-clock.ts";
-import { takeWords, type Words } from "./take-words.ts";
-import { type EscalationTeller, tellEscalations } from "./tell-escalations.ts";
 import { type Counters, createTurns } from "./turns.ts";
-import { useHands } from "./use-hands.ts";
 import { createWakeWheel } from "./wake-wheel.ts";
 import { watchSelf } from "./watch-self.ts";
 
@@ -111,14 +103,9 @@ export interface Monitor extends Reports {
   /** A person's orders. They answer when it is done, refused, or has taken a minute. */
   terminate(agentId: string, request: OrderRequest): Promise<OrderAnswer>;
   recover(agentId: string, request: OrderRequest): Promise<OrderAnswer>;
-  /** Words about agents: nudges, questions, decisions, answers. */
-  readonly words: Words;
-  /** Open questions with all that is known, and how those that are over ended. */
-  readonly escalations: EscalationTeller;
+  /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
+  readonly help: Help;
   readonly audit: AuditReader;
-  readonly tasks: TaskService;
-  readonly checkpoints: Checkpoints;
-  readonly recovery: TaskRecovery;
   readonly readClock: () => Moment;
   reload(config: Config): void;
   noteRefusedConfig(problems: string[]): void;
@@ -153,6 +140,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const chores = createChores(timers);
   const eventListeners = new Set<(events: readonly SavedEvent[]) => void>();
   const commitListeners = new Set<() => void>();
+  const taskListeners = new Set<(taskIds: readonly string[]) => void>();
   const beatListeners = new Set<(beat: Heartbeat, time: number) => void>();
   const refusedSpeech = new Map<string, number>();
   let lastBeatAt: MonoMs | null = null;
@@ -185,51 +173,6 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     lastSignalId: resumption.lastSignalId,
     lastEventId,
   });
-  const words = takeWords({ roster, turns, commits, store, clock, readClock, config: () => config });
-  const tasks = keepTasks({
-    roster,
-    commits,
-    doubt,
-    config: () => config,
-    toWall: clock.toWall,
-    saveEvents: turns.saveEvents,
-    intend: turns.intend,
-    askToReflect: words.askToReflect,
-  });
-  const checkpoints = keepCheckpoints({
-    store,
-    states: parts.states,
-    commits,
-    readClock,
-    saveEvents: turns.saveEvents,
-    ...attendCheckpoints({ roster, turns, tasks, workspaces: parts.workspaces, folderOf: parts.holders.folderOf }),
-  });
-  const escalations = tellEscalations({
-    words,
-    store,
-    checkpoints,
-    config: () => config,
-    readClock,
-    toWall: clock.toWall,
-  });
-  const { ask, withdraw } = askOrchestrator({
-    orchestrator: parts.orchestrator,
-    notice: escalations.notice,
-    decide: words.decide,
-    toWall: clock.toWall,
-  });
-  const hands = useHands({
-    alerts: parts.alerts,
-    holders: parts.holders,
-    workspaces: parts.workspaces,
-    log,
-    folderOf: parts.holders.folderOf,
-    revivalFor: (action) => recovery.revivalFor(action),
-    ask,
-    withdraw,
-    toWall: clock.toWall,
-  });
-  const outbox = startOutbox(hands, timers, log, (action, outcome) => turns.actionDone(action, outcome, readClock()));
   const people = obeyPeople({
     roster,
     turns,
@@ -238,14 +181,19 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     afterCommits: (look) => subscribe(commitListeners, look),
     after: timers.after,
   });
-  const recovery = recoverTasks({
+  const help = arrangeHelp({
+    ...parts,
     roster,
-    tasks,
-    checkpoints,
+    turns,
+    commits,
+    doubt,
+    clock,
     config: () => config,
-    toWall: clock.toWall,
     recover: people.recover,
+    onTasksSaved: (listener) => subscribe(taskListeners, listener),
   });
+  const { tasks, checkpoints, hands } = help;
+  const outbox = startOutbox(hands, timers, log, (action, outcome) => turns.actionDone(action, outcome, readClock()));
   const reports = createReports({
     roster,
     store,
@@ -360,6 +308,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     const { epoch } = commit.marks;
     if (typeof epoch === "string" && !chores.stopped()) meetHolders(Number(epoch));
     if (commit.actions.length > 0) outbox.send(commit.actions);
+    if (commit.tasks.length > 0)
+      for (const listener of taskListeners) listener(commit.tasks.map(({ taskId }) => taskId));
     const last = commit.events[commit.events.length - 1];
     if (last === undefined) return;
     lastEventId = last.id;
@@ -474,12 +424,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     thaw: (actor, reason) => setFrozen(actor, reason, false),
     terminate: people.terminate,
     recover: people.recover,
-    words,
-    escalations,
+    help,
     audit: readAuditOf(store, parts.signing.publicKey),
-    tasks: serveTasks({ tasks, roster, commits, doubt, readClock, toWall: clock.toWall, addToTrail: turns.addToTrail }),
-    checkpoints,
-    recovery,
     readClock,
     reload(next) {
       config = next;

@@ -105,7 +105,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     const moment = begin();
     mustFind(taskId);
     const given = signal(sent);
-    noteOrder(given.kind, taskId, sent, moment);
+    noteOrder(`task-${given.kind}`, taskId, sent, moment);
     return answer(taskId, tasks.order(taskId, given, moment), null, moment);
   }
 
@@ -184,7 +184,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       const request = read(PlainOrder, sent, "order");
       const moment = begin();
       mustFind(taskId);
-      noteOrder("retry", taskId, request, moment);
+      noteOrder("task-retry", taskId, request, moment);
       return answer(taskId, tasks.retry(taskId, request.actor, moment), null, moment);
     },
 

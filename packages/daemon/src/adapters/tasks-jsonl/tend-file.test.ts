@@ -213,7 +213,7 @@ describe("a person's word in the file", () => {
     expect(line(0)).toMatchObject({ status: "cancelled", rouse_status: "cancelled", agent: null });
     const trail = await world.store.readAudit({ limit: 10 });
     expect(trail.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`)).toEqual([
-      "task-file order-cancel a",
+      "task-file order-task-cancel a",
       "task-file task-changed a",
     ]);
   });

@@ -1,7 +1,7 @@
 import type { Log } from "../../ports/log.ts";
 import type { TaskDesk } from "../../ports/task-source.ts";
 import { complainOnce } from "./complain-once.ts";
-import { addLateWords, hearLateWriters } from "./hear-late-writers.ts";
+import { addLateWords, hearLateWriters, type LateWords } from "./hear-late-writers.ts";
 import { type FileContent, longestFile, readFileAt, tooLong } from "./read-file.ts";
 import { replaceFile } from "./replace-file.ts";
 import { takeIn } from "./take-in.ts";
@@ -22,6 +22,9 @@ interface Seen {
   /** `null`: it was written by us since. */
   stamp: string | null;
 }
+
+/** How often somebody else may be quicker. */
+const mostTries = 5;
 
 /** One task file: what is new in it is handed in, and how the tasks stand is written into it. One look at a time. */
 export function tendFile({ path, desk, log, pause }: TendingParts) {
@@ -106,13 +109,23 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
 
   async function takeLate(): Promise<void> {
     for (const words of await late.listen()) {
-      const current = await readFileAt(path, null);
-      if (current.kind !== "read") continue;
-      const merged = addLateWords(current.bytes, seen?.lines.bytes ?? null, words);
-      const old = merged === null ? null : await replaceFile(current.target, current.bytes, merged);
-      if (old !== null) await late.keep(old, current.bytes);
-      else log.error({ file: path }, "somebody wrote to the task file while it was replaced, and it could not be kept");
+      if (await addLate(words)) continue;
+      log.error({ file: path }, "somebody wrote to the task file while it was replaced, and it could not be kept");
     }
+  }
+
+  async function addLate(words: LateWords): Promise<boolean> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const current = await readFileAt(path, null);
+      if (current.kind !== "read") return false;
+      const merged = addLateWords(current.bytes, seen?.lines.bytes ?? null, words);
+      if (merged === null) return false;
+      const old = await replaceFile(current.target, current.bytes, merged);
+      if (old === null) continue;
+      await late.keep(old, current.bytes);
+      return true;
+    }
+    return false;
   }
 
   return {

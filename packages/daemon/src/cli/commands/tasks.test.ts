@@ -117,7 +117,7 @@ describe("rouse tasks", () => {
     expect((await rouse("retry", "fix-42", "--reason", "again")).out).toContain("is pending");
     expect((await rouse("cancel", "fix-42")).out).toContain("is cancelled");
     const trail = await world.store.readAudit({ limit: 100 });
-    expect(trail.find(({ action }) => action === "order-retry")).toMatchObject({
+    expect(trail.find(({ action }) => action === "order-task-retry")).toMatchObject({
       actor: userInfo().username,
       reason: "again",
     });

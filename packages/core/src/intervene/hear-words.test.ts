@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { endings, goesQuiet } from "../ladder-story.test-support.ts";
+import { story } from "../story.test-support.ts";
+
+describe("what an agent says", () => {
+  it("update: is heard, and no more", () => {
+    const held = goesQuiet();
+    held.agent.answers("update");
+    expect(held.agent.told("AGENT_ANSWERED")).toEqual([{ agentId: "worker-1", answer: { kind: "update" } }]);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it.each([
+    ["handoff", "handoff-requested"],
+    ["blocker", "blocker-reported"],
+  ] as const)("%s: is escalated at once, without a second nudge", (kind, reason) => {
+    const held = goesQuiet();
+    held.passes("1m");
+    held.agent.answers(kind);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason }]);
+    held.passes("10m");
+    expect(held.agent.told("NUDGE_QUEUED")).toHaveLength(1);
+    held.passes("5m");
+    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("counts as much on a beat", () => {
+    const agent = story();
+    agent.beats({ answer: { kind: "blocker", text: "no access" } });
+    expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "blocker-reported" }]);
+  });
+
+  it("of being blocked is a question until it is answered, however well the agent is", () => {
+    const agent = story();
+    agent.beats({ answer: { kind: "blocker" } });
+    agent.beatsEvery("5s", "10m", { status: "IDLE" });
+    expect(agent.state).toBe("HEALTHY");
+    expect(endings({ agent })).toEqual([]);
+    agent.decides("allow_more_time");
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
+  });
+
+  it("and nobody answers: a person is called, and stays called until the agent goes on with its work", () => {
+    const agent = story();
+    agent.beats({ answer: { kind: "blocker" }, progressIndicator: "1" });
+    agent.beatsEvery("5s", "20m", { progressIndicator: "1", status: "IDLE" });
+    expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
+    expect(agent.record.alert?.severity).toBe("critical");
+    agent.beats({ progressIndicator: "2" });
+    expect(agent.record.alert).toBeNull();
+    expect(agent.record.handedOver).toBeNull();
+  });
+
+  it("and it falls ill after that: that is a matter of its own", () => {
+    const agent = story();
+    agent.beats({ answer: { kind: "blocker" } });
+    agent.beatsEvery("5s", "20m", { status: "IDLE" });
+    agent.silentFor("2m");
+    expect(agent.told("INCIDENT_OPENED").map(({ illness }) => illness)).toEqual(["DEGRADED", "UNRESPONSIVE"]);
+  });
+
+  it("is asked about once, not with every beat that says it again", () => {
+    const agent = story();
+    agent.beatsEvery("5s", "10m", { answer: { kind: "blocker" } });
+    expect(agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+  });
+
+  it("opens nothing in mode observe, in a freeze, after its end, or when a person has it in hand", () => {
+    const observed = story({ settings: { mode: "observe" } });
+    const frozen = story({ doubt: { frozen: true } });
+    const finished = story();
+    finished.beats({ status: "FINISHED" });
+    const over = heldStory();
+    over.exits({ code: 0 });
+    for (const agent of [observed, frozen, finished, over.agent]) {
+      agent.answers("blocker");
+      expect(agent.told("AGENT_ANSWERED")).toHaveLength(1);
+      expect(agent.told("ESCALATION_TRIGGERED")).toEqual([]);
+    }
+    const inHand = goesQuiet({ settings: { mode: "assist" } });
+    inHand.passes("2h");
+    const asked = inHand.agent.told("ESCALATION_TRIGGERED").length;
+    inHand.agent.answers("blocker");
+    expect(inHand.agent.told("ESCALATION_TRIGGERED")).toHaveLength(asked);
+  });
+});
+
+describe("a person who asks the orchestrator about an agent", () => {
+  it("gets a question that stands until it is answered, however well the agent is", () => {
+    const agent = story();
+    agent.beats();
+    agent.isEscalatedBy("anna");
+    expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "ordered" }]);
+    agent.beatsEvery("5s", "14m");
+    expect(endings({ agent })).toEqual([]);
+    agent.beatsEvery("5s", "2m");
+    expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
+  });
+
+  it("gets it in mode observe as well, and only once at a time", () => {
+    const agent = story({ settings: { mode: "observe" } });
+    agent.beats();
+    agent.isEscalatedBy("anna");
+    agent.isEscalatedBy("ben");
+    expect(agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+    expect(endings({ agent })).toEqual([]);
+  });
+
+  it("does not start one that is over: whoever answers decides", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    held.exits({ code: 1 });
+    held.passes("1s");
+    held.agent.isEscalatedBy("anna");
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "ordered" }]);
+    held.passes("20m");
+    expect(held.agent.did("restart-agent")).toEqual([]);
+    expect(endings(held).at(-1)).toBe("handed-to-a-person: nobody-answered");
+  });
+
+  it("while it has the orchestrator's attention already changes nothing", () => {
+    const held = goesQuiet({ hold: { input: "none" } });
+    held.agent.isEscalatedBy("anna");
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+  });
+
+  it("is overtaken by an illness that cannot wait", () => {
+    const agent = story();
+    agent.beats();
+    agent.isEscalatedBy("anna");
+    agent.silentFor("1m");
+    expect(agent.told("ESCALATION_TRIGGERED").map(({ reason }) => reason)).toEqual(["ordered", "not-supervised"]);
+    expect(agent.did("withdraw-escalation")).toHaveLength(1);
+  });
+});

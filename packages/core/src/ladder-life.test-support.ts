@@ -63,6 +63,8 @@ export interface Kind {
   readonly acceptsUnsaved: boolean;
   /** The hands do at once what they are told, and it works; else they answer when a step says so, anything, and not always once. */
   readonly promptHands: boolean;
+  /** What prompt hands never manage. */
+  readonly cannot: Action["kind"] | null;
 }
 
 const settingsOf = (kind: Kind, mode: PolicyMode): PartialSettings => ({
@@ -88,11 +90,12 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
   let numbered = 0;
 
   function carryOut(action: Action): ActionOutcome | null {
+    if (kind.cannot === action.kind) return failures[action.kind]?.() ?? null;
     if (action.kind === "stop-agent" && agent.record.terminal?.exit === null)
       held?.exits({ signal: "SIGTERM", cause: "stopped" });
     if (action.kind === "restart-agent") held?.startsAgain();
-    const works = answers[action.kind]?.[action.kind === "restart-agent" ? 1 : 0];
-    return works?.(agent.record.incarnation) ?? null;
+    const answer = answers[action.kind]?.[action.kind === "restart-agent" ? 1 : 0];
+    return answer?.(agent.record.incarnation) ?? null;
   }
 
   /** From here on everybody does their part, and nobody says or does anything else. */
@@ -229,6 +232,14 @@ const answers: Readonly<Partial<Record<Action["kind"], readonly Answer[]>>> = {
   ],
   escalate: [() => "delivered", () => ({ kind: "undelivered", problem: "refused" })],
   "raise-alert": [() => "delivered"],
+};
+
+const failures: Readonly<Partial<Record<Action["kind"], () => ActionOutcome>>> = {
+  "save-work": () => ({ kind: "work", work: { kind: "not-saved", problem: "no git" } }),
+  "stop-agent": () => ({ kind: "interrupted" }),
+  "restart-agent": () => ({ kind: "not-restarted", problem: "no such program" }),
+  "nudge-agent": () => ({ kind: "nudge", delivery: { kind: "not-sent", because: "asks" } }),
+  escalate: () => ({ kind: "undelivered", problem: "refused" }),
 };
 
 const context = {

@@ -90,4 +90,5 @@ export const kinds: fc.Arbitrary<Kind> = fc.record({
   killsIdle: fc.constantFrom(true, true, false),
   acceptsUnsaved: fc.boolean(),
   promptHands: fc.boolean(),
+  cannot: fc.constantFrom(null, null, null, "save-work", "stop-agent", "restart-agent", "nudge-agent", "escalate"),
 });

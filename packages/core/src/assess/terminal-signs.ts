@@ -24,7 +24,8 @@ export const findNoOutput: Detector = (record, now, policy) => {
   if (look.age < idle) return nothingUntil(look.next);
   const tree = treeSeen(record);
   const until = tree === null ? null : tree.busyAt + quietAfter(policy);
-  const busy = until !== null && until > now;
+  // Nobody has looked since the last reading: not having seen them at work since then is not having seen them rest.
+  const busy = tree !== null && until !== null && until > tree.at;
   const stuck = tree !== null && (!busy || look.age >= patience);
   return {
     finding: conclude(record, now, {
@@ -39,7 +40,7 @@ export const findNoOutput: Detector = (record, now, policy) => {
         busy: tree === null ? "unknown" : busy ? "yes" : "no",
       },
     }),
-    lookAgainAt: earliest(look.next, busy ? until : null),
+    lookAgainAt: earliest(look.next, busy && until > now ? until : null),
   };
 };
 

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { endings, startsFailing } from "../ladder-story.test-support.ts";
+import { newRecord } from "../record.ts";
+import { policyOf } from "../story.test-support.ts";
+import { chooseRecovery, type Revival } from "./choose-revival.ts";
 
-const restarts = ({ agent }: HeldStory) => agent.actions.filter(({ kind }) => kind === "restart-agent");
+const restarts = ({ agent }: HeldStory) => agent.did("restart-agent");
 const told = ({ agent }: HeldStory, type: string) => agent.events.filter((event) => event.type === type);
 
 const crashed = (given: HeldGiven = {}): HeldStory => {
@@ -60,10 +64,13 @@ describe("a process that is gone", () => {
     held.startsAgain();
     held.passes("2m");
     held.exits({ code: 1 });
-    held.agent.monitorDoubts({});
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([
+      { reason: "restarts-exhausted", severity: "SEV-2" },
+    ]);
     held.passes("5h");
     held.agent.monitorDoubts({});
     expect(restarts(held)).toHaveLength(3);
+    expect(endings(held).at(-1)).toBe("handed-to-a-person: restarts-exhausted");
     expect(told(held, "RESTARTS_EXHAUSTED")).toEqual([
       { type: "RESTARTS_EXHAUSTED", payload: { agentId: "worker-1", attempts: 3, windowSeconds: 3600 } },
     ]);
@@ -110,5 +117,84 @@ describe("a process that is gone", () => {
     expect(restarts(held)).toEqual([]);
     held.agent.monitorDoubts({ frozen: false });
     expect(restarts(held)).toHaveLength(1);
+  });
+});
+
+describe("an agent that we stopped", () => {
+  const policy = policyOf("default");
+  const minute = 60_000;
+
+  /** So many attempts for the task so long ago each, asked at ten hours. */
+  function after(attempts: readonly { readonly taskId: string | null; readonly ago: number }[], agentId = "worker-1") {
+    const now = 600 * minute;
+    const born = newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: "t1", gapsSeen: 0 }, 0);
+    const recoveries = attempts.map(({ taskId, ago }) => ({ taskId, at: now - ago }));
+    const revive = (taskId: string | null): Revival => chooseRecovery({ ...born, taskId, recoveries }, now, policy);
+    return { now, revive };
+  }
+
+  it("is brought back at once the first time", () => {
+    expect(after([]).revive("t1")).toEqual({ kind: "start", attempt: 1 });
+  });
+
+  it.each([
+    [1, 60],
+    [2, 120],
+  ])("after %s attempts rests %s seconds, a tenth more or less, and not the same for everybody", (count, seconds) => {
+    const tried = Array.from({ length: count }, () => ({ taskId: "t1", ago: 0 }));
+    const rests = Array.from({ length: 50 }, (_, n) => {
+      const { now, revive } = after(tried, `worker-${n}`);
+      const revival = revive("t1");
+      return revival.kind === "wait" ? revival.until - now : 0;
+    });
+    for (const rest of rests) expect(Math.abs(rest - seconds * 1000)).toBeLessThanOrEqual(seconds * 100);
+    expect(new Set(rests).size).toBeGreaterThan(10);
+    expect(rests.every(Number.isInteger)).toBe(true);
+  });
+
+  it("is brought back three times for one task, however long that takes", () => {
+    const tried = [300, 200, 100].map((ago) => ({ taskId: "t1", ago: ago * minute }));
+    expect(after(tried).revive("t1")).toEqual({ kind: "exhausted", attempts: 3 });
+    expect(after(tried).revive("t2")).toEqual({ kind: "start", attempt: 1 });
+  });
+
+  it("is brought back five times in an hour, for whatever tasks, and again when the first is an hour ago", () => {
+    const tried = [59, 50, 40, 30, 20].map((ago, n) => ({ taskId: `t${n + 2}`, ago: ago * minute }));
+    expect(after(tried).revive("t1")).toEqual({ kind: "exhausted", attempts: 5 });
+    const older = tried.map(({ taskId, ago }) => ({ taskId, ago: ago + minute }));
+    expect(after(older).revive("t1")).toEqual({ kind: "start", attempt: 1 });
+  });
+
+  it("without a task is counted by the hour", () => {
+    const tried = [59, 50, 40].map((ago) => ({ taskId: null, ago: ago * minute }));
+    expect(after(tried).revive(null)).toEqual({ kind: "exhausted", attempts: 3 });
+    const older = tried.map(({ taskId, ago }) => ({ taskId, ago: ago + minute }));
+    expect(after(older).revive(null)).toEqual({ kind: "start", attempt: 3 });
+  });
+
+  it("and could not be started is tried again after the rest, three times, and then somebody is asked", () => {
+    const held = startsFailing();
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    for (let n = 1; n <= 3; n++) {
+      expect(restarts(held)).toHaveLength(n);
+      held.handsAnswer(`worker-1/1/recovery/${n}`, { kind: "not-restarted", problem: "no such program" });
+      held.passes("3m");
+    }
+    expect(restarts(held).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([
+      { reason: "recoveries-exhausted", severity: "SEV-2" },
+    ]);
+    held.passes("20m");
+    expect(endings(held)).toEqual(["handed-to-a-person: recoveries-exhausted"]);
+  });
+
+  it("counts anew after a person brought it back: they have looked at it", () => {
+    const held = startsFailing();
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    held.handsAnswer("worker-1/1/recovery/1", { kind: "not-restarted", problem: "p" });
+    held.isOrdered("restart");
+    expect(held.agent.record.recoveries).toEqual([]);
   });
 });

@@ -132,6 +132,15 @@ describe("a claim", () => {
     expect(task.toldSince(before)[0]).toBe("1800s TASK_STALLED");
   });
 
+  it("that is refused changes nothing even when a clock is overdue: that is for whoever looks at clocks", () => {
+    const task = held();
+    task.weAreLateBy("31m");
+    const before = task.task;
+    expect(after(task, () => expect(task.claims("b")).toBe("taken"))).toEqual([]);
+    expect(task.task).toBe(before);
+    expect(after(task, () => task.pass("1s"))[0]).toBe("1860s TASK_STALLED");
+  });
+
   it("by a later life of the same agent is a new one, so the earlier life cannot speak for the task any more", () => {
     const task = running();
     expect(after(task, () => expect(task.claims("a", { incarnation: 2 })).toBe("granted 2"))).toEqual([

@@ -34,6 +34,8 @@ export interface HandsFindings {
   readonly deaths: number;
   readonly recoverable: number;
   readonly broughtBack: number;
+  /** The first few that were not. */
+  readonly lost: readonly string[];
 }
 
 /** Holds what was really done to agents against what was really the matter with them. */
@@ -131,16 +133,26 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts
     return false;
   }
 
+  /** Of the last few minutes nothing can be said yet. */
+  const isExpected = ({ excuse, outcome, at }: Death): boolean =>
+    excuse === null && (outcome !== "open" || now() - at > 30 * minute);
+
   function findings(): HandsFindings {
     const all = [...deaths.values()].flat();
-    const expected = all.filter(({ excuse, outcome, at }) => excuse === null && (outcome !== "open" || now() - at > 30 * minute));
+    const expected = all.filter(isExpected);
+    const lost = [...deaths].flatMap(([agentId, of]) =>
+      of
+        .filter((death) => isExpected(death) && death.outcome !== "brought-back")
+        .map(({ at, incarnation, outcome }) => `${agentId}/${incarnation} at ${(at / second).toFixed(0)} s: ${outcome}`),
+    );
     return {
       stops,
       healthyStopped,
       nudgesGiven: nudges.size,
       deaths: all.length,
       recoverable: expected.length,
-      broughtBack: expected.filter(({ outcome }) => outcome === "brought-back").length,
+      broughtBack: expected.length - lost.length,
+      lost: lost.slice(0, 10),
     };
   }
 
@@ -170,12 +182,6 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts
         frozenSince = null;
       },
     },
-    unrecovered: (): string[] =>
-      [...deaths.entries()].flatMap(([id, list]) =>
-        list
-          .filter(({ excuse, outcome }) => excuse === null && outcome !== "brought-back")
-          .map(({ at, incarnation, outcome }) => `${id}/${incarnation} at ${(at / second).toFixed(0)} s: ${outcome}`),
-      ),
     findings,
   };
 }

@@ -51,8 +51,6 @@ export interface HeldWorld {
   /** `undefined`: it is not held; `null`: it is no verdict. */
   noteVerdict(agentId: string, to: HealthState, because: string): boolean | null | undefined;
   lookForTheForgotten(): void;
-  /** Deaths that Rouse should have seen to and did not. */
-  unrecovered(): string[];
   findings(): HeldFindings;
 }
 
@@ -206,7 +204,6 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       ladder.lookForTheForgotten();
       verdicts.lookForTheForgotten(actors.values());
     },
-    unrecovered: hands.unrecovered,
     findings: () => ({ ...ladder.findings(), ...hands.findings(), mostStopsInWindow: budget.most() }),
   };
 }

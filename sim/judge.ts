@@ -53,7 +53,8 @@ interface Parts {
   readonly settings: Settings;
   /** Those that are held, and whoever judges them. */
   readonly held: () => HeldWorld;
-  readonly excuses: () => { note(event: RouseEvent): void };
+  /** Everything the monitor says is told to whoever else listens. */
+  readonly note: (event: RouseEvent) => void;
 }
 
 const second = 1000;
@@ -61,7 +62,7 @@ const minute = 60 * second;
 
 /** Knows the truth, reads the verdicts, and holds one against the other in both directions. */
 export function createJudge(parts: Parts) {
-  const { actors, network, world, timeline, disk, delivered, rhythm, settings, held, excuses } = parts;
+  const { actors, network, world, timeline, disk, delivered, rhythm, settings, held } = parts;
   const states = new Map<string, HealthState>();
   const acked = new Map<string, { incarnation: number; sequence: number }>();
   const curedAt = new Map<string, { was: Sickness; at: number }>();
@@ -153,8 +154,7 @@ export function createJudge(parts: Parts) {
       if (id !== lastRead + 1) complain(`event ${id} follows event ${lastRead}`);
       lastRead = id;
       fingerprint = mix(fingerprint, `${timeline.now()}|${id}|${event.type}|${withoutChance(event.payload)}`);
-      excuses().note(event);
-      held().note(event);
+      parts.note(event);
       if (event.type === "HEALTH_STATE_CHANGED") {
         const because = event.payload.findings.map((finding) => finding.text).join("; ");
         noteVerdict(event.payload.agentId, event.payload.to, because);

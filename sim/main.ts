@@ -1,12 +1,14 @@
 import { parseArgs } from "node:util";
-import { type PresetName, presetNames } from "@rouse/contract";
+import { type PresetName, presetNames, type RouseEvent } from "@rouse/contract";
 import { printFindings } from "./print-findings.ts";
 import { simulate } from "./simulate.ts";
 
-const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--json]
+const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--story AGENT] [--json]
 
-Runs the real monitor on virtual time in a seeded world of agents and faults and prints how often it was wrong and how fast it was right.
-Exit code 1 when it called a healthy agent ill, left a sick one, or broke another promise.`;
+Runs the real monitor on virtual time in a seeded world of agents and faults and prints how often it was wrong, how fast it was right, and what it did
+about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --story prints
+everything the monitor said of one agent (agent-1, held-1, …).
+Exit code 1 when it called a healthy agent ill, left a sick one, stopped a healthy one, or broke another promise.`;
 
 const { values } = parseArgs({
   options: {
@@ -15,6 +17,8 @@ const { values } = parseArgs({
     hours: { type: "string" },
     seed: { type: "string" },
     preset: { type: "string", default: "fleet" },
+    held: { type: "string" },
+    story: { type: "string" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -39,11 +43,19 @@ if (!presetNames.includes(values.preset as PresetName)) {
 
 const seed = Math.floor(positive("seed", values.seed, 1 + Math.floor(Math.random() * 1_000_000)));
 const hours = values.hours === undefined ? 24 * positive("days", values.days, 7) : positive("hours", values.hours, 24);
+const agents = Math.floor(positive("agents", values.agents, 100));
+const held = values.held === "0" ? 0 : Math.floor(positive("held", values.held, agents / 2));
+if (held > agents) {
+  process.stderr.write(`--held must be at most --agents\n\n${usage}\n`);
+  process.exit(2);
+}
 let told = 0;
 const findings = await simulate({
   seed,
-  agents: Math.floor(positive("agents", values.agents, 100)),
+  agents,
+  held,
   hours,
+  ...(values.story === undefined ? {} : { watch: tell(values.story) }),
   preset: values.preset as PresetName,
   progress(share) {
     if (process.stderr.isTTY) process.stderr.write(`\rseed ${seed}: ${Math.round(share * 100)} % `);
@@ -57,13 +69,21 @@ if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindings(findings));
 process.exitCode = findings.violations.length === 0 ? 0 : 1;
 
+function tell(agentId: string) {
+  return (at: number, { type, payload }: RouseEvent): void => {
+    if (!("agentId" in payload) || payload.agentId !== agentId) return;
+    process.stderr.write(`${(at / 1000).toFixed(0).padStart(8)} s ${type} ${JSON.stringify(payload)}\n`);
+  };
+}
+
 function toJson(): object {
-  const { falseVerdicts, detection } = findings;
+  const { falseVerdicts, detection, ladder } = findings;
   const sum = falseVerdicts.UNRESPONSIVE + falseVerdicts.STUCK + falseVerdicts.FAILING;
   return {
     ...findings,
     falseVerdicts: sum,
     falseVerdictsByState: falseVerdicts,
     detectionP95Seconds: detection.working.count === 0 ? null : detection.working.p95,
+    recoveryShare: ladder === null || ladder.recoverable === 0 ? null : ladder.broughtBack / ladder.recoverable,
   };
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from "node:crypto";
-import { type HeartbeatAck, type PresetName, settingsOf } from "@rouse/contract";
+import { type HeartbeatAck, type PresetName, type RouseEvent, settingsOf } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
@@ -29,6 +29,8 @@ export interface SimulationOptions {
   readonly preset: PresetName;
   /** Called now and then with the share that is done. */
   readonly progress?: (share: number) => void;
+  /** Called with everything the monitor says, at the moment it has said it. */
+  readonly watch?: (at: number, event: RouseEvent) => void;
 }
 
 /** The monitor's event loop turns once per step of this length; within one, everything happens in its own order. */
@@ -112,7 +114,11 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     rhythm,
     settings: settingsOf(options.preset),
     held: () => held,
-    excuses: () => excuses,
+    note(event) {
+      excuses.note(event);
+      held.note(event);
+      options.watch?.(timeline.now(), event);
+    },
   });
   const speak: Speak = (say, failed = () => undefined) => {
     if (monitor === null) return timeline.after(1, () => failed(new Error("nobody there")));

@@ -42,6 +42,7 @@ describe("presets", () => {
         repeatedErrors: 5,
         repeatedErrorWindow: minutes(10),
         stopOnRepeatedError: false,
+        stopOnIdle: true,
       });
       expect(stopGrace).toBe(seconds(10));
     }

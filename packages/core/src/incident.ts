@@ -26,8 +26,6 @@ export interface Incident {
   /** How often it was nudged for this, and how often somebody was asked. */
   readonly nudges: number;
   readonly escalations: number;
-  /** The last nudge that reached it: what was found before is no evidence any more. */
-  readonly reached: Reached | null;
   readonly stage: Stage;
 }
 

@@ -90,7 +90,9 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
   let numbered = 0;
 
   function carryOut(action: Action): ActionOutcome | null {
-    if (kind.cannot === action.kind) return failures[action.kind]?.() ?? null;
+    // What a person ordered is tried until it is done.
+    const isOrdered = action.kind === "stop-agent" && !action.spends;
+    if (kind.cannot === action.kind && !isOrdered) return failures[action.kind]?.() ?? null;
     if (action.kind === "stop-agent" && agent.record.terminal?.exit === null)
       held?.exits({ signal: "SIGTERM", cause: "stopped" });
     if (action.kind === "restart-agent") held?.startsAgain();

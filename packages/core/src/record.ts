@@ -14,7 +14,7 @@ import type {
   WaitKind,
   WorkMs,
 } from "@rouse/contract";
-import type { HandedOver, Incident, NudgeLife, Recovered, RecoveryAttempt } from "./incident.ts";
+import type { HandedOver, Incident, NudgeLife, Reached, Recovered, RecoveryAttempt } from "./incident.ts";
 import type { StepTrail } from "./steps/step.ts";
 import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
 
@@ -176,6 +176,8 @@ export interface AgentRecord {
   readonly incident: Incident | null;
   readonly handedOver: HandedOver | null;
   readonly nudge: NudgeLife | null;
+  /** The last nudge that reached it while it was STUCK: what was found before is no evidence any more. */
+  readonly reached: Reached | null;
   /** Attempts to bring this lineage back, newest last. */
   readonly recoveries: readonly RecoveryAttempt[];
   readonly recovered: Recovered | null;
@@ -272,6 +274,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     incident: null,
     handedOver: null,
     nudge: null,
+    reached: null,
     recoveries: [],
     recovered: null,
     formerEndAt: null,
@@ -341,6 +344,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     incident: record.incident,
     handedOver: record.handedOver,
     nudge: record.nudge,
+    reached: record.reached,
     recoveries: record.recoveries,
     recovered: record.recovered,
     formerEndAt: record.formerEndAt,

@@ -96,6 +96,7 @@ export function assessHealth(
       : nextHealth(record.health, findings, calm, now);
   const assessed = draftOf(record);
   assessed.health = health;
+  if (health.state !== "STUCK") assessed.reached = null;
   assessed.findings = findings.length === 0 ? noFindings : findings;
   assessed.wakeAt = wakeAt;
   return { record: assessed, events: describeChanges(before, assessed) };

@@ -32,11 +32,10 @@ export function newestFact({ facts, terminal }: AgentRecord): MonoMs {
  * moved, or has rightly come to rest.
  */
 export function awaitsNewEvidence(record: AgentRecord): boolean {
-  const { incident, activity, health } = record;
-  if (health.state !== "STUCK" || incident?.illness !== "STUCK" || incident.reached === null) return false;
-  if (incident.incarnation !== record.incarnation || incident.stage.kind === "probation") return false;
+  const { reached, activity, health } = record;
+  if (health.state !== "STUCK" || reached === null) return false;
   if (activity.kind !== "RUNNING" && activity.kind !== "STARTING") return false;
-  return !movedSince(record, incident.reached);
+  return !movedSince(record, reached);
 }
 
 /** What was found of steps stands until the next step; of what a nudge has cleared, nothing does. */

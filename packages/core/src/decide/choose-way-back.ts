@@ -53,8 +53,8 @@ const isEndedByPerson = ({ terminal, stop }: AgentRecord): boolean =>
 
 /** Who stopped it to start it again is waited for, until that has failed. */
 function afterOrder({ stop, restart }: AgentRecord): Rung {
-  if (stop?.cause !== "ordered" || !stop.thenRestart) return handOver("ended-by-person");
-  return restart !== null && restart.problem !== null ? handOver("restart-failed") : wait();
+  if (restart?.because === "ordered") return restart.problem === null ? wait() : handOver("restart-failed");
+  return stop?.thenRestart === true ? wait() : handOver("ended-by-person");
 }
 
 /** Asked when it was down already; any other question is moot once its process is over. */

@@ -28,7 +28,6 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     openedAt: now,
     nudges: 0,
     escalations: 0,
-    reached: null,
     stage: { kind: "open" },
   };
   return {

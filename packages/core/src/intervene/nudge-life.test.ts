@@ -151,13 +151,16 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(agent.told("NUDGE_ACTED")).toHaveLength(1);
   });
 
-  it("also while the next nudge is on its way, and while somebody is asked: silence is no recovery", () => {
+  it("also while the next nudge is on its way, and while somebody is asked, and after: silence is no recovery", () => {
     const { agent } = loops();
     agent.beatsEvery("5s", "40m");
     expect(agent.told("NUDGE_SENT")).toHaveLength(3);
     expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "nudges-unanswered" }]);
-    expect(agent.past.map((line) => line.split(" ")[1])).toEqual(["STUCK"]);
     expect(endings({ agent })).toEqual([]);
+    agent.beatsEvery("5s", "30m");
+    expect(endings({ agent })).toEqual(["handed-to-a-person: not-supervised"]);
+    expect(agent.past.map((line) => line.split(" ")[1])).toEqual(["STUCK"]);
+    expect(agent.record.handedOver).not.toBeNull();
   });
 
   it("also when the next one could not be given", () => {

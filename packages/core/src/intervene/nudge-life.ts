@@ -94,13 +94,13 @@ function noteSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervene
 
 /** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
 function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
-  const { terminal, steps, incident } = record;
+  const { terminal, steps } = record;
   return {
     ...record,
     findings: withoutLoops(record),
     steps: steps === null ? null : startAnew(steps),
     terminal: terminal === null ? null : { ...terminal, errors: [] },
-    incident: incident === null ? null : { ...incident, reached },
+    reached: record.health.state === "STUCK" ? reached : null,
   };
 }
 

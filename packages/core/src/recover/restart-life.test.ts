@@ -232,6 +232,14 @@ describe("a person's order to start it again", () => {
     held.agent.monitorDoubts({});
     held.passes("2h");
     expect(orders(held)).toEqual(["stop-agent order-1", "restart-agent order-1/restart"]);
+    held.isOrdered("restart", "order-2");
+    held.handsAnswer("order-2/restart", { kind: "not-restarted", problem: "p" });
+    held.passes("2h");
+    expect(orders(held)).toEqual([
+      "stop-agent order-1",
+      "restart-agent order-1/restart",
+      "restart-agent order-2/restart",
+    ]);
   });
 
   it("starts nothing beside survivors, until they order it again", () => {

@@ -62,15 +62,17 @@ export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, do
     return unchanged;
   const key = orderKey(record, signal);
   if (key === null) return unchanged;
-  return start({ ...record, recoveries: [] }, `${key}/restart`, "ordered", 0, now);
+  // Their order is used up with this: whatever comes of it, it is not tried again with every report.
+  const stop = record.stop === null ? null : { ...record.stop, thenRestart: false };
+  return start({ ...record, stop, recoveries: [] }, `${key}/restart`, "ordered", 0, now);
 }
 
 const isRestarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
 
 /** Each order has a key of its own, so that a second one after a failure is not taken for the first. */
-function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null {
+function orderKey({ stop }: AgentRecord, signal: Signal): string | null {
   if (signal.kind === "ordered") return signal.order === "restart" ? signal.key : null;
-  if (stop === null || !stop.thenRestart || restart?.key === `${stop.key}/restart`) return null;
+  if (stop === null || !stop.thenRestart) return null;
   return stop.outcome?.kind === "stopped" || stop.outcome?.kind === "already-over" ? stop.key : null;
 }
 

@@ -11,8 +11,8 @@ const noticesFor = (text: string, more: ConfigSources = {}) =>
 describe("what is set but changes nothing", () => {
   it("is said once per section, with its place", () => {
     const text =
-      "health_monitoring:\n  intervention: { nudge: { max_attempts: 1, interval_seconds: 5 } }\n  mode: assist\n";
-    expect(noticesFor(text)).toEqual(["c:2:19 health_monitoring.intervention.nudge: no effect yet in this version"]);
+      "health_monitoring:\n  circuit_breaker: { default: { failure_threshold: 1, half_open_requests: 5 } }\n  mode: assist\n";
+    expect(noticesFor(text)).toEqual(["c:2:3 health_monitoring.circuit_breaker: no effect yet in this version"]);
   });
 
   it("is said for a single setting of a section that otherwise counts", () => {
@@ -23,14 +23,14 @@ describe("what is set but changes nothing", () => {
   });
 
   it("is said for overrides, .botbox.json and the environment too", () => {
-    const notices = noticesFor("agents: { a: { recovery: { max_attempts_per_task: 1 } } }", {
+    const notices = noticesFor("agents: { a: { anomaly: { threshold: 0.7 } } }", {
       botbox: { name: ".botbox.json", text: '{ "agents": { "health": { "enabled": true, "alert_channel": "x" } } }' },
       environment: { ANOMALY_THRESHOLD: "0.9", ANOMALY_CONSECUTIVE: "2", RESTART_COOLDOWN: "1m" },
     });
     expect(notices).toEqual([
       ".botbox.json:1:44 agents.health.alert_channel: no effect yet in this version",
       "environment ANOMALY_THRESHOLD, ANOMALY_CONSECUTIVE: no effect yet in this version",
-      "c:1:16 agents.a.recovery: no effect yet in this version",
+      "c:1:16 agents.a.anomaly: no effect yet in this version",
     ]);
   });
 
@@ -46,7 +46,7 @@ describe("what is set but changes nothing", () => {
   it("is said for a policy as for any other override", () => {
     const text = "policies: { p: { retention: { history_days: 1 }, tasks: { interval_minutes: 1 } } }";
     expect(noticesFor(text)).toEqual([
-      "c:1:50 policies.p.tasks: no effect yet in this version",
+      "c:1:59 policies.p.tasks.interval_minutes: no effect yet in this version",
       "c:1:18 policies.p.retention: no effect here: it belongs to the whole monitor, so set it under health_monitoring",
     ]);
   });

@@ -18,6 +18,9 @@ const ofTheMonitor = [
   "self_check.mass_silence_share",
   "self_check.mass_silence_window_seconds",
   "retention",
+  "budgets",
+  "escalation.webhook_url",
+  "tasks.file",
 ];
 
 export function noteIneffective(layers: readonly Layer[], overrides: readonly Layer[]): ConfigNotice[] {

@@ -12,6 +12,7 @@ const configFrom = (text: string) => requireConfig(readConfig({ file: { name: "c
 function anythingFor(node: SchemaNode, key = ""): fc.Arbitrary<unknown> {
   if (node.enum) return fc.constantFrom(...node.enum);
   if (node.type === "boolean") return fc.boolean();
+  if (key === "webhook_url") return fc.webUrl({ validSchemes: ["http", "https"] });
   if (key === "pattern") return fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).map(RE2JS.quote);
   if (node.type === "string") return fc.string({ unit: "grapheme", minLength: node.minLength ?? 0, maxLength: 20 });
   if (node.type === "integer") return fc.integer({ min: 1, max: node.maximum ?? 9 });
@@ -87,7 +88,7 @@ describe("a printed configuration", () => {
     const printed = printConfig(configFrom("preset: fleet\nagents: { ada: { mode: observe } }"));
     expect(printed).toContain("# What Rouse goes by, from: preset fleet; c\n");
     expect(printed).toContain("    interval_seconds: 5 # how often a working agent beats\n");
-    expect(printed).toContain("  # no effect yet in this version\n  recovery:\n");
+    expect(printed).toContain("  # no effect yet in this version\n  anomaly:\n");
     expect(printed).toContain("    # timeout_seconds is not set: silence after which");
     expect(printed).toContain("    backoff_seconds: [ 60, 120, 240 ]\n");
     expect(printed).toMatch(/\nagents:\n {2}ada:\n {4}mode: observe\n$/);

@@ -1,4 +1,4 @@
-import { type Checkpoint, Fault, type WorkspaceSnapshot } from "@rouse/contract";
+import { type Checkpoint, Fault, TaskRequest, type WorkspaceSnapshot } from "@rouse/contract";
 import { claimOf, isTaskOver } from "@rouse/core";
 import type { Workspaces } from "../ports/workspaces.ts";
 import type { CheckpointParts } from "./keep-checkpoints.ts";
@@ -55,11 +55,18 @@ export function attendCheckpoints({
   }
 
   function alsoInCommit({ taskId, id, agentId }: Checkpoint, moment: Moment): void {
+    if (tasks.find(taskId) === undefined) begin(taskId, agentId, moment);
     tasks.noteCheckpoint(taskId, id, agentId, moment);
     const task = tasks.find(taskId);
     const whose = agentId ?? (task === undefined ? null : (claimOf(task)?.agentId ?? null));
     const watched = whose === null ? undefined : roster.find(whose);
     if (watched !== undefined) turns.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
+  }
+
+  /** So that it is listed, watched, and tidied away when it is over. */
+  function begin(taskId: string, agentId: string | null, moment: Moment): void {
+    tasks.create(TaskRequest.parse({ taskId }), moment);
+    if (agentId !== null) tasks.claim(taskId, agentId, moment);
   }
 
   return { admit, takeSnapshot, alsoInCommit };

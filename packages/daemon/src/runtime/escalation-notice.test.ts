@@ -1,4 +1,11 @@
-import { type Checkpoint, EscalationNotice, minutes, settingsOf } from "@rouse/contract";
+import {
+  type Checkpoint,
+  type DecisionEffect,
+  EscalationDecision,
+  EscalationNotice,
+  minutes,
+  settingsOf,
+} from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type EscalationDesk, escalationDesk } from "./escalation-desk.test-support.ts";
 import { recallEnding } from "./recall-ending.ts";
@@ -26,6 +33,14 @@ function stuckDesk(changes: Parameters<typeof escalationDesk>[0] = {}): Escalati
   desk.beat("worker-1", { taskId: "bd-288", progressIndicator: "a" });
   desk.beat("worker-1", { taskId: "bd-288", progressIndicator: hostile });
   desk.passesFor("worker-1", minutes(60), { taskId: "bd-288", progressIndicator: hostile, phase: hostile });
+  return desk;
+}
+
+/** The same trouble of an agent that Rouse holds. */
+function heldDesk(changes: Parameters<typeof escalationDesk>[0] = {}): EscalationDesk {
+  const desk = stuckDesk(changes);
+  const { terminal } = escalationDesk().heldBy("worker-1");
+  desk.becomes({ ...desk.record("worker-1"), terminal });
   return desk;
 }
 
@@ -153,18 +168,6 @@ describe("what each decision would lead to", () => {
     );
   const [more, handoff, stop] = ["allow_more_time", "force_handoff", "terminate_and_recover"] as const;
 
-  /** The same trouble of an agent that Rouse holds. */
-  function heldDesk(changes: Parameters<typeof escalationDesk>[0] = {}): EscalationDesk {
-    const desk = stuckDesk(changes);
-    const { terminal } = escalationDeskWithHolder();
-    desk.becomes({ ...desk.record("worker-1"), terminal });
-    return desk;
-  }
-
-  function escalationDeskWithHolder() {
-    return escalationDesk().heldBy("worker-1");
-  }
-
   it("is a person's matter where Rouse cannot stop anything", async () => {
     expect(await effects(stuckDesk())).toEqual({
       [more]: "waits-longer",
@@ -222,6 +225,56 @@ describe("what each decision would lead to", () => {
     expect(escalation).toBe("worker-1.1");
     expect(await effects(desk)).toEqual({ [more]: "left-alone", [handoff]: "told-only", [stop]: "left-alone" });
   });
+});
+
+describe("what a decision leads to", () => {
+  const situations: Record<string, () => EscalationDesk | Promise<EscalationDesk>> = {
+    "one that is stuck": () => heldDesk(),
+    "one with a checkpoint": () => {
+      const desk = heldDesk();
+      desk.becomes({ ...desk.record("worker-1"), checkpoint: "abc" });
+      return desk;
+    },
+    "one with a warning": async () => {
+      const desk = escalationDesk();
+      desk.heldBy("worker-1");
+      desk.beat("worker-1", { progressIndicator: "a" });
+      desk.beat("worker-1", { progressIndicator: "b" });
+      desk.passesFor("worker-1", minutes(12), { progressIndicator: "b" });
+      await desk.escalations.escalate("worker-1", "ada", "");
+      return desk;
+    },
+    "one that is well": async () => {
+      const desk = escalationDesk();
+      desk.heldBy("worker-1");
+      desk.beat("worker-1");
+      await desk.escalations.escalate("worker-1", "ada", "");
+      return desk;
+    },
+    "one that is protected": () => heldDesk({ protected: true }),
+    "one that is only assisted": () => heldDesk({ mode: "assist" }),
+    "one that Rouse did not start": () => stuckDesk(),
+  };
+
+  /** What has become of it, read off the record. */
+  function becameOf(desk: EscalationDesk): DecisionEffect[] {
+    const { incident, stop, handedOver } = desk.record("worker-1");
+    if (handedOver !== null) return handedOver.because === "handed-off" ? ["told-only"] : ["handed-to-a-person"];
+    if (incident?.stage.kind === "more-time") return ["waits-longer"];
+    if (incident?.stage.kind !== "stopping" || stop === null) return ["left-alone", "told-only"];
+    return incident.stage.next === "hand-off" ? ["told-and-stopped"] : ["resumes-after-checkpoint", "starts-over"];
+  }
+
+  for (const [name, begin] of Object.entries(situations)) {
+    for (const decision of EscalationDecision.options) {
+      it(`is what was said before, for ${name}: ${decision}`, async () => {
+        const desk = await begin();
+        const { options } = (await noticeOf(desk)).context.recovery;
+        await desk.escalations.decide("worker-1.1", { decision, actor: "ada", reason: "" });
+        expect(becameOf(desk)).toContain(options.find((one) => one.decision === decision)?.effect);
+      });
+    }
+  }
 });
 
 describe("how an escalation ended", () => {

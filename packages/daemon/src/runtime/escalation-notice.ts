@@ -1,39 +1,29 @@
 import type {
-  Checkpoint,
   ConfigSnapshot,
-  DecisionEffect,
-  DurationMs,
   EpochMs,
   EscalationContext,
-  EscalationDecision,
   EscalationNotice,
   EscalationReport,
   FindingLevel,
   MonoMs,
   Policy,
-  RecoveryOptions,
   SavedEvent,
   Settings,
 } from "@rouse/contract";
 import { findingLevels } from "@rouse/contract";
-import type { AgentRecord, TerminalFacts } from "@rouse/core";
+import type { AgentRecord } from "@rouse/core";
 import { describeAgent } from "./describe-agent.ts";
+import { describeOptions, type OptionParts } from "./recovery-options.ts";
 import { hintsFor } from "./remediation-hints.ts";
 
 /** How many of an agent's last events are told. */
 export const eventsInNotice = 20;
 
-export interface NoticeParts {
-  readonly report: EscalationReport;
-  readonly record: AgentRecord;
-  readonly policy: Policy;
+export interface NoticeParts extends OptionParts {
   /** What the policy was made from. */
   readonly settings: Settings;
   /** In any order. */
   readonly lastEvents: readonly SavedEvent[];
-  /** The newest checkpoint of its task, when it can be read. */
-  readonly checkpoint: Pick<Checkpoint, "id" | "step" | "stepName" | "time"> | null;
-  readonly now: MonoMs;
   readonly toWall: (at: MonoMs) => EpochMs;
 }
 
@@ -98,66 +88,3 @@ function snapshotOf(policy: Policy, settings: Settings): ConfigSnapshot {
     },
   };
 }
-
-function describeOptions(parts: NoticeParts): RecoveryOptions {
-  const { report, record, policy, now } = parts;
-  const newest = parts.checkpoint;
-  const known = record.checkpoint === null ? null : { id: record.checkpoint, step: null, stepName: null, time: null };
-  const checkpoint =
-    newest === null ? known : { id: newest.id, step: newest.step, stepName: newest.stepName, time: newest.time };
-  return {
-    supervised: record.terminal !== null,
-    checkpoint,
-    recoveriesLeft: recoveriesLeft(record, policy, now),
-    restartsLeft: Math.max(0, policy.restart.max - countSince(record.restarts, now - policy.restart.window)),
-    options: report.decisions.map((decision) => ({
-      decision,
-      effect: effectOf(decision, record, policy, checkpoint !== null),
-    })),
-  };
-}
-
-const hour: DurationMs = 3_600_000;
-
-const countSince = (times: readonly MonoMs[], since: MonoMs): number => times.filter((at) => at > since).length;
-
-/** Counted as core counts: of the same task ever, without a task in the last hour; and of any in the last hour. */
-function recoveriesLeft({ recoveries, taskId }: AgentRecord, policy: Policy, now: MonoMs): number {
-  const ofTask = recoveries.filter((one) => one.taskId === taskId && (taskId !== null || one.at > now - hour)).length;
-  const ofHour = countSince(
-    recoveries.map(({ at }) => at),
-    now - hour,
-  );
-  return Math.max(0, Math.min(policy.recovery.maxPerTask - ofTask, policy.recovery.maxPerHour - ofHour));
-}
-
-/** What the ladder would make of a decision if it came now. */
-function effectOf(
-  decision: EscalationDecision,
-  record: AgentRecord,
-  policy: Policy,
-  hasCheckpoint: boolean,
-): DecisionEffect {
-  const { terminal } = record;
-  const isOver = terminal !== null && terminal.exit !== null;
-  switch (decision) {
-    case "allow_more_time":
-      return record.health.state === "HEALTHY" ? "left-alone" : "waits-longer";
-    case "force_handoff":
-      if (isOver) return "stays-ended";
-      if (terminal === null || !isIll(record)) return "told-only";
-      return mayStop(terminal, policy) ? "told-and-stopped" : "handed-to-a-person";
-    case "terminate_and_recover":
-      if (terminal === null || policy.mode !== "act") return "handed-to-a-person";
-      if (!isOver && !isIll(record)) return "left-alone";
-      if (terminal.foreground || (!isOver && !mayStop(terminal, policy))) return "handed-to-a-person";
-      return hasCheckpoint ? "resumes-after-checkpoint" : "starts-over";
-  }
-}
-
-const isIll = ({ health }: AgentRecord): boolean =>
-  health.state === "STUCK" || health.state === "FAILING" || health.state === "UNRESPONSIVE";
-
-/** What of the kill gate does not pass by itself. */
-const mayStop = ({ attached, holder }: TerminalFacts, policy: Policy): boolean =>
-  policy.mode === "act" && !policy.protected && attached === 0 && holder === "here";

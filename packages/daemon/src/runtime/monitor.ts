@@ -390,6 +390,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       const { terminal, incident } = watched.record;
       if (terminal !== null || incident !== null) turns.wake(watched, moment);
     }
+    tasks.wakeAll(moment);
     turns.wakeConcerned(moment);
     commits.schedule();
   }
@@ -433,6 +434,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       const policy = config.policyFor({ agentId: "", agentType: null, taskId: null }).id;
       turns.saveEvents([{ type: "CONFIG_RELOADED", payload: { policy } }], moment.time, null);
       for (const watched of roster.all()) turns.wake(watched, moment);
+      tasks.wakeAll(moment);
       turns.wakeConcerned(moment);
       commits.schedule();
       parts.holders.settle(watchSettingsOf);

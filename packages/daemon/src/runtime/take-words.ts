@@ -60,6 +60,8 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
 
   /** The question is not open: was it ever, and how did it end? */
   async function lookBack(escalation: string): Promise<Decided> {
+    // Whoever was first may be on the way to the disk.
+    await commits.saved();
     const agentId = agentOf(escalation);
     const types: EventType[] = ["ESCALATION_TRIGGERED", "ESCALATION_DECIDED"];
     const events = await store.readEvents({ agentId, types, limit: 1000, newestFirst: true });

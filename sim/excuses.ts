@@ -13,7 +13,8 @@ export function createExcuses(now: () => number, troubles: readonly Stretch[], a
   function note({ type, payload }: RouseEvent): void {
     // A hold is no more than what one monitor thinks of itself.
     if (type === "MONITOR_STARTED") for (const held of since.keys()) if (held !== "frozen") end(held);
-    const scope = type === "MONITOR_FROZEN" || type === "MONITOR_THAWED" ? "frozen" : "scope" in payload ? payload.scope : "";
+    const scope =
+      type === "MONITOR_FROZEN" || type === "MONITOR_THAWED" ? "frozen" : "scope" in payload ? payload.scope : "";
     if (type === "MONITOR_FROZEN" || type === "HOLD_STARTED") since.set(scope, since.get(scope) ?? now());
     if (type === "MONITOR_THAWED" || type === "HOLD_ENDED") end(scope);
   }

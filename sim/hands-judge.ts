@@ -3,6 +3,7 @@ import type { StopRequest } from "../packages/daemon/src/ports/holders.ts";
 import type { BudgetJudge } from "./budget-judge.ts";
 import type { HandsWitness } from "./hands-witness.ts";
 import type { HeldActor } from "./held-actor.ts";
+import type { Holder } from "./holders.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -16,6 +17,11 @@ interface Parts {
   readonly budget: BudgetJudge;
   readonly hostOf: (agentId: string) => string;
   readonly newestRight: (taskId: string) => string | null;
+  /** Whether the work is saved that this stop would lose. */
+  readonly isSafe: (agentId: string, key: string) => boolean;
+  readonly holderOf: (agentId: string) => Holder | undefined;
+  /** Its beats may be on their way and not get through. */
+  readonly isCutOff: (agentId: string) => boolean;
 }
 
 /** The end of one life that somebody should see to. */
@@ -39,9 +45,8 @@ export interface HandsFindings {
 }
 
 /** Holds what was really done to agents against what was really the matter with them. */
-export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts) {
+export function judgeHands({ now, complain, budget, hostOf, newestRight, isSafe, holderOf, isCutOff }: Parts) {
   const deaths = new Map<string, Death[]>();
-  const ends: string[] = [];
   const keys = new Set<string>();
   const livesStopped = new Set<string>();
   const livesStarted = new Set<string>();
@@ -79,12 +84,23 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts
     if (actor.attached() > 0 && now() - (attachedSince.get(actor.id) ?? now()) > oneTurn)
       complain(`${key}: ${actor.id} was stopped with a person at its terminal`);
     if (frozenSince !== null && now() - frozenSince > oneTurn) complain(`${key}: ${actor.id} was stopped in a freeze`);
-    const isDecided = key.includes("/stop/decided/");
-    if (life.sickness !== null) return;
-    if (cure !== null && (cure.seenAt === null || cure.seenAt > now() - oneTurn)) return;
-    if (isDecided) return void ends.push(`decided: ${actor.id}`);
+    if (!isSafe(actor.id, `${key}/work`)) complain(`${key}: ${actor.id} was stopped and its work was not saved`);
+    if (holderOf(actor.id)?.dead === true) complain(`${key}: ${actor.id} was stopped although nobody holds it`);
+    if (life.sickness !== null || couldNotKnow(actor)) return;
+    // The orchestrator's own decision about an agent that warnings stood against.
+    if (key.includes("/stop/decided/")) return;
     healthyStopped += 1;
-    complain(`${key}: ${actor.id} was stopped and was well (${doing}${cure === null ? "" : `, cured ${((now() - cure.at) / second).toFixed(0)} s ago`})`);
+    const cured = cure === null ? "" : `, cured ${((now() - cure.at) / second).toFixed(0)} s ago`;
+    complain(`${key}: ${actor.id} was stopped and was well (${doing}${cured})`);
+  }
+
+  /** It has come round only just, or in a way that nobody could see. That the monitor was blind is no excuse: it must not act then. */
+  function couldNotKnow({ id, life: { cure } }: HeldActor): boolean {
+    if (cure === null) return false;
+    if (cure.seenAt !== null) return cure.seenAt > now() - oneTurn;
+    const holder = holderOf(id);
+    const outOfSight = holder === undefined || holder.dead || holder.muteUntil > cure.at || isCutOff(id);
+    return outOfSight || now() - cure.at < 20 * second;
   }
 
   const attachedSince = new Map<string, number>();
@@ -129,7 +145,9 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts
   function checkContext(actor: HeldActor, context: RecoveryContext | null): boolean {
     const right = newestRight(actor.life.taskId);
     if (context !== null && context.checkpoint === right) return true;
-    complain(`${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right ?? "none"}`);
+    complain(
+      `${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right ?? "none"}`,
+    );
     return false;
   }
 
@@ -143,7 +161,9 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight }: Parts
     const lost = [...deaths].flatMap(([agentId, of]) =>
       of
         .filter((death) => isExpected(death) && death.outcome !== "brought-back")
-        .map(({ at, incarnation, outcome }) => `${agentId}/${incarnation} at ${(at / second).toFixed(0)} s: ${outcome}`),
+        .map(
+          ({ at, incarnation, outcome }) => `${agentId}/${incarnation} at ${(at / second).toFixed(0)} s: ${outcome}`,
+        ),
     );
     return {
       stops,

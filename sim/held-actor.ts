@@ -1,24 +1,10 @@
 import type { ExitStatus, Heartbeat, ProcessFacts, RecoveryContext } from "@rouse/contract";
+import type { Traits } from "./held-traits.ts";
 import type { Random } from "./random.ts";
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-
-/** What a held agent is like for all its lives. */
-export interface Traits {
-  /** Name of the policy it is started with; the monitor's own choice when `null`. */
-  readonly policy: string | null;
-  /** Rouse may stop it and start it again. */
-  readonly mayAct: boolean;
-  readonly structured: boolean;
-  readonly beats: boolean;
-  readonly saves: boolean;
-  /** Started in a person's terminal. */
-  readonly foreground: boolean;
-  readonly input: "stdin" | "terminal" | "none";
-  readonly repository: boolean;
-}
 
 /** What is really the matter with it, known only to the world. */
 export interface HeldSickness {
@@ -200,7 +186,8 @@ export class HeldActor {
       const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
       return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
     }
-    return { kind: "building", until: now + random.between(minute, traits.saves ? 5.5 * minute : 75 * minute) };
+    const longest = traits.secretive ? 4 * hour : traits.saves ? 5.5 * minute : 75 * minute;
+    return { kind: "building", until: now + random.between(minute, longest) };
   }
 
   isBusy(): boolean {
@@ -277,30 +264,4 @@ export class HeldActor {
         };
     }
   }
-}
-
-/** Traits as they are met: most may be stopped and started again, a few are watched only, protected, or in somebody's terminal. */
-export function chooseTraits(random: Random, policies: boolean): Traits {
-  const roll = random.next();
-  const special = policies
-    ? roll < 0.05
-      ? "assisted"
-      : roll < 0.09
-        ? "watched"
-        : roll < 0.13
-          ? "guarded"
-          : null
-    : "default";
-  const structured = random.chance(0.15);
-  const foreground = random.chance(0.06);
-  return {
-    policy: special,
-    mayAct: special === null || special === "default",
-    structured,
-    beats: random.chance(0.45),
-    saves: random.chance(0.7),
-    foreground,
-    input: structured ? "stdin" : random.chance(0.85) ? "terminal" : "none",
-    repository: random.chance(0.7),
-  };
 }

@@ -22,6 +22,7 @@ type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince }: Parts) {
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
+  let lookAlikes = 0;
 
   /** As far as anybody outside could know. */
   function isRightlyIll(actor: HeldActor): boolean {
@@ -57,12 +58,18 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
       if (!isIll(to)) return null;
       if (isRightlyIll(actor)) return true;
       const { life, traits } = actor;
+      if (traits.secretive) {
+        lookAlikes += 1;
+        return null;
+      }
       complain(
         `${actor.id} was called ${to} because ${because} (${life.mode.kind} for ${((life.mode.until - now()) / minute).toFixed(1)} more min, life ${life.incarnation}, ${JSON.stringify(traits)})`,
       );
       return false;
     },
 
+    /** Verdicts on agents at work that nobody could have told from stuck ones. */
+    lookAlikes: () => lookAlikes,
     lookForTheForgotten(actors: Iterable<HeldActor>): void {
       for (const actor of actors) {
         const { life } = actor;

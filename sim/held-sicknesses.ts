@@ -71,7 +71,8 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
   function relapse(actor: HeldActor): void {
     const { chronic, life } = actor;
     if (chronic === null) return;
-    const after = chronic === "crash" ? random.between(5 * second, 2 * minute) : random.between(30 * second, 12 * minute);
+    const after =
+      chronic === "crash" ? random.between(5 * second, 2 * minute) : random.between(30 * second, 12 * minute);
     timeline.after(after, () => {
       if (!isSameLife(actor, life.incarnation) || actor.chronic !== chronic) return;
       if (chronic === "crash") crash(actor);
@@ -106,10 +107,10 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
 
   /** Many at once, as when a provider goes down: more than the budget lets anybody stop at once. */
   function planOutbreaks(): void {
-    timeline.after(random.until(10 * hour), () => {
+    timeline.after(random.until(14 * hour), () => {
       const all = [...actors.values()];
       const kind = random.pick(["stuck", "hung", "looping"] as const);
-      for (let n = random.whole(3, 12); n > 0; n--) sicken(random.pick(all), kind);
+      for (let n = random.whole(5, 25); n > 0; n--) sicken(random.pick(all), kind);
       planOutbreaks();
     });
   }

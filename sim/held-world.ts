@@ -5,9 +5,10 @@ import type { Config } from "../packages/daemon/src/config/read-config.ts";
 import { judgeBudgets } from "./budget-judge.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { type HandsFindings, judgeHands } from "./hands-judge.ts";
-import { chooseTraits, HeldActor } from "./held-actor.ts";
+import { HeldActor } from "./held-actor.ts";
 import { judgeHeld } from "./held-judge.ts";
 import { createHeldSicknesses } from "./held-sicknesses.ts";
+import { chooseTraits } from "./held-traits.ts";
 import { createHolderPorts, type HolderPorts } from "./holder-port.ts";
 import { createHolders, type HolderWorld } from "./holders.ts";
 import { judgeLadder, type LadderFindings } from "./ladder-judge.ts";
@@ -35,11 +36,13 @@ interface Parts {
   readonly wall: () => number;
   readonly speak: Speak;
   readonly send: (letter: Letter) => void;
+  readonly isCutOff: (agentId: string) => boolean;
   readonly complain: (text: string) => void;
   readonly excusedSince: (at: number) => number;
 }
 
-export type HeldFindings = LadderFindings & HandsFindings & { readonly mostStopsInWindow: number };
+export type HeldFindings = LadderFindings &
+  HandsFindings & { readonly mostStopsInWindow: number; readonly lookAlikes: number };
 
 export interface HeldWorld {
   readonly actors: ReadonlyMap<string, HeldActor>;
@@ -62,7 +65,9 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const numbers = new Map<string, number>();
 
   /** What the monitor has saved of an agent. */
-  function recordOf(agentId: string): { node: string | null; incident: object | null; handedOver: object | null } | null {
+  function recordOf(
+    agentId: string,
+  ): { node: string | null; incident: object | null; handedOver: object | null } | null {
     if (!numbers.has(agentId)) for (const saved of disk.records.values()) numbers.set(saved.agentId, saved.agentNo);
     const saved = disk.records.get(numbers.get(agentId) ?? -1);
     return saved === undefined ? null : JSON.parse(saved.record);
@@ -77,12 +82,30 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, complain });
   const budget = judgeBudgets(config.killBudget, now, complain);
   const ladder = judgeLadder({ now, complain, policyOf, excusedSince });
-  const hands = judgeHands({ now, complain, budget, hostOf, newestRight: checkpoints.newestRight });
+  const folders = createFolders(timeline, random, actors);
+  const hands = judgeHands({
+    now,
+    complain,
+    budget,
+    hostOf,
+    newestRight: checkpoints.newestRight,
+    isSafe: folders.isSafe,
+    holderOf: holders.of,
+    isCutOff: parts.isCutOff,
+  });
   const verdicts = judgeHeld({ now, complain, policyOf, holderOf: holders.of, isOpen: ladder.isOpen, excusedSince });
   const sicknesses = createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath: hands.noteDeath });
-  const folders = createFolders(timeline, random, actors);
   const orchestrator = createOrchestrator(timeline, random, speak);
-  const ports = createHolderPorts({ holders, actors, timeline, random, witness: hands.witness, wall, startLife, reach });
+  const ports = createHolderPorts({
+    holders,
+    actors,
+    timeline,
+    random,
+    witness: hands.witness,
+    wall,
+    startLife,
+    reach,
+  });
 
   /** What comes with every new life: a holder, beats, checkpoints, and what is chronic. */
   function live(actor: HeldActor): void {
@@ -186,7 +209,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       hands.orderedBack(actor.id, event.payload.incarnation);
     if (event.type === "RESTARTS_EXHAUSTED" || event.type === "RECOVERY_FAILED") hands.excuse(actor, "budget");
     if (event.type === "INCIDENT_CLOSED" && event.payload.because === "handed-off") hands.excuse(actor, "handed off");
-    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "ended-by-person") hands.excuse(actor, "a person");
+    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "ended-by-person")
+      hands.excuse(actor, "a person");
   }
 
   return {
@@ -204,6 +228,11 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       ladder.lookForTheForgotten();
       verdicts.lookForTheForgotten(actors.values());
     },
-    findings: () => ({ ...ladder.findings(), ...hands.findings(), mostStopsInWindow: budget.most() }),
+    findings: () => ({
+      ...ladder.findings(),
+      ...hands.findings(),
+      mostStopsInWindow: budget.most(),
+      lookAlikes: verdicts.lookAlikes(),
+    }),
   };
 }

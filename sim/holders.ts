@@ -1,14 +1,12 @@
-import { type ExitStatus, Fault, type Hold, type HolderReport, type Sight } from "@rouse/contract";
+import type { ExitStatus, Hold, HolderReport, Sight } from "@rouse/contract";
 import type { HolderNews } from "../packages/daemon/src/ports/holders.ts";
 import type { HeldActor } from "./held-actor.ts";
 import type { Random } from "./random.ts";
 import type { Terminals } from "./show-terminal.ts";
+import { createTelling, silentFor } from "./tell-monitor.ts";
 import type { Timeline } from "./virtual-time.ts";
 
 const second = 1000;
-/** A holder that does not answer is noticed after this long. */
-const silentFor = 27 * second;
-const tryAgainAfter = second;
 
 /** The holder of one life: it keeps what it saw until a monitor has it in writing, and outlives every monitor. */
 export interface Holder {
@@ -34,12 +32,6 @@ export interface Holder {
   highestEpoch: number;
 }
 
-/** The monitor that listens, if any. */
-export interface Listener {
-  readonly news: HolderNews;
-  readonly epoch: number;
-}
-
 interface Parts {
   readonly timeline: Timeline;
   readonly random: Random;
@@ -47,13 +39,10 @@ interface Parts {
   readonly wall: () => number;
 }
 
-/** All holders of this machine: what they saw, and telling it to whichever monitor is there, in order, until it is saved. */
+/** All holders of this machine, and what they see of their agents. */
 export function createHolders({ timeline, random, terminals, wall }: Parts) {
   const holders = new Map<string, Holder>();
-  /** Whoever has something to tell. */
-  let eager = new Set<Holder>();
-  let listener: Listener | null = null;
-  let startedListening = 0;
+  const telling = createTelling(timeline);
 
   function take(actor: HeldActor): Holder {
     const { life, traits, id } = actor;
@@ -62,7 +51,16 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
     const family = structured ? "claude-code" : "generic";
     const startedWall = wall() - (timeline.now() - startedAt);
     const kind = { family, structured, foreground, input } as const;
-    const hold: Hold = { agentId: id, agentType: null, taskId, policy, incarnation, pid, startedAt: startedWall, ...kind };
+    const hold: Hold = {
+      agentId: id,
+      agentType: null,
+      taskId,
+      policy,
+      incarnation,
+      pid,
+      startedAt: startedWall,
+      ...kind,
+    };
     const holder: Holder = {
       actor,
       incarnation,
@@ -82,7 +80,7 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
       highestEpoch: 0,
     };
     holders.set(id, holder);
-    eager.add(holder);
+    telling.wants(holder);
     report(holder, []);
     follow(holder);
     return holder;
@@ -131,136 +129,23 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
       exit,
     };
     holder.unheard.push({ report: written, shows });
-    eager.add(holder);
-  }
-
-  /** Carries what there is to tell to the monitor; called in its turn. */
-  function deliver(): void {
-    if (listener === null || eager.size === 0) return;
-    const waiting = eager;
-    eager = new Set();
-    for (const holder of waiting) carry(holder, listener);
-  }
-
-  function carry(holder: Holder, to: Listener): void {
-    if (holder.carrying || holder.over) return;
-    if (holder.dead) return tellLoss(holder, to);
-    if (timeline.now() < holder.muteUntil) return tellSilence(holder, to);
-    const next = holder.unheard[0];
-    if (holder.met && next === undefined) return;
-    holder.carrying = true;
-    const said = holder.met && next !== undefined ? tell(holder, next, to) : meet(holder, to);
-    said.then(
-      () => goOn(holder, to),
-      (error: unknown) => {
-        if (!(error instanceof Fault)) throw error;
-        comeAgain(holder, to);
-      },
-    );
-  }
-
-  function goOn(holder: Holder, to: Listener): void {
-    if (to !== listener) return;
-    holder.carrying = false;
-    if (holder.over || (holder.met && holder.unheard.length === 0)) return;
-    carry(holder, to);
-  }
-
-  /** The store is down: it waits, here and there. */
-  function comeAgain(holder: Holder, to: Listener): void {
-    timeline.after(tryAgainAfter, () => {
-      if (to !== listener) return;
-      holder.carrying = false;
-      eager.add(holder);
-    });
-  }
-
-  async function meet(holder: Holder, to: Listener): Promise<void> {
-    const known = await to.news.held(holder.hold, holder.actor.life.startedAt < startedListening);
-    if (to !== listener) return;
-    if (known === null) {
-      holder.over = true;
-      return;
-    }
-    holder.met = true;
-    holder.silenceTold = false;
-    holder.highestEpoch = Math.max(holder.highestEpoch, to.epoch);
-    holder.unheard = holder.unheard.filter(({ report }) => report.seq > known.lastReport);
-    if (holder.unheard.length === 0 && holder.actor.life.incarnation !== holder.incarnation) holder.over = true;
-  }
-
-  async function tell(holder: Holder, { report, shows }: Holder["unheard"][number], to: Listener): Promise<void> {
-    await to.news.reported(holder.actor.id, holder.incarnation, report);
-    if (to !== listener) return;
-    holder.unheard.shift();
-    if (shows && holder.actor.life.incarnation === holder.incarnation) holder.actor.noteSeen("report", timeline.now());
-    if (report.exit !== null) holder.over = true;
-  }
-
-  /** It has not hung up, and does not answer: what of the agent's own process? */
-  function tellSilence(holder: Holder, to: Listener): void {
-    if (holder.silenceTold || !holder.met || timeline.now() < holder.muteFrom + silentFor) return;
-    holder.silenceTold = true;
-    to.news.lost(holder.actor.id, holder.incarnation, isThere(holder) ? "alive" : "gone", null).catch(() => undefined);
-  }
-
-  const isThere = ({ actor, incarnation }: Holder): boolean =>
-    actor.life.incarnation === incarnation && actor.isAlive();
-
-  /** Its holder is gone: the process itself is looked at until it is over. */
-  function tellLoss(holder: Holder, to: Listener): void {
-    if (!holder.met) return void meetDead(holder, to);
-    const isAlive = isThere(holder);
-    if (isAlive && holder.silenceTold) return;
-    holder.carrying = true;
-    to.news.lost(holder.actor.id, holder.incarnation, isAlive ? "alive" : "gone", null).then(
-      () => {
-        if (to !== listener) return;
-        holder.carrying = false;
-        if (isAlive) holder.silenceTold = true;
-        else holder.over = true;
-      },
-      () => comeAgain(holder, to),
-    );
-  }
-
-  /** A monitor that finds only what a dead holder left behind tells of it once its agent is over; one that knew it goes on knowing it. */
-  function meetDead(holder: Holder, to: Listener): void {
-    const known = to.news.standing(holder.actor.id);
-    if (known === null || known.incarnation < holder.incarnation) return;
-    holder.met = true;
-    holder.silenceTold = false;
-    if (known.over || known.incarnation > holder.incarnation) holder.over = true;
-    else carry(holder, to);
+    telling.wants(holder);
   }
 
   return {
     take,
     lookAt,
     report,
-    deliver,
+    deliver: telling.deliver,
     of: (agentId: string): Holder | undefined => holders.get(agentId),
-    all: (): Iterable<Holder> => holders.values(),
-    listener: (): Listener | null => listener,
-    /** A monitor is there: it finds everybody. */
-    listen(news: HolderNews, epoch: number): void {
-      listener = { news, epoch };
-      startedListening = timeline.now();
-      for (const holder of holders.values()) {
-        holder.met = false;
-        holder.carrying = false;
-        if (!holder.over) eager.add(holder);
-      }
-    },
-    hangUp(): void {
-      listener = null;
-    },
+    listen: (news: HolderNews, epoch: number): void => telling.listen(news, epoch, holders.values()),
+    hangUp: telling.hangUp,
     /** The agent's process is over. */
     end(actor: HeldActor, exit: ExitStatus): void {
       const holder = holders.get(actor.id);
       actor.life.exit = { ...exit, at: timeline.now() };
       if (holder === undefined) return;
-      if (holder.dead) eager.add(holder);
+      if (holder.dead) telling.wants(holder);
       else report(holder, [], exit);
     },
     mute(agentId: string, lasts: number): void {
@@ -269,8 +154,8 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
       holder.muteFrom = timeline.now();
       holder.muteUntil = timeline.now() + lasts;
       holder.silenceTold = false;
-      timeline.after(silentFor + second, () => eager.add(holder));
-      timeline.after(lasts + 1, () => eager.add(holder));
+      timeline.after(silentFor + second, () => telling.wants(holder));
+      timeline.after(lasts + 1, () => telling.wants(holder));
     },
     kill(agentId: string): void {
       const holder = holders.get(agentId);
@@ -278,7 +163,7 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
       holder.dead = true;
       holder.silenceTold = false;
       holder.unheard = [];
-      eager.add(holder);
+      telling.wants(holder);
     },
   };
 }

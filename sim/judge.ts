@@ -219,7 +219,8 @@ export function createJudge(parts: Parts) {
 
   function findings(options: SimulationOptions, agentHours: number, audit: AuditVerdict): Findings {
     readVerdicts();
-    for (const { number, problem } of audit.problems.slice(0, 3)) complain(`line ${number} of the audit trail: ${problem}`);
+    for (const { number, problem } of audit.problems.slice(0, 3))
+      complain(`line ${number} of the audit trail: ${problem}`);
     const undelivered = raised.filter((key) => !delivered.has(key) && !disk.actions.has(key));
     if (undelivered.length > 0)
       complain(`${undelivered.length} alerts were decided and neither delivered nor waiting: ${undelivered[0]}`);
@@ -240,9 +241,7 @@ export function createJudge(parts: Parts) {
         failing: summarise(delays.failing),
       },
       ladder:
-        held().actors.size === 0
-          ? null
-          : { ...held().findings(), auditLines: audit.entries, auditSound: audit.sound },
+        held().actors.size === 0 ? null : { ...held().findings(), auditLines: audit.entries, auditSound: audit.sound },
       violations,
       fingerprint: (fingerprint >>> 0).toString(16).padStart(8, "0"),
     };

@@ -1,6 +1,6 @@
 import type { HealthState, Policy, RouseEvent } from "@rouse/contract";
-import { summarise } from "./summarise.ts";
 import type { Delays } from "./judge.ts";
+import { summarise } from "./summarise.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -93,7 +93,12 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     keys.add(key);
   }
 
-  function noteRestart({ agentId, incarnation, key, because }: Extract<RouseEvent, { type: "RESTART_ORDERED" }>["payload"]): void {
+  function noteRestart({
+    agentId,
+    incarnation,
+    key,
+    because,
+  }: Extract<RouseEvent, { type: "RESTART_ORDERED" }>["payload"]): void {
     counts.restarts += 1;
     once(key, "the start");
     const life = `${agentId}/${incarnation}`;
@@ -121,7 +126,9 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     const ofTask = all.filter((one) => one.taskId === taskId && (taskId !== null || one.at > now() - 60 * minute));
     const ofHour = all.filter(({ at }) => at > now() - 60 * minute + 5 * second);
     if ((ofTask.length >= maxPerTask || ofHour.length >= maxPerHour) && !pressed.delete(agentId))
-      complain(`${agentId} was brought back ${ofTask.length + 1} times for one task, ${ofHour.length + 1} within an hour`);
+      complain(
+        `${agentId} was brought back ${ofTask.length + 1} times for one task, ${ofHour.length + 1} within an hour`,
+      );
     recoveries.set(agentId, [...all, { taskId, at: now() }]);
     grant(agentId, 1.1 * (backoff.at(-1) ?? 0) + probation);
   }
@@ -144,7 +151,11 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
       complain(`${agentId}: recoveries are said to be used up, ${ofTask} of this task and ${ofHour} of this hour were`);
   }
 
-  function noteDecision({ agentId, escalation, decision }: Extract<RouseEvent, { type: "ESCALATION_DECIDED" }>["payload"]): void {
+  function noteDecision({
+    agentId,
+    escalation,
+    decision,
+  }: Extract<RouseEvent, { type: "ESCALATION_DECIDED" }>["payload"]): void {
     if (decided.has(escalation)) complain(`${escalation} was decided twice`);
     decided.add(escalation);
     const reason = reasons.get(escalation) ?? "";
@@ -161,7 +172,12 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
         case "INCIDENT_OPENED":
           return openIncident(event.payload.agentId, event.payload.incident);
         case "INCIDENT_CLOSED":
-          return closeIncident(event.payload.agentId, event.payload.incident, event.payload.ending, event.payload.because);
+          return closeIncident(
+            event.payload.agentId,
+            event.payload.incident,
+            event.payload.ending,
+            event.payload.because,
+          );
         case "NUDGE_QUEUED":
           return once(event.payload.nudge, "the nudge");
         case "NUDGE_SENT":
@@ -200,7 +216,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
       for (const [agentId, incident] of open) {
         const policy = policyOf(agentId);
         const { nudge, escalation, stopGrace, saving } = policy;
-        const ladder = (nudge.max + 1) * nudge.interval + escalation.timeout + 4 * (stopGrace + saving.within) + 20 * minute;
+        const ladder =
+          (nudge.max + 1) * nudge.interval + escalation.timeout + 4 * (stopGrace + saving.within) + 20 * minute;
         const allowed = ladder + incident.granted + excusedSince(incident.openedAt);
         if (now() - incident.openedAt <= allowed || incident.overdueTold) continue;
         incident.overdueTold = true;

@@ -17,6 +17,9 @@ export interface Partition {
   readonly mass: boolean;
 }
 
+/** Whose silence nobody vouched for is looked at again every second: the first voice after a long cut may speak against whoever is a moment slower. */
+const lookAgainWithin = 1600;
+
 interface Line {
   /** Beats still to be lost of a burst; never three in a row: three lost beats are silence by any definition. */
   toLose: number;
@@ -34,13 +37,17 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
   const lines = new Map<string, Line>();
   let partition: Partition | null = null;
   let healedAt = Number.NEGATIVE_INFINITY;
+  let heardAgainAt = Number.NEGATIVE_INFINITY;
   let lastMembers: Partition | null = null;
   let kept: Letter[] = [];
   /** Nobody of the last cut has been heard yet, so nobody can know that it has healed. */
   let stillUnheard = false;
 
   const deliver = (letter: Letter): void => {
-    if (lastMembers?.members.has(letter.from.id)) stillUnheard = false;
+    if (stillUnheard && lastMembers?.members.has(letter.from.id)) {
+      stillUnheard = false;
+      heardAgainAt = timeline.now();
+    }
     arrive(letter);
   };
 
@@ -101,8 +108,8 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
     cutOffFor(id: string): { lasted: number; mass: boolean } | null {
       const now = timeline.now();
       if (partition?.members.has(id)) return { lasted: now - partition.since, mass: partition.mass };
-      // Until somebody is heard again, the monitor cannot know that the cut has healed; what it decides in that turn, it decides without.
-      if (lastMembers?.members.has(id) && (stillUnheard || now - healedAt <= 500))
+      // Until somebody is heard again, the monitor cannot know that the cut has healed.
+      if (lastMembers?.members.has(id) && (stillUnheard || now - heardAgainAt <= lookAgainWithin))
         return { lasted: healedAt - lastMembers.since, mass: lastMembers.mass };
       return null;
     },

@@ -48,7 +48,9 @@ export function createOrchestrator(timeline: Timeline, random: Random, speak: Sp
       timeline.after(delay + random.between(0, minute), () => say(id, choose(notice)));
     } else if (roll < 0.75) timeline.after(random.between(14 * minute, 60 * minute), () => say(id, decision));
     if (roll > 0.5 && roll < 0.9)
-      timeline.after(random.between(second, 8 * minute), () => speak((to) => to.help.words.acknowledge(id, "operator")));
+      timeline.after(random.between(second, 8 * minute), () =>
+        speak((to) => to.help.words.acknowledge(id, "operator")),
+      );
     return "delivered";
   }
 

@@ -36,6 +36,7 @@ function printLadder(ladder: NonNullable<Findings["ladder"]>): string[] {
     row("", ladder.incidents, ladder.nudges, ladder.escalations, ladder.stops, ladder.restarts),
     "",
     row("well agents stopped", ladder.healthyStopped),
+    row("well agents taken for stuck", ladder.lookAlikes),
     row("most stops in one window", ladder.mostStopsInWindow),
     row("ends of agents", "all", "ours to see to", "brought back", "share"),
     row("", ladder.deaths, ladder.recoverable, ladder.broughtBack, `${share.toFixed(1)} %`),

@@ -1,10 +1,8 @@
-import { generateKeyPairSync, sign } from "node:crypto";
 import { type HeartbeatAck, type PresetName, type RouseEvent, settingsOf } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
-import { readConfig, requireConfig } from "../packages/daemon/src/config/read-config.ts";
 import { auditAnchorMark, auditHeadMark } from "../packages/daemon/src/ports/store.ts";
 import { readPlace } from "../packages/daemon/src/runtime/audit-trail.ts";
 import { type Monitor, startMonitor } from "../packages/daemon/src/runtime/monitor.ts";
@@ -15,8 +13,11 @@ import { planFaults } from "./faults.ts";
 import { makeFaulty } from "./faulty-store.ts";
 import { createHeldWorld, type HeldWorld } from "./held-world.ts";
 import { createJudge, type Findings } from "./judge.ts";
+import { clockOf, timersOf, wallAtStart } from "./monitor-time.ts";
 import { createNetwork, type Letter } from "./network.ts";
+import { configFor, makeSigningKey } from "./prepare-monitor.ts";
 import { seededRandom } from "./random.ts";
+import { createBeats } from "./send-beats.ts";
 import { planSicknesses } from "./sicknesses.ts";
 import { createTimeline } from "./virtual-time.ts";
 
@@ -35,7 +36,6 @@ export interface SimulationOptions {
 
 /** The monitor's event loop turns once per step of this length; within one, everything happens in its own order. */
 const quantumOf: Readonly<Record<PresetName, number>> = { fleet: 500, default: 2000, tasks: 2000 };
-const wallAtStart = Date.UTC(2026, 0, 5);
 
 /** Says something to the monitor in its own turn. `failed`: it was not there, died meanwhile, or refused. */
 export type Speak = (say: (to: Monitor) => Promise<unknown>, failed?: (error: unknown) => void) => void;
@@ -63,7 +63,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const timeline = createTimeline();
   const { heartbeat } = settingsOf(options.preset);
   const rhythm: Rhythm = { running: heartbeat.interval_seconds * 1000, idle: heartbeat.idle_interval_seconds * 1000 };
-  const config = requireConfig(readConfig({ file: { name: "sim", text: configOf(options.preset) } }));
+  const config = configFor(options.preset);
   const signing = makeSigningKey();
   const folder = new Map<string, string>();
   const disk = createMemoryDisk({ keepBeatsPerAgent: 20 });
@@ -101,6 +101,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       world.troubles.push({ from: timeline.now(), to: startAt });
     },
   };
+  const clock = clockOf(timeline, world);
   const network = createNetwork(timeline, random, (letter) => {
     if (monitor !== null && !world.deaf) inbox.push(letter);
   });
@@ -120,6 +121,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       options.watch?.(timeline.now(), event);
     },
   });
+  const { live, sendSurely } = createBeats({ timeline, random, network, rhythm, wallAtStart, noteAck: judge.noteAck });
   const speak: Speak = (say, failed = () => undefined) => {
     if (monitor === null) return timeline.after(1, () => failed(new Error("nobody there")));
     const to = monitor;
@@ -138,45 +140,13 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     disk,
     folder,
     config,
-    wall: () => clock.wall(),
+    wall: clock.wall,
     speak,
     send: sendSurely,
+    isCutOff: (agentId) => network.cutOffFor(agentId) !== null || world.deaf,
     complain: judge.complain,
     excusedSince: excuses.excusedSince,
   });
-
-  function timers(of: number) {
-    const run = (callback: () => void): void => {
-      if (of !== life) return;
-      if (timeline.now() < world.stalledUntil) return timeline.plan(world.stalledUntil, () => run(callback));
-      callback();
-    };
-    return {
-      after(delay: number, callback: () => void) {
-        let cancelled = false;
-        const late = world.load === 0 ? 0 : random.between(0, world.load);
-        timeline.after(delay + late, () => {
-          if (!cancelled) run(callback);
-        });
-        return () => {
-          cancelled = true;
-        };
-      },
-      soon(callback: () => void): void {
-        if (of === life) soon.push(callback);
-      },
-    };
-  }
-
-  const clock = {
-    mono: () => timeline.now() - world.suspended,
-    wall: () => wallAtStart + timeline.now() + world.wallOffset,
-    read: () => ({
-      mono: timeline.now() - world.suspended,
-      boot: timeline.now(),
-      wall: wallAtStart + timeline.now() + world.wallOffset,
-    }),
-  };
 
   async function start(): Promise<void> {
     const of = life;
@@ -201,7 +171,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       signing,
       store,
       clock,
-      timers: timers(of),
+      timers: timersOf({ timeline, world, random, isDead, soon: (callback) => soon.push(callback) }),
       alerts,
       log: { info: quiet, warn: quiet, error: quiet },
       config,
@@ -254,43 +224,6 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     to.takeBeats(arrived, taken, refused);
   }
 
-  /** Who beats every few minutes sends a beat again when no answer comes; who beats every few seconds just beats on. */
-  function sendSurely(letter: Letter, tries = 5): void {
-    network.send(letter);
-    if (tries === 1) return;
-    timeline.after(15_000, () => {
-      if (!letter.acknowledged && !letter.from.isSilent()) sendSurely(letter, tries - 1);
-    });
-  }
-
-  /** Starts, or starts again, the agent's beats; whatever it had planned before is off. */
-  function live(actor: Actor): void {
-    actor.lives += 1;
-    const of = actor.lives;
-    if (actor.isBlocked(timeline.now())) timeline.plan(actor.mode.until, () => beat(actor, of));
-    else beat(actor, of);
-  }
-
-  function beat(actor: Actor, of: number): void {
-    if (actor.isSilent() || actor.lives !== of) return;
-    const now = timeline.now();
-    const skew = actor.id.endsWith("7") ? 5 * 365 * 86_400_000 : 0;
-    const letter = write(actor, actor.beat(now, wallAtStart + now + skew));
-    if (rhythm.running < 60_000) network.send(letter);
-    else sendSurely(letter);
-    if (random.chance(0.0005)) network.send(write(actor, { agentId: actor.id, sequenceNumber: "not a number" }));
-    timeline.plan(actor.nextBeatAt(now, rhythm) + random.between(-100, 100), () => beat(actor, of));
-  }
-
-  function write(actor: Actor, beat: object): Letter {
-    const { mode } = actor;
-    const answered = (ack: HeartbeatAck): void => {
-      if (ack.status !== "rejected") actor.acknowledged(mode);
-      judge.noteAck(actor, ack);
-    };
-    return { beat, from: actor, acknowledged: false, answered };
-  }
-
   const free = options.agents - (options.held ?? 0);
   for (let i = 1; i <= free; i++) {
     const actor = new Actor(`agent-${i}`, `node-${1 + (i % Math.max(1, Math.ceil(free / 12)))}`, random, 0);
@@ -332,18 +265,4 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     anchor: readPlace(disk.marks.get(auditAnchorMark)),
   });
   return judge.findings(options, (options.agents * end) / 3_600_000, audit);
-}
-
-/** Policies that let less be done, for agents that are started with them. */
-function configOf(preset: PresetName): string {
-  const policies = "policies:\n  assisted: { mode: assist }\n  watched: { mode: observe }\n  guarded: { protected: true }\n";
-  return `preset: ${preset}\n${preset === "default" ? policies : ""}`;
-}
-
-function makeSigningKey() {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  return {
-    sign: (text: string): string => sign(null, Buffer.from(text), privateKey).toString("base64"),
-    publicKey: publicKey.export({ type: "spki", format: "pem" }) as string,
-  };
 }

@@ -26,6 +26,9 @@ export function createFolders(timeline: Timeline, random: Random, actors: Readon
   }
 
   return {
+    /** Whether everything that could be saved under this key is. */
+    isSafe: (agentId: string, key: string): boolean =>
+      actors.get(agentId)?.traits.repository !== true || known.get(key)?.kind === "taken",
     fail(lasts: number): void {
       failsUntil = timeline.now() + lasts;
     },

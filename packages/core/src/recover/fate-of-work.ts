@@ -18,6 +18,9 @@ export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null
     return { kind: "recovering", because: "being-recovered" };
   if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
   if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
+  // Of an agent that we did not start, its own word is all there is.
+  const saysDone = after.terminal === null && after.activity.kind === "FINISHED" && before.activity.kind !== "FINISHED";
+  if (saysDone) return { kind: "completed" };
   return isGone(after) && !isGone(before) ? { kind: "released", because: "agent-gone" } : null;
 }
 

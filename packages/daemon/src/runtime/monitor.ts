@@ -345,6 +345,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     try {
       // A wall clock that was set forward by mistake must not make everything look old.
       const more = await store.tidy({ now: Math.min(now, time), beats, history });
+      tasks.forgetOld(readClock(), history);
       const moreStates = await checkpoints.forget(now);
       return more || moreStates ? tidyAgain : tidyEvery;
     } catch (error) {

@@ -152,8 +152,22 @@ describe("the last sign of life", () => {
 });
 
 /** What was learnt, as opposed to what was made of it. */
+/** What was judged and done is not learnt again: it is saved with the record in the very turn it happened. */
+const judged: readonly (keyof AgentRecord)[] = [
+  "health",
+  "findings",
+  "alert",
+  "alertsRaised",
+  "checkIn",
+  "incident",
+  "handedOver",
+  "nudge",
+  "stopRefused",
+  "counts",
+  "wakeAt",
+];
+
 function learnt(record: AgentRecord | undefined) {
   if (record === undefined) return undefined;
-  const { health: _, findings: __, alert: ___, alertsRaised: ____, checkIn: _____, wakeAt: ______, ...facts } = record;
-  return facts satisfies Partial<AgentRecord>;
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !judged.includes(name as keyof AgentRecord)));
 }

@@ -87,7 +87,7 @@ export function createTurns(parts: TurnParts) {
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.reply?.status !== "rejected")
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(watched), moment.now), moment.time);
-    if (isOfConsequence(turn)) parts.afterTurn(before, turn.record, moment);
+    if (isOfConsequence(turn) || turn.record.taskId !== before.taskId) parts.afterTurn(before, turn.record, moment);
     return turn;
   }
 
@@ -194,6 +194,7 @@ export function createTurns(parts: TurnParts) {
     const { incarnation, taskId } = record;
     saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
     records.saveNow(watched);
+    if (taskId !== null) parts.afterTurn({ ...record, taskId: null }, record, moment);
     return watched;
   }
 

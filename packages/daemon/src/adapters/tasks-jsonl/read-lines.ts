@@ -3,7 +3,7 @@ import { describeIssues, TaskRequest, TaskStatus } from "@rouse/contract";
 /** One line as it stands in the file. Bytes, not text: what cannot be read must stay exactly as it is. */
 export interface FileLine {
   readonly bytes: Buffer;
-  /** What ended it: `\n`, `\r\n`, or nothing at the end of the file. */
+  /** What ended it: a newline, or nothing at the end of the file. To JSON, the rest of a Windows line end is space. */
   readonly end: Buffer;
 }
 
@@ -23,7 +23,6 @@ export type LineContent =
     };
 
 const newline = 0x0a;
-const carriageReturn = 0x0d;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** `null`: there are more than `most`. */
@@ -34,8 +33,7 @@ export function splitLines(bytes: Buffer, most: number): { mark: Buffer; lines: 
     if (lines.length === most) return null;
     const found = bytes.indexOf(newline, at);
     const next = found === -1 ? bytes.length : found + 1;
-    const withoutNewline = found === -1 ? bytes.length : found;
-    const ends = found > at && bytes[found - 1] === carriageReturn ? withoutNewline - 1 : withoutNewline;
+    const ends = found === -1 ? bytes.length : found;
     lines.push({ bytes: bytes.subarray(at, ends), end: bytes.subarray(ends, next) });
     at = next;
   }

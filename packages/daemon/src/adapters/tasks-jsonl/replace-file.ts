@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -23,7 +23,7 @@ export async function replaceFile(target: string, expected: Buffer, next: Buffer
 
 /** Without a pause between looking and replacing: nothing else of this process comes in between, and hardly anybody else. */
 function putInPlace(temporary: string, target: string, expected: Buffer): boolean {
-  if (!existsSync(target) || !readFileSync(target).equals(expected)) return false;
+  if (!readFileSync(target).equals(expected)) return false;
   renameSync(temporary, target);
   return true;
 }

@@ -67,7 +67,6 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
   /** `null`: it cannot be used. */
   async function readAnew({ target, bytes, stamp }: FileContent): Promise<Seen | null> {
     if (seen?.lines.bytes.equals(bytes)) return { target, lines: seen.lines, stamp };
-    seen = null;
     const lines = await TaskLines.read(bytes, pause);
     complaints.file(lines === null ? tooManyLines : null);
     if (lines === null) return null;

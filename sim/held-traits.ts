@@ -1,0 +1,46 @@
+import type { Random } from "./random.ts";
+
+/** What a held agent is like for all its lives. */
+export interface Traits {
+  /** Name of the policy it is started with; the monitor's own choice when `null`. */
+  readonly policy: string | null;
+  /** Rouse may stop it and start it again. */
+  readonly mayAct: boolean;
+  readonly structured: boolean;
+  readonly beats: boolean;
+  readonly saves: boolean;
+  /** Started in a person's terminal. */
+  readonly foreground: boolean;
+  readonly input: "stdin" | "terminal" | "none";
+  readonly repository: boolean;
+  /** It works for hours without a word to anybody: it may be taken for stuck, and must not be stopped for it. */
+  readonly secretive: boolean;
+}
+
+/** Traits as they are met: most may be stopped and started again, a few are watched only, protected, or in somebody's terminal. */
+export function chooseTraits(random: Random, policies: boolean): Traits {
+  const roll = random.next();
+  const special = policies
+    ? roll < 0.05
+      ? "assisted"
+      : roll < 0.09
+        ? "watched"
+        : roll < 0.13
+          ? "guarded"
+          : null
+    : "default";
+  const structured = random.chance(0.15);
+  const foreground = random.chance(0.06);
+  const beats = random.chance(0.45);
+  return {
+    policy: special,
+    mayAct: special === null || special === "default",
+    structured,
+    beats,
+    saves: random.chance(0.7),
+    foreground,
+    input: structured ? "stdin" : random.chance(0.85) ? "terminal" : "none",
+    repository: random.chance(0.7),
+    secretive: !structured && !beats && random.chance(0.15),
+  };
+}

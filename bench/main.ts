@@ -3,6 +3,7 @@ import { benchDetection } from "./detection.ts";
 import { startEchoServer } from "./echo-server.ts";
 import { benchFleet } from "./fleet.ts";
 import { type LoadPlan, runLoad } from "./load.ts";
+import { benchRecovery } from "./recovery.ts";
 import { formatTable, type Line, machine } from "./report.ts";
 import { benchRestart } from "./restart.ts";
 import { benchSnapshots } from "./snapshots.ts";
@@ -73,6 +74,11 @@ const benches: readonly Bench[] = [
     name: "adoption",
     about: "from kill -9 of the daemon until it has 20 talking agents back",
     run: benchAdoption,
+  },
+  {
+    name: "recovery",
+    about: "from kill -9 of an agent until its replacement has the state it goes on with, 30 times",
+    run: benchRecovery,
   },
   { name: "nudges", about: "from the decision to nudge until the agent has read it, 20 times", run: benchNudges },
   {

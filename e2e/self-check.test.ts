@@ -111,8 +111,11 @@ describe("an agent that died", () => {
       "HEARTBEAT_MISSED 3",
       "HEALTH_STATE_CHANGED to UNRESPONSIVE",
       "ALERT_RAISED critical",
+      "INCIDENT_OPENED",
+      "ESCALATION_TRIGGERED",
       "HEALTH_STATE_CHANGED to HEALTHY",
       "ALERT_RESOLVED",
+      "INCIDENT_CLOSED",
       "AGENT_RECOVERED from UNRESPONSIVE",
     ]);
     for (const other of others) expect((await daemon.rouse.getAgentHealth(other)).state).toBe("HEALTHY");

@@ -17,20 +17,25 @@ interface Parts {
   readonly disk: MemoryDisk;
   readonly folder: MemoryFolder;
   readonly speak: Speak;
+  readonly wall: () => number;
   readonly complain: (text: string) => void;
 }
+
+/** What a dying agent saves while its end is already being dealt with. */
+const lastMoment = 5000;
 
 const filler = "x".repeat(70_000);
 
 /** Agents save where they are; now and then what was saved is damaged behind everybody's back. It alone knows what is still right. */
-export function createCheckpoints({ actors, timeline, random, disk, folder, speak, complain }: Parts) {
+export function createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain }: Parts) {
   const brokenRows = new Set<string>();
   const brokenStates = new Map<string, string>();
 
-  /** The newest of a task that is as it was saved; `null`: none is. */
-  function newestRight(taskId: string): string | null {
-    const chain = disk.checkpointsOf.get(taskId) ?? [];
-    return chain.toSorted((a, b) => b.number - a.number).find(isRight)?.id ?? null;
+  /** The newest of a task that is as it was saved; `null`: none is. One that came in the very last moment may not have been seen. */
+  function newestRight(taskId: string): readonly (string | null)[] {
+    const chain = (disk.checkpointsOf.get(taskId) ?? []).toSorted((a, b) => b.number - a.number).filter(isRight);
+    const settled = chain.find(({ time }) => Math.abs(wall() - time) > lastMoment);
+    return [chain[0]?.id ?? null, settled?.id ?? null];
   }
 
   function isRight({ id, state, head }: SavedCheckpoint): boolean {

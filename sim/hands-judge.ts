@@ -16,7 +16,8 @@ interface Parts {
   readonly complain: (text: string) => void;
   readonly budget: BudgetJudge;
   readonly hostOf: (agentId: string) => string;
-  readonly newestRight: (taskId: string) => string | null;
+  /** Where the next life of this task should go on from. */
+  readonly newestRight: (taskId: string) => readonly (string | null)[];
   /** Whether the work is saved that this stop would lose. */
   readonly isSafe: (agentId: string, key: string) => boolean;
   readonly holderOf: (agentId: string) => Holder | undefined;
@@ -144,9 +145,9 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight, isSafe,
 
   function checkContext(actor: HeldActor, context: RecoveryContext | null): boolean {
     const right = newestRight(actor.life.taskId);
-    if (context !== null && context.checkpoint === right) return true;
+    if (context !== null && right.includes(context.checkpoint)) return true;
     complain(
-      `${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right ?? "none"}`,
+      `${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right[0] ?? "none"}`,
     );
     return false;
   }

@@ -68,6 +68,17 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
       return false;
     },
 
+    /** The monitor says that it is well again. */
+    noteWell(actor: HeldActor): void {
+      const { sickness, incarnation } = actor.life;
+      if (sickness === null || !actor.isAlive()) return;
+      // Fallen ill again only just, or held by nobody who could see.
+      if (now() - sickness.since < 5 * minute || holderOf(actor.id)?.dead === true) return;
+      const since = ((now() - sickness.since) / minute).toFixed(1);
+      complain(
+        `${actor.id} was called well again and has been ${sickness.kind} for ${since} min (life ${incarnation})`,
+      );
+    },
     /** Verdicts on agents at work that nobody could have told from stuck ones. */
     lookAlikes: () => lookAlikes,
     lookForTheForgotten(actors: Iterable<HeldActor>): void {

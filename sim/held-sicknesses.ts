@@ -115,6 +115,7 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
     });
   }
 
+  /** Once everybody has been started. */
   function plan(): void {
     const strikes = (actor: HeldActor): void =>
       timeline.after(random.until(24 * hour), () => {
@@ -126,11 +127,12 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
         finish(actor);
         ends(actor);
       });
-    for (const actor of actors.values()) {
-      strikes(actor);
-      ends(actor);
-    }
     if (actors.size > 0) planOutbreaks();
+    for (const actor of actors.values())
+      timeline.plan(6 * minute, () => {
+        strikes(actor);
+        ends(actor);
+      });
   }
 
   return { plan, relapse, cure };

@@ -79,7 +79,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
 
   const terminals = createTerminals(random);
   const holders = createHolders({ timeline, random, terminals, wall });
-  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, complain });
+  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain });
   const budget = judgeBudgets(config.killBudget, now, complain);
   const ladder = judgeLadder({ now, complain, policyOf, excusedSince });
   const folders = createFolders(timeline, random, actors);
@@ -208,6 +208,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     if (event.type === "RESTART_ORDERED" && event.payload.because === "ordered")
       hands.orderedBack(actor.id, event.payload.incarnation);
     if (event.type === "RESTARTS_EXHAUSTED" || event.type === "RECOVERY_FAILED") hands.excuse(actor, "budget");
+    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "well-again") verdicts.noteWell(actor);
     if (event.type === "INCIDENT_CLOSED" && event.payload.because === "handed-off") hands.excuse(actor, "handed off");
     if (event.type === "INCIDENT_CLOSED" && event.payload.because === "ended-by-person")
       hands.excuse(actor, "a person");

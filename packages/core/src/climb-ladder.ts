@@ -54,9 +54,9 @@ export function climbLadder(
   throw new Error(`the ladder of ${before.agentId} goes round: ${at.record.incident?.stage.kind ?? "no incident"}`);
 }
 
-/** Whose matter it is decides who is told: when that has just changed, it is asked again. */
+/** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
 function tellWhomItConcerns(before: AgentRecord, at: Intervened, now: MonoMs, policy: Policy): Intervened {
-  if (at.record.handedOver === before.handedOver) return at;
+  if (at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
   return join(at, respond(at.record, chooseResponse(at.record, policy), now));
 }
 

@@ -104,7 +104,10 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
   function calmsDown(): void {
     isPrompt = true;
     agent.monitorDoubts({ frozen: false, hold: null, brake: null, criticalBlocked: 0 });
-    const { stop, restart, nudge } = agent.record;
+    const { stop, restart, nudge, terminal } = agent.record;
+    // Who said that it was stopped, or over, did not lie.
+    if (terminal?.exit === null && (stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over"))
+      held?.exits({ signal: "SIGTERM", cause: "stopped" });
     const pending = [
       ...(stop?.saved === null ? [`${stop.key}/work`] : []),
       ...(stop !== null && stop.orderedAt !== null ? [stop.key] : []),

@@ -9,6 +9,10 @@ export function goesQuiet(given: HeldGiven = {}): HeldStory {
   return held;
 }
 
+/** Quiet and out of reach: the orchestrator is asked after fifteen minutes. */
+export const isAsked = (given: HeldGiven = {}): HeldStory =>
+  goesQuiet({ obedient: true, ...given, hold: { input: "none", ...given.hold } });
+
 /** A held agent that says of itself that it fails again and again, its processes quiet: FAILING after five minutes. */
 export function startsFailing(given: HeldGiven = {}): HeldStory {
   const held = heldStory({ taskId: "t1", ...given });

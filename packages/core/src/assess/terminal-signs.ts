@@ -26,7 +26,7 @@ export const findNoOutput: Detector = (record, now, policy) => {
   const until = tree === null ? null : tree.busyAt + quietAfter(policy);
   // Nobody has looked since the last reading: not having seen them at work since then is not having seen them rest.
   const busy = tree !== null && until !== null && until > tree.at;
-  const stuck = tree !== null && (!busy || look.age >= patience);
+  const stuck = tree === null ? stoodStill(record, terminal) : !busy || look.age >= patience;
   return {
     finding: conclude(record, now, {
       kind: "no-output",
@@ -43,6 +43,10 @@ export const findNoOutput: Detector = (record, now, policy) => {
     lookAgainAt: earliest(look.next, busy && until > now ? until : null),
   };
 };
+
+/** What quiet processes argued for stands while nobody can look at them, until the agent writes: our not knowing makes nobody well. */
+const stoodStill = ({ findings }: AgentRecord, { output }: TerminalFacts): boolean =>
+  findings.some(({ kind, level, since }) => kind === "no-output" && level === "stuck" && since > output.at);
 
 /** An unknown full-screen program at rest looks like one that hangs. */
 const restsOnScreen = ({ family, fullScreen }: TerminalFacts): boolean => family === "generic" && fullScreen;

@@ -187,6 +187,9 @@ describe("an agent that we stopped", () => {
     ]);
     held.passes("20m");
     expect(endings(held)).toEqual(["handed-to-a-person: recoveries-exhausted"]);
+    expect(held.agent.told("RECOVERY_FAILED")).toEqual([
+      { taskId: "t1", agentId: "worker-1", reason: "recoveries-exhausted", attempts: 3 },
+    ]);
   });
 
   it("counts anew after a person brought it back: they have looked at it", () => {

@@ -2,6 +2,7 @@ import type { StopRefusal } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, refusals, startsFailing } from "../ladder-story.test-support.ts";
+import type { SavedWork } from "../terminal-facts.ts";
 
 const failing = { healthMetrics: { consecutiveFailures: 9 } };
 const well = { healthMetrics: { consecutiveFailures: 0 } };
@@ -227,6 +228,21 @@ describe("nobody is stopped whose work could not be saved", () => {
     const settings = { intervention: { termination: { accept_failed_snapshot: true } } };
     expect(startsFailing({ work: notSaved, settings }).agent.did("stop-agent")).toHaveLength(1);
   });
+});
+
+it("saving the work is tried once more before a person is asked", () => {
+  const held = aboutToFail();
+  held.agent.beats(failing);
+  const answer = (n: number, work: SavedWork) =>
+    held.handsAnswer(held.agent.did("save-work")[n]?.key ?? "none", { kind: "work", work });
+  answer(0, { kind: "not-saved", problem: "no space left" });
+  for (let minutes = 0; minutes < 16; minutes += 4) {
+    held.passes("4m");
+    held.agent.beats(failing);
+  }
+  expect(held.agent.told("ESCALATION_UNANSWERED")).toHaveLength(1);
+  answer(1, { kind: "saved", commit: "c0ffee", changed: 1 });
+  expect(held.agent.did("stop-agent")).toHaveLength(1);
 });
 
 describe("an order that was given", () => {

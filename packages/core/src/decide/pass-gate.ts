@@ -18,7 +18,7 @@ export function passGate(
   policy: Policy,
   doubt: Doubt,
 ): Rung {
-  if (record.terminal === null) return next === "hand-off" ? recovered("handed-off") : handOver("not-supervised");
+  if (record.terminal === null && next === "hand-off") return recovered("handed-off");
   const stop = stopUnderWay(record);
   if (stop?.outcome?.kind === "refused" || interrupted >= mostInterrupted) return handOver("kill-refused");
   if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
@@ -26,6 +26,7 @@ export function passGate(
   const refusal =
     refuseKill(record, now, policy, doubt, cause === "decided") ??
     (stop === null ? null : refuseUnsaved(record, policy));
+  if (record.terminal === null && refusal?.because !== "well-again") return handOver("not-supervised");
   if (refusal === null && stop !== null) return { kind: "order-stop" };
   // To try once more at once would fail once more.
   if (refusal === null && record.stopRefused === "work-not-saved")

@@ -87,12 +87,11 @@ describe("a warning that stands", () => {
   });
 
   it("counts from when it became a warning, not from when it was worth a note", () => {
-    const held = heldStory();
-    held.agent.beatsEvery("5m", "55m", { healthMetrics: { memory: 0.95 } });
-    held.agent.beats(warned);
-    held.agent.beatsEvery("5m", "55m", warned);
-    expect(held.agent.state).toBe("DEGRADED");
-    expect(held.agent.told("INCIDENT_OPENED")).toEqual([]);
+    const agent = story({ settings: { heartbeat: { interval_seconds: 7200 } } });
+    agent.beats();
+    agent.silentFor("301m");
+    expect(agent.past).toEqual(["14402s DEGRADED"]);
+    expect(agent.when("INCIDENT_OPENED")).toEqual(["18002s INCIDENT_OPENED"]);
   });
 
   it("that is hardly sure calls nobody, nor one that our own doubt explains", () => {

@@ -111,11 +111,8 @@ const join = (before: Intervened, after: Intervened): Intervened => ({
   actions: [...before.actions, ...after.actions],
 });
 
-const failedRecovery: ReadonlySet<EndingReason> = new Set<EndingReason>([
-  "relapse",
-  "recoveries-exhausted",
-  "restarts-exhausted",
-]);
+/** That the recoveries are used up was told when they were. */
+const failedRecovery: ReadonlySet<EndingReason> = new Set<EndingReason>(["relapse", "restarts-exhausted"]);
 
 function failures(
   record: AgentRecord,

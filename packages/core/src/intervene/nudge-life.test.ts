@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
-import { endings, error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
+import { endings, error, goesQuiet, refusals, repeatsError } from "../ladder-story.test-support.ts";
 import { runStory, times } from "../run-story.test-support.ts";
 import { type Story, story } from "../story.test-support.ts";
 
@@ -163,6 +163,16 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(agent.record.handedOver).not.toBeNull();
   });
 
+  it("nor is doing the same once more, however often it was told", () => {
+    const { agent, does } = loops();
+    agent.beatsEvery("5s", "10m");
+    expect(agent.told("NUDGE_SENT")).toHaveLength(2);
+    does("shell", "make", "ok");
+    agent.beats();
+    expect(agent.state).toBe("STUCK");
+    expect(agent.told("NUDGE_ACTED")).toEqual([]);
+  });
+
   it("also when the next one could not be given", () => {
     const held = heldStory({ hold: { input: "stdin" }, nudges: null });
     held.prints();
@@ -190,24 +200,23 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(endings({ agent })).toEqual(["recovered: well-again"]);
   });
 
-  it("and to be stopped it must have shown something since", () => {
+  it("and to be stopped it must have shown something since: the orchestrator's word alone is not enough", () => {
+    const never = 1_000_000;
     const held = heldStory({
-      preset: "fleet",
       hold: { input: "stdin" },
-      settings: { terminal: { idle_timeout_minutes: 600 } },
+      settings: {
+        terminal: { idle_timeout_minutes: 600 },
+        health_check: { checkpoint_stale_threshold_seconds: never, no_tool_call_seconds: never },
+      },
     });
-    const step = () =>
-      held.agent.take({
-        kind: "stepped",
-        events: [
-          { kind: "tool_call", tool: "shell", args_digest: "a" },
-          { kind: "tool_result", text_digest: "r" },
-        ],
-      });
-    times(5, step);
-    for (let minute = 0; minute < 29; minute++) held.passes("1m");
+    const call = { kind: "tool_call", tool: "shell", args_digest: "a" } as const;
+    times(5, () => held.agent.take({ kind: "stepped", events: [call, { kind: "tool_result", text_digest: "r" }] }));
+    held.passes("31m");
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "nudges-unanswered" }]);
     held.agent.decides("terminate_and_recover");
+    expect(refusals(held)).toEqual(["one-kind-of-evidence"]);
     expect(held.agent.did("stop-agent")).toEqual([]);
+    expect(endings(held)).toEqual(["handed-to-a-person: kill-refused"]);
   });
 });
 

@@ -30,8 +30,8 @@ const isReviving = ({ restart }: AgentRecord): boolean => restart !== null && re
 const isSettled = (record: AgentRecord): boolean =>
   record.incident === null && !isReviving(record) && (record.stop === null || !record.stop.thenRestart);
 
-const wasHandedOff = (before: AgentRecord, after: AgentRecord): boolean =>
-  before.incident?.stage.kind === "stopping" && before.incident.stage.next === "hand-off" && after.incident === null;
+const wasHandedOff = (before: AgentRecord, { handedOver }: AgentRecord): boolean =>
+  handedOver?.because === "handed-off" && handedOver.incident !== before.handedOver?.incident;
 
 function fateOfDead({ terminal, activity, stop, handedOver }: AgentRecord): Fate {
   if (activity.kind === "FINISHED" && terminal?.exit?.cause !== "person") return { kind: "completed" };

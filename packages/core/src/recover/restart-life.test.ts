@@ -89,6 +89,19 @@ describe("a restart that failed", () => {
     expect(orders(held)).toHaveLength(3);
   });
 
+  it("has a key of its own each time, however long ago the ones before were", () => {
+    const held = heldStory();
+    held.exits({ code: 1 });
+    for (let n = 0; n < 6; n++) {
+      held.handsAnswer(held.agent.did("restart-agent").at(-1)?.key ?? "", failed);
+      held.passes("2m");
+      held.agent.decides("allow_more_time", { more: "2h" });
+      held.passes("2h");
+    }
+    expect(held.agent.did("restart-agent").length).toBeGreaterThan(4);
+    expect(new Set(orders(held)).size).toBe(orders(held).length);
+  });
+
   it("that a person asked for, after a stop, is their matter", () => {
     const held = startsFailing();
     held.isOrdered("restart");
@@ -105,6 +118,15 @@ describe("a restart that failed", () => {
     held.handsAnswer("order-1/restart", failed);
     held.isOrdered("restart", "order-2");
     expect(orders(held)).toEqual(["restart-agent order-1/restart", "restart-agent order-2/restart"]);
+  });
+
+  it("is not tried again because the same order came twice", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    held.exits({ code: 1 });
+    held.isOrdered("restart", "order-1");
+    held.handsAnswer("order-1/restart", failed);
+    held.isOrdered("restart", "order-1");
+    expect(orders(held)).toEqual(["restart-agent order-1/restart"]);
   });
 
   it("of one that a person has in hand leaves it in their hands", () => {

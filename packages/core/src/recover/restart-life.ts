@@ -69,9 +69,12 @@ export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, do
 
 const isRestarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
 
-/** Each order has a key of its own, so that a second one after a failure is not taken for the first. */
-function orderKey({ stop }: AgentRecord, signal: Signal): string | null {
-  if (signal.kind === "ordered") return signal.order === "restart" ? signal.key : null;
+/** Each order has a key of its own, so that a second one after a failure is not taken for the first, and the first that comes again is. */
+function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null {
+  if (signal.kind === "ordered") {
+    const isKnown = stop?.key === signal.key || restart?.key === `${signal.key}/restart`;
+    return signal.order === "restart" && !isKnown ? signal.key : null;
+  }
   if (stop === null || !stop.thenRestart) return null;
   return stop.outcome?.kind === "stopped" || stop.outcome?.kind === "already-over" ? stop.key : null;
 }

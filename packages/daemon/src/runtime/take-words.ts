@@ -141,7 +141,10 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       await tell(watched, { kind: "escalation-ordered", actor });
       const escalation = openEscalation(watched.record);
       if (escalation === null)
-        throw new Fault("order-refused", `${agentId} is being stopped or brought back; nobody need be asked about it`);
+        throw new Fault(
+          "order-refused",
+          `${agentId} has finished, or is being stopped or brought back: there is nothing to ask about`,
+        );
       const answerBy = toIso(clock.toWall(escalation.until));
       return { agentId, escalation: escalation.id, severity: escalation.severity, answerBy };
     },

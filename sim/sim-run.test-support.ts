@@ -1,42 +1,49 @@
-import { expect } from "vitest";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { Findings } from "./judge.ts";
-import { type SimulationOptions, simulate } from "./simulate.ts";
+import type { SimulationOptions } from "./simulate.ts";
 
-/** In a hurry or not, a run prints its seed: `npm run sim -- --seed N …` shows the same world again. */
-export async function run(options: SimulationOptions): Promise<Findings> {
-  const findings = await simulate(options);
-  const { seed, preset, agents, held = 0, hours } = options;
-  const { trueVerdicts: right, detection, ladder } = findings;
-  const done =
-    ladder === null
-      ? ""
-      : `, ${ladder.stops} stops, ${ladder.broughtBack} of ${ladder.recoverable} brought back, done after ${ladder.intervention.mean} s on average`;
-  process.stdout.write(
-    `sim: seed ${seed}, ${preset}, ${agents} agents (${held} held) × ${hours} h = ${findings.agentHours} agent-hours, ` +
-      `${right.UNRESPONSIVE + right.STUCK + right.FAILING} right verdicts, P95 at work ${detection.working.p95} s${done}\n`,
-  );
-  return findings;
+const run = promisify(execFile);
+const repository = fileURLToPath(new URL("..", import.meta.url));
+
+/** What `npm run sim -- --json` prints. */
+export type Printed = Omit<Findings, "falseVerdicts"> & {
+  readonly falseVerdicts: number;
+  readonly recoveryShare: number | null;
+};
+
+/** Bundled as `npm run sim` does it: from there on each run is a process of its own, so that two cores do two weeks at once, and at twice the speed. */
+export async function bundleSimulator(): Promise<void> {
+  await run(process.execPath, [join(repository, "scripts/run.mjs"), "sim/main.ts", "--help"], { cwd: repository });
 }
 
-export const noFalseVerdicts = { UNRESPONSIVE: 0, STUCK: 0, FAILING: 0 };
+/** In a hurry or not, a run prints its seed: `npm run sim -- --seed N …` shows the same world again. */
+export async function simulateApart(options: SimulationOptions): Promise<Printed> {
+  const { seed, agents, held = 0, hours, preset } = options;
+  const world = { seed, agents, held, hours, preset };
+  const args = Object.entries(world).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const main = join(repository, "node_modules/.cache/rouse/sim-main.js");
+  // Exit code 1 says that a promise was broken, and which ones is printed all the same.
+  const { stdout } = await run(process.execPath, [main, ...args, "--json"], {
+    cwd: repository,
+    maxBuffer: 2 ** 26,
+  }).catch((error: { stdout?: string }) => {
+    if (!error.stdout?.startsWith("{")) throw error;
+    return { stdout: error.stdout };
+  });
+  const printed = JSON.parse(stdout) as Printed;
+  process.stdout.write(`sim: ${tell(printed, held)}\n`);
+  return printed;
+}
 
-/** A week of three hundred coding agents, half of them held, with everything that goes wrong. */
-export async function expectAGoodWeek(seed: number): Promise<void> {
-  const findings = await run({ seed, agents: 300, held: 150, hours: 168, preset: "default" });
-  expect(findings.violations).toEqual([]);
-  expect(findings.agentHours).toBeGreaterThanOrEqual(50_400);
-  expect(findings.falseVerdicts).toEqual(noFalseVerdicts);
-  expect(findings.trueVerdicts.UNRESPONSIVE).toBeGreaterThan(500);
-  expect(findings.trueVerdicts.STUCK).toBeGreaterThan(300);
-  expect(findings.trueVerdicts.FAILING).toBeGreaterThan(20);
-  const { ladder } = findings;
-  if (ladder === null) throw new Error("nobody was held");
-  expect(ladder.healthyStopped).toBe(0);
-  expect(ladder.stops).toBeGreaterThan(200);
-  expect(ladder.mostStopsInWindow).toBeGreaterThanOrEqual(5);
-  expect(ladder.recoverable).toBeGreaterThan(300);
-  expect(ladder.broughtBack / ladder.recoverable).toBeGreaterThan(0.95);
-  expect(ladder.intervention.count).toBeGreaterThan(1000);
-  expect(ladder.intervention.mean).toBeLessThan(600);
-  expect(ladder.auditSound).toBe(true);
+function tell(
+  { seed, preset, agents, agentHours, trueVerdicts: right, detection, ladder }: Printed,
+  held: number,
+): string {
+  const verdicts = right.UNRESPONSIVE + right.STUCK + right.FAILING;
+  const seen = `seed ${seed}, ${preset}, ${agents} agents (${held} held), ${agentHours} agent-hours, ${verdicts} right verdicts, P95 at work ${detection.working.p95} s`;
+  if (ladder === null) return seen;
+  return `${seen}, ${ladder.stops} stops, ${ladder.broughtBack} of ${ladder.recoverable} brought back, done after ${ladder.intervention.mean} s on average`;
 }

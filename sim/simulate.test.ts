@@ -1,34 +1,55 @@
-import { describe, expect, it } from "vitest";
-import { noFalseVerdicts, run } from "./sim-run.test-support.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { bundleSimulator, simulateApart } from "./sim-run.test-support.ts";
 
-describe("everything that goes wrong", { timeout: 1_800_000 }, () => {
-  it("in a fast fleet: nobody healthy is called ill, nobody sick is left, and a death at work is seen within 20 s", async () => {
-    const findings = await run({ seed: 1, agents: 50, hours: 48, preset: "fleet" });
-    expect(findings.violations).toEqual([]);
-    expect(findings.falseVerdicts).toEqual(noFalseVerdicts);
-    expect(findings.detection.working.count).toBeGreaterThan(20);
-    expect(findings.detection.working.p95).toBeLessThan(20);
-    expect(findings.trueVerdicts.STUCK).toBeGreaterThan(0);
-    expect(findings.trueVerdicts.FAILING).toBeGreaterThan(0);
-    expect(findings.faults).toBeGreaterThan(10);
+/** A hang is a failure; a slow machine is not. */
+const timeout = 1_800_000;
+
+beforeAll(bundleSimulator, timeout);
+
+describe("everything that goes wrong", { timeout }, () => {
+  it("in three days of coding agents, twice: nobody healthy is stopped, nobody sick is left, nothing is done twice, and who dies is brought back from the right place", async () => {
+    const days = { agents: 300, held: 150, hours: 72, preset: "default" } as const;
+    const worlds = await Promise.all([2, 3].map((seed) => simulateApart({ ...days, seed })));
+    for (const { violations, falseVerdicts, trueVerdicts, ladder, recoveryShare } of worlds) {
+      expect(violations).toEqual([]);
+      expect(falseVerdicts).toBe(0);
+      expect(trueVerdicts.UNRESPONSIVE).toBeGreaterThan(200);
+      expect(trueVerdicts.STUCK).toBeGreaterThan(100);
+      expect(trueVerdicts.FAILING).toBeGreaterThan(5);
+      expect(ladder).toMatchObject({ healthyStopped: 0, auditSound: true });
+      expect(ladder?.stops).toBeGreaterThan(80);
+      expect(ladder?.mostStopsInWindow).toBeLessThanOrEqual(6);
+      expect(ladder?.recoverable).toBeGreaterThan(100);
+      expect(recoveryShare).toBeGreaterThan(0.95);
+      expect(ladder?.intervention.count).toBeGreaterThan(400);
+      expect(ladder?.intervention.mean).toBeLessThan(600);
+    }
   });
 
-  it("a fleet of one or two is judged normally", async () => {
-    for (const agents of [1, 2]) {
-      const findings = await run({ seed: 3, agents, hours: 72, preset: "fleet" });
-      expect(findings.violations).toEqual([]);
-      expect(findings.trueVerdicts.UNRESPONSIVE).toBeGreaterThan(0);
+  it("in a fast fleet: nobody healthy is called ill, nobody sick is left, and a death at work is seen within 20 s", async () => {
+    const [fleet, ...small] = await Promise.all([
+      simulateApart({ seed: 1, agents: 50, hours: 48, preset: "fleet" }),
+      simulateApart({ seed: 3, agents: 1, hours: 72, preset: "fleet" }),
+      simulateApart({ seed: 3, agents: 2, hours: 72, preset: "fleet" }),
+    ]);
+    expect(fleet.violations).toEqual([]);
+    expect(fleet.falseVerdicts).toBe(0);
+    expect(fleet.detection.working.count).toBeGreaterThan(20);
+    expect(fleet.detection.working.p95).toBeLessThan(20);
+    expect(fleet.trueVerdicts.STUCK).toBeGreaterThan(0);
+    expect(fleet.trueVerdicts.FAILING).toBeGreaterThan(0);
+    expect(fleet.faults).toBeGreaterThan(10);
+    // One or two are judged normally.
+    for (const { violations, trueVerdicts } of small) {
+      expect(violations).toEqual([]);
+      expect(trueVerdicts.UNRESPONSIVE).toBeGreaterThan(0);
     }
   });
 
   it("the same seed is the same history, another seed is another", async () => {
     const world = { agents: 20, held: 12, hours: 12, preset: "fleet" } as const;
-    const [first, again, other] = [
-      await run({ ...world, seed: 4 }),
-      await run({ ...world, seed: 4 }),
-      await run({ ...world, seed: 5 }),
-    ];
+    const [first, again, other] = await Promise.all([4, 4, 5].map((seed) => simulateApart({ ...world, seed })));
     expect(again).toEqual(first);
-    expect(other.fingerprint).not.toBe(first.fingerprint);
+    expect(other?.fingerprint).not.toBe(first?.fingerprint);
   });
 });

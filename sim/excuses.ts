@@ -29,6 +29,16 @@ export function createExcuses(now: () => number, troubles: readonly Stretch[], a
 
   return {
     note,
+    /** How much of it the monitor was not there at all. */
+    blindSince(at: number): number {
+      let sum = 0;
+      for (let i = troubles.length - 1; i >= 0; i--) {
+        const trouble = troubles[i] as Stretch;
+        if (trouble.to < at) break;
+        sum += overlap(at, trouble);
+      }
+      return sum;
+    },
     excusedSince(at: number): number {
       let sum = 0;
       for (let i = troubles.length - 1; i >= 0; i--) {

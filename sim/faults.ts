@@ -51,9 +51,11 @@ export function planFaults(parts: Parts): void {
       const lasts = random.chance(0.1) ? random.between(hour, 8 * hour) : random.between(30 * second, 20 * minute);
       world.stalledUntil = timeline.now() + lasts;
       world.deaf = true;
+      world.suspendedSince = timeline.now();
       trouble(lasts);
       timeline.after(lasts, () => {
         world.suspended += lasts;
+        world.suspendedSince = null;
         world.deaf = false;
       });
     },

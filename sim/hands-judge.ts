@@ -23,6 +23,8 @@ interface Parts {
   readonly holderOf: (agentId: string) => Holder | undefined;
   /** Its beats may be on their way and not get through. */
   readonly isCutOff: (agentId: string) => boolean;
+  /** How much of the time since then the monitor was not there at all. */
+  readonly blindSince: (at: number) => number;
 }
 
 /** The end of one life that somebody should see to. */
@@ -46,7 +48,17 @@ export interface HandsFindings {
 }
 
 /** Holds what was really done to agents against what was really the matter with them. */
-export function judgeHands({ now, complain, budget, hostOf, newestRight, isSafe, holderOf, isCutOff }: Parts) {
+export function judgeHands({
+  now,
+  complain,
+  budget,
+  hostOf,
+  newestRight,
+  isSafe,
+  holderOf,
+  isCutOff,
+  blindSince,
+}: Parts) {
   const deaths = new Map<string, Death[]>();
   const keys = new Set<string>();
   const livesStopped = new Set<string>();
@@ -185,9 +197,12 @@ export function judgeHands({ now, complain, budget, hostOf, newestRight, isSafe,
       const death = lastDeath(actor);
       if (death?.outcome === "open") death.excuse ??= why;
     },
+    /** A person sees to it. Whether they had to depends on whether the monitor was given the time to. */
     noteHelp(actor: HeldActor): void {
       const death = lastDeath(actor);
-      if (death?.outcome === "open") death.outcome = "by-a-person";
+      if (death?.outcome !== "open") return;
+      if (now() - death.at - blindSince(death.at) < 10 * minute) death.excuse ??= "a person was quicker";
+      else death.outcome = "by-a-person";
     },
     noteAttached(actor: HeldActor): void {
       if (actor.attached() > 0 && !attachedSince.has(actor.id)) attachedSince.set(actor.id, now());

@@ -172,7 +172,7 @@ export class HeldActor {
     if (this.life.mode.kind !== "working")
       return { kind: "working", until: now + random.between(5 * minute, 40 * minute) };
     const roll = random.next();
-    if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 5.5 * minute) };
+    if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 4 * minute) };
     if (roll < 0.65) return this.quietWork(now);
     if (roll < 0.82) return { kind: "asking", until: now + random.between(minute, 3 * hour) };
     return { kind: "limited", until: now + random.between(minute, 50 * minute) };
@@ -186,7 +186,7 @@ export class HeldActor {
       const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
       return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
     }
-    const longest = traits.secretive ? 4 * hour : traits.saves ? 5.5 * minute : 75 * minute;
+    const longest = traits.secretive ? 4 * hour : traits.saves ? 4 * minute : 75 * minute;
     return { kind: "building", until: now + random.between(minute, longest) };
   }
 

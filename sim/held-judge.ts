@@ -22,6 +22,8 @@ type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince }: Parts) {
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
+  /** Which life of each the monitor knows. */
+  const known = new Map<string, number>();
   let lookAlikes = 0;
 
   /** As far as anybody outside could know. */
@@ -58,6 +60,8 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
       if (!isIll(to)) return null;
       if (isRightlyIll(actor)) return true;
       const { life, traits } = actor;
+      // Said of the life before: a person was quicker than the news of its end.
+      if ((known.get(actor.id) ?? 0) < life.incarnation) return null;
       if (traits.secretive) {
         lookAlikes += 1;
         return null;
@@ -67,6 +71,8 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
       );
       return false;
     },
+
+    noteHeld: (agentId: string, incarnation: number): void => void known.set(agentId, incarnation),
 
     /** The monitor says that it is well again. */
     noteWell(actor: HeldActor): void {

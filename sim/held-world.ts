@@ -39,6 +39,7 @@ interface Parts {
   readonly isCutOff: (agentId: string) => boolean;
   readonly complain: (text: string) => void;
   readonly excusedSince: (at: number) => number;
+  readonly blindSince: (at: number) => number;
 }
 
 export type HeldFindings = LadderFindings &
@@ -78,7 +79,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     config.policyFor({ agentId, agentType: null, taskId: null, policy: actors.get(agentId)?.traits.policy ?? null });
 
   const terminals = createTerminals(random);
-  const holders = createHolders({ timeline, random, terminals, wall });
+  const holders = createHolders({ timeline, random, terminals, wall, announce });
   const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain });
   const budget = judgeBudgets(config.killBudget, now, complain);
   const ladder = judgeLadder({ now, complain, policyOf, excusedSince });
@@ -92,6 +93,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     isSafe: folders.isSafe,
     holderOf: holders.of,
     isCutOff: parts.isCutOff,
+    blindSince: parts.blindSince,
   });
   const verdicts = judgeHeld({ now, complain, policyOf, holderOf: holders.of, isOpen: ladder.isOpen, excusedSince });
   const sicknesses = createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath: hands.noteDeath });
@@ -108,18 +110,20 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   });
 
   /** What comes with every new life: a holder, beats, checkpoints, and what is chronic. */
-  function live(actor: HeldActor): void {
+  function live(actor: HeldActor, isDone = false): void {
     holders.take(actor);
     hands.noteAttached(actor);
     ladder.taskIs(actor.id, actor.life.taskId);
-    checkpoints.follow(actor);
+    if (!isDone) checkpoints.follow(actor);
     sicknesses.relapse(actor);
     if (actor.traits.beats) beatOn(actor, actor.life.incarnation, random.between(second, 20 * second));
   }
 
   function startLife(actor: HeldActor, context: RecoveryContext | null): void {
+    // Ordered back after it had finished: its task is done, and there is nothing to save.
+    const isDone = actor.life.finished;
     actor.begin("rouse", context, false, now());
-    live(actor);
+    live(actor, isDone);
   }
 
   function startByHand(actor: HeldActor, nextTask: boolean): void {
@@ -138,6 +142,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
 
   function beat(actor: HeldActor): void {
     const sentAt = now();
+    // Nobody looks at it any more, and still it goes on.
+    if (holders.of(actor.id)?.dead === true) actor.liveUntil(sentAt);
     const { life } = actor;
     const message = actor.beat(sentAt, wall());
     const node = actor.id.endsWith("3") ? { node: "node-far" } : {};
@@ -147,6 +153,11 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       for (const { id, kind } of ack.commands) if (kind === "nudge") hear(actor, id);
     };
     parts.send({ beat: { ...message, ...node }, from: actor, acknowledged: false, answered });
+  }
+
+  /** Who does something long says so at once, if it says anything at all. */
+  function announce(actor: HeldActor): void {
+    if (actor.traits.beats) beat(actor);
   }
 
   /** A nudge that came with an acknowledgement: read once, named in the next beat. */
@@ -205,6 +216,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     const agentId = "agentId" in event.payload ? event.payload.agentId : null;
     const actor = typeof agentId === "string" ? actors.get(agentId) : undefined;
     if (actor === undefined) return;
+    if (event.type === "AGENT_HELD") verdicts.noteHeld(actor.id, event.payload.incarnation);
     if (event.type === "RESTART_ORDERED" && event.payload.because === "ordered")
       hands.orderedBack(actor.id, event.payload.incarnation);
     if (event.type === "RESTARTS_EXHAUSTED" || event.type === "RECOVERY_FAILED") hands.excuse(actor, "budget");

@@ -37,10 +37,12 @@ interface Parts {
   readonly random: Random;
   readonly terminals: Terminals;
   readonly wall: () => number;
+  /** It has begun something else. */
+  readonly announce: (actor: HeldActor) => void;
 }
 
 /** All holders of this machine, and what they see of their agents. */
-export function createHolders({ timeline, random, terminals, wall }: Parts) {
+export function createHolders({ timeline, random, terminals, wall, announce }: Parts) {
   const holders = new Map<string, Holder>();
   const telling = createTelling(timeline);
 
@@ -89,11 +91,23 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
   /** A sign of life every so often, and whatever was seen since. */
   function follow(holder: Holder): void {
     const { actor, incarnation } = holder;
-    timeline.after(random.between(95 * second, 115 * second), () => {
+    timeline.after(signOfLifeAfter(actor), () => {
       if (actor.life.incarnation !== incarnation || !actor.isAlive() || holder.dead) return;
       lookAt(holder);
       follow(holder);
     });
+  }
+
+  /**
+   * Real ones give a sign of life every ten seconds. These spare the simulation most of them: it takes two readings of its processes within two
+   * minutes to know that an agent is at rest, and less than one in five to know that it is there.
+   */
+  function signOfLifeAfter({ life: { sickness, mode } }: HeldActor): number {
+    if (sickness !== null || mode.kind === "thinking" || mode.kind === "building")
+      return random.between(95 * second, 115 * second);
+    return mode.kind === "working"
+      ? random.between(120 * second, 200 * second)
+      : random.between(180 * second, 250 * second);
   }
 
   function lookAt(holder: Holder): void {
@@ -103,6 +117,7 @@ export function createHolders({ timeline, random, terminals, wall }: Parts) {
     const changed = actor.liveUntil(now);
     const sights = changed ? terminals.showChange(before, actor.life.mode, actor, now) : [];
     report(holder, [...sights, ...terminals.showWork(actor)]);
+    if (changed && before.kind !== actor.life.mode.kind) announce(actor);
   }
 
   /** `shows`: whoever reads it knows that the agent is well. */

@@ -3,11 +3,11 @@ import { type PresetName, presetNames, type RouseEvent } from "@rouse/contract";
 import { printFindings } from "./print-findings.ts";
 import { simulate } from "./simulate.ts";
 
-const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--story AGENT] [--json]
+const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--story AGENT,AGENT] [--why] [--json]
 
 Runs the real monitor on virtual time in a seeded world of agents and faults and prints how often it was wrong, how fast it was right, and what it did
 about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --story prints
-everything the monitor said of one agent (agent-1, held-1, …).
+everything the monitor said of these agents (agent-1, held-1, …), --why what it said in the two hours before each broken promise.
 Exit code 1 when it called a healthy agent ill, left a sick one, stopped a healthy one, or broke another promise.`;
 
 const { values } = parseArgs({
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     preset: { type: "string", default: "fleet" },
     held: { type: "string" },
     story: { type: "string" },
+    why: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -50,12 +51,15 @@ if (held > agents) {
   process.exit(2);
 }
 let told = 0;
+/** What was said of each agent, for --why. */
+const said = new Map<string, { readonly at: number; readonly line: string }[]>();
+const stories = new Set(values.story?.split(","));
 const findings = await simulate({
   seed,
   agents,
   held,
   hours,
-  ...(values.story === undefined ? {} : { watch: tell(values.story) }),
+  ...(values.story === undefined && !values.why ? {} : { watch: hear }),
   preset: values.preset as PresetName,
   progress(share) {
     if (process.stderr.isTTY) process.stderr.write(`\rseed ${seed}: ${Math.round(share * 100)} % `);
@@ -67,13 +71,25 @@ const findings = await simulate({
 });
 if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindings(findings));
+if (values.why) for (const violation of findings.violations) process.stdout.write(explain(violation));
 process.exitCode = findings.violations.length === 0 ? 0 : 1;
 
-function tell(agentId: string) {
-  return (at: number, { type, payload }: RouseEvent): void => {
-    if (!("agentId" in payload) || payload.agentId !== agentId) return;
-    process.stderr.write(`${(at / 1000).toFixed(0).padStart(8)} s ${type} ${JSON.stringify(payload)}\n`);
-  };
+function hear(at: number, { type, payload }: RouseEvent): void {
+  if (!("agentId" in payload) || typeof payload.agentId !== "string") return;
+  const line = `${(at / 1000).toFixed(0).padStart(8)} s ${type} ${JSON.stringify(payload)}\n`;
+  if (stories.has(payload.agentId)) process.stderr.write(line);
+  if (!values.why) return;
+  const before = said.get(payload.agentId);
+  if (before === undefined) said.set(payload.agentId, [{ at, line }]);
+  else before.push({ at, line });
+}
+
+/** "at 123.45 s: held-7 …" */
+function explain(violation: string): string {
+  const [, seconds, agentId] = /^at ([\d.]+) s: .*?((?:held|agent)-\d+)/.exec(violation) ?? [];
+  const at = 1000 * Number(seconds);
+  const lines = (said.get(agentId ?? "") ?? []).filter((one) => one.at <= at + 10_000 && one.at > at - 7_200_000);
+  return `\n${violation}\n${lines.map(({ line }) => line).join("")}`;
 }
 
 function toJson(): object {

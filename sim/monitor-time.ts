@@ -8,7 +8,7 @@ export const wallAtStart = Date.UTC(2026, 0, 5);
 
 /** The clocks of the machine that the monitor runs on: one does not count a suspend, one can be set. */
 export function clockOf(timeline: Timeline, world: MonitorWorld): Clock {
-  const mono = (): number => timeline.now() - world.suspended;
+  const mono = (): number => (world.suspendedSince ?? timeline.now()) - world.suspended;
   const wall = (): number => wallAtStart + timeline.now() + world.wallOffset;
   return { mono, wall, read: () => ({ mono: mono(), boot: timeline.now(), wall: wall() }) };
 }

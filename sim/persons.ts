@@ -70,8 +70,17 @@ export function planPersons(parts: Parts): void {
 
   function freeze(): void {
     const lasts = random.between(2 * minute, 40 * minute);
-    speak((to) => to.freeze("operator", "simulated").then(parts.freezes.began));
-    timeline.after(lasts, parts.freezes.ends);
+    let isOver = false;
+    speak((to) =>
+      to.freeze("operator", "simulated").then(() => {
+        // A monitor that was held up for longer than that hears of both at once.
+        if (!isOver) parts.freezes.began();
+      }),
+    );
+    timeline.after(lasts, () => {
+      isOver = true;
+      parts.freezes.ends();
+    });
     // Said until it must have been heard: a monitor that dies in between hears it never, or twice.
     for (const again of [0, 30 * second, 3 * minute, 6 * minute])
       timeline.after(lasts + again, () => speak((to) => to.thaw("operator", "simulated")));

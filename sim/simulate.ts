@@ -44,8 +44,9 @@ export type Speak = (say: (to: Monitor) => Promise<unknown>, failed?: (error: un
 export interface MonitorWorld {
   /** It does not run until then. */
   stalledUntil: number;
-  /** What its monotonic clock did not count. */
+  /** What its monotonic clock did not count, and since when it does not count now. */
   suspended: number;
+  suspendedSince: number | null;
   wallOffset: number;
   deaf: boolean;
   /** Its timers come late by up to this much. */
@@ -80,6 +81,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const world: MonitorWorld = {
     stalledUntil: 0,
     suspended: 0,
+    suspendedSince: null,
     wallOffset: 0,
     deaf: false,
     load: 0,
@@ -146,6 +148,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     isCutOff: (agentId) => network.cutOffFor(agentId) !== null || world.deaf,
     complain: judge.complain,
     excusedSince: excuses.excusedSince,
+    blindSince: excuses.blindSince,
   });
 
   async function start(): Promise<void> {
@@ -201,6 +204,8 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       soon = [];
       for (const callback of next) callback();
       for (let i = 0; i < 12; i++) await null;
+      // Longer chains of promises are followed to their end: what is left of one must not run while the monitor is held up.
+      if (soon.length === 0 && arrived.length > 0) await settled();
     } while (soon.length > 0);
     judge.readVerdicts();
   }
@@ -266,3 +271,6 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   });
   return judge.findings(options, (options.agents * end) / 3_600_000, audit);
 }
+
+/** Everything that waits for nothing but other promises has run. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

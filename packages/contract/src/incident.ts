@@ -86,6 +86,7 @@ export const agentOfEscalation = (id: string): string | null =>
 export const EscalationReason = z
   .enum([
     "nudges-unanswered",
+    "falls-back",
     "no-way-to-nudge",
     "not-supervised",
     "one-kind-of-evidence",

@@ -15,7 +15,7 @@ import {
 } from "./intervene/escalation-life.ts";
 import { hearWords } from "./intervene/hear-words.ts";
 import { closeIncident, openIncident, turnIncident } from "./intervene/incident-life.ts";
-import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
+import { followNudge, nudgeExpires, queueNudge, spendNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
 import { concludeStop, followStop, orderStop, refuseStop, saveWork, withdrawStop } from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
@@ -85,7 +85,7 @@ function takeRung(
   policy: Policy,
   doubt: Doubt,
 ): Intervened {
-  if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, now);
+  if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, now, policy);
   if (rung.kind === "take-back") return only({ ...record, handedOver: null });
   const { incident } = record;
   if (incident === null) throw new Error(`${rung.kind} without an incident`);
@@ -147,10 +147,8 @@ function nudge(
 ): Intervened {
   const order = { channel, attempt, cause, actor: "rouse", wording: null };
   const queued = queueNudge(record, order, now, policy);
-  return {
-    ...queued,
-    record: stand(queued.record, { ...incident, nudges: incident.nudges + 1 }, { kind: "nudged" }),
-  };
+  const spent = { ...queued.record, nudged: spendNudge(record, incident.cause, now, policy) };
+  return { ...queued, record: stand(spent, { ...incident, nudges: incident.nudges + 1 }, { kind: "nudged" }) };
 }
 
 function tell(record: AgentRecord, now: MonoMs): Intervened {

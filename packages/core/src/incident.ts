@@ -35,6 +35,12 @@ export interface Reached {
   readonly sent: Mark & { readonly novel: number };
 }
 
+/** A nudge of ours and what it was for, to tell who falls back into what it was nudged out of. */
+export interface NudgeSpent {
+  readonly cause: HealthReason;
+  readonly at: MonoMs;
+}
+
 /** Where an incident stands. Each stage has a deadline, a signal it waits for, or both: none waits for ever. */
 export type Stage =
   | { readonly kind: "open" }

@@ -14,7 +14,7 @@ import type {
   WaitKind,
   WorkMs,
 } from "@rouse/contract";
-import type { HandedOver, Incident, NudgeLife, Reached, Recovered, RecoveryAttempt } from "./incident.ts";
+import type { HandedOver, Incident, NudgeLife, NudgeSpent, Reached, Recovered, RecoveryAttempt } from "./incident.ts";
 import type { StepTrail } from "./steps/step.ts";
 import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
 
@@ -178,6 +178,8 @@ export interface AgentRecord {
   readonly nudge: NudgeLife | null;
   /** The last nudge that reached it while it was STUCK: what was found before is no evidence any more. */
   readonly reached: Reached | null;
+  /** Our nudges of this life, newest last. */
+  readonly nudged: readonly NudgeSpent[];
   /** Attempts to bring this lineage back, newest last. */
   readonly recoveries: readonly RecoveryAttempt[];
   readonly recovered: Recovered | null;
@@ -275,6 +277,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     handedOver: null,
     nudge: null,
     reached: null,
+    nudged: [],
     recoveries: [],
     recovered: null,
     formerEndAt: null,
@@ -345,6 +348,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     handedOver: record.handedOver,
     nudge: record.nudge,
     reached: record.reached,
+    nudged: record.nudged,
     recoveries: record.recoveries,
     recovered: record.recovered,
     formerEndAt: record.formerEndAt,

@@ -1,5 +1,5 @@
 import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
-import type { Doubt } from "../doubt.ts";
+import { type Doubt, lastGap } from "../doubt.ts";
 import { type AgentRecord, draftOf, type Finding } from "../record.ts";
 import {
   findConsecutiveFailures,
@@ -10,7 +10,7 @@ import {
   findTokenSpike,
 } from "./breaking-things.ts";
 import { findApiErrors, findRepetition } from "./find-repetition.ts";
-import { gravest, nextHealth, terminated } from "./health-machine.ts";
+import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
@@ -91,7 +91,8 @@ export function assessHealth(
   const calm = calmReason(before, record);
   const health = wasStopped(record)
     ? terminated(record.health, now)
-    : awaitsNewEvidence(record) && (gravest(findings)?.level ?? "note") in beneathStuck
+    : (awaitsNewEvidence(record) || isUnseenSinceGap(record, doubt)) &&
+        (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);
   const assessed = draftOf(record);
@@ -100,6 +101,12 @@ export function assessHealth(
   assessed.findings = findings.length === 0 ? noFindings : findings;
   assessed.wakeAt = wakeAt;
   return { record: assessed, events: describeChanges(before, assessed) };
+}
+
+/** What we were blind for makes nobody well: a verdict from before stands until the agent is heard again. */
+function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Doubt): boolean {
+  const gap = lastGap(doubt);
+  return gap !== null && heardAt < gap.to && isIll(health.state) && activity.kind !== "FINISHED";
 }
 
 const noFindings: readonly Finding[] = [];

@@ -3,9 +3,9 @@ import type { NudgeLife } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 
 /** New lines that are more than the same error once more. */
-const linesThatMove = 5;
+export const linesThatMove = 5;
 
-const isLoop = (kind: string | null): boolean => loopKinds.includes(kind as LoopKind);
+export const isLoop = (kind: string | null): boolean => loopKinds.includes(kind as LoopKind);
 
 /** Whether the agent did something new since it was nudged: not the same again, and not merely something. */
 export function movedSince(record: AgentRecord, { cause, sent }: Pick<NudgeLife, "cause" | "sent">): boolean {

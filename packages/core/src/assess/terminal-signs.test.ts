@@ -208,6 +208,18 @@ describe("the same error", () => {
     expect(held.agent.past).toEqual(["240s DEGRADED"]);
   });
 
+  it("is left behind with the first few new lines after it: who has come round is not stuck because of what it did before", () => {
+    const held = heldStory();
+    failsFor(held, 6, 1);
+    expect(held.agent.state).toBe("STUCK");
+    held.prints(4);
+    expect(held.agent.state).toBe("STUCK");
+    held.prints(1);
+    expect(held.agent.state).toBe("DEGRADED");
+    failsFor(held, 1, 0);
+    expect(held.agent.state).toBe("STUCK");
+  });
+
   it("four times is nothing, and different errors are not the same", () => {
     const held = heldStory();
     failsFor(held, 4, 1);

@@ -3,6 +3,7 @@ import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
 import type { ErrorClass, TerminalFacts, TreeFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { linesThatMove } from "./moved-since.ts";
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /** CPU or IO this lately is work going on. */
@@ -103,7 +104,10 @@ function countError({ digest, seen }: ErrorClass, novelNow: number, after: MonoM
   const first = recent[0];
   if (first === undefined) return null;
   const novel = novelNow - first.novel;
-  return { digest, times: recent.length, from: first.at, novel, circles: novel < novelPerError * recent.length };
+  // Who has come upon something new since it last came by has left the circle, whatever it did before.
+  const hasLeft = novelNow - (recent.at(-1)?.novel ?? 0) >= linesThatMove;
+  const circles = !hasLeft && novel < novelPerError * recent.length;
+  return { digest, times: recent.length, from: first.at, novel, circles };
 }
 
 /** Tokens worth a word when nothing came of them. */

@@ -125,13 +125,12 @@ describe("an agent that gets nowhere", () => {
 describe("an agent that repeats an error", () => {
   const killing = { terminal: { auto_kill_on_repeated_error: true } };
 
-  it("is stopped without a nudge when the policy says so, not brought back, and its task is blocked", () => {
+  it("is stopped without a nudge when the policy says so, and not brought back", () => {
     const held = heldStory({ taskId: "t1", settings: killing, obedient: true, hold: { input: "terminal" } });
     held.prints();
     repeatsError(held, 5);
     held.passes("2h");
     expect(held.agent.told("NUDGE_QUEUED")).toEqual([]);
-    expect(held.agent.told("TASK_BLOCKED")).toEqual([{ agentId: "worker-1", taskId: "t1", because: "repeated-error" }]);
     expect(held.agent.did("stop-agent")).toHaveLength(1);
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(endings(held)).toEqual(["handed-to-a-person: not-brought-back"]);
@@ -145,7 +144,6 @@ describe("an agent that repeats an error", () => {
     held.handsAnswer(held.agent.did("stop-agent")[0]?.key ?? "", { kind: "interrupted" });
     held.exits({ signal: "SIGTERM", cause: "stopped" });
     held.handsStopped(held.agent.did("stop-agent")[1]?.key ?? "", { kind: "already-over" });
-    expect(held.agent.told("TASK_BLOCKED")).toHaveLength(1);
     expect(held.agent.told("AGENT_TERMINATED")).toHaveLength(1);
     expect(endings(held)).toEqual(["handed-to-a-person: not-brought-back"]);
   });

@@ -138,7 +138,8 @@ function chooseNudge(record: AgentRecord, incident: Incident, policy: Policy): R
     if (channel === null) return ask(record, incident, "no-way-to-nudge", policy);
     return { kind: "nudge", channel, attempt: incident.nudges + 1, cause: nudgedFor(record) };
   }
-  return ask(record, incident, policy.nudge.enabled ? "nudges-unanswered" : "no-way-to-nudge", policy);
+  if (!policy.nudge.enabled) return ask(record, incident, "no-way-to-nudge", policy);
+  return ask(record, incident, incident.stage.kind === "open" ? "falls-back" : "nudges-unanswered", policy);
 }
 
 /** What it goes round in, or what it did when nothing has been found since it was last told. */

@@ -143,7 +143,7 @@ function ask(before: Intervened, reason: EscalationReason, now: MonoMs, policy: 
 }
 
 const openQuestion = (record: AgentRecord, now: MonoMs, policy: Policy): Intervened =>
-  openIncident(record, illnessOf(record, now, policy) ?? "DEGRADED", causeOf(record), now);
+  openIncident(record, illnessOf(record, now, policy) ?? "DEGRADED", causeOf(record), now, policy);
 
 function orderEscalation(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   if (openEscalation(record) !== null || !isWaiting(record.incident)) return unchanged(record);

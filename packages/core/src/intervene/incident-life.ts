@@ -5,6 +5,7 @@ import type {
   Illness,
   IncidentEnding,
   MonoMs,
+  Policy,
   RouseEvent,
 } from "@rouse/contract";
 import { isOver } from "../assess/terminal-signs.ts";
@@ -13,9 +14,15 @@ import { type Incident, isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { concludeNudge } from "./nudge-life.ts";
+import { concludeNudge, nudgesSpent } from "./nudge-life.ts";
 
-export function openIncident(record: AgentRecord, illness: Illness, cause: HealthReason, now: MonoMs): Intervened {
+export function openIncident(
+  record: AgentRecord,
+  illness: Illness,
+  cause: HealthReason,
+  now: MonoMs,
+  policy: Policy,
+): Intervened {
   const { agentId, incarnation } = record;
   const number = record.counts.incidents + 1;
   const id = `${agentId}/${number}`;
@@ -26,7 +33,7 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     cause,
     severity: "SEV-3",
     openedAt: now,
-    nudges: 0,
+    nudges: nudgesSpent(record, cause, now, policy),
     escalations: 0,
     stage: { kind: "open" },
   };

@@ -193,6 +193,28 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(endings(held)).toEqual([]);
   });
 
+  it("who does one new thing after each nudge and then the same again is asked about after the third", () => {
+    const { agent, does } = loops();
+    const fallsBack = (n: number): void => {
+      does("read", `file-${n}`, "something else");
+      expect(agent.state).toBe("HEALTHY");
+      agent.beatsEvery("5s", "2m");
+      times(5, () => does("shell", "make", "ok"));
+      agent.beats();
+      expect(agent.state).toBe("STUCK");
+    };
+    fallsBack(1);
+    fallsBack(2);
+    expect(agent.told("NUDGE_SENT").map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    fallsBack(3);
+    expect(agent.told("NUDGE_SENT")).toHaveLength(3);
+    expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "falls-back" }]);
+    does("read", "file-4", "something else");
+    agent.beatsEvery("5s", "1h", { status: "IDLE" });
+    fallsBack(5);
+    expect(agent.told("NUDGE_SENT")).toHaveLength(4);
+  });
+
   it("an agent that rightly came to rest is well", () => {
     const { agent } = loops();
     agent.silentFor("5s");

@@ -1,8 +1,18 @@
-import type { Command, FindingKind, MonoMs, NudgeChannel, NudgeDelivery, Policy, RouseEvent } from "@rouse/contract";
+import type {
+  Command,
+  DurationMs,
+  FindingKind,
+  HealthReason,
+  MonoMs,
+  NudgeChannel,
+  NudgeDelivery,
+  Policy,
+  RouseEvent,
+} from "@rouse/contract";
 import { markNow } from "../accept/work-clock.ts";
-import { movedSince, withoutLoops } from "../assess/moved-since.ts";
+import { isLoop, movedSince, withoutLoops } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
-import type { NudgeLife, Reached } from "../incident.ts";
+import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import { startAnew } from "../steps/step.ts";
@@ -50,6 +60,24 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     events: [...before.events, queued],
     actions: channel === "acknowledgement" ? [] : [action],
   };
+}
+
+/** Twice as long as a whole round of nudges takes: who falls back within it was not helped by them. */
+const roundsOf = ({ nudge }: Policy): DurationMs => 2 * nudge.max * nudge.interval;
+
+/** Expire first, then count: what it was nudged for lately, whether or not that incident is over. Going round is one thing, in whichever way. */
+export function nudgesSpent({ nudged }: AgentRecord, cause: HealthReason, now: MonoMs, policy: Policy): number {
+  const isSame = (other: HealthReason): boolean => other === cause || (isLoop(other) && isLoop(cause));
+  return nudged.filter((one) => one.at > now - roundsOf(policy) && isSame(one.cause)).length;
+}
+
+export function spendNudge(
+  record: AgentRecord,
+  cause: HealthReason,
+  now: MonoMs,
+  policy: Policy,
+): readonly NudgeSpent[] {
+  return [...record.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
 }
 
 /** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */

@@ -19,12 +19,11 @@ const orders = ({ agent }: HeldStory) =>
   agent.actions.filter(({ kind }) => kind === "stop-agent" || kind === "restart-agent").map(({ kind }) => kind);
 
 describe("an order to stop", () => {
-  it("that was carried out is told, and a task that ran in circles is blocked", () => {
+  it("that was carried out is told, and nobody is brought back who ran in circles", () => {
     const held = isStoppedForErrors("t1");
     held.exits({ signal: "SIGTERM", cause: "stopped" });
     held.handsStopped(key, { kind: "stopped", forced: true, processes: 3 });
     expect(told(held, "AGENT_TERMINATED")).toMatchObject([{ payload: { because: "repeated-error", forced: true } }]);
-    expect(told(held, "TASK_BLOCKED")).toMatchObject([{ payload: { taskId: "t1", because: "repeated-error" } }]);
     expect(held.agent.state).toBe("TERMINATED");
     held.passes("2h");
     expect(orders(held)).toEqual(["stop-agent"]);
@@ -41,13 +40,6 @@ describe("an order to stop", () => {
     ]);
   });
 
-  it("blocks nothing where there was no task", () => {
-    const held = isStoppedForErrors();
-    held.handsStopped(key);
-    expect(told(held, "AGENT_TERMINATED")).toHaveLength(1);
-    expect(told(held, "TASK_BLOCKED")).toEqual([]);
-  });
-
   it("with survivors is never called done", () => {
     const held = isStoppedForErrors("t1");
     held.handsStopped(key, { kind: "termination_incomplete", survivors: [{ pid: 77, name: "build" }] });
@@ -55,7 +47,6 @@ describe("an order to stop", () => {
       { payload: { survivors: [{ pid: 77, name: "build" }] } },
     ]);
     expect(told(held, "AGENT_TERMINATED")).toEqual([]);
-    expect(told(held, "TASK_BLOCKED")).toEqual([]);
   });
 
   it("refused at the last moment says so", () => {
@@ -97,7 +88,6 @@ describe("a person's order", () => {
     held.handsStopped("order-1");
     held.passes("1h");
     expect(held.agent.past).toEqual(["0s TERMINATED"]);
-    expect(told(held, "TASK_BLOCKED")).toEqual([]);
     expect(orders(held)).toEqual(["stop-agent"]);
   });
 

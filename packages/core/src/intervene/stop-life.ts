@@ -118,28 +118,17 @@ function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionO
 }
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {
-  const { agentId, incarnation, taskId } = record;
+  const { agentId, incarnation } = record;
   const { cause: because } = stop;
   switch (outcome.kind) {
     case "stopped": {
       const snapshot = stop.saved?.kind === "saved" ? stop.saved.commit : null;
       const reason = record.incident === null ? because : `${record.incident.illness}: ${because}`;
-      const over: RouseEvent = {
-        type: "AGENT_TERMINATED",
-        payload: {
-          agentId,
-          incarnation,
-          because,
-          reason,
-          forced: outcome.forced,
-          checkpoint: record.checkpoint,
-          snapshot,
-          evidence: [...stop.evidence],
-        },
-      };
-      // A loop on one error needs somebody to look; everything else is left for whoever takes the task up next.
-      if (because !== "repeated-error" || taskId === null) return [over];
-      return [over, { type: "TASK_BLOCKED", payload: { agentId, taskId, because } }];
+      const evidence = [...stop.evidence];
+      const { forced } = outcome;
+      const { checkpoint } = record;
+      const payload = { agentId, incarnation, because, reason, forced, checkpoint, snapshot, evidence };
+      return [{ type: "AGENT_TERMINATED", payload }];
     }
     case "already-over":
       return [{ type: "TERMINATION_REFUSED", payload: { agentId, because: "already-over", cause: because } }];

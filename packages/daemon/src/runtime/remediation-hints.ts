@@ -21,6 +21,7 @@ const loop = (what: string): Advice => [
 
 const byReason: Readonly<Record<EscalationReason, Advice>> = {
   "nudges-unanswered": ["it was reminded and did not react: bring it back, or look what it is at first", bringBack],
+  "falls-back": ["each reminder helped for a moment only: say what is wrong with it, or let it start over", bringBack],
   "no-way-to-nudge": [
     "it takes no words: let it send heartbeats and read `commands`, or start it with rouse run",
     look,

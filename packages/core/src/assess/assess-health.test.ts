@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { story } from "../story.test-support.ts";
+
+describe("a verdict from before the monitor was blind", () => {
+  it("stands until the agent is heard again: an amnesty is no recovery", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.silentFor("20s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+    agent.monitorIsBlindFor("10m");
+    agent.silentFor("5s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+    expect(agent.told("INCIDENT_CLOSED")).toEqual([]);
+    agent.beats();
+    expect(agent.state).toBe("HEALTHY");
+  });
+
+  it("stands of one that went round, too, until it shows what it does now", () => {
+    const held = heldStory();
+    for (let i = 0; i < 5; i++) {
+      held.shows({ kind: "error", pattern: "error", digest: "e1", text: "error: no such file" });
+      held.passes("1m");
+    }
+    expect(held.agent.state).toBe("STUCK");
+    held.agent.monitorIsBlindFor("30m", "suspend");
+    held.agent.silentFor("10s");
+    expect(held.agent.state).toBe("STUCK");
+    held.prints(6);
+    expect(held.agent.state).toBe("HEALTHY");
+  });
+
+  it("nobody falls ill by it who was well", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats();
+    agent.monitorIsBlindFor("10m");
+    agent.silentFor("5s");
+    expect(agent.state).toBe("HEALTHY");
+  });
+});

@@ -178,7 +178,7 @@ export class HeldActor {
     return { kind: "limited", until: now + random.between(minute, 50 * minute) };
   }
 
-  /** Who can say that it runs something does; who cannot is busy, and for less time where that would count as standing still. */
+  /** Who can say that it runs something does; who cannot is busy. */
   private quietWork(now: number): HeldMode {
     const { random, traits } = this;
     if (traits.structured || traits.beats) {
@@ -186,7 +186,7 @@ export class HeldActor {
       const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
       return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
     }
-    const longest = traits.secretive ? 4 * hour : traits.saves ? 4 * minute : 75 * minute;
+    const longest = traits.secretive ? 4 * hour : 75 * minute;
     return { kind: "building", until: now + random.between(minute, longest) };
   }
 

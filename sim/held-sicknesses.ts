@@ -127,7 +127,7 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
         finish(actor);
         ends(actor);
       });
-    if (actors.size > 0) planOutbreaks();
+    if (actors.size > 0) timeline.plan(6 * minute, planOutbreaks);
     for (const actor of actors.values())
       timeline.plan(6 * minute, () => {
         strikes(actor);

@@ -4,6 +4,7 @@ import { whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { AgentRecord, Mark } from "../record.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { owesBeats } from "./missed-beats.ts";
+import { mayBeBuilding, stateOfTree } from "./process-tree.ts";
 
 /** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
 export const findStaleCheckpoint: Detector = (record, now, policy) => {
@@ -13,17 +14,18 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
   const look = ageOf(record, mark, now, seen, [policy.staleDegraded, policy.staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.staleDegraded);
-  const stuck = look.age >= policy.staleStuck && !others.fresh;
+  const building = mayBuild(record, now, policy);
+  const stuck = look.age >= policy.staleStuck && !others.fresh && !building.now;
   return {
     finding: conclude(record, now, {
       kind: "stale-checkpoint",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
       class: "no-progress",
-      text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : ""}`,
+      text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
       evidence: { workedSeconds: wholeSeconds(look.age), staleAfterSeconds: wholeSeconds(policy.staleStuck) },
     }),
-    lookAgainAt: earliest(look.next, others.staleAt),
+    lookAgainAt: earliest(earliest(look.next, others.staleAt), building.until),
   };
 };
 
@@ -33,17 +35,19 @@ export const findNoProgress: Detector = (record, now, policy) => {
   if (mark === null) return nothing;
   const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, policy.staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
-  const stuck = look.age >= policy.staleStuck && record.facts.progressMoves && certainlyStands(record);
+  const building = mayBuild(record, now, policy);
+  const stands = record.facts.progressMoves && certainlyStands(record) && !building.now;
+  const stuck = look.age >= policy.staleStuck && stands;
   return {
     finding: conclude(record, now, {
       kind: "no-progress",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.85 : record.facts.progressMoves ? 0.5 : 0.3,
       class: "no-progress",
-      text: `no new fact in ${describeDuration(look.age)} of work`,
+      text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
       evidence: { workedSeconds: wholeSeconds(look.age), staleAfterSeconds: wholeSeconds(policy.staleStuck) },
     }),
-    lookAgainAt: look.next,
+    lookAgainAt: earliest(look.next, building.until),
   };
 };
 
@@ -56,17 +60,18 @@ export const findNoToolCall: Detector = (record, now, policy) => {
   if (look.age < policy.noToolCall) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.noToolCall);
   const tokens = freshness(record, record.facts.tokens, now, seen, policy.noToolCall);
-  const stuck = !others.fresh && !tokens.fresh && certainlyStands(record);
+  const building = mayBuild(record, now, policy);
+  const stuck = !others.fresh && !tokens.fresh && certainlyStands(record) && !building.now;
   return {
     finding: conclude(record, now, {
       kind: "no-tool-call",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.8 : 0.4,
       class: "no-progress",
-      text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : ""}`,
+      text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
       evidence: { workedSeconds: wholeSeconds(look.age), allowedSeconds: wholeSeconds(policy.noToolCall) },
     }),
-    lookAgainAt: earliest(others.staleAt, tokens.staleAt),
+    lookAgainAt: earliest(earliest(others.staleAt, tokens.staleAt), building.until),
   };
 };
 
@@ -78,17 +83,18 @@ export const findZeroTokens: Detector = (record, now, policy) => {
   const look = ageOf(record, mark, now, seen, [policy.zeroTokens]);
   if (look.age < policy.zeroTokens) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.zeroTokens);
-  const stuck = record.facts.progressMoves && !others.fresh && certainlyStands(record);
+  const building = mayBuild(record, now, policy);
+  const stuck = record.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
   return {
     finding: conclude(record, now, {
       kind: "zero-tokens",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.8 : 0.4,
       class: "no-progress",
-      text: `no token spent in ${describeDuration(look.age)} of work`,
+      text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
       evidence: { workedSeconds: wholeSeconds(look.age), allowedSeconds: wholeSeconds(policy.zeroTokens) },
     }),
-    lookAgainAt: others.staleAt,
+    lookAgainAt: earliest(others.staleAt, building.until),
   };
 };
 
@@ -133,6 +139,24 @@ const tellsOnlySteps = (record: AgentRecord): boolean =>
  * standing still a verdict.
  */
 const certainlyStands = (record: AgentRecord): boolean => !tellsOnlySteps(record) || record.steps?.owner === "model";
+
+/**
+ * An agent whose processes are at work and that shows nothing new runs something long and does not say so. It is given as long as children may be
+ * waited for.
+ */
+function mayBuild(record: AgentRecord, now: MonoMs, policy: Policy) {
+  const { terminal, facts } = record;
+  const last = facts.progress ?? terminal?.output ?? null;
+  const tree = stateOfTree(record, policy);
+  if (last === null || tree.kind !== "busy" || !mayBeBuilding(tree, workedSince(record, last, now), policy))
+    return { now: false, text: "", until: null };
+  const patience = whenWorked(record.work, last.worked + policy.longestWait.children);
+  return {
+    now: true,
+    text: ", but its processes are at work",
+    until: earliest(patience, tree.until > now ? tree.until : null),
+  };
+}
 
 /** Past what can be known, looking again is up to the next beat. */
 const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);

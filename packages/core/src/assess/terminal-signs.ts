@@ -1,16 +1,11 @@
-import { type DurationMs, describeDuration, type MonoMs, minutes, type Policy } from "@rouse/contract";
+import { describeDuration, type MonoMs } from "@rouse/contract";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
-import type { ErrorClass, TerminalFacts, TreeFacts } from "../terminal-facts.ts";
+import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { linesThatMove } from "./moved-since.ts";
+import { mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
-
-/** CPU or IO this lately is work going on. */
-const busyWithin: DurationMs = minutes(2);
-
-/** Processes that did next to nothing for this long are quiet: two minutes, or less where less patience with their output was asked for. */
-export const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
 
 /**
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
@@ -23,25 +18,23 @@ export const findNoOutput: Detector = (record, now, policy) => {
   const patience = policy.longestWait.children;
   const look = ageOf(record, terminal.output, now, seenUntil(record, policy), [idle, Math.max(idle, patience)]);
   if (look.age < idle) return nothingUntil(look.next);
-  const tree = treeSeen(record);
-  const until = tree === null ? null : tree.busyAt + quietAfter(policy);
-  // Nobody has looked since the last reading: not having seen them at work since then is not having seen them rest.
-  const busy = tree !== null && until !== null && until > tree.at;
-  const stuck = tree === null ? stoodStill(record, terminal) : !busy || look.age >= patience;
+  const tree = stateOfTree(record, policy);
+  const busy = tree.kind === "busy";
+  const stuck = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
   return {
     finding: conclude(record, now, {
       kind: "no-output",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? (busy ? 0.5 : 0.8) : 0.4,
       class: "no-progress",
-      text: `no new output in ${describeDuration(look.age)}${describeTree(tree, busy)}`,
+      text: `no new output in ${describeDuration(look.age)}${describeTree[tree.kind]}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
         allowedSeconds: wholeSeconds(idle),
-        busy: tree === null ? "unknown" : busy ? "yes" : "no",
+        busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
       },
     }),
-    lookAgainAt: earliest(look.next, busy && until > now ? until : null),
+    lookAgainAt: earliest(look.next, busy && tree.until > now ? tree.until : null),
   };
 };
 
@@ -52,15 +45,10 @@ const stoodStill = ({ findings }: AgentRecord, { output }: TerminalFacts): boole
 /** An unknown full-screen program at rest looks like one that hangs. */
 const restsOnScreen = ({ family, fullScreen }: TerminalFacts): boolean => family === "generic" && fullScreen;
 
-/** A reading that was not renewed although the agent was heard says nothing about now. */
-export function treeSeen({ terminal, heardAt }: AgentRecord): TreeFacts | null {
-  const tree = terminal?.tree ?? null;
-  return tree === null || heardAt - tree.at > busyWithin ? null : tree;
-}
-
-const describeTree = (tree: TreeFacts | null, busy: boolean): string => {
-  if (tree === null) return "; its processes could not be looked at";
-  return busy ? ", but its processes are at work" : " and its processes are quiet";
+const describeTree: Readonly<Record<TreeState["kind"], string>> = {
+  unknown: "; its processes could not be looked at",
+  busy: ", but its processes are at work",
+  quiet: " and its processes are quiet",
 };
 
 /** New lines beside each error that make it ordinary work (test runs, edits) instead of a loop. */

@@ -1,7 +1,7 @@
 import type { EvidenceClass, MonoMs, Policy, StopRefusal } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { isIll } from "../assess/health-machine.ts";
-import { quietAfter, treeSeen } from "../assess/terminal-signs.ts";
+import { stateOfTree } from "../assess/process-tree.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import type { AgentRecord } from "../record.ts";
 
@@ -60,8 +60,7 @@ export function kindsOfEvidence(record: AgentRecord, policy: Policy): ReadonlySe
     kinds.add(finding.class);
     if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("no-progress");
   }
-  const tree = treeSeen(record);
-  if (tree !== null && kinds.size > 0 && tree.busyAt + quietAfter(policy) <= tree.at) kinds.add("resource");
+  if (kinds.size > 0 && stateOfTree(record, policy).kind === "quiet") kinds.add("resource");
   return kinds;
 }
 

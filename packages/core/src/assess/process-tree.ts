@@ -1,0 +1,34 @@
+import { type DurationMs, type MonoMs, minutes, type Policy } from "@rouse/contract";
+import type { AgentRecord } from "../record.ts";
+import type { TreeFacts } from "../terminal-facts.ts";
+
+/** CPU or IO this lately is work going on. */
+const busyWithin: DurationMs = minutes(2);
+
+/** Processes that did next to nothing for this long are quiet: two minutes, or less where less patience with their output was asked for. */
+const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
+
+/** A reading that was not renewed although the agent was heard says nothing about now. */
+function treeSeen({ terminal, heardAt }: AgentRecord): TreeFacts | null {
+  const tree = terminal?.tree ?? null;
+  return tree === null || heardAt - tree.at > busyWithin ? null : tree;
+}
+
+export type TreeState =
+  /** `until`: from then on it counts as quiet, unless it is seen at work again. */
+  | { readonly kind: "busy"; readonly until: MonoMs }
+  | { readonly kind: "quiet" }
+  /** Nobody could look, or nobody holds it. */
+  | { readonly kind: "unknown" };
+
+/** What the processes of a held agent do. Nobody has looked since the last reading: not having seen them at work since then is not having seen them rest. */
+export function stateOfTree(record: AgentRecord, policy: Policy): TreeState {
+  const tree = treeSeen(record);
+  if (tree === null) return { kind: "unknown" };
+  const until = tree.busyAt + quietAfter(policy);
+  return until > tree.at ? { kind: "busy", until } : { kind: "quiet" };
+}
+
+/** Processes at work are work going on, whatever else is missing, for as long as children may be waited for. */
+export const mayBeBuilding = (tree: TreeState, quietFor: DurationMs, policy: Policy): boolean =>
+  tree.kind === "busy" && quietFor < policy.longestWait.children;

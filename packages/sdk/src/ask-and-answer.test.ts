@@ -1,53 +1,33 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Fault } from "@rouse/contract";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
+import { listenAndNote } from "./fake-api.test-support.ts";
 import { openLine } from "./open-line.ts";
 
-let server: Server;
 let rouse: AskAndAnswer;
-let asked: [method: string | undefined, url: string | undefined, body: unknown][];
-let answer: { status: number; body: unknown };
+let noted: Awaited<ReturnType<typeof listenAndNote>>["noted"];
 
 beforeEach(async () => {
-  asked = [];
-  answer = { status: 200, body: { ok: true } };
-  server = createServer(async (request, response) => {
-    asked.push([request.method, request.url, await bodyOf(request)]);
-    response.writeHead(answer.status).end(JSON.stringify(answer.body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  rouse = askAndAnswer(openLine({ url: `http://127.0.0.1:${port}`, token: "s3cret-s3cret-s3cret" }));
+  const opened = await listenAndNote();
+  noted = opened.noted;
+  rouse = askAndAnswer(openLine(opened.line));
 });
-
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
-});
-
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return chunks.length === 0 ? null : JSON.parse(Buffer.concat(chunks).toString());
-}
 
 describe("asking and answering", () => {
   it("takes the paths of the API and sends what was given, no more", async () => {
-    answer.body = { escalations: [] };
+    noted.answer.body = { escalations: [] };
     expect(await rouse.escalations()).toEqual([]);
     await rouse.escalations({ agentId: "a:b" });
-    answer.body = { escalation: "a:b.7", outcome: "taken" };
+    noted.answer.body = { escalation: "a:b.7", outcome: "taken" };
     await rouse.escalation("a:b.7");
-    expect(await rouse.decide("a:b.7", { decision: "allow_more_time", minutes: 5 })).toEqual(answer.body);
+    expect(await rouse.decide("a:b.7", { decision: "allow_more_time", minutes: 5 })).toEqual(noted.answer.body);
     await rouse.acknowledge("a:b.7", { actor: "ada" });
     await rouse.acknowledge("a:b.7");
     await rouse.sendNudge("a:b");
     await rouse.sendNudge("a:b", "go on", "ada");
     await rouse.escalateToOrchestrator("a:b", "it looks odd");
     await rouse.answerNudge("a:b", { kind: "blocker", text: "no database" });
-    expect(asked).toEqual([
+    expect(noted.asked).toEqual([
       ["GET", "/api/v1/escalations", null],
       ["GET", "/api/v1/escalations?agentId=a%3Ab", null],
       ["GET", "/api/v1/escalations/a%3Ab.7", null],
@@ -63,7 +43,10 @@ describe("asking and answering", () => {
 
   it("says how it ended when somebody else was first", async () => {
     const message = "a.7 was decided by ada";
-    answer = { status: 409, body: { error: { code: "escalation-closed", message, retryable: false }, ended: {} } };
+    noted.answer = {
+      status: 409,
+      body: { error: { code: "escalation-closed", message, retryable: false }, ended: {} },
+    };
     const fault = await rouse.decide("a.7", { decision: "force_handoff" }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Fault);
     expect(fault).toMatchObject({ code: "escalation-closed", message });
@@ -78,6 +61,6 @@ describe("asking and answering", () => {
     }
     for (const id of ["", "..", "a/b"])
       await expect(rouse.sendNudge(id), id).rejects.toMatchObject({ code: "agent-unknown" });
-    expect(asked).toEqual([]);
+    expect(noted.asked).toEqual([]);
   });
 });

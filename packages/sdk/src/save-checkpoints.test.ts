@@ -1,28 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { Fault } from "@rouse/contract";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { listen, readBody } from "./fake-api.test-support.ts";
 import { connectCheckpoints, readRecovery } from "./save-checkpoints.ts";
 
-const token = "s3cret-s3cret-s3cret";
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
-
-async function connect(listener: RequestListener) {
-  const opened = createServer(listener);
-  server = opened;
-  await new Promise<void>((resolve) => opened.listen(0, "127.0.0.1", resolve));
-  return connectCheckpoints({ url: `http://127.0.0.1:${(opened.address() as AddressInfo).port}`, token });
-}
-
-async function readBody(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return chunks.length === 0 ? null : JSON.parse(Buffer.concat(chunks).toString());
-}
+const connect = async (listener: RequestListener) => connectCheckpoints(await listen(listener));
 
 describe("checkpoints", () => {
   it("are saved, listed, shown and verified under the name of their task", async () => {

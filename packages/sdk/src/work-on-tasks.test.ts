@@ -1,35 +1,15 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { listenAndNote } from "./fake-api.test-support.ts";
 import { connectTasks, type TaskCalls } from "./work-on-tasks.ts";
 
-let server: Server;
 let rouse: TaskCalls;
-let asked: [method: string | undefined, url: string | undefined, body: unknown][];
-let answer: { status: number; body: unknown };
+let noted: Awaited<ReturnType<typeof listenAndNote>>["noted"];
 
 beforeEach(async () => {
-  asked = [];
-  answer = { status: 200, body: { ok: true } };
-  server = createServer(async (request, response) => {
-    asked.push([request.method, request.url, await bodyOf(request)]);
-    response.writeHead(answer.status).end(JSON.stringify(answer.body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  rouse = connectTasks({ url: `http://127.0.0.1:${port}`, token: "s3cret-s3cret-s3cret" });
+  const opened = await listenAndNote();
+  noted = opened.noted;
+  rouse = connectTasks(opened.line);
 });
-
-afterEach(() => {
-  server.closeAllConnections();
-  server.close();
-});
-
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return chunks.length === 0 ? null : JSON.parse(Buffer.concat(chunks).toString());
-}
 
 describe("working on tasks", () => {
   it("takes the paths of the API and sends what was given, no more", async () => {
@@ -52,7 +32,7 @@ describe("working on tasks", () => {
     await rouse.unblockTask("a:b");
     await rouse.retryTask("a:b");
     await rouse.restoreAssignments("w", { actor: "ann" });
-    expect(asked).toEqual([
+    expect(noted.asked).toEqual([
       ["POST", "/api/v1/tasks", { taskId: "a:b", priority: "high" }],
       ["GET", "/api/v1/tasks", null],
       ["GET", "/api/v1/tasks?status=pending%2Crunning&agentId=w&limit=5", null],
@@ -76,16 +56,16 @@ describe("working on tasks", () => {
   });
 
   it("tells a task to do from there being none", async () => {
-    answer.body = { task: { taskId: "a" } };
+    noted.answer.body = { task: { taskId: "a" } };
     expect(await rouse.claimNextTask("w")).toEqual({ taskId: "a" });
-    answer.body = { task: null };
+    noted.answer.body = { task: null };
     expect(await rouse.claimNextTask()).toBeNull();
-    expect(asked.map(([, , body]) => body)).toEqual([{ agentId: "w" }, {}]);
+    expect(noted.asked.map(([, , body]) => body)).toEqual([{ agentId: "w" }, {}]);
   });
 
   it("rejects with the reason when it is refused", async () => {
     const message = "task a is v's by claim 1 (taken)";
-    answer = { status: 409, body: { error: { code: "task-refused", message, retryable: false } } };
+    noted.answer = { status: 409, body: { error: { code: "task-refused", message, retryable: false } } };
     await expect(rouse.claimTask("a", "w")).rejects.toMatchObject({ code: "task-refused", message });
   });
 
@@ -95,6 +75,6 @@ describe("working on tasks", () => {
       await expect(rouse.claimTask(id, "w"), id).rejects.toMatchObject({ code: "task-unknown" });
       await expect(rouse.restoreAssignments(id), id).rejects.toMatchObject({ code: "agent-unknown" });
     }
-    expect(asked).toEqual([]);
+    expect(noted.asked).toEqual([]);
   });
 });

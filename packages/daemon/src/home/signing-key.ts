@@ -1,8 +1,9 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { writeWhole } from "../holder/write-whole.ts";
+import { readIfThere } from "./read-if-there.ts";
 
 /** What terminations in the audit trail are signed with. */
 export interface SigningKey {
@@ -64,12 +65,3 @@ const unusable = (problem: string): Fault =>
     "data-folder-unusable",
     `${problem}. Restore both files from a copy; or move both aside: a new pair is made, and what was signed before can be checked only with the old public key`,
   );
-
-function readIfThere(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
-}

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { writeWhole } from "../holder/write-whole.ts";
+import { readIfThere } from "./read-if-there.ts";
 
 /**
  * What messages to the orchestrator are signed with, and what its signed decisions are checked with: made on first use, for its owner only. Not the
@@ -37,13 +38,4 @@ function makeSecret(file: string): string {
   const secret = randomBytes(32).toString("base64url");
   writeWhole(file, `${secret}\n`);
   return secret;
-}
-
-function readIfThere(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import { handsOff } from "./hands-off.test-support.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
+import { handsOff } from "./hands-off.test-support.ts";
 import { type Monitor, startMonitor } from "./monitor.ts";
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };

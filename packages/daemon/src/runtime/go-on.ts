@@ -1,0 +1,65 @@
+import { toIso } from "@rouse/contract";
+import type { Action } from "@rouse/core";
+import type { Config } from "../config/read-config.ts";
+import type { IntendedAction, Resumption } from "../ports/store.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Tasks } from "./keep-tasks.ts";
+import type { Outbox } from "./outbox.ts";
+import { restoreAgents } from "./resume.ts";
+import type { Roster, Watched } from "./roster.ts";
+import type { Frozen, SelfDoubt } from "./self-doubt.ts";
+import type { AliveMark, Moment } from "./steady-clock.ts";
+import type { Turns } from "./turns.ts";
+import type { createWakeWheel } from "./wake-wheel.ts";
+import type { SelfWatch } from "./watch-self.ts";
+
+interface GoingOnParts {
+  readonly resumption: Resumption;
+  /** When the run before was last alive; `null` if there was none. */
+  readonly alive: AliveMark | null;
+  readonly started: Moment;
+  readonly roster: Roster;
+  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly doubt: SelfDoubt;
+  readonly self: SelfWatch;
+  readonly turns: Turns;
+  readonly commits: GroupCommit;
+  readonly tasks: Tasks;
+  readonly outbox: Outbox;
+  readonly config: () => Config;
+  readonly version: string;
+  readonly markAlive: () => void;
+}
+
+/** Picks up after the run before: everybody as they were, an amnesty for the time nobody watched, and the actions whose outcome is not known. */
+export function goOn(parts: GoingOnParts): void {
+  const { resumption, alive, started, roster, turns, commits } = parts;
+  restoreAgents(resumption, roster, parts.config());
+  parts.tasks.restore(resumption);
+  const frozen = resumption.marks["frozen"];
+  if (frozen !== undefined) parts.doubt.freeze(JSON.parse(frozen) as Frozen);
+  for (const watched of roster.all()) {
+    turns.introduce(watched, started.now);
+    parts.wheel.file(watched);
+  }
+  const payload = { version: parts.version, resumed: alive !== null, agents: roster.size() };
+  turns.saveEvents([{ type: "MONITOR_STARTED", payload }], started.time, null);
+  if (alive !== null) parts.self.noteGap("restart", alive.at, started, `not running since ${toIso(alive.time)}`);
+  parts.markAlive();
+  takeEpoch(parts);
+  commits.schedule();
+  parts.outbox.send(resumption.actions.filter((saved) => !decideAnew(saved, parts)));
+}
+
+/** Each monitor on this store has a higher epoch than the one before: holders obey the newest only. */
+function takeEpoch({ resumption, commits }: GoingOnParts): void {
+  commits.draft().marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
+}
+
+/** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */
+function decideAnew({ body }: IntendedAction, { turns, started }: GoingOnParts): boolean {
+  const action = JSON.parse(body) as Action;
+  if (action.kind !== "stop-agent" || !action.spends) return false;
+  turns.actionDone(action, { kind: "interrupted" }, started);
+  return true;
+}

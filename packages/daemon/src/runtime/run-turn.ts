@@ -1,0 +1,87 @@
+import type { EpochMs, MonoMs } from "@rouse/contract";
+import {
+  type AgentRecord,
+  type FleetNews,
+  type FleetWatch,
+  type Signal,
+  type Standing,
+  supervise,
+  type Turn,
+} from "@rouse/core";
+import type { Config } from "../config/read-config.ts";
+import { describeStanding } from "./describe-standing.ts";
+import type { DraftFiller } from "./fill-draft.ts";
+import { isOfConsequence, type TurnKeeper } from "./keep-turn.ts";
+import type { Roster, Watched } from "./roster.ts";
+import type { SelfDoubt } from "./self-doubt.ts";
+import type { Moment } from "./steady-clock.ts";
+import type { createWakeWheel } from "./wake-wheel.ts";
+
+interface RunningParts {
+  readonly roster: Roster;
+  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly fleet: FleetWatch;
+  readonly doubt: SelfDoubt;
+  readonly config: () => Config;
+  readonly keepTurn: TurnKeeper["keepTurn"];
+  readonly saveEvents: DraftFiller["saveEvents"];
+  readonly afterTurn: AfterTurn;
+  readonly counters: { turns: number; wakes: number };
+}
+
+/** What a turn changed about an agent concerns its tasks as well. */
+export type AfterTurn = (before: AgentRecord, after: AgentRecord, moment: Moment) => void;
+
+/** One turn of one agent: core judges, what comes out is kept for the next commit, and wheel, fleet and tasks are told. */
+export function runTurns(parts: RunningParts) {
+  const { roster, wheel, fleet, doubt, config, keepTurn, saveEvents, afterTurn, counters } = parts;
+  const toWake: string[] = [];
+
+  function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
+    const before = watched.record;
+    const policy = config().policyFor(before);
+    const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
+    counters.turns += 1;
+    watched.record = turn.record;
+    keepTurn(watched, signal, turn, moment, text, policy.id);
+    wheel.file(watched);
+    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.reply?.status !== "rejected")
+      fleet.hear(before.agentId, turn.record.node, moment.now);
+    takeNews(fleet.note(standing(turn.record), moment.now), moment.time);
+    if (isOfConsequence(turn) || turn.record.taskId !== before.taskId) afterTurn(before, turn.record, moment);
+    return turn;
+  }
+
+  const standing = (record: AgentRecord): Standing => describeStanding(record, config().policyFor(record));
+
+  /** What changed around an agent wakes those it concerns, which may change more; each is looked at once per round. */
+  function takeNews(news: FleetNews, time: EpochMs): void {
+    if (news.events.length > 0) saveEvents(news.events, time, null);
+    for (const agentId of news.wake) toWake.push(agentId);
+  }
+
+  function wakeConcerned(moment: Moment): void {
+    for (let agentId = toWake.pop(); agentId !== undefined; agentId = toWake.pop()) {
+      const watched = roster.find(agentId);
+      if (watched !== undefined) wake(watched, moment);
+    }
+  }
+
+  function wake(watched: Watched, moment: Moment): void {
+    counters.wakes += 1;
+    run(watched, { kind: "wake" }, moment);
+  }
+
+  return {
+    run,
+    takeNews,
+    wakeConcerned,
+    wake,
+    /** Before any agent has had its first turn, the fleet knows who is in it. */
+    introduce({ record }: Watched, now: MonoMs): void {
+      fleet.note({ ...standing(record), quietSince: null }, now);
+    },
+  };
+}
+
+export type TurnRunner = ReturnType<typeof runTurns>;

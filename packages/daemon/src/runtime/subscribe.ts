@@ -1,0 +1,5 @@
+/** Answers with how to end it. */
+export function subscribe<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

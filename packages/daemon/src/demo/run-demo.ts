@@ -7,8 +7,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Fault } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
+import { stopByHolder } from "../cli/commands/order-agent.ts";
 import { findDaemon, readDaemonFile } from "../cli/find-daemon.ts";
 import { prepareAgent } from "../cli/prepare-agent.ts";
+import type { Line } from "../cli/show/styled-text.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
 import { startHolder } from "../holder/start-holder.ts";
 import { fastPolicy } from "./fast-policy.ts";
@@ -44,25 +46,30 @@ export async function runDemo(here: Surroundings, options: DemoOptions): Promise
   const daemon = startDaemon(home);
   try {
     const rouse = await untilReady(home, daemon);
-    const story = tellStory(here, rouse);
+    const story = tellStory(here, rouse, options);
     const { ROUSE_URL: _url, ROUSE_TOKEN: _token, ...environment } = here.environment;
     const started = startCast({ ...here, home, workingFolder: work, environment });
-    const outcome = await untilOver(story, options);
-    await started;
+    const [outcome] = await Promise.all([untilOver(story, options), started]);
     return outcome;
   } finally {
-    await endCast(home);
-    daemon.kill("SIGTERM");
-    if (daemon.exitCode === null) await Promise.race([once(daemon, "exit"), pause(5000)]);
-    if (options.keep) here.print([[], [`Kept in ${folder}; look at it with ROUSE_HOME=${home} rouse up`]]);
-    else rmSync(folder, { recursive: true, force: true });
+    await endCast({ ...here, home });
+    await endDaemon(daemon);
+    if (options.keep) here.print(tellKept(folder, home));
+    else rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
+
+const tellKept = (folder: string, home: string): Line[] => [
+  [],
+  [`Kept in ${folder}. To look at it: ROUSE_HOME=${home} rouse up`],
+  ["and, in another terminal with the same ROUSE_HOME, `rouse audit list` and `rouse why AGENT`."],
+];
 
 function startDaemon(home: string): ChildProcess {
   const program = process.argv[1] ?? "";
   const env = { ...process.env, ROUSE_HOME: home, ROUSE_URL: undefined, ROUSE_TOKEN: undefined };
-  return spawn(process.execPath, [program, "up", "--port", "0"], { env, stdio: "ignore" });
+  // Out of reach of Ctrl-C: the cast is ended with its help.
+  return spawn(process.execPath, [program, "up", "--port", "0"], { env, stdio: "ignore", detached: true });
 }
 
 async function untilReady(home: string, daemon: ChildProcess): Promise<RouseClient> {
@@ -94,10 +101,20 @@ async function untilOver(story: Story, { seconds, ended }: DemoOptions): Promise
   return outcome;
 }
 
-/** Whoever is left is ended with the demo. */
-async function endCast(home: string): Promise<void> {
-  const rouse = await findDaemon({ home, environment: {} }).then(connectRouse, () => null);
-  if (rouse === null) return;
+/** Whoever is left is ended with the demo; should its Rouse be gone, without it. */
+async function endCast(here: Surroundings): Promise<void> {
+  const rouse = await findDaemon({ home: here.home, environment: {} }).then(connectRouse, () => null);
   const order = { reason: "the demo is over", force: true };
-  await Promise.allSettled(cast.map(({ name }) => rouse.terminateAgent(name, order)));
+  const end = async (name: string): Promise<unknown> =>
+    rouse === null ? stopByHolder(here, name, 0) : rouse.terminateAgent(name, order);
+  await Promise.allSettled(cast.map(({ name }) => end(name).catch(() => stopByHolder(here, name, 0))));
+}
+
+async function endDaemon(daemon: ChildProcess): Promise<void> {
+  if (daemon.exitCode !== null || daemon.signalCode !== null) return;
+  const gone = once(daemon, "exit");
+  daemon.kill("SIGTERM");
+  const force = setTimeout(() => daemon.kill("SIGKILL"), 5000);
+  await gone;
+  clearTimeout(force);
 }

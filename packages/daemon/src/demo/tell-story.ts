@@ -4,7 +4,7 @@ import { describeEvent } from "../cli/show/describe-event.ts";
 import { wrapLine } from "../cli/show/fit-text.ts";
 import { type Line, type Style, styled } from "../cli/show/styled-text.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
-import { cast, type DemoOutcome } from "./run-demo.ts";
+import { cast, type DemoOptions, type DemoOutcome } from "./run-demo.ts";
 
 export interface Story {
   /** Everybody has finished, and nothing is under way. */
@@ -15,7 +15,7 @@ export interface Story {
 type Told = { readonly style: Style; readonly text: string } | null;
 
 /** Prints what matters of what happens, as it happens. */
-export function tellStory(here: Surroundings, rouse: RouseClient): Story {
+export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick<DemoOptions, "keep">): Story {
   const began = here.now();
   const stop = new AbortController();
   const finished = new Set<string>();
@@ -57,7 +57,7 @@ export function tellStory(here: Surroundings, rouse: RouseClient): Story {
     over,
     conclude(outcome) {
       stop.abort();
-      if (outcome === "interrupted") return;
+      if (outcome === "interrupted") return here.print([["Ending what was started."]]);
       const { nudges, stops, recoveries } = counts;
       const missing = cast.filter(({ name }) => !finished.has(name)).map(({ name }) => name);
       here.print([
@@ -66,13 +66,11 @@ export function tellStory(here: Surroundings, rouse: RouseClient): Story {
           ? [
               styled(
                 "green",
-                `All five finished: ${nudges} nudge, ${stops} stopped, ${recoveries} brought back from where they were.`,
+                `All five finished: ${nudges} ${nudges === 1 ? "nudge" : "nudges"}, ${stops} stopped, ${recoveries} brought back from where they were.`,
               ),
             ]
           : [styled("red", `Not finished in time: ${missing.join(", ")}`)],
-        [
-          "Every step above is in the audit trail (`rouse audit list`), each decision with its evidence (`rouse why AGENT`).",
-        ],
+        ...(keep ? [] : [["With --keep the audit trail and the evidence for each decision stay, to be looked at."]]),
       ]);
     },
   };

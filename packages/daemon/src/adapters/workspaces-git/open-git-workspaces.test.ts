@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { chownSync, constants, mkdirSync, openSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { filesIn, requestFor, standOnGround, take, taken } from "./work-trees.test-support.ts";
+import { filesIn, fingerprint, requestFor, standOnGround, take, taken } from "./work-trees.test-support.ts";
 
 const ground = standOnGround();
 const isRoot = process.getuid?.() === 0;
@@ -181,6 +182,22 @@ describe("a snapshot that fails says why", () => {
     tree.git("config", "--unset", "core.excludesFile");
     await take(ground.open(), tree.top);
   });
+
+  it("when git is ended while it writes a large file: nothing of it stays in the repository, and the next one works", async () => {
+    const tree = ground.repository();
+    tree.git("config", "--global", "core.bigFileThreshold", "64k");
+    tree.write("large.bin", randomBytes(1024 * 1024));
+    const before = fingerprint(join(tree.top, ".git"));
+    // Whoever writes a file of more than a quarter of a megabyte is ended by the system.
+    const program = join(ground.root, "git-with-little-room");
+    writeFileSync(program, '#!/bin/sh\nulimit -f 512\nexec git "$@"\n', { mode: 0o755 });
+    const outcome = await ground.open({ program }).snapshot(requestFor(tree.top));
+    expect(outcome).toMatchObject({ kind: "failed", because: "git-failed" });
+    expect(fingerprint(join(tree.top, ".git"))).toEqual(before);
+    const { commit } = await take(ground.open(), tree.top);
+    expect(filesIn(tree, commit)).toContain("large.bin");
+    tree.git("fsck", "--strict", commit);
+  });
 });
 
 describe("the surroundings", () => {
@@ -219,5 +236,26 @@ describe("the surroundings", () => {
     for (const folder of [abandoned, theirs]) utimesSync(folder, yesterday, yesterday);
     await take(ground.open(), tree.top);
     expect(readdirSync(ground.scratch)).toEqual(["rouse-snapshot-new", "something-else"]);
+  });
+
+  it("are tidied in the repository as well", async () => {
+    const tree = ground.repository();
+    const objects = join(tree.top, ".git/objects");
+    const [abandoned = "", recent = ""] = ["old", "new"].map((name) => join(objects, `tmp_objdir-rouse-${name}`));
+    for (const folder of [abandoned, recent]) mkdirSync(join(folder, "pack"), { recursive: true });
+    utimesSync(abandoned, new Date(0), new Date(0));
+    await take(ground.open(), tree.top);
+    expect(readdirSync(objects).filter((name) => name.startsWith("tmp_"))).toEqual(["tmp_objdir-rouse-new"]);
+  });
+
+  it("may have objects elsewhere, wherever the path to them leads", async () => {
+    ground.repository("origin");
+    const tree = ground.at(join(ground.root, 'a : "clone"'));
+    execFileSync("git", ["clone", "--quiet", "--shared", join(ground.root, "origin"), tree.top]);
+    writeFileSync(join(tree.top, ".git/objects/info/alternates"), "../../../origin/.git/objects\n");
+    tree.write("new.txt", "new\n");
+    const { commit } = await take(ground.open(), tree.top);
+    expect(filesIn(tree, commit)).toEqual(["a.txt", "deep/b.txt", "new.txt"]);
+    tree.git("fsck", "--strict", commit);
   });
 });

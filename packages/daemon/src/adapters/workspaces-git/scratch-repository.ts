@@ -7,17 +7,17 @@ import {
   readdir,
   realpath,
   rm,
-  stat,
   symlink,
   utimes,
   writeFile,
 } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type DurationMs, hours } from "@rouse/contract";
 import type { Repository } from "./find-repository.ts";
 import { plainEnvironment, withSettings } from "./git-surroundings.ts";
+import { type IncomingObjects, makeIncoming } from "./incoming-objects.ts";
 import { demand, type Git, type GitAnswer, type GitCall, runGit } from "./run-git.ts";
+import { sweepAbandoned } from "./sweep-abandoned.ts";
 
 /**
  * A repository of our own over the same work tree and the same objects, with a copy of the index. Git reads its configuration from here, so nothing
@@ -32,19 +32,23 @@ export interface ScratchRepository {
   tryGit(args: readonly string[], call?: Partial<GitCall>): Promise<GitAnswer>;
   /** From now on files are taken byte for byte: for those that git cannot convert as their attributes ask. */
   convertNothing(): Promise<void>;
+  /** What was written so far becomes part of the real repository. */
+  keepObjects(): Promise<void>;
   remove(): Promise<void>;
 }
 
 const prefix = "rouse-snapshot-";
-/** No snapshot takes that long: whoever made it was killed. */
-const abandonedAfter: DurationMs = hours(2);
 const mostRules = 1024 * 1024;
 
 export async function makeScratch(place: string, repository: Repository, git: Git): Promise<ScratchRepository> {
   await mkdir(place, { recursive: true, mode: 0o700 });
-  await sweep(place);
-  const folder = await mkdtemp(join(await realpath(place), prefix));
-  const scratch = scratchAt(folder, repository, git);
+  await sweepAbandoned(place, prefix);
+  const incoming = await makeIncoming(join(repository.commonDir, "objects"));
+  const folder = await mkdtemp(join(await realpath(place), prefix)).catch(async (error: unknown) => {
+    await incoming.remove();
+    throw error;
+  });
+  const scratch = scratchAt(folder, incoming, repository, git);
   try {
     await furnish(folder, repository);
     await copyIndex(folder, repository);
@@ -55,12 +59,12 @@ export async function makeScratch(place: string, repository: Repository, git: Gi
   return scratch;
 }
 
-function scratchAt(folder: string, repository: Repository, git: Git): ScratchRepository {
+function scratchAt(folder: string, incoming: IncomingObjects, repository: Repository, git: Git): ScratchRepository {
   const environment = {
     ...plainEnvironment(),
     GIT_DIR: folder,
     GIT_WORK_TREE: repository.top,
-    GIT_OBJECT_DIRECTORY: join(repository.commonDir, "objects"),
+    GIT_OBJECT_DIRECTORY: incoming.folder,
   };
   const own = repository.fileSettings.flatMap((setting) => ["-c", setting]);
   const withOwn = (args: readonly string[]): string[] => withSettings([...own, ...args]);
@@ -75,7 +79,10 @@ function scratchAt(folder: string, repository: Repository, git: Git): ScratchRep
     tryGit: (args, call) => runGit(git, withOwn(args), callWith(call)),
     convertNothing: () =>
       writeFile(join(folder, "info", "attributes"), "* -filter -text -ident -working-tree-encoding\n"),
-    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
+    keepObjects: () => incoming.moveIn(),
+    remove: async () => {
+      await Promise.all([incoming.remove(), rm(folder, { recursive: true, force: true, maxRetries: 3 })]);
+    },
   };
 }
 
@@ -138,15 +145,4 @@ async function openPlain(path: string): Promise<FileHandle | null> {
   if (file === null || (await file.stat()).isFile()) return file;
   await file.close();
   return null;
-}
-
-/** What snapshots left behind whose process was killed. */
-async function sweep(place: string): Promise<void> {
-  const entries = await readdir(place, { withFileTypes: true });
-  for (const entry of entries.filter((one) => one.isDirectory() && one.name.startsWith(prefix))) {
-    const folder = join(place, entry.name);
-    const found = await stat(folder).catch(() => null);
-    if (found === null || found.uid !== process.getuid?.() || Date.now() - found.mtimeMs < abandonedAfter) continue;
-    await rm(folder, { recursive: true, force: true }).catch(() => {});
-  }
 }

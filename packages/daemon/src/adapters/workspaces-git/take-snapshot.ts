@@ -34,6 +34,7 @@ export async function takeSnapshot(
   const { changed, repositories } = await compare(scratch, head ?? emptyTree[repository.objectFormat], tree);
   const note = makeNote(request, { time: Date.now(), changed, leftOut: joinLists(leftOut, repositories) });
   const commit = await writeCommit(scratch, tree, head, writeNote(note), note.time);
+  await scratch.keepObjects();
   const ref = nameRef(request.agentId, request.incarnation, request.key);
   if ((await keepUnder(repository, ref, commit)) === "taken") {
     const earlier = await findTaken(repository, request);

@@ -16,8 +16,17 @@ export const addDemo: AddCommand = (program, here, finish) => {
     .addHelpText("after", afterword)
     .action(async ({ keep, seconds }: { keep?: true; seconds: number }) => {
       const { runDemo } = await import("../../demo/run-demo.ts");
-      const ended = new Promise<"interrupted">((resolve) => process.once("SIGINT", () => resolve("interrupted")));
-      const whole = await runDemo(here, { keep: keep === true, seconds, ended });
+      const whole = await runDemo(here, { keep: keep === true, seconds, ended: untilUnwanted() });
       finish(whole === "interrupted" ? interrupted : whole === "over" ? exit.fine : exit.wrong);
     });
 };
+
+/** Ctrl-C, a closed window, `| head`: also when it comes twice, everything that was started is ended first. */
+function untilUnwanted(): Promise<"interrupted"> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve("interrupted");
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
+    // Other commands leave at once when nobody reads them.
+    process.stdout.removeAllListeners("error").on("error", end);
+  });
+}

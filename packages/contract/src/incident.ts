@@ -50,7 +50,7 @@ export type NudgeState = z.infer<typeof NudgeState>;
 
 /** Which of the fixed texts it is. `operator`: a person's own words. */
 export const NudgeTemplate = z
-  .enum(["reminder", "loop", "hand-off", "self-reflection", "operator"])
+  .enum(["reminder", "loop", "hand-off", "self-reflection", "task-taken", "operator"])
   .meta({ id: "NudgeTemplate" });
 export type NudgeTemplate = z.infer<typeof NudgeTemplate>;
 

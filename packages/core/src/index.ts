@@ -19,6 +19,7 @@ export { relearn, supervise } from "./supervise.ts";
 export { chooseTask, isTaskReady } from "./tasks/choose-task.ts";
 export * from "./tasks/judge-assignments.ts";
 export { superviseTask } from "./tasks/supervise-task.ts";
+export { type TakenTask, takenFrom } from "./tasks/taken-from.ts";
 export { type TaskDoubt, timeoutDue } from "./tasks/task-deadlines.ts";
 export * from "./tasks/task-record.ts";
 export type * from "./tasks/task-signal.ts";

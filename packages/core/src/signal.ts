@@ -20,6 +20,7 @@ import type {
   StopOutcome,
 } from "@rouse/contract";
 import type { AgentRecord } from "./record.ts";
+import type { TakenTask } from "./tasks/taken-from.ts";
 import type { SavedWork } from "./terminal-facts.ts";
 
 /** A fact that came in, parsed at the edge. Wall-clock times were turned into differences there: core never compares clocks. */
@@ -43,6 +44,8 @@ export type Signal =
   | { readonly kind: "nudge-ordered"; readonly actor: string; readonly text: string | null }
   /** Too many of its last tasks failed. */
   | { readonly kind: "reflection-wanted"; readonly failed: number; readonly of: number }
+  /** A task it was at work on is no longer its own. */
+  | ({ readonly kind: "task-taken" } & TakenTask)
   | { readonly kind: "escalation-ordered"; readonly actor: string }
   | {
       readonly kind: "decided";

@@ -38,6 +38,7 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "ordered":
     case "nudge-ordered":
     case "reflection-wanted":
+    case "task-taken":
     case "escalation-ordered":
     case "decided":
     case "acknowledged":

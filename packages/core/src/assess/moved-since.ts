@@ -1,6 +1,6 @@
 import { type LoopKind, loopKinds, type MonoMs } from "@rouse/contract";
 import type { NudgeLife } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import type { AgentRecord, Mark } from "../record.ts";
 
 /** New lines that are more than the same error once more. */
 export const linesThatMove = 5;
@@ -11,8 +11,11 @@ export const isLoop = (kind: string | null): boolean => loopKinds.includes(kind 
 export function movedSince(record: AgentRecord, { cause, sent }: Pick<NudgeLife, "cause" | "sent">): boolean {
   if (sent === null) return false;
   if (isLoop(cause)) return hasNewStep(record);
-  if (cause === "repeated-error") return (record.terminal?.novel ?? 0) - sent.novel >= linesThatMove;
-  return newestFact(record) > sent.at;
+  const newLines = (record.terminal?.novel ?? 0) - sent.novel;
+  if (cause === "repeated-error") return newLines >= linesThatMove;
+  // Who had gone quiet has moved when it writes at all. Of anybody else, the same lines once more are nothing.
+  if (cause === "no-output" || cause === null) return newestFact(record) > sent.at;
+  return newLines > 0 || newestOf(record.facts.progress, record.facts.checkpoint) > sent.at;
 }
 
 /** The trail was started anew with the nudge, and still knows what had been seen before it. */
@@ -22,10 +25,11 @@ function hasNewStep({ steps }: AgentRecord): boolean {
   return steps.steps.some((step) => step.event >= windowFrom && (step.novelCall || step.novelResult));
 }
 
-export function newestFact({ facts, terminal }: AgentRecord): MonoMs {
-  const marks = [facts.progress, facts.checkpoint, terminal?.output ?? null];
-  return Math.max(...marks.map((mark) => mark?.at ?? Number.NEGATIVE_INFINITY));
-}
+export const newestFact = ({ facts, terminal }: AgentRecord): MonoMs =>
+  newestOf(facts.progress, facts.checkpoint, terminal?.output ?? null);
+
+const newestOf = (...marks: (Mark | null)[]): MonoMs =>
+  Math.max(...marks.map((mark) => mark?.at ?? Number.NEGATIVE_INFINITY));
 
 /**
  * After a nudge the evidence is cleared, so what was found is found no more. That is our doing and no recovery: the verdict stands until the agent has

@@ -4,16 +4,21 @@ import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 /** It tells what it does, then nothing new any more, and beats on. */
 function fallsQuiet(processes: "busy" | "quiet", minutes: number): HeldStory {
   const held = heldStory({ processes, settings: { terminal: { idle_timeout_minutes: 600 } } });
-  const says = { lastCheckpoint: "c1", tokenCount: 10, toolCallCount: 3 };
   held.agent.beats({ ...says, progressIndicator: "step 1" });
   held.passes("1m");
   held.agent.beats({ ...says, progressIndicator: "step 2" });
   held.prints();
+  beatsOn(held, minutes);
+  return held;
+}
+
+const says = { lastCheckpoint: "c1", tokenCount: 10, toolCallCount: 3 };
+
+function beatsOn(held: HeldStory, minutes: number): void {
   for (let i = 0; i < minutes; i++) {
     held.passes("1m");
     held.agent.beats({ ...says, progressIndicator: "step 2" });
   }
-  return held;
 }
 
 const kindsOf = ({ agent }: HeldStory, level: string): string[] =>
@@ -46,6 +51,23 @@ describe("an agent that shows nothing new while its processes are at work", () =
     held.passes("3m");
     expect(held.agent.state).toBe("STUCK");
     expect(kindsOf(held, "stuck")).toEqual(expect.arrayContaining(kinds));
+  });
+
+  it("is given the same while nobody can look at them any more, for as long and no longer", () => {
+    const held = fallsQuiet("busy", 25);
+    held.processesAre("unknown");
+    beatsOn(held, 10);
+    expect(held.agent.state).toBe("DEGRADED");
+    expect(held.agent.finding("stale-checkpoint")?.text).toContain("were at work when last seen");
+    beatsOn(held, 60);
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("and that were quiet when last seen, it is not", () => {
+    const held = fallsQuiet("quiet", 25);
+    held.processesAre("unknown");
+    held.passes("10m");
+    expect(held.agent.state).toBe("STUCK");
   });
 
   it("and with quiet processes is STUCK as soon as each of them says so", () => {

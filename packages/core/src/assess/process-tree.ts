@@ -9,26 +9,25 @@ const busyWithin: DurationMs = minutes(2);
 const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
 
 /** A reading that was not renewed although the agent was heard says nothing about now. */
-function treeSeen({ terminal, heardAt }: AgentRecord): TreeFacts | null {
-  const tree = terminal?.tree ?? null;
-  return tree === null || heardAt - tree.at > busyWithin ? null : tree;
-}
+const isCurrent = (tree: TreeFacts, { heardAt }: AgentRecord): boolean => heardAt - tree.at <= busyWithin;
 
 export type TreeState =
   /** `until`: from then on it counts as quiet, unless it is seen at work again. */
   | { readonly kind: "busy"; readonly until: MonoMs }
   | { readonly kind: "quiet" }
-  /** Nobody could look, or nobody holds it. */
-  | { readonly kind: "unknown" };
+  /** Nobody could look, or nobody holds it. `wasBusy`: it was at work when somebody last could. */
+  | { readonly kind: "unknown"; readonly wasBusy: boolean };
 
 /** What the processes of a held agent do. Nobody has looked since the last reading: not having seen them at work since then is not having seen them rest. */
 export function stateOfTree(record: AgentRecord, policy: Policy): TreeState {
-  const tree = treeSeen(record);
-  if (tree === null) return { kind: "unknown" };
+  const tree = record.terminal?.tree ?? null;
+  if (tree === null) return { kind: "unknown", wasBusy: false };
   const until = tree.busyAt + quietAfter(policy);
-  return until > tree.at ? { kind: "busy", until } : { kind: "quiet" };
+  const busy = until > tree.at;
+  if (!isCurrent(tree, record)) return { kind: "unknown", wasBusy: busy };
+  return busy ? { kind: "busy", until } : { kind: "quiet" };
 }
 
-/** Processes at work are work going on, whatever else is missing, for as long as children may be waited for. */
+/** Processes at work are work going on, whatever else is missing, for as long as children may be waited for. Losing sight of them is not seeing them rest. */
 export const mayBeBuilding = (tree: TreeState, quietFor: DurationMs, policy: Policy): boolean =>
-  tree.kind === "busy" && quietFor < policy.longestWait.children;
+  (tree.kind === "busy" || (tree.kind === "unknown" && tree.wasBusy)) && quietFor < policy.longestWait.children;

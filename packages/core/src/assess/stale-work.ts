@@ -148,13 +148,13 @@ function mayBuild(record: AgentRecord, now: MonoMs, policy: Policy) {
   const { terminal, facts } = record;
   const last = facts.progress ?? terminal?.output ?? null;
   const tree = stateOfTree(record, policy);
-  if (last === null || tree.kind !== "busy" || !mayBeBuilding(tree, workedSince(record, last, now), policy))
+  if (last === null || !mayBeBuilding(tree, workedSince(record, last, now), policy))
     return { now: false, text: "", until: null };
   const patience = whenWorked(record.work, last.worked + policy.longestWait.children);
   return {
     now: true,
-    text: ", but its processes are at work",
-    until: earliest(patience, tree.until > now ? tree.until : null),
+    text: tree.kind === "busy" ? ", but its processes are at work" : ", but its processes were at work when last seen",
+    until: earliest(patience, tree.kind === "busy" && tree.until > now ? tree.until : null),
   };
 }
 

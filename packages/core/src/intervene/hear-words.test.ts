@@ -135,3 +135,52 @@ describe("a person who asks the orchestrator about an agent", () => {
     expect(agent.did("withdraw-escalation")).toHaveLength(1);
   });
 });
+
+describe("what an agent is told besides", () => {
+  const taken = { kind: "task-taken", taskId: "t1", because: "timed-out" } as const;
+
+  it("that its task was taken from it: the fact, and to stop working on it", () => {
+    const agent = story();
+    agent.beats({ taskId: "t1" });
+    agent.take(taken);
+    const [nudge] = agent.beats({ taskId: "t1" }).commands;
+    expect(nudge).toMatchObject({ kind: "nudge", because: "task-taken" });
+    expect(nudge).toMatchObject({
+      message:
+        "FACT: task t1 is no longer yours: it ran over its time limit. Save what you have and stop working on it.",
+    });
+    expect(agent.told("INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("not if it is at work on something else by now, has finished, or is over", () => {
+    const elsewhere = story();
+    elsewhere.beats({ taskId: "t2" });
+    elsewhere.take(taken);
+    const done = story();
+    done.beats({ taskId: "t1", status: "FINISHED" });
+    done.take(taken);
+    const gone = heldStory({ taskId: "t1", hold: { input: "terminal" } });
+    gone.exits({ code: 1 });
+    gone.agent.take(taken);
+    for (const agent of [elsewhere, done, gone.agent]) expect(agent.told("NUDGE_QUEUED")).toEqual([]);
+  });
+
+  it("that too many of its tasks failed, unless everything is frozen or its policy only watches", () => {
+    const wanted = { kind: "reflection-wanted", failed: 3, of: 10 } as const;
+    const told = (agent: ReturnType<typeof story>): unknown[] =>
+      agent.told("NUDGE_QUEUED").map(({ template }) => template);
+    const agent = story();
+    agent.beats();
+    agent.take(wanted);
+    expect(told(agent)).toEqual(["self-reflection"]);
+    const frozen = story();
+    frozen.beats();
+    frozen.monitorDoubts({ frozen: true });
+    frozen.take(wanted);
+    expect(told(frozen)).toEqual([]);
+    const watched = story({ settings: { mode: "observe" } });
+    watched.beats();
+    watched.take(wanted);
+    expect(told(watched)).toEqual([]);
+  });
+});

@@ -11,7 +11,7 @@ import type { Intervened } from "./alert-life.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { openIncident } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
-import { handOffWording, selfReflection } from "./word-nudge.ts";
+import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
 /** What people, the orchestrator and the agent itself say. Each is taken in once; what comes too late changes nothing. */
 export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
@@ -27,7 +27,9 @@ export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, poli
     case "nudge-ordered":
       return orderNudge(record, signal, now, policy, doubt);
     case "reflection-wanted":
-      return askToReflect(record, signal, now, policy, doubt);
+      return tell(record, selfReflection(signal.failed, signal.of), now, policy, doubt);
+    case "task-taken":
+      return tellTaken(record, signal, now, policy, doubt);
     case "escalation-ordered":
       return orderEscalation(record, now, policy, doubt);
     case "acknowledged":
@@ -165,15 +167,21 @@ function orderNudge(
 }
 
 /** Only where there is a way to it, and only if its policy lets us nudge. */
-function askToReflect(
+function tell(record: AgentRecord, wording: Wording, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const channel = chooseChannel(record);
+  if (channel === null || doubt.frozen || policy.mode === "observe" || !policy.nudge.enabled) return unchanged(record);
+  return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, now, policy);
+}
+
+/** Whoever goes on with it would do the work of somebody else; who works on something else by now need not hear of it. */
+function tellTaken(
   record: AgentRecord,
-  { failed, of }: Extract<Signal, { kind: "reflection-wanted" }>,
+  signal: Extract<Signal, { kind: "task-taken" }>,
   now: MonoMs,
   policy: Policy,
   doubt: Doubt,
 ): Intervened {
-  const channel = chooseChannel(record);
-  if (channel === null || doubt.frozen || policy.mode === "observe" || !policy.nudge.enabled) return unchanged(record);
-  const wording = selfReflection(failed, of);
-  return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, now, policy);
+  const { taskId, activity } = record;
+  if (taskId !== signal.taskId || isOver(record) || activity.kind === "FINISHED") return unchanged(record);
+  return tell(record, takenWording(signal), now, policy, doubt);
 }

@@ -14,7 +14,7 @@ import { type Incident, isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { concludeNudge, nudgesSpent } from "./nudge-life.ts";
+import { concludeNudge, nudgesSpent, tellsToStop } from "./nudge-life.ts";
 
 export function openIncident(
   record: AgentRecord,
@@ -68,7 +68,7 @@ export function closeIncident(
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
   // Who is told to stop is still to hear of it; nobody else need be nudged any more.
-  const nudged = before.nudge?.template === "hand-off" ? nothing(before) : concludeNudge(before, now);
+  const nudged = before.nudge !== null && tellsToStop(before.nudge) ? nothing(before) : concludeNudge(before, now);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",

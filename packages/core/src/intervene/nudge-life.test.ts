@@ -193,6 +193,22 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(endings(held)).toEqual([]);
   });
 
+  it("the same lines once more are nothing new to one that saved no checkpoint, and one new line is", () => {
+    const held = heldStory({ hold: { input: "terminal" }, settings: { terminal: { idle_timeout_minutes: 600 } } });
+    held.agent.beats({ lastCheckpoint: "c1", progressIndicator: "1" });
+    for (let i = 0; i < 31; i++) {
+      held.passes("1m");
+      held.agent.beats({ lastCheckpoint: "c1", progressIndicator: "1" });
+    }
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
+    held.prints(0, 6);
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
+    held.prints(1, 6);
+    expect(held.agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+  });
+
   it("who does one new thing after each nudge and then the same again is asked about after the third", () => {
     const { agent, does } = loops();
     const fallsBack = (n: number): void => {

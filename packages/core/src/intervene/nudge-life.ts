@@ -114,11 +114,14 @@ function noteSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervene
   const told: AgentRecord = { ...record, nudge: { ...nudge, state: "sent", sent } };
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.
-    record: nudge.template === "hand-off" ? told : clearEvidence(told, { cause, sent }),
+    record: tellsToStop(nudge) ? told : clearEvidence(told, { cause, sent }),
     events: [{ type: "NUDGE_SENT", payload: { agentId, nudge: id, attempt, channel, message: text } }],
     actions: [],
   };
 }
+
+export const tellsToStop = ({ template }: Pick<NudgeLife, "template">): boolean =>
+  template === "hand-off" || template === "task-taken";
 
 /** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
 function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {

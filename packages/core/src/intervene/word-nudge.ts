@@ -7,6 +7,7 @@ import {
   type NudgeTemplate,
 } from "@rouse/contract";
 import type { AgentRecord } from "../record.ts";
+import type { TakenTask } from "../tasks/taken-from.ts";
 
 /** What an agent is told. Facts in fixed words and numbers: nothing that an agent, a tool or a web page wrote gets in. */
 export interface Wording {
@@ -33,6 +34,18 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
 export const selfReflection = (failed: number, of: number): Wording => ({
   template: "self-reflection",
   text: `FACT: ${failed} of your last ${of} tasks failed. Before the next one, look at what they have in common and say what you will do differently.`,
+});
+
+const takenBecause: Readonly<Record<TakenTask["because"], string>> = {
+  "timed-out": "it ran over its time limit",
+  "cancelled-by-person": "it was cancelled",
+  "reassigned-by-person": "it was given to somebody else",
+  "marked-by-person": "a person looks into it",
+};
+
+export const takenWording = ({ taskId, because }: TakenTask): Wording => ({
+  template: "task-taken",
+  text: `FACT: task ${taskId} is no longer yours: ${takenBecause[because]}. Save what you have and stop working on it.`,
 });
 
 export const handOffWording = (): Wording => ({

@@ -50,8 +50,8 @@ export function arrangeHelp(parts: HelpParts) {
   const { saveEvents, intend, addToTrail } = turns;
   const { folderOf } = holders;
   const words = takeWords({ roster, turns, commits, store, clock, readClock, config });
-  const { askToReflect } = words;
-  const tasks = keepTasks({ roster, commits, doubt, config, toWall, saveEvents, intend, askToReflect });
+  const { tellAgent } = words;
+  const tasks = keepTasks({ roster, commits, doubt, config, toWall, saveEvents, intend, tellAgent });
   const service = serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail });
   const checkpoints = keepCheckpoints({
     store,

@@ -199,6 +199,49 @@ describe("clocks", () => {
     });
   });
 
+  it("shows within a second that its agent has begun, and that a stall is over", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    const beats = (progressIndicator: string, then = seconds(1)) => {
+      world.beats({ agentId: "a", status: "RUNNING", taskId: "t", progressIndicator });
+      world.pass(then);
+    };
+    beats("1");
+    await world.service.claim("t", { agentId: "a" });
+    beats("1");
+    expect(world.tell("t")).toBe("claimed claimed a#1");
+    beats("2");
+    expect(world.tell("t")).toBe("running started a#1");
+    for (let minute = 0; minute < 31; minute++) beats("2", minutes(1));
+    expect(world.tell("t")).toBe("running started a#1 stalled");
+    beats("3");
+    expect(world.tell("t")).toBe("running started a#1");
+  });
+
+  it("shows so after a restart of the monitor, too", async () => {
+    const disk = createMemoryDisk();
+    const before = await taskWorld({ disk });
+    await before.service.create({ taskId: "t" });
+    before.beats({ agentId: "a", status: "RUNNING", taskId: "t", progressIndicator: "1" });
+    await before.service.claim("t", { agentId: "a" });
+    disk.crash();
+    const after = await taskWorld({ disk, at: minutes(1) });
+    after.beats({ agentId: "a", status: "RUNNING", taskId: "t", progressIndicator: "2" });
+    after.pass(seconds(1));
+    expect(after.tell("t")).toBe("running started a#1");
+  });
+
+  it("takes what its agent does for another task for no work", async () => {
+    const world = await taskWorld();
+    for (const taskId of ["t", "else"]) await world.service.create({ taskId });
+    for (const progressIndicator of ["1", "2"]) {
+      world.beats({ agentId: "a", status: "RUNNING", taskId: "else", progressIndicator });
+      await world.service.claim("t", { agentId: "a" });
+      world.pass(seconds(1));
+    }
+    expect([world.status("t"), world.status("else")]).toEqual(["claimed", "running"]);
+  });
+
   it("go on after a restart, with the time nobody watched not held against the task", async () => {
     const disk = createMemoryDisk();
     const before = await taskWorld({ disk });
@@ -212,6 +255,7 @@ describe("clocks", () => {
     expect(after.tell("t")).toBe("claimed claimed a#1");
     after.pass(minutes(31));
     expect(after.tell("t")).toBe("pending timed-out timed-out");
+    expect(after.told).toEqual(["a timed-out"]);
   });
 });
 
@@ -226,7 +270,7 @@ describe("trust", () => {
     const disk = createMemoryDisk();
     const world = await taskWorld({ disk });
     for (const n of [1, 2, 3]) await ends(world, `t${n}`, "fail");
-    expect(world.reflections).toEqual(["a 3/3"]);
+    expect(world.told).toEqual(["a 3/3"]);
     await world.service.create({ taskId: "x" });
     await world.service.create({ taskId: "y" });
     await world.service.claim("x", { agentId: "a" });

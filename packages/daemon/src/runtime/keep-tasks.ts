@@ -15,6 +15,7 @@ import {
   claimOf,
   type Fate,
   fateOfWork,
+  isAtWork,
   isTaskOver,
   isTaskReady,
   newTask,
@@ -24,6 +25,7 @@ import {
   type TaskReply,
   type TaskRules,
   type TaskSignal,
+  takenFrom,
   type WordSignal,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
@@ -35,6 +37,7 @@ import { retryTask } from "./retry-task.ts";
 import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
+import type { TellAgent } from "./take-words.ts";
 import { trustAgents } from "./trust-agents.ts";
 import { createWakeWheel, type Sleeper } from "./wake-wheel.ts";
 
@@ -46,8 +49,7 @@ interface TaskParts {
   readonly toWall: (at: MonoMs) => EpochMs;
   readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
   readonly intend: (action: Action, time: EpochMs) => void;
-  /** An agent whose tasks keep failing is asked to think about it. */
-  readonly askToReflect: (agentId: string, failed: number, of: number, moment: Moment) => void;
+  readonly tellAgent: TellAgent;
 }
 
 /** One task in memory. */
@@ -72,6 +74,7 @@ export function keepTasks(parts: TaskParts) {
   const relations = relateTasks();
   const trust = trustAgents(parts);
   const wheel = createWakeWheel<KeptTask>();
+  const awaitingWork = new Set<KeptTask>();
   const hooks = keepHooks({ roster, statusOf: (taskId) => tasks.get(taskId)?.task.state.status ?? null, claim });
   let criticalBlocked = 0;
 
@@ -89,6 +92,7 @@ export function keepTasks(parts: TaskParts) {
     wheel.file(kept);
     if (turn.task === before) return turn.reply;
     if (turn.task.state.status !== before.state.status) kept.since = moment.now;
+    listenFor(kept);
     relations.note(before, turn.task);
     countCritical(Number(isCriticalBlocked(turn.task)) - Number(isCriticalBlocked(before)));
     for (const event of turn.events) parts.saveEvents([event], moment.time, agentIn(event));
@@ -96,7 +100,17 @@ export function keepTasks(parts: TaskParts) {
     save(kept);
     if (isTaskOver(turn.task) && !isTaskOver(before)) saveAgain(turn.task.dependsOn);
     trust.noteTurn(before, turn.task, rules, moment);
+    const taken = takenFrom(before, turn.task);
+    if (taken !== null) parts.tellAgent(taken.agentId, { kind: "task-taken", ...taken.task }, moment);
     return turn.reply;
+  }
+
+  /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */
+  function listenFor(kept: KeptTask): void {
+    const { state } = kept.task;
+    const listens = isAtWork(state) && (state.status === "claimed" || state.stalled !== null);
+    if (listens) awaitingWork.add(kept);
+    else awaitingWork.delete(kept);
   }
 
   const save = (kept: KeptTask): void => void commits.draft().tasks.set(kept.task.taskId, () => toSave(kept.task));
@@ -135,6 +149,7 @@ export function keepTasks(parts: TaskParts) {
     const kept = new KeptTask(task);
     tasks.set(task.taskId, kept);
     relations.add(task);
+    listenFor(kept);
     return kept;
   }
 
@@ -253,6 +268,7 @@ export function keepTasks(parts: TaskParts) {
     restoreAssignments: trust.giveBack,
 
     judgeDue(moment: Moment): void {
+      for (const kept of awaitingWork) hearAgent(kept, moment);
       for (const kept of wheel.takeDue(moment.now)) {
         hearAgent(kept, moment);
         run(kept, { kind: "wake" }, moment);

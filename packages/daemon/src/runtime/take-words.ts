@@ -26,10 +26,17 @@ interface WordParts {
   readonly turns: Turns;
   readonly commits: GroupCommit;
   readonly store: Store;
-  readonly clock: SteadyClock;
+  readonly clock: Pick<SteadyClock, "toWall">;
   readonly readClock: () => Moment;
   readonly config: () => Config;
 }
+
+/** What its tasks mean for an agent: a word to it, for whose answer nobody waits. */
+export type TellAgent = (
+  agentId: string,
+  signal: Extract<Signal, { kind: "reflection-wanted" | "task-taken" }>,
+  moment: Moment,
+) => void;
 
 /** What became of a decision; when it was not taken, who was before. */
 export interface Decided {
@@ -51,6 +58,11 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
     turns.take(watched, signal, readClock());
     await commits.saved();
   }
+
+  const tellAgent: TellAgent = (agentId, signal, moment) => {
+    const watched = roster.find(agentId);
+    if (watched !== undefined) turns.take(watched, signal, moment);
+  };
 
   const report = (record: AgentRecord): EscalationReport | null =>
     describeEscalation(record, config().policyFor(record), clock.toWall);
@@ -111,11 +123,7 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
         throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
       await tell(watched, { kind: "answered", answer });
     },
-    /** An agent whose tasks keep failing is asked to think about it; nobody waits for the answer. */
-    askToReflect(agentId: string, failed: number, of: number, moment: Moment): void {
-      const watched = roster.find(agentId);
-      if (watched !== undefined) turns.take(watched, { kind: "reflection-wanted", failed, of }, moment);
-    },
+    tellAgent,
     async nudge(agentId: string, actor: string, message: string | null): Promise<NudgeResult> {
       const watched = mustFind(agentId);
       const before = watched.record.nudge;
@@ -123,7 +131,14 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       await tell(watched, { kind: "nudge-ordered", actor, text });
       const { nudge } = watched.record;
       if (nudge === null || nudge.id === before?.id)
-        return { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because: whyNot() };
+        return {
+          agentId,
+          nudge: null,
+          state: "not-sent",
+          channel: null,
+          message: text ?? "",
+          because: whyNot(watched.record),
+        };
       return { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text };
     },
     async escalate(agentId: string, actor: string, reason: string): Promise<EscalationResult> {
@@ -149,10 +164,14 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       return { agentId, escalation: escalation.id, severity: escalation.severity, answerBy };
     },
   };
+}
 
-  function whyNot(): string {
-    return "there is no way to reach it now: it sends no heartbeats and takes no input, or all interventions are frozen";
-  }
+/** Of three reasons a person can do something about one, so they are told apart. */
+function whyNot({ terminal, beats }: AgentRecord): string {
+  if (terminal !== null && terminal.exit !== null) return "it has ended";
+  const takesInput = terminal?.holder === "here" && terminal.input !== "none";
+  if (beats.accepted > 0 || takesInput) return "all interventions are frozen; `rouse thaw` allows them again";
+  return "it sends no heartbeats and takes no input";
 }
 
 export type Words = ReturnType<typeof takeWords>;

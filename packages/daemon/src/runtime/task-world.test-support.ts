@@ -60,7 +60,7 @@ export async function taskWorld({
   const resumption = await store.resume();
   const events: RouseEvent[] = [];
   const actions: Action[] = [];
-  const reflections: string[] = [];
+  const told: string[] = [];
   const savedTasks = new Set<(taskIds: readonly string[]) => void>();
   const roster = createRoster();
   const fleet = watchFleet(() => config.selfCheck);
@@ -94,7 +94,8 @@ export async function taskWorld({
     toWall,
     saveEvents: turns.saveEvents,
     intend: turns.intend,
-    askToReflect: (agentId, failed, of) => void reflections.push(`${agentId} ${failed}/${of}`),
+    tellAgent: (agentId, signal) =>
+      void told.push(`${agentId} ${signal.kind === "task-taken" ? signal.because : `${signal.failed}/${signal.of}`}`),
   });
   restoreAgents(resumption, roster, config);
   tasks.restore(resumption);
@@ -132,7 +133,7 @@ export async function taskWorld({
     doubt,
     events,
     actions,
-    reflections,
+    told,
     commits,
     readClock,
     pass,

@@ -10,18 +10,18 @@ import {
 } from "@rouse/core";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
+import type { TellAgent } from "./take-words.ts";
 
 interface TrustParts {
   readonly commits: GroupCommit;
   readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
-  /** An agent whose tasks keep failing is asked to think about it. */
-  readonly askToReflect: (agentId: string, failed: number, of: number, moment: Moment) => void;
+  readonly tellAgent: TellAgent;
 }
 
 const markOf = (agentId: string): string => `assignments/${agentId}`;
 
 /** With how many tasks each agent is trusted, by how its last ones ended. */
-export function trustAgents({ commits, saveEvents, askToReflect }: TrustParts) {
+export function trustAgents({ commits, saveEvents, tellAgent }: TrustParts) {
   const known = new Map<string, Assignments>();
 
   const of = (agentId: string, now: MonoMs): Assignments => known.get(agentId) ?? newAssignments(agentId, now);
@@ -50,7 +50,8 @@ export function trustAgents({ commits, saveEvents, askToReflect }: TrustParts) {
       keep(judged.assignments, judged.events, moment);
       for (const event of judged.events) {
         if (event.type !== "ASSIGNMENTS_REDUCED") continue;
-        askToReflect(ended.agentId, event.payload.failed, event.payload.of, moment);
+        const { failed, of: last } = event.payload;
+        tellAgent(ended.agentId, { kind: "reflection-wanted", failed, of: last }, moment);
       }
     },
     giveBack(agentId: string, actor: string, moment: Moment): void {

@@ -5,6 +5,7 @@ import { agentOnce, forever, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { agentLives, holderOf, outputOf, spawnAgent } from "./held-agents.ts";
 import { eventOnce, eventsOf, fastPolicy, startWeak } from "./ladder-agents.ts";
+import { runRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
@@ -23,7 +24,7 @@ describe("an agent that dies", () => {
     expect(text.match(/step 2: write a failing test/g)).toHaveLength(1);
     expect(text).toContain("back: going on after step 2 (write a failing test)");
     const status = await daemon.rouse.getRecoveryStatus("task-of-cora");
-    expect(status).toMatchObject({ phase: "recovered", agentId: "cora", last: { step: 2, attempt: 1 } });
+    expect(status).toMatchObject({ phase: "recovered", agentId: "cora", attempts: 1, last: { step: 2, attempt: 1 } });
     expect((await daemon.cli("checkpoints", "verify", "task-of-cora")).code).toBe(0);
   });
 
@@ -56,6 +57,24 @@ describe("an agent that dies", () => {
     renameSync(`${command}.gone`, command);
     await daemon.rouse.decide(escalation?.id ?? "", { decision: "terminate_and_recover" });
     await until("it lives again", () => agentLives(holderOf(daemon.home, "lost")));
+  });
+});
+
+describe("a person's order while no Rouse is running", () => {
+  it("is obeyed, and what could not be done for the agent is said", async () => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    await spawnAgent(daemon.home, "alone", sh(`echo "recovery <$ROUSE_RECOVERY>"; ${forever}`));
+    daemon.process.child.kill("SIGKILL");
+    await daemon.process.ended;
+    const back = await runRouse(["recover", "alone"], daemon);
+    expect(back).toMatchObject({ code: 0, stdout: "alone runs again, incarnation 2.\n" });
+    expect(back.stderr).toContain("its uncommitted work was not saved, and it starts from the beginning");
+    const end = await runRouse(["terminate", "alone"], daemon);
+    expect(end).toMatchObject({ code: 0, stdout: "alone ended; nothing of it is left.\n" });
+    expect(end.stderr).toContain("its uncommitted work was not saved");
+    const again = await runRouse(["terminate", "alone"], daemon);
+    expect(again).toMatchObject({ code: 0, stdout: "alone was over already.\n" });
+    expect(again.stderr).not.toContain("its uncommitted work");
   });
 });
 

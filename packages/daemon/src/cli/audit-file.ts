@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { type EpochMs, Fault, toIso } from "@rouse/contract";
 import { z } from "zod";
 import type { WholeTrail } from "./ask-audit.ts";
@@ -29,6 +29,8 @@ export function writeTrail(file: string, text: string, overwrites: boolean): voi
   let handle: number | undefined;
   try {
     handle = openSync(file, overwrites ? "w" : "wx", 0o600);
+    // One that is overwritten keeps the mode it had.
+    if (fstatSync(handle).isFile()) fchmodSync(handle, 0o600);
     writeFileSync(handle, text);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -34,9 +34,13 @@ function describeIssue(root: SchemaNode, value: unknown, issue: Issue, locate: L
   const node = nodeAt(root, path) ?? {};
   const found = foundAt(value, path);
   const suggestion = suggestValue(found, node, String(path.at(-1)));
-  const message = `found ${describeFound(found)}, expected ${describeExpected(node)}`;
+  const message = `found ${describeFound(found)}, expected ${expectedAt(node)}`;
   return [{ ...locate(path), message, ...(suggestion === undefined ? {} : { suggestion }) }];
 }
+
+/** Of an address its length is hardly ever what is wrong. */
+const expectedAt = (node: SchemaNode): string =>
+  node.format === "uri" ? `an http or https address, ${describeExpected(node)}` : describeExpected(node);
 
 function unknownKey(root: SchemaNode, path: readonly PathPart[], key: string, locate: Locate): ConfigProblem {
   const group = nodeAt(root, path) ?? {};

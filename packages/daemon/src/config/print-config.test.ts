@@ -12,7 +12,7 @@ const configFrom = (text: string) => requireConfig(readConfig({ file: { name: "c
 function anythingFor(node: SchemaNode, key = ""): fc.Arbitrary<unknown> {
   if (node.enum) return fc.constantFrom(...node.enum);
   if (node.type === "boolean") return fc.boolean();
-  if (key === "webhook_url") return fc.webUrl({ validSchemes: ["http", "https"] });
+  if (key === "webhook_url") return fc.webUrl({ validSchemes: ["https"] });
   if (key === "pattern") return fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).map(RE2JS.quote);
   if (node.type === "string") return fc.string({ unit: "grapheme", minLength: node.minLength ?? 0, maxLength: 20 });
   if (node.type === "integer") return fc.integer({ min: 1, max: node.maximum ?? 9 });

@@ -15,6 +15,7 @@ import {
 } from "@rouse/contract";
 import { checkPatterns } from "./check-patterns.ts";
 import { checkRelations } from "./check-relations.ts";
+import { checkWebhook } from "./check-webhook.ts";
 import { choosePolicy, type Overrides, type PolicySubject } from "./choose-policy.ts";
 import { type ConfigProblem, describeProblem } from "./config-problem.ts";
 import { freezeDeep } from "./freeze-deep.ts";
@@ -63,6 +64,7 @@ function furtherProblems({ document, layers, problems }: SourcesReading): Config
   const preset = settingsOf(document.preset);
   return [
     ...checkPatterns([...layers, ...document.overrides], told),
+    ...checkWebhook(layers, told),
     ...checkRelations(preset, layers, 0, told),
     ...document.overrides.flatMap((one) => checkRelations(preset, [...layers, one], layers.length, told)),
   ];

@@ -18,6 +18,7 @@ export interface SchemaNode {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  readonly format?: string;
 }
 
 export function childNode(node: SchemaNode, part: PathPart): SchemaNode | undefined {

@@ -215,6 +215,23 @@ describe("a person", () => {
     expect(new Set(trail.map(({ subject }) => subject))).toEqual(new Set(["t"]));
   });
 
+  it("finds on record that an order was refused, and why", async () => {
+    await add("t");
+    await post("/t/claim", { agentId: "w" });
+    await post("/t/complete", { agentId: "w" });
+    expect((await post("/t/cancel", { actor: "ann" })).status).toBe(409);
+    expect((await post("/t/retry", { actor: "ann" })).status).toBe(409);
+    await world.saved();
+    const trail = await world.store.readAudit({ limit: 100 });
+    expect(trail.map(({ actor, action, subject, reason }) => [actor, action, subject, reason].join(" "))).toEqual([
+      "ann order-task-cancel t no reason given",
+      "rouse order-refused t over",
+      "ann order-task-retry t no reason given",
+      "rouse order-refused t over",
+    ]);
+    expect(trail[1]?.evidence).toEqual({ order: "task-cancel" });
+  });
+
   it("trusts an agent again; who was never heard of cannot be", async () => {
     world.beats({ agentId: "w" });
     const restore = (id: string) => send("POST", `/api/v1/agents/${id}/assignments/restore`, { actor: "ann" });

@@ -65,7 +65,10 @@ export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recov
     recoveryStatus(taskId: string): RecoveryStatus {
       const watched = mustFind(taskId);
       if (watched === undefined) return nobody(taskId);
-      return describeRecovery(taskId, watched.record, config().policyFor(watched.record).recovery.maxPerTask, toWall);
+      const { record } = watched;
+      const attempts = tasks.find(taskId)?.recoveries ?? countOwn(record, taskId);
+      const attemptsAllowed = config().policyFor(record).recovery.maxPerTask;
+      return { taskId, attempts, attemptsAllowed, ...describeRecovery(record, toWall) };
     },
   };
 }
@@ -85,35 +88,42 @@ const nobody = (taskId: string): RecoveryStatus => ({
   because: null,
 });
 
+/** Of a task that nobody keeps, only its agent knows; what was started again after a crash is not told by task there. */
+const countOwn = ({ recoveries, restarts }: AgentRecord, taskId: string): number =>
+  Math.max(recoveries.filter((attempt) => attempt.taskId === taskId).length, restarts.length);
+
 function describeRecovery(
-  taskId: string,
   record: AgentRecord,
-  attemptsAllowed: number,
   toWall: (at: MonoMs) => EpochMs,
-): RecoveryStatus {
-  const { incident, handedOver, recovered, recoveries, agentId, incarnation } = record;
-  const phase = phaseOf(record);
+): Omit<RecoveryStatus, "taskId" | "attempts" | "attemptsAllowed"> {
+  const { incident, recovered, agentId, incarnation } = record;
   const stage = incident?.stage;
   const iso = (at: MonoMs): string => toIso(toWall(at));
   return {
-    taskId,
     agentId,
     incarnation,
-    phase,
-    attempts: recoveries.filter((attempt) => attempt.taskId === taskId).length,
-    attemptsAllowed,
-    nextAttemptAt: phase === "waiting" && record.wakeAt !== null ? iso(record.wakeAt) : null,
+    phase: phaseOf(record),
+    nextAttemptAt: stage?.kind === "down" && record.wakeAt !== null ? iso(record.wakeAt) : null,
     probationUntil: stage?.kind === "probation" ? iso(stage.until) : null,
     last: recovered?.context ?? null,
-    because: handedOver?.because ?? (incident === null ? null : `${incident.illness}: ${incident.cause}`),
+    because: whyOf(record),
   };
 }
 
-function phaseOf({ incident, handedOver, restart, recovered, stop }: AgentRecord): RecoveryPhase {
+function whyOf({ handedOver, incident, restart }: AgentRecord): string | null {
+  if (handedOver !== null) return handedOver.because;
+  if (incident !== null) return `${incident.illness}: ${incident.cause}`;
+  return restart?.problem ?? null;
+}
+
+function phaseOf({ incident, handedOver, restart, recovered, stop, terminal }: AgentRecord): RecoveryPhase {
   if (restart !== null && restart.problem === null) return "starting";
   if (handedOver !== null) return "handed-to-a-person";
   if (incident?.stage.kind === "probation") return "probation";
   if (incident?.stage.kind === "down") return "waiting";
   if (incident?.stage.kind === "stopping" || (stop !== null && stop.outcome === null)) return "stopping";
+  // Its process is over and somebody was asked what to do: that it was brought back once is no news of it now.
+  if (incident !== null && terminal !== null && terminal.exit !== null) return "waiting";
+  if (restart !== null) return "none";
   return recovered === null ? "none" : "recovered";
 }

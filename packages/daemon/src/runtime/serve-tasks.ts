@@ -105,8 +105,25 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     const moment = begin();
     mustFind(taskId);
     const given = signal(sent);
-    noteOrder(`task-${given.kind}`, taskId, sent, moment);
-    return answer(taskId, tasks.order(taskId, given, moment), null, moment);
+    return carryOut(`task-${given.kind}`, taskId, sent, moment, () => tasks.order(taskId, given, moment));
+  }
+
+  /** An order that came to nothing must not look as if it had been obeyed. */
+  function carryOut(
+    kind: string,
+    taskId: string,
+    sent: TaskOrder,
+    moment: Moment,
+    obey: () => TaskReply,
+  ): Promise<TaskReport> {
+    noteOrder(kind, taskId, sent, moment);
+    const reply = obey();
+    if (reply.kind === "refused") {
+      const { time } = moment;
+      const what = { action: "order-refused", subject: taskId, reason: reply.because, evidence: { order: kind } };
+      addToTrail({ time, actor: "rouse", ...what, policy: null });
+    }
+    return answer(taskId, reply, null, moment);
   }
 
   /** What becomes of it is a line of its own; only here is why a person wanted it. */
@@ -184,8 +201,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       const request = read(PlainOrder, sent, "order");
       const moment = begin();
       mustFind(taskId);
-      noteOrder("task-retry", taskId, request, moment);
-      return answer(taskId, tasks.retry(taskId, request.actor, moment), null, moment);
+      return carryOut("task-retry", taskId, request, moment, () => tasks.retry(taskId, request.actor, moment));
     },
 
     async restoreAssignments(agentId: string, sent: unknown): Promise<AssignmentsReport> {

@@ -152,9 +152,18 @@ describe("a question", () => {
     const asked = open(url).ask(notice, until);
     for (const pause of [1000, 2000, 4000, 8000, 16_000, 32_000]) await afterPauseOf(pause);
     for (let n = 0; n < 12; n++) await afterPauseOf(60_000);
+    await afterPauseOf(17_000);
     expect(await asked).toEqual({ problem: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+ answered 500$/) });
-    expect(arrived).toHaveLength(19);
+    expect(arrived).toHaveLength(20);
     expect(elapsed).toBeLessThan(minutes(15) * 0.9);
+  });
+
+  it("is tried until most of a short time is used up, too", async () => {
+    const { arrived, url } = await receive(...Array.from({ length: 6 }, () => says(500)), says(204));
+    const asked = open(url).ask(notice, dawn + minutes(1));
+    for (const pause of [1000, 2000, 4000, 8000, 16_000, 13_000]) await afterPauseOf(pause);
+    expect(await asked).toBe("delivered");
+    expect(arrived).toHaveLength(7);
   });
 
   it("names who does not answer, and nothing of its address that could be a secret", async () => {
@@ -281,10 +290,17 @@ describe("an answer that comes at once", () => {
     expect(warnings).toHaveLength(3);
   });
 
-  it("decides nothing when it is longer than 64 kB", async () => {
+  it("decides nothing when it is longer than 64 kB or breaks off, and that is logged", async () => {
     const long = (length: number) => ({ decision: "force_handoff", ticket: "x".repeat(length) });
     expect(await answered(long(65_000))).toMatchObject({ decided: { decision: "force_handoff" } });
+    expect(warnings).toEqual([]);
     expect(await answered(long(66_000))).toBe("delivered");
+    const { url } = await receive((response) => {
+      response.writeHead(200).write('{"decision":"force_handoff"}', () => response.destroy());
+    });
+    expect(await open(url).ask(notice, until)).toBe("delivered");
+    const problem = "the answer is longer than 64 kB or was never finished";
+    expect(warnings).toEqual([1, 2].map(() => ({ escalation: "worker-1.1", problem })));
   });
 
   it("counts for each time it is given: whoever takes it in counts it once", async () => {
@@ -347,6 +363,12 @@ describe("a withdrawal", () => {
     });
     expect(request.headers["rouse-delivery"]).toBe("worker-1.1/over");
     expect(await verifyWebhook(body, String(request.headers["rouse-signature"]), secret, dawn)).toBe("right");
+  });
+
+  it("has no answer worth a word in the log, however it ends", async () => {
+    const { url } = await receive((response) => response.writeHead(200).write("{", () => response.destroy()));
+    await open(url).withdraw("worker-1.1", "worker-1", "over");
+    expect(warnings).toEqual([]);
   });
 
   it("is tried twice and then left", async () => {

@@ -1,9 +1,9 @@
 import type { DurationMs, EscalationNotice, WebhookMessage } from "@rouse/contract";
+import { readWebhookAddress } from "../../config/read-webhook-address.ts";
 import type { Clock, Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
 import { isTaken, postSigned } from "./post-signed.ts";
-import { readAddress } from "./read-address.ts";
 import { readDecision } from "./read-decision.ts";
 
 export interface WebhookParts {
@@ -57,8 +57,11 @@ export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): 
       if (signal.aborted) return stopped(signal);
       if (tried.kind === "over") return tried.asked;
       problem = tried.problem;
-      if (clock.mono() + pause >= giveUpAt) return { problem };
-      await rest(pause, signal);
+      const left = giveUpAt - clock.mono();
+      // With long pauses much of the time would be left when the next one does not fit any more: the last try comes shortly before its end.
+      const wait = pause < left ? pause : left - longestTry;
+      if (wait < firstPause) return { problem };
+      await rest(wait, signal);
       if (signal.aborted) return stopped(signal);
     }
   }
@@ -66,15 +69,17 @@ export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): 
   async function tryOnce({ message, stop }: Errand, left: DurationMs, lastProblem: string): Promise<Tried> {
     const address = url();
     if (address === null) return over("delivered");
-    const to = readAddress(address);
-    if ("problem" in to) return over(to);
+    const to = readWebhookAddress(address);
+    if ("problem" in to) return over({ problem: `escalation.webhook_url ${to.problem}` });
     if (left <= 0) return over({ problem: lastProblem });
     const within = Math.min(left, longestTry);
     const delivery = message.type === "escalation" ? message.id : `${message.id}/over`;
     try {
       const letter = { to, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
       const { status, body } = await postSigned(letter, timers, stop.signal);
-      return isTaken(status) ? over(readAnswer(message.id, body)) : readRefusal(to, status);
+      if (!isTaken(status)) return readRefusal(to, status);
+      // Nobody waits for an answer to a withdrawal, nor for the rest of one that was broken off by ourselves.
+      return over(message.type === "withdrawal" || stop.signal.aborted ? "delivered" : readAnswer(message.id, body));
     } catch (error) {
       return { kind: "failed", problem: describeTrouble(to, error) };
     }

@@ -4,7 +4,8 @@ import { DecisionRequest, describeIssues } from "@rouse/contract";
 export function readDecision(
   body: string | null,
 ): { readonly decided: DecisionRequest } | { readonly unreadable: string } | null {
-  const said = parse(body ?? "");
+  if (body === null) return { unreadable: "the answer is longer than 64 kB or was never finished" };
+  const said = parse(body);
   if (typeof said !== "object" || said === null || !("decision" in said)) return null;
   // What else stands in the answer is the receiver's own business.
   const parsed = DecisionRequest.strip().safeParse(said);

@@ -119,7 +119,7 @@ describe("rouse audit list", () => {
   it("shows one agent's lines, and all of a line as JSON", async () => {
     const { out } = await rouse(["list", "--agent", "worker-1", "--limit", "1", "--json"]);
     expect(JSON.parse(out)).toMatchObject({ entries: [{ number: 2000, evidence: { attempt: 1999 } }] });
-    expect((await rouse(["list", "--agent", "nobody"])).out).toBe("Nothing has been done yet.\n");
+    expect((await rouse(["list", "--agent", "nobody"])).out).toBe("Nothing about nobody.\n");
   });
 
   it("exits with 2 for a limit that is none, 4 without the right token, 3 when nobody answers", async () => {
@@ -185,13 +185,14 @@ describe("rouse audit export", () => {
     expect((await rouse(["export"])).out.split("\n")).toHaveLength(2005);
   });
 
-  it("overwrites nothing unless it is told to", async () => {
-    writeFileSync(inHome("precious"), "mine");
+  it("overwrites nothing unless it is told to, and then only its owner can read that, too", async () => {
+    writeFileSync(inHome("precious"), "mine", { mode: 0o644 });
     const refused = await rouse(["export", "--output", inHome("precious")]);
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("--force overwrites it")]);
     expect(readFileSync(inHome("precious"), "utf8")).toBe("mine");
     expect((await rouse(["export", "--output", inHome("precious"), "--force"])).code).toBe(0);
     expect(readFileSync(inHome("precious"), "utf8")).toContain("audit trail of Rouse");
+    expect(statSync(inHome("precious")).mode & 0o777).toBe(0o600);
   });
 
   it.each<[string, (text: string) => string, RegExp]>([

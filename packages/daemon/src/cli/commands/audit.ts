@@ -33,7 +33,7 @@ const addList: AddCommand = (audit, here) => {
         ...(limit === undefined ? {} : { limit }),
       });
       if (json) here.printJson({ entries });
-      else here.print(showLines(entries, here.width));
+      else here.print(showLines(entries, agent, here.width));
     });
 };
 

@@ -142,6 +142,15 @@ describe("rouse nudge", () => {
     expect(await rouse("nudge", "nobody")).toMatchObject({ code: 5 });
   });
 
+  it.each(["", "  ", "x".repeat(2001)])("takes no message that says nothing or too much", async (message) => {
+    desk.beat("worker-1");
+    expect(await rouse("nudge", "worker-1", message)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("Expected 1 to 2000 characters; leave it out for the reminder."),
+    });
+    expect(desk.events.filter(({ type }) => type === "NUDGE_QUEUED")).toEqual([]);
+  });
+
   it("ends with 1 when there is no way to reach it", async () => {
     desk.take("worker-1", { kind: "registered", registration: { agentId: "worker-1" } });
     expect(await rouse("nudge", "worker-1")).toMatchObject({ code: 1, out: expect.stringContaining("was not nudged") });

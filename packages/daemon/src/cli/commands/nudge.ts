@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "commander";
 import { exit } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
 import { showNudge } from "../show/escalations.ts";
@@ -18,7 +19,7 @@ export const addNudge: AddCommand = (program, here, finish) => {
     .command("nudge")
     .description("put words to an agent: your own, or the reminder")
     .argument("<agent>", "id of an agent")
-    .argument("[message]", "instead of the reminder, at most 2000 characters")
+    .argument("[message]", "instead of the reminder, at most 2000 characters", readMessage)
     .option("--json", "print one JSON document")
     .addHelpText("after", help)
     .action(async (agentId: string, message: string | undefined, { json }: { json?: true }) => {
@@ -28,3 +29,10 @@ export const addNudge: AddCommand = (program, here, finish) => {
       finish(result.state === "not-sent" ? exit.wrong : exit.fine);
     });
 };
+
+const longestMessage = 2000;
+
+function readMessage(text: string): string {
+  if (text.trim() !== "" && text.length <= longestMessage) return text;
+  throw new InvalidArgumentError(`Expected 1 to ${longestMessage} characters; leave it out for the reminder.`);
+}

@@ -24,7 +24,8 @@ interface RecoverOptions extends OrderOptions {
 
 const afterword = `
 It goes on after the last completed step of its newest checkpoint that can be used, and is told so by
-ROUSE_RECOVERY. Your word clears the count of earlier attempts.`;
+ROUSE_RECOVERY; while no Rouse is running it starts from the beginning. Your word clears the count of
+earlier attempts.`;
 
 export const addRecover: AddCommand = (program, here, finish) => {
   program
@@ -63,12 +64,15 @@ function showRecovery(status: RecoveryStatus): Fact[] {
     ["agent", [status.agentId === null ? "nobody" : `${status.agentId}, incarnation ${status.incarnation}`]],
     ["recovery", [inWords(status.phase)]],
     ["brought back", [from]],
-    ["attempts", [`${status.attempts} of ${status.attemptsAllowed}`]],
+    ...(status.agentId === null ? [] : [["attempts", [`${status.attempts} of ${status.attemptsAllowed}`]] as Fact]),
     ...(status.nextAttemptAt === null ? [] : [["next attempt", [status.nextAttemptAt]] as Fact]),
     ...(status.probationUntil === null ? [] : [["watched until", [status.probationUntil]] as Fact]),
-    ...(status.because === null ? [] : [["because", [inWords(status.because)]] as Fact]),
+    ...(status.because === null ? [] : [["because", [wordReason(status.because)]] as Fact]),
   ];
 }
+
+/** A word or two of a closed set; what the system said is left as it is, for it may name a file. */
+const wordReason = (because: string): string => (/^(?:[A-Z]+: )?[a-z-]+$/.test(because) ? inWords(because) : because);
 
 async function recoverByHand(here: Surroundings, agentId: string): Promise<OrderAnswer> {
   const stopped = answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));
@@ -80,5 +84,6 @@ async function recoverByHand(here: Surroundings, agentId: string): Promise<Order
   const { folder, token } = openHome(here.home);
   const last = readSpec(folder, agentId)?.incarnation ?? 0;
   const { incarnation } = await startAgain({ home: folder, token, url: null }, agentId, last);
+  here.warn("its uncommitted work was not saved, and it starts from the beginning: only Rouse reads checkpoints");
   return { agentId, outcome: "restarted", incarnation };
 }

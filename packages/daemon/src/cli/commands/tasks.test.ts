@@ -93,6 +93,20 @@ async function rouseIn(environment: Record<string, string>, ...words: string[]):
 }
 
 describe("rouse tasks", () => {
+  it("shows what needs somebody also when more wait than a page holds", async () => {
+    for (let n = 0; n < 1010; n++) await world.service.create({ taskId: `t${n}` });
+    await rouse("block", "t1005");
+    await world.service.claim("t1007", { agentId: "w" });
+    const { out } = await rouse();
+    expect(out.split("\n").slice(1, 4)).toEqual([
+      expect.stringMatching(/^t1005 +blocked /),
+      expect.stringMatching(/^t1007 +claimed .* w /),
+      expect.stringMatching(/^t0 +pending /),
+    ]);
+    expect(out).toContain("These are 1002 of 1010.");
+    expect((await rouse("--status", "failed")).out).toBe("No such tasks.\n");
+  });
+
   it("takes a task from its beginning to its end", async () => {
     const added = await rouse(
       ...["add", "fix-42", "--title", "Fix it", "--priority", "high", "--timeout", "2h", "--on-timeout", "person"],

@@ -1,4 +1,4 @@
-import { TaskStatus } from "@rouse/contract";
+import { type TaskPage, TaskStatus } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { tasksOf } from "../ask-tasks.ts";
 import { showTask, showTasks } from "../show/tasks.ts";
@@ -26,6 +26,8 @@ interface ListOptions {
   readonly json?: true;
 }
 
+type Rouse = Awaited<ReturnType<typeof tasksOf>>;
+
 const over: readonly TaskStatus[] = ["completed", "failed", "cancelled"];
 const open = TaskStatus.options.filter((status) => !over.includes(status));
 
@@ -50,11 +52,21 @@ export const addTasks: AddCommand = (program, here, finish) => {
 async function list(here: Surroundings, { status, agent, all, json }: ListOptions): Promise<void> {
   const rouse = await tasksOf(here);
   const whose = agent === undefined ? {} : { agentId: agent };
-  const wanted = status ?? (all ? TaskStatus.options : open);
-  const page = await rouse.tasks({ ...whose, status: wanted });
+  const page = await readPage(rouse, whose, status ?? (all ? TaskStatus.options : open));
   if (json) return here.printJson(page);
   const unseen = status === undefined && !all ? (await rouse.tasks({ ...whose, status: over, limit: 1 })).total : 0;
-  here.print(showTasks(page, unseen, here.now(), here.width));
+  const isNarrowed = status !== undefined || agent !== undefined;
+  here.print(showTasks(page, unseen, here.now(), here.width, isNarrowed));
+}
+
+/** A page has an end: what only waits to be claimed, however much it is, must not push out what needs somebody. */
+async function readPage(rouse: Rouse, whose: { agentId?: string }, wanted: readonly TaskStatus[]): Promise<TaskPage> {
+  const page = await rouse.tasks({ ...whose, status: wanted });
+  const pressing = wanted.filter((status) => status !== "pending" && !over.includes(status));
+  if (page.total === page.tasks.length || pressing.length === 0) return page;
+  const { tasks: first } = await rouse.tasks({ ...whose, status: pressing });
+  const known = new Set(first.map(({ taskId }) => taskId));
+  return { ...page, tasks: [...first, ...page.tasks.filter(({ taskId }) => !known.has(taskId))] };
 }
 
 const addShow: AddCommand = (tasks, here) => {

@@ -17,7 +17,11 @@ export const addTerminate: AddCommand = (program, here, finish) => {
       "\nWhat it has not committed is saved first (refs/rouse/ in its repository). It is asked to end\nand given the policy's grace (10 s), then forced. Ends with 1 when anything of it is still there.",
     )
     .action(async (agentId: string, options: OrderOptions) => {
-      const withoutDaemon = async () => answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));
+      const withoutDaemon = async () => {
+        const answer = answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));
+        if (answer.outcome === "stopped") here.warn("its uncommitted work was not saved: only Rouse does that");
+        return answer;
+      };
       tellAnswer(here, await orderAgent(here, "terminateAgent", agentId, options, withoutDaemon), options, finish);
     });
 };

@@ -18,8 +18,8 @@ const columns: readonly Column[] = [
 ];
 
 /** `rouse audit list`: who did what to whom, and why. */
-export function showLines(lines: readonly AuditRecord[], width: number): Line[] {
-  if (lines.length === 0) return [["Nothing has been done yet."]];
+export function showLines(lines: readonly AuditRecord[], agentId: string | undefined, width: number): Line[] {
+  if (lines.length === 0) return [[agentId === undefined ? "Nothing has been done yet." : `Nothing about ${agentId}.`]];
   const rows = lines.map(({ number, time, actor, action, subject, reason }) => [
     String(number),
     stamp(time),

@@ -95,9 +95,18 @@ export function showVerdict(verdict: CheckpointVerdict, now: EpochMs, width: num
       ? styled("green", "as it was saved")
       : styled("red", flaws.map((flaw) => inWords[flaw]).join("; ")),
   ]);
+  return [...drawTable(verdictColumns, rows, width), [], ...summarise(checks, sound, more)];
+}
+
+function summarise(checks: CheckpointVerdict["checks"], sound: boolean, more: boolean): Line[] {
   const wrong = checks.filter(({ flaws }) => flaws.length > 0).length;
+  const all = more ? `The newest ${checks.length} are right.` : `All ${checks.length} are right.`;
   const summary = sound
-    ? styled("green", checks.length === 1 ? "The checkpoint is right." : `All ${checks.length} are right.`)
+    ? styled("green", checks.length === 1 ? "The checkpoint is right." : all)
     : styled("red", `${wrong} of ${checks.length} ${wrong === 1 ? "is" : "are"} not right.`);
-  return [...drawTable(verdictColumns, rows, width), [], [summary, more ? " Older ones were not looked at." : ""]];
+  if (!more) return [[summary]];
+  // They are numbered from 1 without gaps.
+  const older = (checks.at(-1)?.number ?? 1) - 1;
+  const unseen = older === 1 ? "The one before them was" : `The ${older} before them were`;
+  return [[summary], [styled("yellow", `${unseen} not looked at: nothing is said about whether they are right.`)]];
 }

@@ -101,6 +101,7 @@ describe("rouse tasks", () => {
 
   it("says when there are none, and when there are more than are shown", () => {
     expect(plain(showTasks(page(), 0, now, 80))).toBe("No tasks here. `rouse tasks add` makes one.");
+    expect(plain(showTasks(page(), 0, now, 80, true))).toBe("No such tasks.");
     expect(plain(showTasks({ tasks: [waiting], total: 5230 }, 0, now, 80))).toContain("These are 1 of 5230.");
   });
 });

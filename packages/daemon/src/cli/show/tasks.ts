@@ -18,7 +18,13 @@ const columns: readonly Column[] = [
 ];
 
 /** `rouse tasks`: what needs somebody first, then what is under way, then what waits. `over`: how many are not listed because they are over. */
-export function showTasks({ tasks, total }: TaskPage, over: number, now: EpochMs, width: number): Line[] {
+export function showTasks(
+  { tasks, total }: TaskPage,
+  over: number,
+  now: EpochMs,
+  width: number,
+  isNarrowed = false,
+): Line[] {
   const rows = tasks
     .toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a))
     .map((task) => [
@@ -33,7 +39,8 @@ export function showTasks({ tasks, total }: TaskPage, over: number, now: EpochMs
     ...(total > tasks.length ? [`These are ${tasks.length} of ${total}.`] : []),
     ...(over > 0 ? [`${over} more ${over === 1 ? "is" : "are"} over; --all shows them.`] : []),
   ];
-  const table = rows.length === 0 ? [["No tasks here. `rouse tasks add` makes one."]] : drawTable(columns, rows, width);
+  const empty = isNarrowed ? "No such tasks." : "No tasks here. `rouse tasks add` makes one.";
+  const table = rows.length === 0 ? [[empty]] : drawTable(columns, rows, width);
   return [...table, ...(more.length === 0 ? [] : [[], [styled("dim", more.join(" "))]])];
 }
 

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { describeProblem } from "./config-problem.ts";
+import { readConfig } from "./read-config.ts";
+
+const withAddress = (address: string) =>
+  `health_monitoring:\n  escalation:\n    webhook_url: ${JSON.stringify(address)}\n`;
+
+const read = (text: string) => readConfig({ file: { name: "c", text } });
+
+function complaintsAbout(text: string): string[] {
+  const reading = read(text);
+  return reading.ok ? [] : reading.problems.map(describeProblem);
+}
+
+describe("the address of the orchestrator", () => {
+  it.each([
+    "https://orchestrator.example.com/rouse",
+    "http://127.0.0.1:8080/rouse",
+    "http://127.1/rouse",
+    "http://localhost:8080",
+    "http://LOCALHOST",
+    "http://[::1]:8080/",
+  ])("may be %s", (address) => {
+    expect(complaintsAbout(withAddress(address))).toEqual([]);
+  });
+
+  it("that leads elsewhere in the clear is refused before anything is sent, with its place and what to use instead, and without its path", () => {
+    expect(
+      complaintsAbout(withAddress("http://ann:pass@orchestrator.example.com:8080/hooks/s3cret?key=s3cret")),
+    ).toEqual([
+      "c:3:18 health_monitoring.escalation.webhook_url: leads to orchestrator.example.com:8080 in the clear; use an https:// address, or one on 127.0.0.1 behind a tunnel",
+    ]);
+  });
+
+  it.each([
+    "http://127.0.0.1.example.com/",
+    "http://127.example/",
+    "http://localhost.example.com/",
+    "http://127.0.0.1@example.com/",
+    "http://10.0.0.1/",
+    "http://0.0.0.0/",
+    "http://[::]/",
+    "http://[::ffff:10.0.0.1]/",
+  ])("that only looks like this machine is refused: %s", (address) => {
+    expect(complaintsAbout(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
+  });
+
+  it.each([
+    ["of another kind", "ftp://127.0.0.1/"],
+    ["without a scheme", "127.0.0.1:8080"],
+    ["only a path", "/rouse"],
+    ["empty", ""],
+    ["too long", `https://example.com/${"x".repeat(2000)}`],
+  ])("that is %s is told of once, with what is expected", (_, address) => {
+    expect(complaintsAbout(withAddress(address))).toEqual([
+      expect.stringMatching(/^c:3:18 .*, expected an http or https address, text of at most 2000 characters$/),
+    ]);
+  });
+
+  it("is told of together with mistakes elsewhere", () => {
+    const complaints = complaintsAbout(`${withAddress("http://example.com")}nonsense: 1\n`);
+    expect(complaints).toEqual([expect.stringContaining("c:3:18 "), expect.stringContaining("c:4:1 nonsense")]);
+  });
+
+  it("of one agent has no effect, and only that is said", () => {
+    const reading = read("agents: { a: { escalation: { webhook_url: 'http://example.com' } } }");
+    expect(reading.ok && reading.config.notices.map((notice) => notice.path)).toEqual([
+      "agents.a.escalation.webhook_url",
+    ]);
+  });
+});

@@ -1,0 +1,90 @@
+import { type EpochMs, type MonoMs, minutes, type RecoveryContext } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { recoverTasks } from "./recover-tasks.ts";
+import { dawn, exited, stopped, type TaskWorld, taskWorld } from "./task-world.test-support.ts";
+
+const config = requireConfig(readConfig({ file: { name: "test", text: "preset: default" } }));
+
+const context: RecoveryContext = {
+  taskId: "t",
+  checkpoint: null,
+  step: null,
+  stepName: null,
+  reason: "it crashed",
+  attempt: 1,
+  lost: { checkpoints: 0, steps: 0, flaws: [], startsOver: false },
+  stateFile: null,
+  workspace: null,
+};
+
+const recoveryIn = ({ roster, tasks }: TaskWorld) =>
+  recoverTasks({
+    roster,
+    tasks,
+    checkpoints: { contextFor: () => Promise.reject(new Error("nobody is started here")) },
+    config: () => config,
+    toWall: (at: MonoMs): EpochMs => dawn + at,
+    recover: () => Promise.reject(new Error("nobody is started here")),
+  });
+
+async function atWork(): Promise<TaskWorld> {
+  const world = await taskWorld();
+  world.holds({ agentId: "a", taskId: "t" });
+  await world.service.create({ taskId: "t" });
+  await world.service.claim("t", { agentId: "a" });
+  return world;
+}
+
+async function crashAndComeBack(world: TaskWorld, incarnation: number): Promise<void> {
+  world.reports("a", 1, exited({ code: 1 }));
+  world.pass(minutes(2));
+  await world.handsAnswer("restart-agent", { kind: "restarted", incarnation, recovery: context });
+  world.holds({ agentId: "a", taskId: "t", incarnation });
+}
+
+describe("how far the recovery of a task has come", () => {
+  it("counts every time its agent was brought back, also after a crash", async () => {
+    const world = await atWork();
+    const { recoveryStatus } = recoveryIn(world);
+    expect(recoveryStatus("t")).toMatchObject({ phase: "none", attempts: 0, attemptsAllowed: 3 });
+    for (const incarnation of [2, 3]) {
+      await crashAndComeBack(world, incarnation);
+      expect(recoveryStatus("t")).toMatchObject({ phase: "recovered", attempts: incarnation - 1, attemptsAllowed: 3 });
+    }
+  });
+
+  it("is known of a task that was never announced, too", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a", taskId: "t" });
+    await crashAndComeBack(world, 2);
+    expect(world.tasks.find("t")).toBeUndefined();
+    expect(recoveryIn(world).recoveryStatus("t")).toMatchObject({ phase: "recovered", attempts: 1 });
+  });
+
+  it("is not called recovered while its agent is down and somebody is asked what to do", async () => {
+    const world = await atWork();
+    for (const incarnation of [2, 3, 4]) await crashAndComeBack(world, incarnation);
+    world.reports("a", 1, exited({ code: 1 }));
+    world.pass(minutes(1));
+    expect(world.mustWatch("a").record.incident?.stage.kind).toBe("escalated");
+    expect(recoveryIn(world).recoveryStatus("t")).toMatchObject({
+      phase: "waiting",
+      nextAttemptAt: null,
+      because: "UNRESPONSIVE: process-exited",
+    });
+  });
+
+  it("says why an agent could not be started again at a person's word", async () => {
+    const world = await atWork();
+    await crashAndComeBack(world, 2);
+    world.orders("a", "restart");
+    await world.handsAnswer("save-work", { kind: "work", work: { kind: "nothing-to-save" } });
+    await world.handsAnswer("stop-agent", { kind: "stop", stop: stopped });
+    world.reports("a", 1, exited({ signal: "SIGTERM", cause: "stopped" }));
+    expect(recoveryIn(world).recoveryStatus("t").phase).toBe("starting");
+    const problem = "cannot run ./agent.sh: no such file";
+    await world.handsAnswer("restart-agent", { kind: "not-restarted", problem });
+    expect(recoveryIn(world).recoveryStatus("t")).toMatchObject({ phase: "none", because: problem });
+  });
+});

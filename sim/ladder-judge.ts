@@ -104,11 +104,17 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     const life = `${agentId}/${incarnation}`;
     if (starting.has(life)) complain(`${key} follows ${starting.get(life)}, which has not failed`);
     starting.set(life, key);
-    if (because === "ordered") recoveries.delete(agentId);
+    if (because === "ordered") forgetAttempts(agentId);
     else if (because === "recovery") countRecovery(agentId);
     else countRestart(agentId);
     grant(agentId, 2 * minute + policyOf(agentId).restart.cooldown);
     intervene(agentId);
+  }
+
+  /** Whoever orders it back has looked at it. */
+  function forgetAttempts(agentId: string): void {
+    recoveries.delete(agentId);
+    restarts.delete(agentId);
   }
 
   function countRestart(agentId: string): void {

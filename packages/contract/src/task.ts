@@ -36,6 +36,7 @@ export const TaskReason = z
     "agent-blocked",
     "being-recovered",
     "recovered",
+    "recovered-by-person",
     "marked-by-person",
     "unblocked-by-person",
   ])

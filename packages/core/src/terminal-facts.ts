@@ -39,6 +39,8 @@ export interface TerminalFacts {
   readonly input: "stdin" | "terminal" | "none";
   /** Number of the last report that is part of this. */
   readonly lastReport: number;
+  /** When that was made: what was kept for a monitor that was away comes late, and is judged as of then. */
+  readonly seenAt: MonoMs;
   readonly attached: number;
   readonly fullScreen: boolean;
   readonly outputKept: boolean;
@@ -80,6 +82,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     foreground: hold.foreground,
     input: hold.input ?? "none",
     lastReport: 0,
+    seenAt: born.at,
     attached: hold.foreground ? 1 : 0,
     fullScreen: false,
     outputKept: true,

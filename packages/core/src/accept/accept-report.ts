@@ -59,7 +59,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   const at = Math.max(record.bornAt, now - signal.ago);
   const mark = markNow(record.work, now);
   const sighted: Sighted = {
-    terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq },
+    terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq, seenAt: at },
     facts: { ...record.facts },
     activity: record.activity,
     steps: record.steps,

@@ -106,7 +106,8 @@ export function assessHealth(
 /** What we were blind for makes nobody well: a verdict from before stands until the agent is heard again. */
 function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Doubt): boolean {
   const gap = lastGap(doubt);
-  return gap !== null && heardAt < gap.to && isIll(health.state) && activity.kind !== "FINISHED";
+  const isWell = !isIll(health.state) && health.state !== "DEGRADED";
+  return gap !== null && heardAt < gap.to && !isWell && activity.kind !== "FINISHED";
 }
 
 const noFindings: readonly Finding[] = [];

@@ -159,7 +159,7 @@ function mayBuild(record: AgentRecord, now: MonoMs, policy: Policy) {
 }
 
 /** Past what can be known, looking again is up to the next beat. */
-const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);
+export const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);
 
 interface Age {
   readonly age: DurationMs;

@@ -246,6 +246,18 @@ describe("the same error", () => {
     expect(held.agent.past).toEqual(["240s STUCK", "600s HEALTHY"]);
   });
 
+  it("is counted as of when it was seen: what a monitor that was away is told late is judged as it would have been then", () => {
+    const held = heldStory();
+    failsFor(held, 6, 0);
+    expect(held.agent.state).toBe("STUCK");
+    held.agent.silentFor("20m");
+    expect(held.agent.state).toBe("STUCK");
+    held.report([{ kind: "output", rows: 6, novel: 0 }, error()], {}, 15 * 60_000);
+    expect(held.agent.state).toBe("STUCK");
+    held.report([], {}, 5000);
+    expect(held.agent.finding("repeated-error")).toBeUndefined();
+  });
+
   it("in circles outweighs another that is more frequent but comes with work", () => {
     const held = heldStory();
     for (let i = 0; i < 6; i++) {

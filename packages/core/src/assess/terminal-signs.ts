@@ -1,11 +1,11 @@
-import { describeDuration, type MonoMs } from "@rouse/contract";
+import { describeDuration, type MonoMs, seconds } from "@rouse/contract";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
 import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { linesThatMove } from "./moved-since.ts";
 import { mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
-import { ageOf, freshness, seenUntil } from "./stale-work.ts";
+import { ageOf, freshness, ifSeen, seenUntil } from "./stale-work.ts";
 
 /**
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
@@ -59,8 +59,9 @@ export const findRepeatedError: Detector = (record, now, policy) => {
   const { terminal } = record;
   if (terminal === null || terminal.errors.length === 0) return nothing;
   const { repeatedErrors: threshold, repeatedErrorWindow: window } = policy.terminal;
+  const until = knownUntil(terminal);
   const repeated = terminal.errors
-    .map((known) => countError(known, terminal.novel, now - window))
+    .map((known) => countError(known, terminal.novel, Math.min(now, until) - window))
     .filter((one) => one !== null && one.times >= threshold) as CountedError[];
   const worst = repeated.toSorted((a, b) => Number(b.circles) - Number(a.circles) || b.times - a.times)[0];
   if (worst === undefined) return nothing;
@@ -74,9 +75,13 @@ export const findRepeatedError: Detector = (record, now, policy) => {
       text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
       evidence: { times, newLines: novel, errorClass: digest },
     }),
-    lookAgainAt: Math.min(...repeated.map((one) => one.from)) + window,
+    lookAgainAt: ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until),
   };
 };
+
+/** A holder speaks every ten seconds. What it has not told yet has not been seen to be any better; of one that is lost nothing more will come. */
+const knownUntil = ({ seenAt, holder }: TerminalFacts): MonoMs =>
+  holder === "lost" ? Number.POSITIVE_INFINITY : seenAt + seconds(30);
 
 interface CountedError {
   readonly digest: string;

@@ -15,7 +15,7 @@ export type Fate =
 export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
   if (after.incarnation > before.incarnation) return { kind: "recovered", incarnation: after.incarnation };
   if (isReviving(after) && after.restart?.key !== before.restart?.key)
-    return { kind: "recovering", because: "being-recovered" };
+    return { kind: "recovering", because: isOrdered(after) ? "recovered-by-person" : "being-recovered" };
   if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
   if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
   // Of an agent that we did not start, its own word is all there is.
@@ -25,6 +25,8 @@ export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null
 }
 
 const isReviving = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
+
+const isOrdered = ({ restart }: AgentRecord): boolean => restart?.because === "ordered";
 
 /** Nothing more is done about it by us. */
 const isSettled = (record: AgentRecord): boolean =>

@@ -64,7 +64,7 @@ export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, do
   if (key === null) return unchanged;
   // Their order is used up with this: whatever comes of it, it is not tried again with every report.
   const stop = record.stop === null ? null : { ...record.stop, thenRestart: false };
-  return start({ ...record, stop, recoveries: [] }, `${key}/restart`, "ordered", 0, now);
+  return start({ ...record, stop, recoveries: [], restarts: [] }, `${key}/restart`, "ordered", 0, now);
 }
 
 const isRestarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;

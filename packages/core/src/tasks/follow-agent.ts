@@ -15,11 +15,13 @@ export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, now: Mo
     case "recovering":
       return state.agentId === signal.agentId ? letGo(task, signal, now, rules) : unchanged(task);
     case "pending": {
+      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, now, rules);
       if (!isKeptForNobody(task, signal)) return unchanged(task);
       const facts = { reservedFor: null };
       return changeTask(task, { to: state, because: signal.because, actor: "rouse", facts }, now);
     }
     case "blocked":
+      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, now, rules);
       if (state.claim?.agentId === signal.agentId) return dropClaim(task, signal.because);
       return unchanged(isKeptForNobody(task, signal) ? { ...task, reservedFor: null } : task);
     case "completed":
@@ -33,18 +35,26 @@ export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, now: Mo
 const isKeptForNobody = (task: TaskRecord, signal: AgentDownSignal): boolean =>
   task.reservedFor === signal.agentId && signal.fate !== "recovering";
 
+/** Whoever orders its agent back has looked at what was in its way, unless it was them who said that it waits. */
+const isFree = ({ because, reservedFor }: TaskRecord, { agentId }: AgentDownSignal): boolean =>
+  because !== "marked-by-person" && (reservedFor === null || reservedFor === agentId);
+
+const isOrderedBack = ({ because }: AgentDownSignal): boolean => because === "recovered-by-person";
+
 function letGo(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: TaskRules): Changed {
   const { agentId, because, fate } = signal;
   const left = { actor: "rouse", releasedBecause: because };
   if (fate === "blocked") return changeTask(task, { ...left, to: waitsForPerson(now), because }, now);
-  if (task.recoveries >= rules.maxRecoveries)
+  const ordered = isOrderedBack(signal);
+  if (!ordered && task.recoveries >= rules.maxRecoveries)
     return changeTask(task, { ...left, to: waitsForPerson(now), because: "recoveries-exhausted" }, now);
   if (fate === "released") return changeTask(task, { ...left, to: { status: "pending" }, because }, now);
-  const recoveries = task.recoveries + 1;
+  // A person's word begins the count anew.
+  const recoveries = ordered ? 0 : task.recoveries + 1;
   if (task.state.status === "recovering") return unchanged({ ...task, recoveries });
   const incarnation = claimOf(task)?.incarnation ?? null;
   const to = { status: "recovering", agentId, incarnation, since: now } as const;
-  return changeTask(task, { ...left, to, because: "being-recovered", facts: { recoveries } }, now);
+  return changeTask(task, { ...left, to, because: ordered ? because : "being-recovered", facts: { recoveries } }, now);
 }
 
 const waitsForPerson = (now: MonoMs): Change["to"] => ({ status: "blocked", since: now, claim: null });

@@ -398,6 +398,33 @@ describe("a task whose agent goes down", () => {
     expect(task.claims("a")).toBe("granted 1");
   });
 
+  it("is brought back by a person as often as they say, and what counted before no longer does", () => {
+    const task = running();
+    const ordered = (life: number): void => {
+      task.goesDown("a", "recovering", "recovered-by-person");
+      task.comesBack("a", life);
+    };
+    task.goesDown("a", "recovering");
+    task.comesBack("a", 2);
+    for (const life of [3, 4, 5, 6, 7]) ordered(life);
+    expect(task.status).toBe("running");
+    expect(task.task).toMatchObject({ recoveries: 0, because: "recovered" });
+  });
+
+  it("and that waits for a person because of it is taken up again by their word, but not what they themselves have stopped", () => {
+    const task = running();
+    task.goesDown("a", "blocked", "repeated-error");
+    expect(after(task, () => task.goesDown("a", "recovering", "recovered-by-person"))).toEqual([
+      "0s blocked → recovering: recovered-by-person by rouse",
+      "0s resolved task/t-1/blocked/1",
+    ]);
+    task.comesBack("a", 2);
+    expect(task.status).toBe("running");
+    task.orders("block");
+    expect(after(task, () => task.goesDown("a", "recovering", "recovered-by-person"))).toEqual([]);
+    expect(task.status).toBe("blocked");
+  });
+
   it("is not touched by what happens to other agents", () => {
     const task = running();
     expect(after(task, () => task.goesDown("b", "released"))).toEqual([]);

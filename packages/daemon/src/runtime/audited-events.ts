@@ -132,6 +132,7 @@ const isPersonsDoing: Readonly<Record<TaskReason, boolean>> = {
   "repeated-error": false,
   "agent-blocked": false,
   "being-recovered": false,
+  "recovered-by-person": false,
   recovered: false,
   "marked-by-person": true,
   "unblocked-by-person": true,

@@ -259,6 +259,27 @@ describe("clocks", () => {
   });
 });
 
+describe("a task whose agent a person brings back", () => {
+  async function brings(world: TaskWorld, life: number): Promise<void> {
+    world.orders("a", "restart");
+    await world.handsAnswer("restart-agent", { kind: "restarted", incarnation: life, recovery: null });
+    world.holds({ agentId: "a", taskId: "t", incarnation: life, pid: 4242 + life });
+    await world.saved();
+  }
+
+  it("stays at work however often they do, and is taken up again when it had been given up", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    world.holds({ agentId: "a", taskId: "t" });
+    for (let life = 1; life <= 6; life++) {
+      world.reports("a", 1, exited({ code: 0, cause: "person" }));
+      await brings(world, life + 1);
+      expect(world.status("t")).toBe("running");
+    }
+    expect(world.tasks.find("t")?.recoveries).toBe(0);
+  });
+});
+
 describe("trust", () => {
   async function ends(world: TaskWorld, taskId: string, how: "complete" | "fail"): Promise<void> {
     await world.service.create({ taskId });

@@ -258,8 +258,11 @@ export function keepTasks(parts: TaskParts) {
       hooks.noteTurn(before, after, moment);
       const fate = fateOfWork(before, after);
       if (fate === null) return;
-      const { agentId } = after;
-      for (const id of [...relations.heldBy(agentId), ...relations.meantFor(agentId)]) {
+      const { agentId, taskId } = after;
+      const own = new Set([...relations.heldBy(agentId), ...relations.meantFor(agentId)]);
+      // One that waits for a person has let go of everybody; its agent's own word still says whose it was.
+      if (taskId !== null && "because" in fate && fate.because === "recovered-by-person") own.add(taskId);
+      for (const id of own) {
         const kept = tasks.get(id);
         if (kept !== undefined) meetFate(kept, fate, after, moment);
       }

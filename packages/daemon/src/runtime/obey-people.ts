@@ -34,6 +34,8 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     const down = commits.down();
     if (down !== null) throw down;
     const watched = mustBeHeld(roster.find(agentId), agentId);
+    // One that is just being started again is stopped in the life that begins, and not in the one that is over.
+    if (what === "stop") await until(() => !isStarting(watched.record));
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
@@ -50,31 +52,37 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     await commits.saved();
     const refused = refusalOf(watched.record, before, key);
     if (refused === "already-over") return { agentId, outcome: "already-over" };
-    if (refused !== null) throw new Fault("order-refused", refusals[refused] ?? `refused: ${refused}`);
+    if (refused !== null) throw refusal(refused);
     return untilAnswered(watched, before, what, key);
   }
 
-  function untilAnswered(
+  async function untilAnswered(
     watched: Watched,
     before: AgentRecord,
     what: "stop" | "restart",
     key: string,
   ): Promise<OrderAnswer> {
-    return new Promise((resolve, reject) => {
-      const look = (): void => {
-        const answer = answerOf(watched.record, before, what, key);
-        if (answer !== null) return finish(() => resolve(answer));
-        const refused = refusalOf(watched.record, before, key);
-        if (refused !== null)
-          finish(() => reject(new Fault("order-refused", refusals[refused] ?? `refused: ${refused}`)));
-      };
-      const finish = (settle: () => void): void => {
+    const answer = () => answerOf(watched.record, before, what, key);
+    const refused = () => refusalOf(watched.record, before, key);
+    await until(() => answer() !== null || refused() !== null);
+    const because = refused();
+    if (because !== null && answer() === null) throw refusal(because);
+    return answer() ?? { agentId: before.agentId, outcome: "under-way" };
+  }
+
+  /** Looked at after every commit, for as long as a person waits. */
+  function until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
         unsubscribe();
         cancel();
-        settle();
+        resolve();
+      };
+      const look = (): void => {
+        if (isSo()) finish();
       };
       const unsubscribe = afterCommits(look);
-      const cancel = after(patience, () => finish(() => resolve({ agentId: before.agentId, outcome: "under-way" })));
+      const cancel = after(patience, finish);
       look();
     });
   }
@@ -85,12 +93,21 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
   };
 }
 
+const refusal = (because: StopRefusal): Fault => new Fault("order-refused", refusals[because] ?? `refused: ${because}`);
+
+const isStarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
+
 /** Why the order led to nothing; `null` while it is under way. */
 function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopRefusal | null {
   const isUnderWay =
-    record.stop?.key === key || record.restart !== before.restart || record.incarnation !== before.incarnation;
+    isTheirs(record, before, key) || record.restart !== before.restart || record.incarnation !== before.incarnation;
   return isUnderWay ? null : record.stopRefused;
 }
+
+/** Their own stop, or one that was under way when the order came and is theirs since then. */
+const isTheirs = ({ stop }: AgentRecord, before: AgentRecord, key: string): boolean =>
+  stop !== null &&
+  (stop.key === key || (stop.cause === "ordered" && stop.key === before.stop?.key && before.stop.outcome === null));
 
 function mustBeHeld(watched: Watched | undefined, agentId: string): Watched {
   if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
@@ -107,7 +124,7 @@ function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "rest
   const { agentId } = record;
   if (record.incarnation > before.incarnation)
     return { agentId, outcome: "restarted", incarnation: record.incarnation };
-  const stop = record.stop?.key === key ? record.stop.outcome : null;
+  const stop = record.stop !== null && isTheirs(record, before, key) ? record.stop.outcome : null;
   if (stop?.kind === "termination_incomplete")
     return { agentId, outcome: "termination_incomplete", survivors: [...stop.survivors] };
   if (stop?.kind === "refused") return { agentId, outcome: "refused", because: stop.because };

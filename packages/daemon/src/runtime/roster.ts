@@ -60,7 +60,13 @@ export function createRoster() {
 function restoreRecord(saved: AgentRecord): AgentRecord {
   const { gapsSeen } = saved;
   const born = newRecord({ ...saved, gapsSeen }, saved.bornAt);
-  return { ...born, ...saved, facts: { ...born.facts, ...saved.facts } };
+  const { facts, terminal = null } = saved;
+  return {
+    ...born,
+    ...saved,
+    facts: { ...born.facts, ...facts },
+    terminal: terminal === null ? null : { ...terminal, seenAt: terminal.seenAt ?? saved.heardAt },
+  };
 }
 
 export type Roster = ReturnType<typeof createRoster>;

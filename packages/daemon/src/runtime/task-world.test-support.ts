@@ -61,6 +61,7 @@ export async function taskWorld({
   const events: RouseEvent[] = [];
   const actions: Action[] = [];
   const told: string[] = [];
+  const onCommit = new Set<() => void>();
   const savedTasks = new Set<(taskIds: readonly string[]) => void>();
   const roster = createRoster();
   const fleet = watchFleet(() => config.selfCheck);
@@ -104,6 +105,7 @@ export async function taskWorld({
   function noteCommit(commit: Commit): void {
     events.push(...commit.events.map(({ event }) => event));
     actions.push(...commit.actions.map(({ body }) => JSON.parse(body) as Action));
+    for (const look of onCommit) look();
     if (commit.tasks.length > 0) for (const listener of savedTasks) listener(commit.tasks.map(({ taskId }) => taskId));
   }
 
@@ -139,6 +141,10 @@ export async function taskWorld({
     pass,
     mustWatch,
     saved: () => commits.saved(),
+    afterCommits(look: () => void): () => void {
+      onCommit.add(look);
+      return () => onCommit.delete(look);
+    },
     onSaved(listener: (taskIds: readonly string[]) => void): () => void {
       savedTasks.add(listener);
       return () => savedTasks.delete(listener);

@@ -169,8 +169,10 @@ export interface AgentRecord {
   readonly steps: StepTrail | null;
   readonly stop: StopLife | null;
   readonly restart: RestartLife | null;
-  /** When this lineage was started again, newest last. */
+  /** When this lineage was started again since a person last looked at it, newest last. */
   readonly restarts: readonly MonoMs[];
+  /** When it was last started again by ourselves, whoever has looked since: there is a rest after each. */
+  readonly restartedAt: MonoMs | null;
   /** Why the last wish to stop it was refused, so that the same refusal is told once. */
   readonly stopRefused: StopRefusal | null;
   readonly incident: Incident | null;
@@ -272,6 +274,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     stop: null,
     restart: null,
     restarts: [],
+    restartedAt: null,
     stopRefused: null,
     incident: null,
     handedOver: null,
@@ -300,6 +303,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     alertsRaised: record.alertsRaised,
     policy: record.policy,
     restarts: record.restarts,
+    restartedAt: record.restartedAt,
     incident: record.incident,
     recoveries: record.recoveries,
     recovered: record.recovered,
@@ -309,6 +313,9 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     counts: record.counts,
   };
 }
+
+/** Whether its own process is over, whoever ended it. */
+export const isOver = ({ terminal }: AgentRecord): boolean => terminal !== null && terminal.exit !== null;
 
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -343,6 +350,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     stop: record.stop,
     restart: record.restart,
     restarts: record.restarts,
+    restartedAt: record.restartedAt,
     stopRefused: record.stopRefused,
     incident: record.incident,
     handedOver: record.handedOver,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { runCli } from "./cli/run-cli.ts";
 
 // What `rouse up` needs is loaded only for it: the other commands are asked for an answer, and should give it at once.
@@ -33,7 +34,7 @@ process.exitCode = await runCli(
       alerts: alertsToLog,
       holders: openHolders,
       openStates: openFileStates,
-      workspaces: openGitWorkspaces(),
+      workspaces: openGitWorkspaces({ scratch: join(options.home, "scratch") }),
       orchestrator: (url, secret) => openWebhook({ url, secret, clock: systemClock, timers: systemTimers, log }),
       taskSource: (file, folder) => openTaskFile({ file, folder, timers: systemTimers, log }),
       log,

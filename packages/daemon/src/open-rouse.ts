@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type {
   AgentHealth,
   AgentRegistration,
@@ -23,7 +24,7 @@ import { homeFolder, openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { noHolders } from "./ports/holders.ts";
 import { noOrchestrator } from "./ports/orchestrator.ts";
-import { startMonitor } from "./runtime/monitor.ts";
+import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
 export interface OpenOptions {
@@ -55,19 +56,24 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
   const home = openHome(options.home ?? homeFolder(process.env));
   const log = openLog("warn");
   const store = await openSqliteStore({ folder: home.folder });
-  const monitor = await startMonitor({
-    store,
-    alerts: alertsToLog(log),
-    holders: noHolders,
-    workspaces: openGitWorkspaces(),
-    orchestrator: noOrchestrator,
-    states: await openFileStates(home.folder),
-    signing: openSigningKey(home.folder),
-    clock: systemClock,
-    timers: systemTimers,
-    log,
-    config,
-    version,
+  const start = async (): Promise<Monitor> =>
+    startMonitor({
+      store,
+      alerts: alertsToLog(log),
+      holders: noHolders,
+      workspaces: openGitWorkspaces({ scratch: join(home.folder, "scratch") }),
+      orchestrator: noOrchestrator,
+      states: await openFileStates(home.folder),
+      signing: openSigningKey(home.folder),
+      clock: systemClock,
+      timers: systemTimers,
+      log,
+      config,
+      version,
+    });
+  const monitor = await start().catch(async (error: unknown) => {
+    await store.close();
+    throw error;
   });
   return {
     getAgentHealth: async (agentId) => monitor.agent(agentId),

@@ -119,6 +119,18 @@ describe("the end of a process", () => {
     expect(held.agent.actions).toEqual([]);
   });
 
+  it("is not undone by what it said before and comes late: it has finished, and is not brought back", () => {
+    const held = heldStory({ taskId: "t1" });
+    held.agent.beats({ sequenceNumber: 1, status: "RUNNING" });
+    held.exits({ code: 0 });
+    held.agent.beats({ sequenceNumber: 2, status: "RUNNING", progressIndicator: "almost" });
+    held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "shell", args_digest: "a" }] });
+    held.passes("2h");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.did("restart-agent")).toEqual([]);
+  });
+
   it("with status 1 by itself is UNRESPONSIVE, with a critical alert", () => {
     const held = heldStory();
     held.exits({ code: 1 });

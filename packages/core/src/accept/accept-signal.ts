@@ -5,6 +5,7 @@ import {
   type AgentRecord,
   draftOf,
   draftOfLedger,
+  isOver,
   type Mark,
   nextIncarnation,
   noBeats,
@@ -117,8 +118,9 @@ function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: Mono
     const unread = ordered.ledger.startedOver === null ? heard : forgetMarks(heard, now);
     return { record: unread, answer: ordered, events: [] };
   }
+  // What a process said before it ended may come after its end; it says nothing of what the agent does now.
   return {
-    record: takeIn(heard, signal, ordered.lostBefore, now, policy),
+    record: isOver(record) ? heard : takeIn(heard, signal, ordered.lostBefore, now, policy),
     answer: ordered,
     events: lostEvents(record, ordered),
   };

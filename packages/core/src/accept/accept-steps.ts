@@ -1,5 +1,5 @@
 import type { MonoMs, Policy, StepEvent } from "@rouse/contract";
-import { type Activity, type AgentRecord, type Draft, draftOf, type Facts } from "../record.ts";
+import { type Activity, type AgentRecord, type Draft, draftOf, type Facts, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
@@ -21,7 +21,7 @@ export function acceptSteps(
   let trail = record.steps ?? newTrail;
   for (const event of signal.events) {
     const after = followStep(trail, event, now, policy.toolClasses);
-    const activity = readOwner(next.activity, after, event, now);
+    const activity = isOver(record) ? next.activity : readOwner(next.activity, after, event, now);
     if (activity !== next.activity) next.work = turnClock(next.work, activity, record.bornAt, now, policy);
     next.activity = activity;
     readStepFacts(facts, event, trail, after, next, now);

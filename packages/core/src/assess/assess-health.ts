@@ -1,6 +1,6 @@
 import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import { type Doubt, lastGap } from "../doubt.ts";
-import { type AgentRecord, draftOf, type Finding } from "../record.ts";
+import { type AgentRecord, draftOf, type Finding, isOver } from "../record.ts";
 import {
   findConsecutiveFailures,
   findContextFill,
@@ -32,7 +32,6 @@ import {
   findRepeatedError,
   findSpinning,
   findTokenBurn,
-  isOver,
   wasStopped,
 } from "./terminal-signs.ts";
 

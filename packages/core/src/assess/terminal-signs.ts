@@ -278,7 +278,4 @@ export const findHolderLost: Detector = (record, now) => {
   };
 };
 
-/** Whether its own process is over, whoever ended it. */
-export const isOver = (record: AgentRecord): boolean => record.terminal !== null && record.terminal.exit !== null;
-
 export const wasStopped = (record: AgentRecord): boolean => record.terminal?.exit?.cause === "stopped";

@@ -77,6 +77,36 @@ describe("a process that is gone", () => {
     expect(held.agent.record.alert).not.toBeNull();
   });
 
+  it("after a person has looked at it, as often again, but not without a rest", () => {
+    const held = crashed();
+    for (let i = 0; i < 2; i++) {
+      held.startsAgain();
+      held.passes("2m");
+      held.exits({ code: 1 });
+    }
+    expect(restarts(held)).toHaveLength(3);
+    held.startsAgain();
+    held.passes("2s");
+    held.exits({ code: 1 });
+    held.isOrdered("restart");
+    held.startsAgain();
+    held.exits({ code: 1 });
+    expect(restarts(held)).toHaveLength(4);
+    held.passes("57s");
+    expect(restarts(held)).toHaveLength(4);
+    held.passes("1s");
+    expect(restarts(held)).toHaveLength(5);
+    for (let i = 0; i < 2; i++) {
+      held.startsAgain();
+      held.passes("2m");
+      held.exits({ code: 1 });
+    }
+    expect(restarts(held)).toHaveLength(7);
+    expect(
+      held.agent.told("ESCALATION_TRIGGERED").filter(({ reason }) => reason === "restarts-exhausted"),
+    ).toHaveLength(1);
+  });
+
   it("restarts of more than an hour ago are not counted", () => {
     const held = crashed();
     for (let i = 0; i < 5; i++) {

@@ -11,7 +11,7 @@ export type Revival =
 export function chooseRestart(record: AgentRecord, now: MonoMs, policy: Policy): Revival {
   const recent = recentRestarts(record, now, policy);
   if (recent.length >= policy.restart.max) return { kind: "exhausted", attempts: recent.length };
-  return notBefore(recent[recent.length - 1], policy.restart.cooldown, now, recent.length + 1);
+  return notBefore(record.restartedAt, policy.restart.cooldown, now, recent.length + 1);
 }
 
 /** One we stopped because it got nowhere or broke things: so many times for one task, so many in an hour, and longer between each. */
@@ -26,7 +26,7 @@ export function chooseRecovery(record: AgentRecord, now: MonoMs, policy: Policy)
   const wait = backoff[Math.min(ofTask.length, backoff.length) - 1] ?? 0;
   const attempt = ofTask.length + 1;
   const jittered = Math.round(wait * jitterOf(`${record.agentId}/${attempt}`));
-  return notBefore(ofTask[ofTask.length - 1]?.at, jittered, now, attempt);
+  return notBefore(ofTask[ofTask.length - 1]?.at ?? null, jittered, now, attempt);
 }
 
 /** Expire first, then count. */
@@ -35,8 +35,8 @@ export const recentRestarts = (record: AgentRecord, now: MonoMs, policy: Policy)
 
 const hour: DurationMs = 3_600_000;
 
-function notBefore(last: MonoMs | undefined, rest: DurationMs, now: MonoMs, attempt: number): Revival {
-  const until = last === undefined ? now : last + rest;
+function notBefore(last: MonoMs | null, rest: DurationMs, now: MonoMs, attempt: number): Revival {
+  const until = last === null ? now : last + rest;
   return now < until ? { kind: "wait", until } : { kind: "start", attempt };
 }
 

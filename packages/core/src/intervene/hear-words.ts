@@ -1,11 +1,10 @@
 import type { AgentAnswer, EscalationReason, MonoMs, Policy } from "@rouse/contract";
-import { isOver } from "../assess/terminal-signs.ts";
 import { causeOf } from "../decide/ask-orchestrator.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import type { Intervened } from "./alert-life.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";

@@ -8,13 +8,12 @@ import type {
   Policy,
   RouseEvent,
 } from "@rouse/contract";
-import { isOver } from "../assess/terminal-signs.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
 import { type Incident, isSettled } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, isOver } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { concludeNudge, nudgesSpent, tellsToStop } from "./nudge-life.ts";
+import { concludeNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
 
 export function openIncident(
   record: AgentRecord,
@@ -67,8 +66,7 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  // Who is told to stop is still to hear of it; nobody else need be nudged any more.
-  const nudged = before.nudge !== null && tellsToStop(before.nudge) ? nothing(before) : concludeNudge(before, now);
+  const nudged = before.nudge !== null && isReminder(before.nudge) ? concludeNudge(before, now) : nothing(before);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",

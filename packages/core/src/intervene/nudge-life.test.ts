@@ -259,6 +259,33 @@ describe("after a nudge the evidence is collected anew", () => {
 });
 
 describe("a person's nudge", () => {
+  it("that no beat has fetched yet goes out with whatever is said next", () => {
+    const agent = story();
+    agent.beats();
+    agent.isNudgedBy("anna", "first");
+    agent.isNudgedBy("bert", "second");
+    agent.take({ kind: "reflection-wanted", failed: 3, of: 10 });
+    expect(agent.told("NUDGE_NOT_SENT")).toMatchObject([
+      { nudge: "worker-1/1/nudge/1", because: "joined-with-next" },
+      { nudge: "worker-1/1/nudge/2", because: "joined-with-next" },
+    ]);
+    expect(agent.told("NUDGE_UNCONFIRMED")).toEqual([]);
+    expect(agent.beats().commands).toMatchObject([
+      { message: expect.stringMatching(/^first\n\nsecond\n\nFACT: 3 of/) },
+    ]);
+  });
+
+  it("is given although the incident it came in is over", () => {
+    const { agent, does } = runStory({ preset: "fleet" });
+    agent.beats();
+    times(5, () => does("shell", "make", "ok"));
+    agent.beats();
+    agent.isNudgedBy("anna", "try something else");
+    does("read", "readme", "something new");
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
+    expect(agent.beats().commands).toMatchObject([{ message: expect.stringContaining("try something else") }]);
+  });
+
   it("goes out in their own words, whatever the agent's health is, and opens nothing", () => {
     const agent = story();
     agent.beats();

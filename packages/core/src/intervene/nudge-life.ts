@@ -34,7 +34,9 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
   const { channel, attempt, cause, actor } = order;
   const number = record.counts.nudges + 1;
   const id = `${agentId}/${incarnation}/nudge/${number}`;
-  const { template, text } = order.wording ?? wordNudge(record, cause, now);
+  const { template, text: words } = order.wording ?? wordNudge(record, cause, now);
+  const waiting = channel === "acknowledgement" ? wordsWaiting(record, now) : null;
+  const text = waiting === null ? words : `${waiting.text}\n\n${words}`.slice(0, longestText);
   const expiresAt = now + policy.nudge.interval;
   const nudge: NudgeLife = {
     id,
@@ -49,7 +51,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     sent: null,
     expiresAt,
   };
-  const before = concludeNudge(record, now);
+  const before = waiting === null ? concludeNudge(record, now) : joinWithNext(record, waiting);
   const queued: RouseEvent = {
     type: "NUDGE_QUEUED",
     payload: { agentId, nudge: id, attempt, channel, template, actor },
@@ -60,6 +62,24 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     events: [...before.events, queued],
     actions: channel === "acknowledgement" ? [] : [action],
   };
+}
+
+/** Some messages of the longest that a person may send. */
+const longestText = 10_000;
+
+/** A person's own words that no beat has fetched yet: whatever is to be said next is said with them. */
+const wordsWaiting = ({ nudge }: AgentRecord, now: MonoMs): NudgeLife | null =>
+  nudge !== null &&
+  nudge.template === "operator" &&
+  nudge.state === "queued" &&
+  nudge.channel === "acknowledgement" &&
+  now < nudge.expiresAt
+    ? nudge
+    : null;
+
+function joinWithNext(record: AgentRecord, { id, channel }: NudgeLife): Intervened {
+  const payload = { agentId: record.agentId, nudge: id, channel, because: "joined-with-next" };
+  return { record, events: [{ type: "NUDGE_NOT_SENT", payload }], actions: [] };
 }
 
 /** Twice as long as a whole round of nudges takes: who falls back within it was not helped by them. */
@@ -120,8 +140,10 @@ function noteSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervene
   };
 }
 
-export const tellsToStop = ({ template }: Pick<NudgeLife, "template">): boolean =>
-  template === "hand-off" || template === "task-taken";
+const tellsToStop = ({ template }: NudgeLife): boolean => template === "hand-off" || template === "task-taken";
+
+/** Of these there is no more need when the incident they were for is over. */
+export const isReminder = ({ template }: NudgeLife): boolean => template === "reminder" || template === "loop";
 
 /** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
 function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {

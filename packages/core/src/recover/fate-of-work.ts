@@ -1,6 +1,5 @@
 import type { TaskReason } from "@rouse/contract";
-import { isOver } from "../assess/terminal-signs.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, isOver } from "../record.ts";
 
 /** What a turn of an agent means for the tasks it holds. */
 export type Fate =

@@ -26,9 +26,10 @@ export function revive(
   const recoveries = isRestart
     ? record.recoveries
     : [...record.recoveries, { taskId: record.taskId, at: now }].slice(-mostRemembered);
+  const restartedAt = isRestart ? now : record.restartedAt;
   const counts = { ...record.counts, starts: record.counts.starts + 1 };
   const key = `${record.agentId}/${record.incarnation}/${by}/${counts.starts}`;
-  return start({ ...record, restarts, recoveries, counts }, key, because, attempt, now);
+  return start({ ...record, restarts, restartedAt, recoveries, counts }, key, because, attempt, now);
 }
 
 function start(record: AgentRecord, key: string, because: RestartCause, attempt: number, now: MonoMs): Intervened {

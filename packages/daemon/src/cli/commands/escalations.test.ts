@@ -90,7 +90,7 @@ describe("rouse escalations", () => {
   it("lists, shows and answers a question", async () => {
     getStuck("worker-1");
     const listed = await rouse("escalations");
-    expect(listed.out).toMatch(/worker-1\.1 +SEV-3 +worker-1 +STUCK no progress: nudges unanswered +in 15 min/);
+    expect(listed.out).toMatch(/worker-1\.1 +SEV-3 +worker-1 +STUCK: no progress; nudges unanswered +in 15 min/);
     expect((await rouse("escalations", "--agent", "worker-2")).out).toBe("Nothing waits for an answer.\n");
     expect(JSON.parse((await rouse("escalations", "--json")).out).escalations).toHaveLength(1);
     const shown = await rouse("escalations", "show", "worker-1.1");

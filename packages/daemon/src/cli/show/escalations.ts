@@ -16,6 +16,7 @@ import { describeFinding } from "./health.ts";
 import { inWords } from "./in-words.ts";
 import { type Line, type Span, type Style, styled } from "./styled-text.ts";
 import { inTime, stamp, stampAndAge } from "./tell-time.ts";
+import { wordIllness } from "./word-illness.ts";
 
 const columns: readonly Column[] = [
   { title: "ID", least: 10 },
@@ -39,7 +40,7 @@ export function showEscalations(escalations: readonly EscalationReport[], now: E
       one.id,
       styledSeverity(one.severity),
       one.agentId,
-      `${one.illness} ${inWords(one.cause)}: ${inWords(one.reason)}`,
+      `${wordIllness(one)}; ${inWords(one.reason)}`,
       inTime(one.answerBy, now),
       inWords(one.otherwise),
     ]);
@@ -71,7 +72,7 @@ function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
   return [
     ["agent", [`${notice.agentId}, incarnation ${notice.incarnation}`]],
     ...(notice.taskId === null ? [] : [["task", [notice.taskId]] as Fact]),
-    ["ill", [`${notice.illness}, ${inWords(notice.cause)}`]],
+    ["about", [wordIllness(notice)]],
     ["asked", [`${stampAndAge(notice.openedAt, now)}: ${inWords(notice.reason)}`]],
     [
       "answer by",

@@ -8,6 +8,7 @@ import { inWords } from "./in-words.ts";
 import { showSteps } from "./steps.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
+import { wordIllness } from "./word-illness.ts";
 
 /** `rouse why`: everything behind a verdict, for a person. */
 export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] {
@@ -39,16 +40,14 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
     return section("Incident", [[styled("red", text)]], width);
   }
   if (incident === null) return [];
-  const { severity, illness, cause, stage, nextAt, openedAt, nudge, nudges } = incident;
+  const { severity, stage, nextAt, openedAt, nudge, nudges } = incident;
   const next = nextAt === null ? "" : `, next step ${inTime(nextAt, now)}`;
-  const nudged =
-    nudge === null
-      ? []
-      : [[`nudged ${nudges} time${nudges === 1 ? "" : "s"}, the last by ${nudge.channel}: ${nudge.state}`]];
+  const times = nudges === 0 ? "" : `nudged ${nudges} time${nudges === 1 ? "" : "s"} for it, `;
+  const nudged = nudge === null ? [] : [[`${times}the last words to it by ${nudge.channel}: ${nudge.state}`]];
   return section(
     "Incident",
     [
-      [styled("yellow", `${severity} ${illness}: ${inWords(cause)}`), `, for ${lasting(openedAt, now)}`],
+      [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
       [`${inWords(stage)}${next}`],
       ...nudged,
     ],

@@ -137,13 +137,19 @@ export const TaskReport = z
     reservedFor: z.string().nullable(),
     note: z.string().nullable(),
     dependsOn: z.array(z.string()),
+    /** What of that is not completed yet; `null`: nobody has made such a task. */
+    waitsFor: z.array(z.object({ taskId: z.string(), status: TaskStatus.nullable() })),
     /** Tasks that wait for this one. */
     dependents: z.array(z.string()),
     createdAt: z.string(),
     startedAt: z.string().nullable(),
     updatedAt: z.string(),
+    /** From the claim on. */
+    timeoutMinutes: z.number().nullable(),
     timeoutAt: z.string().nullable(),
     onTimeout: OnTimeout,
+    /** Who completed or failed it. */
+    endedBy: z.string().nullable(),
     flags: z.array(z.enum(["stalled", "escalated", "long-running", "timed-out", "unclaimed"])),
     recoveries: z.number().int(),
     lastCheckpoint: z.string().nullable(),

@@ -242,7 +242,7 @@ describe("words to and about an agent", () => {
       status: 200,
       json: { agentId: "worker-1", state: "queued", channel: "acknowledgement", message: "look at the failing test" },
     });
-    expect((await post("/api/v1/agents/worker-1/nudge")).json.message).toMatch(/^REMINDER/);
+    expect((await post("/api/v1/agents/worker-1/nudge")).json.message).toMatch(/^look at the failing test\n\nREMINDER/);
     for (const message of ["", "x".repeat(2001), 7])
       expect(await post("/api/v1/agents/worker-1/nudge", { message })).toMatchObject({ status: 400 });
     expect(await post("/api/v1/agents/nobody/nudge")).toMatchObject({ status: 404 });

@@ -1,6 +1,7 @@
 import {
   type EpochMs,
   type MonoMs,
+  minutes,
   type TaskClaim,
   type TaskHealth,
   type TaskReport,
@@ -27,6 +28,8 @@ export interface TaskView {
   readonly rulesFor: (taskId: string) => TaskRules;
   readonly statusSince: (taskId: string) => MonoMs;
   readonly isCompleted: (taskId: string) => boolean;
+  /** `null`: there is none. */
+  readonly statusOf: (taskId: string) => TaskStatus | null;
   readonly dependentsOf: (taskId: string) => readonly string[];
 }
 
@@ -50,17 +53,23 @@ export function describeTask(task: TaskRecord, view: TaskView): TaskReport {
     reservedFor: task.reservedFor,
     note: task.note,
     dependsOn: [...task.dependsOn],
+    waitsFor: waitsFor(task, view),
     dependents: [...view.dependentsOf(task.taskId)],
     createdAt: iso(task.createdAt),
     startedAt: worked === null ? null : iso(worked.startedAt),
     updatedAt: iso(task.updatedAt),
+    timeoutMinutes: task.timeout === null ? null : task.timeout / minutes(1),
     timeoutAt: timeoutAt === null ? null : iso(timeoutAt),
     onTimeout: task.onTimeout,
+    endedBy: "by" in task.state ? task.state.by.agentId : null,
     flags: flagsOf(task, view),
     recoveries: task.recoveries,
     lastCheckpoint: task.lastCheckpoint,
   };
 }
+
+const waitsFor = ({ dependsOn }: TaskRecord, { isCompleted, statusOf }: TaskView): TaskReport["waitsFor"] =>
+  dependsOn.filter((taskId) => !isCompleted(taskId)).map((taskId) => ({ taskId, status: statusOf(taskId) }));
 
 const describeClaim = ({ number, agentId, since, refreshedAt }: Claim, iso: Iso): TaskClaim => ({
   number,

@@ -57,6 +57,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     rulesFor: tasks.rulesFor,
     statusSince: tasks.statusSince,
     isCompleted: tasks.isCompleted,
+    statusOf: (taskId) => tasks.find(taskId)?.state.status ?? null,
     dependentsOf: tasks.dependentsOf,
   });
 

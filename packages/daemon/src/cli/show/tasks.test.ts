@@ -16,12 +16,15 @@ const base: TaskReport = {
   reservedFor: null,
   note: "tests are green",
   dependsOn: [],
+  waitsFor: [],
   dependents: ["deploy-7"],
   createdAt: "2026-02-05T09:00:00.000Z",
   startedAt: "2026-02-05T09:10:00.000Z",
   updatedAt: "2026-02-05T09:35:00.000Z",
+  timeoutMinutes: 120,
   timeoutAt: "2026-02-05T11:10:00.000Z",
   onTimeout: "reassign",
+  endedBy: null,
   flags: ["stalled"],
   recoveries: 1,
   lastCheckpoint: "c0ffee",
@@ -37,9 +40,11 @@ const waiting: TaskReport = {
   claim: null,
   note: null,
   dependsOn: ["fix-42"],
+  waitsFor: [{ taskId: "fix-42", status: "running" }],
   dependents: [],
   startedAt: null,
   updatedAt: "2026-02-05T10:00:00.000Z",
+  timeoutMinutes: null,
   timeoutAt: null,
   flags: [],
   recoveries: 0,
@@ -131,16 +136,22 @@ describe("rouse tasks show", () => {
     );
     expect(plain(showTask(waiting, now, 80))).toBe(
       [
-        "deploy-7 is pending.",
+        "deploy-7 is pending, waiting for fix-42 (running).",
         "",
-        "because    created",
-        "priority   normal",
-        "waits for  fix-42",
-        "created    2026-02-05T09:00:00Z (70 min ago)",
-        "updated    2026-02-05T10:00:00Z (10 min ago)",
+        "because     created",
+        "priority    normal",
+        "depends on  fix-42",
+        "created     2026-02-05T09:00:00Z (70 min ago)",
+        "updated     2026-02-05T10:00:00Z (10 min ago)",
       ].join("\n"),
     );
-    expect(plain([describeTask(reserved)])).toBe("review is pending, meant for worker-2.");
+    const free = { ...reserved, waitsFor: [] };
+    expect(plain([describeTask(free)])).toBe("review is pending, meant for worker-2.");
+    const lost = { ...waiting, waitsFor: [{ taskId: "fxi-42", status: null }], timeoutMinutes: 90 };
+    expect(plain([describeTask(lost)])).toBe("deploy-7 is pending, waiting for fxi-42 (nobody has made it yet).");
+    expect(plain(showTask(lost, now, 80))).toContain("90 min from the claim, then it is given back");
+    const done = { ...base, status: "completed", claim: null, endedBy: "worker-1" } as const;
+    expect(plain([describeTask(done)])).toBe("fix-42 is completed by worker-1.");
   });
 
   it("shows what agents and files say without anything a terminal would act on", () => {

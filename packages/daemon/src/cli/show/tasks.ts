@@ -4,7 +4,7 @@ import { type Column, drawTable } from "./draw-table.ts";
 import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { type Line, type Span, type Style, styled } from "./styled-text.ts";
-import { ago, inTime, stampAndAge } from "./tell-time.ts";
+import { ago, describeSeconds, inTime, stampAndAge } from "./tell-time.ts";
 
 const none = styled("dim", "–");
 
@@ -95,10 +95,18 @@ function rank(task: TaskReport): number {
 }
 
 /** One line about how it stands now. */
-export function describeTask({ taskId, status, claim, reservedFor }: TaskReport): Line {
+export function describeTask(task: TaskReport): Line {
+  const { taskId, status, claim, reservedFor, endedBy } = task;
   const whose = claim === null ? "" : `, by ${claim.agentId} with claim ${claim.number}`;
-  return [styled("bold", taskId), ` is ${status}${whose}${reservedFor === null ? "" : `, meant for ${reservedFor}`}.`];
+  const by = endedBy === null ? "" : ` by ${endedBy}`;
+  const meant = reservedFor === null ? "" : `, meant for ${reservedFor}`;
+  const waits = status === "pending" && task.waitsFor.length > 0 ? `, waiting for ${nameOthers(task)}` : "";
+  return [styled("bold", taskId), ` is ${status}${by}${whose}${meant}${waits}.`];
 }
+
+/** What was never made would be waited for without end: that is said. */
+const nameOthers = ({ waitsFor }: TaskReport): string =>
+  waitsFor.map(({ taskId, status }) => `${taskId} (${status ?? "nobody has made it yet"})`).join(", ");
 
 /** `rouse tasks show`: all that is known of one. */
 export function showTask(task: TaskReport, now: EpochMs, width: number): Line[] {
@@ -116,16 +124,22 @@ function factsOf(task: TaskReport, now: EpochMs): Fact[] {
     ...when(claim !== null, ["claimed", [stampAndAge(claim?.since ?? "", now)]]),
     ...when(claim !== null, ["refreshed", [stampAndAge(claim?.refreshedAt ?? "", now)]]),
     ...when(task.note !== null, ["note", [task.note ?? ""]]),
-    ...when(task.dependsOn.length > 0, ["waits for", [task.dependsOn.join(", ")]]),
+    ...when(task.dependsOn.length > 0, ["depends on", [task.dependsOn.join(", ")]]),
     ...when(task.dependents.length > 0, ["waited for by", [task.dependents.join(", ")]]),
     ["created", [stampAndAge(task.createdAt, now)]],
     ...when(startedAt !== null, ["started", [stampAndAge(startedAt ?? "", now)]]),
     ["updated", [stampAndAge(task.updatedAt, now)]],
-    ...when(timeoutAt !== null, ["timeout", [`${inTime(timeoutAt ?? "", now)}, then ${then[task.onTimeout]}`]]),
+    ...when(timeoutAt !== null || task.timeoutMinutes !== null, [
+      "timeout",
+      [`${describeTimeout(task, now)}, then ${then[task.onTimeout]}`],
+    ]),
     ...when(task.recoveries > 0, ["recoveries", [String(task.recoveries)]]),
     ...when(lastCheckpoint !== null, ["checkpoint", [lastCheckpoint ?? ""]]),
   ];
 }
+
+const describeTimeout = ({ timeoutAt, timeoutMinutes }: TaskReport, now: EpochMs): string =>
+  timeoutAt === null ? `${describeSeconds((timeoutMinutes ?? 0) * 60)} from the claim` : inTime(timeoutAt, now);
 
 const when = (isSo: boolean, fact: Fact): Fact[] => (isSo ? [fact] : []);
 

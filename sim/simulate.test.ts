@@ -7,21 +7,22 @@ const timeout = 1_800_000;
 beforeAll(bundleSimulator, timeout);
 
 describe("everything that goes wrong", { timeout }, () => {
-  it("in three days of coding agents, twice: nobody healthy is stopped, nobody sick is left, nothing is done twice, and who dies is brought back from the right place", async () => {
-    const days = { agents: 300, held: 150, hours: 72, preset: "default" } as const;
-    const worlds = await Promise.all([2, 3].map((seed) => simulateApart({ ...days, seed })));
+  it("in two whole weeks of coding agents: nobody healthy is stopped, nobody sick is left, nothing is done twice, and who dies is brought back from the right place", async () => {
+    const week = { agents: 300, held: 150, hours: 168, preset: "default" } as const;
+    const worlds = await Promise.all([2, 3].map((seed) => simulateApart({ ...week, seed })));
+    expect(worlds.reduce((sum, { agentHours }) => sum + agentHours, 0)).toBeGreaterThan(100_000);
     for (const { violations, falseVerdicts, trueVerdicts, ladder, recoveryShare } of worlds) {
       expect(violations).toEqual([]);
       expect(falseVerdicts).toBe(0);
-      expect(trueVerdicts.UNRESPONSIVE).toBeGreaterThan(200);
-      expect(trueVerdicts.STUCK).toBeGreaterThan(100);
-      expect(trueVerdicts.FAILING).toBeGreaterThan(5);
+      expect(trueVerdicts.UNRESPONSIVE).toBeGreaterThan(500);
+      expect(trueVerdicts.STUCK).toBeGreaterThan(300);
+      expect(trueVerdicts.FAILING).toBeGreaterThan(30);
       expect(ladder).toMatchObject({ healthyStopped: 0, auditSound: true });
-      expect(ladder?.stops).toBeGreaterThan(80);
+      expect(ladder?.stops).toBeGreaterThan(200);
       expect(ladder?.mostStopsInWindow).toBeLessThanOrEqual(6);
-      expect(ladder?.recoverable).toBeGreaterThan(100);
+      expect(ladder?.recoverable).toBeGreaterThan(300);
       expect(recoveryShare).toBeGreaterThan(0.95);
-      expect(ladder?.intervention.count).toBeGreaterThan(400);
+      expect(ladder?.intervention.count).toBeGreaterThan(1000);
       expect(ladder?.intervention.mean).toBeLessThan(600);
     }
   });

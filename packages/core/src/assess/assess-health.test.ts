@@ -30,6 +30,17 @@ describe("a verdict from before the monitor was blind", () => {
     expect(held.agent.state).toBe("HEALTHY");
   });
 
+  it("stands if it was a mere warning, too", () => {
+    const agent = story();
+    agent.beatsEvery("5s", "11m", { lastCheckpoint: "c1" });
+    expect(agent.state).toBe("DEGRADED");
+    agent.monitorIsBlindFor("30m");
+    agent.silentFor("1s");
+    expect(agent.state).toBe("DEGRADED");
+    agent.beats({ lastCheckpoint: "c2" });
+    expect(agent.state).toBe("HEALTHY");
+  });
+
   it("nobody falls ill by it who was well", () => {
     const agent = story({ preset: "fleet" });
     agent.beats();

@@ -404,9 +404,11 @@ describe("a task whose agent goes down", () => {
       task.goesDown("a", "recovering", "recovered-by-person");
       task.comesBack("a", life);
     };
-    task.goesDown("a", "recovering");
-    task.comesBack("a", 2);
-    for (const life of [3, 4, 5, 6, 7]) ordered(life);
+    for (const life of [2, 3, 4]) {
+      task.goesDown("a", "recovering");
+      task.comesBack("a", life);
+    }
+    for (const life of [5, 6, 7, 8, 9]) ordered(life);
     expect(task.status).toBe("running");
     expect(task.task).toMatchObject({ recoveries: 0, because: "recovered" });
   });

@@ -14,12 +14,14 @@ interface Parts {
   readonly holderOf: (agentId: string) => Holder | undefined;
   readonly isOpen: (agentId: string) => boolean;
   readonly excusedSince: (at: number) => number;
+  /** How much of the time since then the monitor was not there at all. */
+  readonly blindSince: (at: number) => number;
 }
 
 type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
 /** Verdicts on held agents against the truth, in both directions. */
-export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince }: Parts) {
+export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince }: Parts) {
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
   /** Which life of each the monitor knows. */
@@ -78,8 +80,9 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
     noteWell(actor: HeldActor): void {
       const { sickness, incarnation } = actor.life;
       if (sickness === null || !actor.isAlive()) return;
-      // Fallen ill again only just, or held by nobody who could see.
-      if (now() - sickness.since < 5 * minute || holderOf(actor.id)?.dead === true) return;
+      // Fallen ill again only just, as far as the monitor was there to hear of it, or held by nobody who could see.
+      const isNew = now() - sickness.since - blindSince(sickness.since) < 5 * minute;
+      if (isNew || holderOf(actor.id)?.dead === true) return;
       const since = ((now() - sickness.since) / minute).toFixed(1);
       complain(
         `${actor.id} was called well again and has been ${sickness.kind} for ${since} min (life ${incarnation})`,

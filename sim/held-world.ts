@@ -95,7 +95,9 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     isCutOff: parts.isCutOff,
     blindSince: parts.blindSince,
   });
-  const verdicts = judgeHeld({ now, complain, policyOf, holderOf: holders.of, isOpen: ladder.isOpen, excusedSince });
+  const { blindSince } = parts;
+  const holderOf = holders.of;
+  const verdicts = judgeHeld({ now, complain, policyOf, holderOf, isOpen: ladder.isOpen, excusedSince, blindSince });
   const sicknesses = createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath: hands.noteDeath });
   const orchestrator = createOrchestrator(timeline, random, speak);
   const ports = createHolderPorts({

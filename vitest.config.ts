@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
@@ -17,6 +18,8 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: "unit",
+          // Half of them wait for processes and disks: two at a time on two cores take less than one after the other.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           // A hang is a failure; a slow machine is not.
           testTimeout: 60_000,
           hookTimeout: 60_000,

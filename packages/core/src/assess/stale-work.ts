@@ -6,6 +6,9 @@ import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds 
 import { owesBeats } from "./missed-beats.ts";
 import { mayBeBuilding, stateOfTree } from "./process-tree.ts";
 
+/** Something is missing, and work goes on all the same: worth a look, and no evidence against anybody. */
+const goesOn = { goesOn: "yes" } as const;
+
 /** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
 export const findStaleCheckpoint: Detector = (record, now, policy) => {
   const mark = record.facts.checkpoint;
@@ -23,7 +26,11 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
       confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
       class: "no-progress",
       text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
-      evidence: { workedSeconds: wholeSeconds(look.age), staleAfterSeconds: wholeSeconds(policy.staleStuck) },
+      evidence: {
+        workedSeconds: wholeSeconds(look.age),
+        staleAfterSeconds: wholeSeconds(policy.staleStuck),
+        ...(others.fresh || building.now ? goesOn : {}),
+      },
     }),
     lookAgainAt: earliest(earliest(look.next, others.staleAt), building.until),
   };
@@ -45,7 +52,11 @@ export const findNoProgress: Detector = (record, now, policy) => {
       confidence: stuck ? 0.85 : record.facts.progressMoves ? 0.5 : 0.3,
       class: "no-progress",
       text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
-      evidence: { workedSeconds: wholeSeconds(look.age), staleAfterSeconds: wholeSeconds(policy.staleStuck) },
+      evidence: {
+        workedSeconds: wholeSeconds(look.age),
+        staleAfterSeconds: wholeSeconds(policy.staleStuck),
+        ...(building.now ? goesOn : {}),
+      },
     }),
     lookAgainAt: earliest(look.next, building.until),
   };
@@ -69,7 +80,11 @@ export const findNoToolCall: Detector = (record, now, policy) => {
       confidence: stuck ? 0.8 : 0.4,
       class: "no-progress",
       text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
-      evidence: { workedSeconds: wholeSeconds(look.age), allowedSeconds: wholeSeconds(policy.noToolCall) },
+      evidence: {
+        workedSeconds: wholeSeconds(look.age),
+        allowedSeconds: wholeSeconds(policy.noToolCall),
+        ...(others.fresh || tokens.fresh || building.now ? goesOn : {}),
+      },
     }),
     lookAgainAt: earliest(earliest(others.staleAt, tokens.staleAt), building.until),
   };
@@ -92,7 +107,11 @@ export const findZeroTokens: Detector = (record, now, policy) => {
       confidence: stuck ? 0.8 : 0.4,
       class: "no-progress",
       text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
-      evidence: { workedSeconds: wholeSeconds(look.age), allowedSeconds: wholeSeconds(policy.zeroTokens) },
+      evidence: {
+        workedSeconds: wholeSeconds(look.age),
+        allowedSeconds: wholeSeconds(policy.zeroTokens),
+        ...(others.fresh || building.now ? goesOn : {}),
+      },
     }),
     lookAgainAt: earliest(others.staleAt, building.until),
   };

@@ -73,7 +73,7 @@ export const findRepeatedError: Detector = (record, now, policy) => {
       confidence: circles ? 0.7 : 0.4,
       class: "explicit-error",
       text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
-      evidence: { times, newLines: novel, errorClass: digest },
+      evidence: { times, newLines: novel, errorClass: digest, ...(circles ? {} : { goesOn: "yes" }) },
     }),
     lookAgainAt: ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until),
   };

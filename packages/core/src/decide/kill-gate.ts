@@ -3,7 +3,7 @@ import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { isIll } from "../assess/health-machine.ts";
 import { stateOfTree } from "../assess/process-tree.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
-import type { AgentRecord } from "../record.ts";
+import type { AgentRecord, Finding } from "../record.ts";
 
 /** Why an agent may not be stopped now, and when the reason ends by itself if it does. */
 export interface KillRefusal {
@@ -55,14 +55,17 @@ export function refuseUnsaved(record: AgentRecord, policy: Policy): KillRefusal 
 export function kindsOfEvidence(record: AgentRecord, policy: Policy): ReadonlySet<EvidenceClass> {
   const kinds = new Set<EvidenceClass>();
   for (const finding of record.findings) {
-    // What our own doubt holds down is no evidence; and whose processes are at work is quiet, not idle.
-    if (finding.level === "note" || finding.held !== undefined || finding.evidence["busy"] === "yes") continue;
+    if (finding.level === "note" || !speaksAgainst(finding)) continue;
     kinds.add(finding.class);
     if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("no-progress");
   }
   if (kinds.size > 0 && stateOfTree(record, policy).kind === "quiet") kinds.add("resource");
   return kinds;
 }
+
+/** What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; and whose work goes on does not stand still. */
+const speaksAgainst = ({ held, evidence }: Finding): boolean =>
+  held === undefined && evidence["busy"] !== "yes" && evidence["goesOn"] !== "yes";
 
 /** How long a hold lasts nobody knows; it is asked after this often. */
 const lookAgainAfter = 30_000;

@@ -34,6 +34,38 @@ describe("evidence", () => {
     expect(kinds(noLonger)).toEqual(["explicit-error"]);
   });
 
+  it("of work that goes on is none, whatever is missing of it", () => {
+    const settings = { mode: "observe", terminal: { idle_timeout_minutes: 600 } } as const;
+    const says = { lastCheckpoint: "c1", progressIndicator: "1", tokenCount: 5, toolCallCount: 2 };
+    const builds = heldStory({ processes: "busy", settings });
+    builds.agent.beats(says);
+    for (let i = 0; i < 40; i++) {
+      builds.passes("1m");
+      builds.agent.beats(says);
+    }
+    expect(builds.agent.record.findings.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(["stale-checkpoint", "no-progress", "no-tool-call", "zero-tokens"]),
+    );
+    expect(kinds(builds)).toEqual([]);
+    const writes = heldStory({ processes: "busy", settings });
+    writes.agent.beats(says);
+    for (let i = 0; i < 40; i++) {
+      writes.passes("1m");
+      writes.agent.beats(says);
+      writes.prints(3);
+    }
+    expect(writes.agent.finding("stale-checkpoint")?.text).toContain("other work goes on");
+    expect(kinds(writes)).toEqual([]);
+    const tests = heldStory({ processes: "busy", settings });
+    for (let i = 0; i < 9; i++) {
+      tests.prints(8);
+      tests.shows(error);
+      tests.passes("1m");
+    }
+    expect(tests.agent.finding("repeated-error")).toMatchObject({ level: "degraded" });
+    expect(kinds(tests)).toEqual([]);
+  });
+
   it("that our own doubt holds down is none", () => {
     const held = heldStory({ preset: "fleet", doubt: { peers: 5, peersHeardAt: null } });
     held.agent.beats();

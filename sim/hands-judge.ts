@@ -146,7 +146,9 @@ export function judgeHands({
       const life = `${actor.id}/${actor.life.incarnation}`;
       if (livesStarted.has(life)) complain(`${life} was followed by two lives`);
       livesStarted.add(life);
-      if (actor.life.finished && !orderedBack.has(life)) complain(`${actor.id} had finished and was brought back`);
+      const wasSeen = holderOf(actor.id)?.dead !== true;
+      if (actor.life.finished && wasSeen && !orderedBack.has(life))
+        complain(`${actor.id} had finished and was brought back`);
       const death = lastDeath(actor);
       const isRight = checkContext(actor, context);
       if (death?.outcome === "open") death.outcome = isRight ? "brought-back" : "wrong-checkpoint";

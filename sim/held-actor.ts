@@ -62,6 +62,8 @@ export class HeldActor {
   /** Starting it again fails until then. */
   respawnFailsUntil = 0;
   step = 0;
+  /** Its task is completed: whoever brings it back all the same has nothing to save. */
+  taskDone = false;
   private readonly random: Random;
   private tasks = 1;
   private tokens = 0;
@@ -111,6 +113,7 @@ export class HeldActor {
 
   /** The next life: brought back with what it was given, or started anew by a person. */
   begin(begunBy: HeldLife["begunBy"], context: RecoveryContext | null, nextTask: boolean, now: number): HeldLife {
+    this.taskDone = !nextTask && (this.taskDone || this.life.finished);
     if (nextTask) {
       this.tasks += 1;
       this.step = 0;

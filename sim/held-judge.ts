@@ -1,4 +1,4 @@
-import type { HealthState, Policy } from "@rouse/contract";
+import { findingKinds, type HealthState, type Policy } from "@rouse/contract";
 import type { HeldActor } from "./held-actor.ts";
 import type { Holder } from "./holders.ts";
 
@@ -26,12 +26,14 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
   const told = new Set<object>();
   /** Which life of each the monitor knows. */
   const known = new Map<string, number>();
+  const questions = new Set<string>();
   let lookAlikes = 0;
 
   /** As far as anybody outside could know. */
   function isRightlyIll(actor: HeldActor): boolean {
     const { life } = actor;
-    if (life.exit !== null) return !life.finished;
+    // How it ended nobody knows who did not see it.
+    if (life.exit !== null) return !life.finished || holderOf(actor.id)?.dead === true;
     if (life.sickness !== null) return true;
     return life.cure !== null && (life.cure.seenAt === null || life.cure.seenAt > now() - oneTurn);
   }
@@ -76,10 +78,14 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
 
     noteHeld: (agentId: string, incarnation: number): void => void known.set(agentId, incarnation),
 
-    /** The monitor says that it is well again. */
-    noteWell(actor: HeldActor): void {
+    noteIncident(incident: string, cause: string): void {
+      if (!isFinding(cause)) questions.add(incident);
+    },
+
+    /** The monitor says that it is well again. Of whom nothing was found, somebody only had a question. */
+    noteWell(actor: HeldActor, incident: string): void {
       const { sickness, incarnation } = actor.life;
-      if (sickness === null || !actor.isAlive()) return;
+      if (sickness === null || !actor.isAlive() || questions.has(incident)) return;
       // Fallen ill again only just, as far as the monitor was there to hear of it, or held by nobody who could see.
       const isNew = now() - sickness.since - blindSince(sickness.since) < 5 * minute;
       if (isNew || holderOf(actor.id)?.dead === true) return;
@@ -109,6 +115,8 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
     },
   };
 }
+
+const isFinding = (cause: string): boolean => (findingKinds as readonly string[]).includes(cause);
 
 const isIll = (state: HealthState): state is Ill =>
   state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING";

@@ -112,20 +112,18 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   });
 
   /** What comes with every new life: a holder, beats, checkpoints, and what is chronic. */
-  function live(actor: HeldActor, isDone = false): void {
+  function live(actor: HeldActor): void {
     holders.take(actor);
     hands.noteAttached(actor);
     ladder.taskIs(actor.id, actor.life.taskId);
-    if (!isDone) checkpoints.follow(actor);
+    if (!actor.taskDone) checkpoints.follow(actor);
     sicknesses.relapse(actor);
     if (actor.traits.beats) beatOn(actor, actor.life.incarnation, random.between(second, 20 * second));
   }
 
   function startLife(actor: HeldActor, context: RecoveryContext | null): void {
-    // Ordered back after it had finished: its task is done, and there is nothing to save.
-    const isDone = actor.life.finished;
     actor.begin("rouse", context, false, now());
-    live(actor, isDone);
+    live(actor);
   }
 
   function startByHand(actor: HeldActor, nextTask: boolean): void {
@@ -222,7 +220,9 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     if (event.type === "RESTART_ORDERED" && event.payload.because === "ordered")
       hands.orderedBack(actor.id, event.payload.incarnation);
     if (event.type === "RESTARTS_EXHAUSTED" || event.type === "RECOVERY_FAILED") hands.excuse(actor, "budget");
-    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "well-again") verdicts.noteWell(actor);
+    if (event.type === "INCIDENT_OPENED") verdicts.noteIncident(event.payload.incident, event.payload.cause);
+    if (event.type === "INCIDENT_CLOSED" && event.payload.because === "well-again")
+      verdicts.noteWell(actor, event.payload.incident);
     if (event.type === "INCIDENT_CLOSED" && event.payload.because === "handed-off") hands.excuse(actor, "handed off");
     if (event.type === "INCIDENT_CLOSED" && event.payload.because === "ended-by-person")
       hands.excuse(actor, "a person");

@@ -70,6 +70,17 @@ describe("an agent that shows nothing new while its processes are at work", () =
     expect(held.agent.state).toBe("STUCK");
   });
 
+  it("is judged by what its holder saw then, although it is told only now", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("16m");
+    expect(held.agent.state).toBe("STUCK");
+    held.agent.silentFor("12m");
+    held.report([], {}, 10 * 60_000);
+    expect(held.agent.finding("no-output")).toMatchObject({ level: "stuck", evidence: { busy: "no" } });
+    expect(held.agent.past).toEqual(["900s STUCK"]);
+  });
+
   it("and with quiet processes is STUCK as soon as each of them says so", () => {
     expect(kindsOf(fallsQuiet("quiet", 35), "stuck")).toEqual(expect.arrayContaining(kinds));
   });

@@ -8,8 +8,9 @@ const busyWithin: DurationMs = minutes(2);
 /** Processes that did next to nothing for this long are quiet: two minutes, or less where less patience with their output was asked for. */
 const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
 
-/** A reading that was not renewed although the agent was heard says nothing about now. */
-const isCurrent = (tree: TreeFacts, { heardAt }: AgentRecord): boolean => heardAt - tree.at <= busyWithin;
+/** A reading that was not renewed although the agent was heard says nothing about now. What its holder saw counts as of then, however late it comes. */
+const isCurrent = (tree: TreeFacts, { terminal, beats }: AgentRecord): boolean =>
+  Math.max(terminal?.seenAt ?? tree.at, beats.lastAt ?? tree.at) - tree.at <= busyWithin;
 
 export type TreeState =
   /** `until`: from then on it counts as quiet, unless it is seen at work again. */

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AgentGroup, openGroup } from "./cgroup.ts";
@@ -53,6 +53,16 @@ describe.skipIf(!cgroupsHere)("a control group", patient, () => {
       });
     expect(trouble).toThrow("no such command");
     expect(group.members()).toEqual([]);
+  });
+
+  it("lets us out again when somebody has swept our half away meanwhile", () => {
+    const holder = join(dirname(group.folder), "holder");
+    const pid = group.spawnInside(() => {
+      rmdirSync(holder);
+      return startBystander(nursery, true);
+    });
+    expect(group.members()).toEqual([pid]);
+    expect(readFileSync(join(holder, "cgroup.procs"), "utf8").split("\n")).toContain(String(process.pid));
   });
 
   it("ends everybody in it, groups below included, and is taken away only when nobody is left", async () => {

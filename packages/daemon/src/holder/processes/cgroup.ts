@@ -74,7 +74,7 @@ function groupAt(folder: string): AgentGroup {
       try {
         return spawn();
       } finally {
-        moveTo(holder);
+        goBack(holder);
       }
     },
     kill() {
@@ -92,6 +92,13 @@ function groupAt(folder: string): AgentGroup {
       for (const each of [...groupsUnder(folder).reverse(), holder, dirname(folder)]) attempt(() => rmdirSync(each));
     },
   };
+}
+
+/** While we are in the agent's half ours is empty, and somebody who sweeps at that moment may take it away: then it is made anew. */
+function goBack(holder: string): void {
+  if (attempt(() => moveTo(holder))) return;
+  mkdirSync(holder, { recursive: true });
+  moveTo(holder);
 }
 
 /** The folder itself first, then what is below. */

@@ -94,10 +94,15 @@ function groupAt(folder: string): AgentGroup {
   };
 }
 
-/** While we are in the agent's half ours is empty, and somebody who sweeps at that moment may take it away: then it is made anew. */
+/** As many as may sweep at the same moment, and more. */
+const mostSweepers = 100;
+
+/** While we are in the agent's half ours is empty, and whoever sweeps at that moment may take it away: then it is made anew, until we are in it. */
 function goBack(holder: string): void {
-  if (attempt(() => moveTo(holder))) return;
-  mkdirSync(holder, { recursive: true });
+  for (let n = 0; n < mostSweepers; n++) {
+    if (attempt(() => moveTo(holder))) return;
+    attempt(() => mkdirSync(holder, { recursive: true }));
+  }
   moveTo(holder);
 }
 

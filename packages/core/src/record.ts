@@ -317,6 +317,9 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
 /** Whether its own process is over, whoever ended it. */
 export const isOver = ({ terminal }: AgentRecord): boolean => terminal !== null && terminal.exit !== null;
 
+/** It is to be started again, and neither its new life nor a failure has been heard of yet. */
+export const isStartingAgain = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
+
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 /**

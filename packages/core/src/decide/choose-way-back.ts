@@ -1,7 +1,7 @@
 import type { MonoMs, Policy } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
 import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
@@ -37,8 +37,7 @@ function bringBack(
   policy: Policy,
   doubt: Doubt,
 ): Rung {
-  const { restart } = record;
-  if (doubt.frozen || (restart !== null && restart.problem === null)) return wait();
+  if (doubt.frozen || isStartingAgain(record)) return wait();
   if (notBefore !== null && now < notBefore) return wait(notBefore);
   const revival = by === "restart" ? chooseRestart(record, now, policy) : chooseRecovery(record, now, policy);
   if (pressed) return { kind: "revive", by, attempt: revival.kind === "start" ? revival.attempt : 0 };

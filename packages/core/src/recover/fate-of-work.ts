@@ -1,5 +1,5 @@
 import type { TaskReason } from "@rouse/contract";
-import { type AgentRecord, isOver } from "../record.ts";
+import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
 
 /** What a turn of an agent means for the tasks it holds. */
 export type Fate =
@@ -13,7 +13,7 @@ export type Fate =
  */
 export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
   if (after.incarnation > before.incarnation) return { kind: "recovered", incarnation: after.incarnation };
-  if (isReviving(after) && after.restart?.key !== before.restart?.key)
+  if (isStartingAgain(after) && after.restart?.key !== before.restart?.key)
     return { kind: "recovering", because: isOrdered(after) ? "recovered-by-person" : "being-recovered" };
   if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
   if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
@@ -23,13 +23,11 @@ export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null
   return isGone(after) && !isGone(before) ? { kind: "released", because: "agent-gone" } : null;
 }
 
-const isReviving = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
-
 const isOrdered = ({ restart }: AgentRecord): boolean => restart?.because === "ordered";
 
 /** Nothing more is done about it by us. */
 const isSettled = (record: AgentRecord): boolean =>
-  record.incident === null && !isReviving(record) && (record.stop === null || !record.stop.thenRestart);
+  record.incident === null && !isStartingAgain(record) && (record.stop === null || !record.stop.thenRestart);
 
 const wasHandedOff = (before: AgentRecord, { handedOver }: AgentRecord): boolean =>
   handedOver?.because === "handed-off" && handedOver.incident !== before.handedOver?.incident;

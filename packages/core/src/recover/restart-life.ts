@@ -2,7 +2,7 @@ import type { MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "
 import { recentRestarts } from "../decide/choose-revival.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, isStartingAgain } from "../record.ts";
 import type { Signal } from "../signal.ts";
 
 /** Attempts older than any window, of tasks long done, need not be remembered. */
@@ -59,7 +59,7 @@ function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCau
  */
 export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, doubt: Doubt): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
-  if (record.terminal === null || record.terminal.exit === null || doubt.frozen || isRestarting(record))
+  if (record.terminal === null || record.terminal.exit === null || doubt.frozen || isStartingAgain(record))
     return unchanged;
   const key = orderKey(record, signal);
   if (key === null) return unchanged;
@@ -67,8 +67,6 @@ export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, do
   const stop = record.stop === null ? null : { ...record.stop, thenRestart: false };
   return start({ ...record, stop, recoveries: [], restarts: [] }, `${key}/restart`, "ordered", 0, now);
 }
-
-const isRestarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
 
 /** Each order has a key of its own, so that a second one after a failure is not taken for the first, and the first that comes again is. */
 function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null {
@@ -119,7 +117,7 @@ function tellOfLoss(before: Intervened, life: number, taskId: string | null, che
 
 /** The next life has begun, and we asked for it. */
 export function noticeRestart(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
-  const asked = before.restart !== null && before.restart.problem === null ? before.restart : null;
+  const asked = isStartingAgain(before) ? before.restart : null;
   const events: RouseEvent[] = [];
   const { agentId, taskId } = after;
   if (asked !== null && after.incarnation !== before.incarnation) {

@@ -10,7 +10,7 @@ import type { Roster, Watched } from "./roster.ts";
 import type { Frozen, SelfDoubt } from "./self-doubt.ts";
 import type { AliveMark, Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
-import type { createWakeWheel } from "./wake-wheel.ts";
+import type { WakeWheel } from "./wake-wheel.ts";
 import type { SelfWatch } from "./watch-self.ts";
 
 interface GoingOnParts {
@@ -19,7 +19,7 @@ interface GoingOnParts {
   readonly alive: AliveMark | null;
   readonly started: Moment;
   readonly roster: Roster;
-  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly wheel: WakeWheel<Watched>;
   readonly doubt: SelfDoubt;
   readonly self: SelfWatch;
   readonly turns: Turns;

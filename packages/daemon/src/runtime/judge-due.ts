@@ -10,7 +10,7 @@ import type { PathProof } from "./prove-path.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
-import type { createWakeWheel } from "./wake-wheel.ts";
+import type { WakeWheel } from "./wake-wheel.ts";
 import type { SelfWatch } from "./watch-self.ts";
 
 /** How often the monitor looks at itself and at who is due. */
@@ -20,7 +20,7 @@ const wakesPerRound = 2000;
 
 interface JudgingParts {
   readonly roster: Roster;
-  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
   readonly budget: KillBudgetKeeper;
   readonly self: SelfWatch;

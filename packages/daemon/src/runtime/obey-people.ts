@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
-import type { AgentRecord } from "@rouse/core";
+import { type AgentRecord, isStartingAgain } from "@rouse/core";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -35,7 +35,7 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     if (down !== null) throw down;
     const watched = mustBeHeld(roster.find(agentId), agentId);
     // One that is just being started again is stopped in the life that begins, and not in the one that is over.
-    if (what === "stop") await until(() => !isStarting(watched.record));
+    if (what === "stop") await until(() => !isStartingAgain(watched.record));
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
@@ -94,8 +94,6 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
 }
 
 const refusal = (because: StopRefusal): Fault => new Fault("order-refused", refusals[because] ?? `refused: ${because}`);
-
-const isStarting = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
 
 /** Why the order led to nothing; `null` while it is under way. */
 function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopRefusal | null {

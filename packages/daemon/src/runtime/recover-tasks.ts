@@ -8,7 +8,7 @@ import {
   type RecoveryStatus,
   toIso,
 } from "@rouse/contract";
-import { type Action, type AgentRecord, agentOf } from "@rouse/core";
+import { type Action, type AgentRecord, agentOf, isOver, isStartingAgain } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Revival } from "../ports/holders.ts";
 import type { Checkpoints } from "./keep-checkpoints.ts";
@@ -116,14 +116,15 @@ function whyOf({ handedOver, incident, restart }: AgentRecord): string | null {
   return restart?.problem ?? null;
 }
 
-function phaseOf({ incident, handedOver, restart, recovered, stop, terminal }: AgentRecord): RecoveryPhase {
-  if (restart !== null && restart.problem === null) return "starting";
+function phaseOf(record: AgentRecord): RecoveryPhase {
+  const { incident, handedOver, restart, recovered, stop } = record;
+  if (isStartingAgain(record)) return "starting";
   if (handedOver !== null) return "handed-to-a-person";
   if (incident?.stage.kind === "probation") return "probation";
   if (incident?.stage.kind === "down") return "waiting";
   if (incident?.stage.kind === "stopping" || (stop !== null && stop.outcome === null)) return "stopping";
   // Its process is over and somebody was asked what to do: that it was brought back once is no news of it now.
-  if (incident !== null && terminal !== null && terminal.exit !== null) return "waiting";
+  if (incident !== null && isOver(record)) return "waiting";
   if (restart !== null) return "none";
   return recovered === null ? "none" : "recovered";
 }

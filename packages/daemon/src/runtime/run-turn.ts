@@ -15,11 +15,11 @@ import { isOfConsequence, type TurnKeeper } from "./keep-turn.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
-import type { createWakeWheel } from "./wake-wheel.ts";
+import type { WakeWheel } from "./wake-wheel.ts";
 
 interface RunningParts {
   readonly roster: Roster;
-  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
   readonly doubt: SelfDoubt;
   readonly config: () => Config;

@@ -13,11 +13,11 @@ import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
 import { type BeatCounts, takeBeats } from "./take-beats.ts";
 import { takeSteps } from "./take-steps.ts";
-import type { createWakeWheel } from "./wake-wheel.ts";
+import type { WakeWheel } from "./wake-wheel.ts";
 
 export interface TurnParts {
   readonly roster: Roster;
-  readonly wheel: ReturnType<typeof createWakeWheel<Watched>>;
+  readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
   readonly doubt: SelfDoubt;
   readonly commits: GroupCommit;

@@ -14,6 +14,7 @@ import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
+import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
   findNoToolCall,
@@ -29,7 +30,6 @@ import {
   findNoOutput,
   findProcessExit,
   findRateLimit,
-  findRepeatedError,
   findSpinning,
   findTokenBurn,
   wasStopped,

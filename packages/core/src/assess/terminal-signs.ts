@@ -1,11 +1,10 @@
-import { describeDuration, type MonoMs, seconds } from "@rouse/contract";
+import { describeDuration } from "@rouse/contract";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
-import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
+import type { TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
-import { linesThatMove } from "./moved-since.ts";
 import { mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
-import { ageOf, freshness, ifSeen, seenUntil } from "./stale-work.ts";
+import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
@@ -50,58 +49,6 @@ const describeTree: Readonly<Record<TreeState["kind"], string>> = {
   busy: ", but its processes are at work",
   quiet: " and its processes are quiet",
 };
-
-/** New lines beside each error that make it ordinary work (test runs, edits) instead of a loop. */
-const novelPerError = 4;
-
-/** The same class of error again and again. With little else new in between it goes round in circles; otherwise it is a warning. */
-export const findRepeatedError: Detector = (record, now, policy) => {
-  const { terminal } = record;
-  if (terminal === null || terminal.errors.length === 0) return nothing;
-  const { repeatedErrors: threshold, repeatedErrorWindow: window } = policy.terminal;
-  const until = knownUntil(terminal);
-  const repeated = terminal.errors
-    .map((known) => countError(known, terminal.novel, Math.min(now, until) - window))
-    .filter((one) => one !== null && one.times >= threshold) as CountedError[];
-  const worst = repeated.toSorted((a, b) => Number(b.circles) - Number(a.circles) || b.times - a.times)[0];
-  if (worst === undefined) return nothing;
-  const { times, circles, novel, from, digest } = worst;
-  return {
-    finding: conclude(record, now, {
-      kind: "repeated-error",
-      level: circles ? "stuck" : "degraded",
-      confidence: circles ? 0.7 : 0.4,
-      class: "explicit-error",
-      text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
-      evidence: { times, newLines: novel, errorClass: digest, ...(circles ? {} : { goesOn: "yes" }) },
-    }),
-    lookAgainAt: ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until),
-  };
-};
-
-/** A holder speaks every ten seconds. What it has not told yet has not been seen to be any better; of one that is lost nothing more will come. */
-const knownUntil = ({ seenAt, holder }: TerminalFacts): MonoMs =>
-  holder === "lost" ? Number.POSITIVE_INFINITY : seenAt + seconds(30);
-
-interface CountedError {
-  readonly digest: string;
-  readonly times: number;
-  readonly from: MonoMs;
-  readonly novel: number;
-  readonly circles: boolean;
-}
-
-/** Expire first, then count. */
-function countError({ digest, seen }: ErrorClass, novelNow: number, after: MonoMs): CountedError | null {
-  const recent = seen.filter((one) => one.at > after);
-  const first = recent[0];
-  if (first === undefined) return null;
-  const novel = novelNow - first.novel;
-  // Who has come upon something new since it last came by has left the circle, whatever it did before.
-  const hasLeft = novelNow - (recent.at(-1)?.novel ?? 0) >= linesThatMove;
-  const circles = !hasLeft && novel < novelPerError * recent.length;
-  return { digest, times: recent.length, from: first.at, novel, circles };
-}
 
 /** Tokens worth a word when nothing came of them. */
 const noticeableTokens = 50_000;

@@ -44,10 +44,14 @@ export interface Client {
 type Said<S> = Extract<FromHolder, { say: S }>;
 
 /** Waits for a condition, not for a time. */
-export async function until(condition: () => boolean, what: string, withinMs = 100_000): Promise<void> {
+export async function until(
+  condition: () => boolean,
+  what: string | (() => string),
+  withinMs = 100_000,
+): Promise<void> {
   const end = performance.now() + withinMs;
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() > end) throw new Error(`waited in vain: ${typeof what === "string" ? what : what()}`);
     await pause(10);
   }
 }
@@ -162,7 +166,10 @@ async function connectTo(path: string): Promise<Client> {
     type: (text) => void socket.write(inputFrame(Buffer.from(text))),
     async hear<S extends FromHolder["say"]>(say: S, wanted: (message: Said<S>) => boolean = () => true) {
       const find = () => heard.find((each): each is Said<S> => each.say === say && wanted(each as Said<S>));
-      await until(() => find() !== undefined, `${say}; heard ${JSON.stringify(heard).slice(0, 2000)}`);
+      await until(
+        () => find() !== undefined,
+        () => `${say}; heard ${JSON.stringify(heard).slice(0, 2000)}`,
+      );
       return find() as Said<S>;
     },
     shows(text) {

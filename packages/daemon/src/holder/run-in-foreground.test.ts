@@ -66,7 +66,11 @@ function runInTerminal(script: string, changes: Partial<Spec> = {}) {
   undo.push(() => terminal.kill("SIGKILL"));
   return {
     terminal,
-    shows: (text: string) => until(() => shown.includes(text), `${text}; shown ${shown}`),
+    shows: (text: string) =>
+      until(
+        () => shown.includes(text),
+        () => `${text}; shown ${shown}`,
+      ),
     shown: () => shown,
   };
 }
@@ -85,7 +89,9 @@ function runInPipes(script: string, stdio: ("pipe" | "ignore" | number)[] = ["pi
 
 describe("rouse run in a terminal", () => {
   it("shows what the agent writes, types what is typed, resizes with the window and leaves the terminal as it was", async () => {
-    const run = runInTerminal("stty size; read x; echo got $x; stty size; read y; exit 5");
+    // A key may overtake the news of a resize: they reach us by different ways.
+    const resized = 'until [ "$(stty size)" = "30 100" ]; do sleep 0.02; done';
+    const run = runInTerminal(`stty size; read x; echo got $x; ${resized}; stty size; read y; exit 5`);
     await run.shows("24 80");
     run.terminal.resize(100, 30);
     run.terminal.write("hello\r");

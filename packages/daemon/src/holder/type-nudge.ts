@@ -57,7 +57,7 @@ export async function typeNudge(keyboard: Keyboard, nudge: Nudge): Promise<Nudge
   if (rest.kind === "refused") return notSent(rest.because);
   if (!nudge.begin()) return notSent("no-input");
   // Writing that down took a moment.
-  const place = lookForPlace(keyboard, nudge, await lookAt(keyboard));
+  const place = await lookForPlace(keyboard, nudge);
   if (place.kind === "refused") return notSent(place.because);
   keyboard.said(line);
   const typed = await typeLine(keyboard, nudge, place, line);
@@ -80,7 +80,15 @@ function hindrance(keyboard: Keyboard, { notAfter }: Nudge): NudgeRefusal | null
   return Date.now() > notAfter ? "expired" : null;
 }
 
-function lookForPlace(keyboard: Keyboard, nudge: Nudge, screen: TypingScreen): Seen<FreePlace> {
+/** A program that draws its input anew has none for a moment: only two looks can tell that there is none. */
+async function lookForPlace(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
+  const place = placeOn(await lookAt(keyboard), keyboard, nudge);
+  if (place.kind === "place" || place.because !== "no-input") return place;
+  await pause(calmMs);
+  return placeOn(await lookAt(keyboard), keyboard, nudge);
+}
+
+function placeOn(screen: TypingScreen, keyboard: Keyboard, nudge: Nudge): Seen<FreePlace> {
   const because = hindrance(keyboard, nudge);
   if (because !== null) return refused(because);
   const place = findPlaceToType(screen, keyboard.family, keyboard.patterns());
@@ -92,7 +100,7 @@ async function awaitRest(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePla
   const until = performance.now() + longestUnrest;
   let before: string | null = null;
   for (;;) {
-    const place = lookForPlace(keyboard, nudge, await lookAt(keyboard));
+    const place = await lookForPlace(keyboard, nudge);
     if (place.kind === "refused") return place;
     const rests = !place.described || keyboard.restsAtPrompt();
     if (rests && place.picture === before) return place;

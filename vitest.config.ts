@@ -23,13 +23,7 @@ export default defineConfig({
           // A hang is a failure; a slow machine is not.
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          include: [
-            "packages/**/src/**/*.test.ts",
-            "sim/**/*.test.ts",
-            "bench/**/*.test.ts",
-            "scripts/**/*.test.ts",
-            "tidy.test.ts",
-          ],
+          include: ["packages/**/src/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts", "tidy.test.ts"],
           sequence: { groupOrder: 0 },
         },
       },
@@ -43,6 +37,16 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // Begun before all others, looked at after them: see sim/two-weeks.test-support.ts.
+        ...fromSource,
+        test: {
+          name: "sim",
+          include: ["sim/**/*.test.ts"],
+          globalSetup: ["sim/two-weeks.test-support.ts"],
+          sequence: { groupOrder: 2 },
         },
       },
     ],

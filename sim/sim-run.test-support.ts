@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -19,17 +20,24 @@ export async function bundleSimulator(): Promise<void> {
   await run(process.execPath, [join(repository, "scripts/run.mjs"), "sim/main.ts", "--help"], { cwd: repository });
 }
 
-/** In a hurry or not, a run prints its seed: `npm run sim -- --seed N …` shows the same world again. */
-export async function simulateApart(options: SimulationOptions): Promise<Printed> {
+/**
+ * In a hurry or not, a run prints its seed: `npm run sim -- --seed N …` shows the same world again. With a `signal` that ends it, it takes only the
+ * time that nobody else wants.
+ */
+export async function simulateApart(options: SimulationOptions, signal?: AbortSignal): Promise<Printed> {
   const { seed, agents, held = 0, hours, preset } = options;
   const world = { seed, agents, held, hours, preset };
   const args = Object.entries(world).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const main = join(repository, "node_modules/.cache/rouse/sim-main.js");
-  // Exit code 1 says that a promise was broken, and which ones is printed all the same.
-  const { stdout } = await run(process.execPath, [main, ...args, "--json"], {
+  const running = run(process.execPath, [main, ...args, "--json"], {
     cwd: repository,
     maxBuffer: 2 ** 26,
-  }).catch((error: { stdout?: string }) => {
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const { pid } = running.child;
+  if (signal !== undefined && pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+  // Exit code 1 says that a promise was broken, and which ones is printed all the same.
+  const { stdout } = await running.catch((error: { stdout?: string }) => {
     if (!error.stdout?.startsWith("{")) throw error;
     return { stdout: error.stdout };
   });

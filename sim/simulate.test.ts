@@ -1,15 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { bundleSimulator, simulateApart } from "./sim-run.test-support.ts";
+import { describe, expect, inject, it } from "vitest";
+import { simulateApart } from "./sim-run.test-support.ts";
+import { awaitWeeks } from "./two-weeks.test-support.ts";
 
 /** A hang is a failure; a slow machine is not. */
 const timeout = 1_800_000;
 
-beforeAll(bundleSimulator, timeout);
-
 describe("everything that goes wrong", { timeout }, () => {
   it("in two whole weeks of coding agents: nobody healthy is stopped, nobody sick is left, nothing is done twice, and who dies is brought back from the right place", async () => {
-    const week = { agents: 300, held: 150, hours: 168, preset: "default" } as const;
-    const worlds = await Promise.all([2, 3].map((seed) => simulateApart({ ...week, seed })));
+    const worlds = await awaitWeeks(inject("weeks"));
     expect(worlds.reduce((sum, { agentHours }) => sum + agentHours, 0)).toBeGreaterThan(100_000);
     for (const { violations, falseVerdicts, trueVerdicts, ladder, recoveryShare } of worlds) {
       expect(violations).toEqual([]);

@@ -24,8 +24,11 @@ export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: numbe
   return shelves.length < agentsPerStep ? null : startAt + agentsPerStep;
 }
 
+/** Looks no further than the first young one: the few that a clock set back has dated too early go when it goes. */
 function keepYoung<T extends { readonly time: EpochMs }>(list: T[], oldest: EpochMs): T[] {
-  return list.some(({ time }) => time < oldest) ? list.filter(({ time }) => time >= oldest) : list;
+  const young = list.findIndex(({ time }) => time >= oldest);
+  if (young === 0) return list;
+  return young === -1 ? [] : list.slice(young);
 }
 
 function removeOldAudit(disk: MemoryDisk, order: RetentionOrder): void {

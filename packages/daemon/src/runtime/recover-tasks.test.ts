@@ -88,3 +88,25 @@ describe("how far the recovery of a task has come", () => {
     expect(recoveryIn(world).recoveryStatus("t")).toMatchObject({ phase: "none", because: problem });
   });
 });
+
+describe("bringing a task back", () => {
+  const order = { actor: "ann", reason: "I want it", force: false };
+
+  it("is refused when it is completed, and nobody is started for it", async () => {
+    const world = await atWork();
+    await world.service.complete("t", { agentId: "a" });
+    await expect(recoveryIn(world).recoverTask("t", order)).rejects.toMatchObject({
+      code: "task-refused",
+      message: "t is completed: there is nothing to go on with",
+    });
+  });
+
+  it("is refused when it has failed, with the way to begin it anew", async () => {
+    const world = await atWork();
+    await world.service.fail("t", { agentId: "a" });
+    await expect(recoveryIn(world).recoverTask("t", order)).rejects.toMatchObject({
+      code: "task-refused",
+      message: "t is failed: `rouse tasks retry t` begins it anew",
+    });
+  });
+});

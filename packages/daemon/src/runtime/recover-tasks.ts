@@ -8,7 +8,15 @@ import {
   type RecoveryStatus,
   toIso,
 } from "@rouse/contract";
-import { type Action, type AgentRecord, agentOf, isOver, isStartingAgain } from "@rouse/core";
+import {
+  type Action,
+  type AgentRecord,
+  agentOf,
+  isOver,
+  isStartingAgain,
+  isTaskOver,
+  type TaskRecord,
+} from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Revival } from "../ports/holders.ts";
 import type { Checkpoints } from "./keep-checkpoints.ts";
@@ -58,6 +66,7 @@ export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recov
     },
     async recoverTask(taskId: string, request: OrderRequest): Promise<OrderAnswer> {
       const watched = mustFind(taskId);
+      mustGoOn(tasks.find(taskId));
       if (watched === undefined)
         throw new Fault("task-refused", `nobody works on ${taskId}: it can be claimed by any agent`);
       return recover(watched.record.agentId, request);
@@ -74,6 +83,15 @@ export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recov
 }
 
 export type TaskRecovery = ReturnType<typeof recoverTasks>;
+
+/** Whoever came back for it would find that nobody takes its checkpoints. */
+function mustGoOn(task: TaskRecord | undefined): void {
+  if (task === undefined || !isTaskOver(task)) return;
+  const { taskId, state } = task;
+  const way =
+    state.status === "completed" ? "there is nothing to go on with" : `\`rouse tasks retry ${taskId}\` begins it anew`;
+  throw new Fault("task-refused", `${taskId} is ${state.status}: ${way}`);
+}
 
 const nobody = (taskId: string): RecoveryStatus => ({
   taskId,

@@ -135,6 +135,12 @@ export class HeldActor {
     return !this.isAlive() || this.life.sickness?.kind === "hung";
   }
 
+  /** Nobody hears its beats for now. Who falls ill has its voice back: that nobody can hear of it is not what is tried here. */
+  isHoarse(now: number): boolean {
+    const { startedAt, sickness } = this.life;
+    return this.traits.hoarse && sickness === null && (now - startedAt) % (10 * hour) > 7 * hour;
+  }
+
   attached(): number {
     return this.life.visitors + (this.life.foreground ? 1 : 0);
   }
@@ -184,7 +190,7 @@ export class HeldActor {
   /** Who can say that it runs something does; who cannot is busy. */
   private quietWork(now: number): HeldMode {
     const { random, traits } = this;
-    if (traits.structured || traits.beats) {
+    if (traits.structured || (traits.beats && !traits.hoarse)) {
       const lasts = random.between(minute, random.chance(0.2) ? 50 * minute : 12 * minute);
       const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
       return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
@@ -197,7 +203,7 @@ export class HeldActor {
     const { mode, sickness } = this.life;
     if (sickness !== null) return sickness.busy;
     if (mode.kind === "tool") return mode.busy;
-    return mode.kind === "building" || (mode.kind === "working" && this.random.chance(0.5));
+    return mode.kind === "building" || (mode.kind === "working" && !this.traits.mute && this.random.chance(0.5));
   }
 
   /** What its processes have used up by now. */

@@ -66,7 +66,7 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
       const { life, traits } = actor;
       // Said of the life before: a person was quicker than the news of its end.
       if ((known.get(actor.id) ?? 0) < life.incarnation) return null;
-      if (traits.secretive) {
+      if (traits.secretive || traits.hoarse) {
         lookAlikes += 1;
         return null;
       }

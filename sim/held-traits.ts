@@ -15,6 +15,10 @@ export interface Traits {
   readonly repository: boolean;
   /** It works for hours without a word to anybody: it may be taken for stuck, and must not be stopped for it. */
   readonly secretive: boolean;
+  /** It prints nothing while it works and waits for others all the time: only its beats and checkpoints tell of what it does. */
+  readonly mute: boolean;
+  /** Its beats reach nobody for hours on end although it goes on working: it may be missed, and must not be stopped for it. */
+  readonly hoarse: boolean;
 }
 
 /** Traits as they are met: most may be stopped and started again, a few are watched only, protected, or in somebody's terminal. */
@@ -32,6 +36,7 @@ export function chooseTraits(random: Random, policies: boolean): Traits {
   const structured = random.chance(0.15);
   const foreground = random.chance(0.06);
   const beats = random.chance(0.45);
+  const mute = beats && !structured && random.chance(0.15);
   return {
     policy: special,
     mayAct: special === null || special === "default",
@@ -42,5 +47,7 @@ export function chooseTraits(random: Random, policies: boolean): Traits {
     input: structured ? "stdin" : random.chance(0.85) ? "terminal" : "none",
     repository: random.chance(0.7),
     secretive: !structured && !beats && random.chance(0.15),
+    mute,
+    hoarse: beats && !mute && random.chance(0.15),
   };
 }

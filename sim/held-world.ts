@@ -135,7 +135,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   function beatOn(actor: HeldActor, incarnation: number, delay: number): void {
     timeline.after(delay, () => {
       if (actor.life.incarnation !== incarnation || !actor.isAlive()) return;
-      if (!actor.isSilent()) beat(actor);
+      if (!actor.isSilent() && !actor.isHoarse(now())) beat(actor);
       beatOn(actor, incarnation, 300 * second + random.between(-100, 100));
     });
   }
@@ -157,7 +157,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
 
   /** Who does something long says so at once, if it says anything at all. */
   function announce(actor: HeldActor): void {
-    if (actor.traits.beats) beat(actor);
+    if (actor.traits.beats && !actor.isHoarse(now())) beat(actor);
   }
 
   /** A nudge that came with an acknowledgement: read once, named in the next beat. */

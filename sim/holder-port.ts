@@ -62,6 +62,7 @@ export function createHolderPorts(parts: Parts) {
     if (holder.incarnation !== request.incarnation) return answer({ kind: "refused", because: "wrong-incarnation" });
     if (!admits(holder, epoch)) return answer({ kind: "refused", because: "old-epoch" });
     if (!actor.isAlive() || stopping.has(holder)) return answer({ kind: "already-over" });
+    if (request.unlessAttached && actor.attached() > 0) return answer({ kind: "refused", because: "attached" });
     if (random.chance(0.03)) return timeline.after(5 * second, () => answer(new Error("the line was cut")));
     carryOutStop(actor, holder, request, answer);
   }

@@ -39,7 +39,7 @@ export function createTerminals(random: Random) {
     showWork(actor: HeldActor): Sight[] {
       const { sickness, mode } = actor.life;
       if (sickness !== null) return showSickness(actor);
-      if (mode.kind !== "working") return [];
+      if (mode.kind !== "working" || actor.traits.mute) return [];
       if (actor.traits.structured)
         return [...oneStep(fresh(), fresh(), random.chance(0.05)), { kind: "tokens", total: actor.spend() }];
       const novel = random.whole(1, 12);
@@ -57,7 +57,8 @@ export function createTerminals(random: Random) {
     /** What is seen when it goes from one thing to the next. */
     showChange(before: HeldMode, after: HeldMode, { traits }: HeldActor, now: number): Sight[] {
       const sights: Sight[] = [];
-      if (before.kind !== "working" && !traits.structured) sights.push({ kind: "output", rows: 5, novel: 3 });
+      if (before.kind !== "working" && !traits.structured && !traits.mute)
+        sights.push({ kind: "output", rows: 5, novel: 3 });
       if (before.kind === "asking") sights.push({ kind: "asks-no-more" });
       if (before.kind === "tool" && traits.structured)
         sights.push({ kind: "tool-ended", id: before.id, failed: false, resultDigest: fresh() });

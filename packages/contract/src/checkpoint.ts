@@ -66,19 +66,21 @@ export type Checkpoint = z.infer<typeof Checkpoint>;
 
 /** What can be wrong with one. */
 export const CheckpointFlaw = z
-  .enum(["head-changed", "state-missing", "state-changed", "parent-missing", "parent-flawed", "unreadable"])
+  .enum(["head-changed", "state-missing", "state-changed", "parent-missing", "parent-flawed", "unreadable", "missing"])
   .meta({ id: "CheckpointFlaw" });
 export type CheckpointFlaw = z.infer<typeof CheckpointFlaw>;
 
-/** What its head says is `null` where that cannot be read. */
+/** What its head says is `null` where that cannot be read; of one that is missing nothing but its id is known. */
 export const CheckpointCheck = z
   .object({
     id: z.string(),
-    number: z.number().int(),
+    number: z.number().int().nullable(),
     step: z.number().int().nullable(),
     stepName: z.string().nullable(),
-    time: z.string(),
+    time: z.string().nullable(),
     flaws: z.array(CheckpointFlaw),
+    /** Its state is not kept any more, because the task has many newer ones. That is no flaw. */
+    stateForgotten: z.boolean().optional(),
   })
   .meta({ id: "CheckpointCheck" });
 export type CheckpointCheck = z.infer<typeof CheckpointCheck>;

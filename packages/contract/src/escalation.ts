@@ -1,14 +1,7 @@
 import { z } from "zod";
 import { SavedEvent } from "./event.ts";
 import { FindingKind, FindingReport } from "./health.ts";
-import {
-  DecisionOutcome,
-  EndingReason,
-  EscalationDecision,
-  EscalationReason,
-  EscalationReport,
-  IncidentEnding,
-} from "./incident.ts";
+import { EndingReason, EscalationDecision, EscalationReason, EscalationReport, IncidentEnding } from "./incident.ts";
 import { Settings } from "./policy.ts";
 
 /** What a decision would lead to here and now. `left-alone`: one that is not ill is not stopped. */
@@ -129,8 +122,9 @@ export const EscalationEnding = z
   .meta({ id: "EscalationEnding" });
 export type EscalationEnding = z.infer<typeof EscalationEnding>;
 
+/** What is not taken in is a fault that says how the question ended. */
 export const DecisionResult = z
-  .object({ escalation: z.string(), outcome: DecisionOutcome })
+  .object({ escalation: z.string(), outcome: z.literal("taken") })
   .meta({ id: "DecisionResult" });
 export type DecisionResult = z.infer<typeof DecisionResult>;
 

@@ -95,6 +95,9 @@ const payloads = {
   /** A holder keeps its terminal: newly started, or found again by a monitor that came back. */
   AGENT_HELD: z.object({ agentId, incarnation: z.number(), pid: z.number(), adopted: z.boolean() }),
   HOLDER_LOST: z.object({ agentId, incarnation: z.number(), process: z.enum(["gone", "alive"]) }),
+  /** A person came to its terminal, or left it; `attached`: how many are there now. */
+  AGENT_ATTACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
+  AGENT_DETACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
   PROCESS_EXITED: ExitStatus.extend({ agentId, incarnation: z.number() }),
   /** Somebody has to allow, answer or say what is next. */
   AGENT_NEEDS_YOU: z.object({ agentId, what: Question, pattern: z.string() }),
@@ -118,6 +121,7 @@ const payloads = {
   AGENT_TERMINATED: z.object({
     agentId,
     incarnation: z.number(),
+    actor: z.string(),
     because: StopCause,
     reason: z.string(),
     forced: z.boolean(),
@@ -187,6 +191,7 @@ const payloads = {
     severity: Severity,
     answerWithinSeconds: z.number(),
   }),
+  ESCALATION_RAISED: z.object({ agentId, escalation: z.string(), severity: Severity, criticalBlocked: z.number() }),
   ESCALATION_DECIDED: z.object({
     agentId,
     escalation: z.string(),

@@ -141,12 +141,6 @@ export const NudgeRequest = z
   .meta({ id: "NudgeRequest" });
 export type NudgeRequest = z.infer<typeof NudgeRequest>;
 
-/** Whether the decision was taken in. A second one, or one for an incident that is over, changes nothing and says so. */
-export const DecisionOutcome = z
-  .enum(["taken", "already-decided", "closed", "unknown"])
-  .meta({ id: "DecisionOutcome" });
-export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
-
 export const EscalationReport = z
   .object({
     id: z.string(),

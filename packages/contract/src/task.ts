@@ -46,7 +46,6 @@ export type TaskReason = z.infer<typeof TaskReason>;
 /** Why a request about a task was not granted. */
 export const TaskRefusal = z
   .enum([
-    "unknown-task",
     "exists",
     "taken",
     "not-yours",
@@ -58,8 +57,8 @@ export const TaskRefusal = z
     "few-assignments",
     "disabled",
     "quarantined",
+    "agent-over",
     "recoveries-exhausted",
-    "nothing-to-claim",
   ])
   .meta({ id: "TaskRefusal" });
 export type TaskRefusal = z.infer<typeof TaskRefusal>;
@@ -77,8 +76,10 @@ export const TaskRequest = z
     onTimeout: OnTimeout.default("reassign"),
     /** Tasks that must be completed first. */
     dependsOn: z.array(Id).max(100).default([]),
-    /** Who is told when it stalls. */
+    /** Who is named when somebody is told that it stands still, is late or needs a person. */
     owner: z.string().max(200).nullable().default(null),
+    /** The person who makes it, for the audit trail. */
+    actor: z.string().min(1).max(100).optional(),
   })
   .meta({ id: "TaskRequest" });
 export type TaskRequest = z.infer<typeof TaskRequest>;

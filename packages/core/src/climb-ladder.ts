@@ -1,4 +1,4 @@
-import type { MonoMs, Policy } from "@rouse/contract";
+import type { MonoMs, Policy, StopCause } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
@@ -10,6 +10,7 @@ import {
   escalate,
   followEscalation,
   openEscalation,
+  raiseEscalation,
   tellOverdue,
   withdrawEscalation,
 } from "./intervene/escalation-life.ts";
@@ -17,8 +18,17 @@ import { hearWords } from "./intervene/hear-words.ts";
 import { closeIncident, openIncident, turnIncident } from "./intervene/incident-life.ts";
 import { followNudge, nudgeExpires, queueNudge, spendNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
-import { concludeStop, followStop, orderStop, refuseStop, saveWork, withdrawStop } from "./intervene/stop-life.ts";
+import {
+  concludeOrder,
+  concludeStop,
+  followStop,
+  orderStop,
+  refuseStop,
+  saveWork,
+  withdrawStop,
+} from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
+import { awaitNewLife, lookForNewLife } from "./recover/await-new-life.ts";
 import { followRestart, obeyRestart, revive } from "./recover/restart-life.ts";
 import type { Signal } from "./signal.ts";
 
@@ -38,8 +48,11 @@ export function climbLadder(
 ): Intervened {
   let at = inTurn(before, [
     (record) => followStop(record, signal),
+    (record) => concludeOrder(record),
     (record) => followRestart(record, signal),
+    (record) => awaitNewLife(record, now, doubt),
     (record) => followEscalation(record, signal, now),
+    (record) => raiseEscalation(record, now, doubt),
     (record) => followNudge(record, signal, now),
     (record) => hearWords(record, signal, now, policy, doubt),
     (record) => obeyOrder(record, signal, now, policy, doubt),
@@ -47,8 +60,10 @@ export function climbLadder(
   ]);
   for (let rungs = 0; rungs < mostRungs; rungs++) {
     const rung = chooseRung(at.record, now, policy, doubt);
-    if (rung.kind === "wait")
-      return wakeFor(tellWhomItConcerns(before, at, now, policy), earliest(rung.until, nudgeExpires(at.record)));
+    if (rung.kind === "wait") {
+      const others = earliest(nudgeExpires(at.record), lookForNewLife(at.record, now, doubt));
+      return wakeFor(tellWhomItConcerns(before, at, now, policy), earliest(rung.until, others));
+    }
     at = join(at, takeRung(at.record, rung, now, policy, doubt));
   }
   throw new Error(`the ladder of ${before.agentId} goes round: ${at.record.incident?.stage.kind ?? "no incident"}`);
@@ -101,9 +116,9 @@ function takeRung(
     case "tell-overdue":
       return tell(record, now);
     case "stop":
-      return leave(record, incident, { kind: "stopping", cause: rung.cause, next: "bring-back", interrupted: 0 }, now);
+      return leave(record, incident, stopFor(rung.cause), now);
     case "save-work":
-      return saveWork(record, orderFor(record, rung.cause), now, policy);
+      return saveWork(record, orderFor(record, incident, rung.cause), now, policy);
     case "order-stop":
       return record.stop === null ? only(record) : orderStop(record, record.stop, now, policy);
     case "withdraw-stop":
@@ -126,6 +141,14 @@ function takeRung(
       );
   }
 }
+
+const stopFor = (cause: StopCause): Stage => ({
+  kind: "stopping",
+  cause,
+  actor: "rouse",
+  next: "bring-back",
+  interrupted: 0,
+});
 
 const only = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
 
@@ -167,10 +190,10 @@ function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recove
   return join(concluded, leave(concluded.record, incident, { kind: "down", by, pressed: false, notBefore: null }, now));
 }
 
-const orderFor = (record: AgentRecord, cause: Extract<Rung, { kind: "save-work" }>["cause"]) => ({
+const orderFor = (record: AgentRecord, { stage }: Incident, cause: StopCause) => ({
   key: `${record.agentId}/${record.incarnation}/stop/${cause}/${record.counts.stops + 1}`,
   cause,
-  actor: cause === "decided" ? "orchestrator" : "rouse",
+  actor: stage.kind === "stopping" ? stage.actor : "rouse",
   thenRestart: false,
   force: false,
 });

@@ -29,7 +29,7 @@ export interface Doubt {
   readonly frozen: boolean;
   /** Why no agent of this host may be stopped at the moment although each alone might be; `null` when there is room. */
   readonly brake: Brake | null;
-  /** Critical tasks that wait for a person. */
+  /** Critical tasks that wait for a person, its own among them; 0 when none of them is its own. */
   readonly criticalBlocked: number;
 }
 
@@ -49,6 +49,10 @@ export const noDoubt: Doubt = {
   brake: null,
   criticalBlocked: 0,
 };
+
+/** How much of the time since then the monitor could not hear anybody. */
+export const blindSince = ({ gaps }: Pick<Doubt, "gaps">, since: MonoMs): DurationMs =>
+  gaps.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, since)), 0);
 
 export const lastGap = ({ gaps }: Pick<Doubt, "gaps">): Gap | null =>
   gaps.length === 0 ? null : (gaps[gaps.length - 1] ?? null);

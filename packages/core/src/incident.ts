@@ -51,6 +51,8 @@ export type Stage =
   | {
       readonly kind: "stopping";
       readonly cause: StopCause;
+      /** Whose decision it was. */
+      readonly actor: string;
       readonly next: "bring-back" | "hand-off";
       /** Orders of which nobody knows whether they arrived. */
       readonly interrupted: number;
@@ -69,6 +71,8 @@ export interface Escalation {
   readonly id: string;
   readonly reason: EscalationReason;
   readonly severity: Severity;
+  /** Since when it is SEV-1: the time a person has to acknowledge it counts from then. */
+  readonly severeSince: MonoMs | null;
   readonly openedAt: MonoMs;
   readonly until: MonoMs;
   /** What happens without an answer. */
@@ -85,7 +89,7 @@ export interface HandedOver {
   readonly illness: Illness;
   readonly because: EndingReason;
   readonly at: MonoMs;
-  /** The agent was not ill: somebody had a question about it, and nobody answered. */
+  /** The agent was not ill: somebody had a question about it and nobody answered, or its task went to somebody else. */
   readonly asked: boolean;
 }
 

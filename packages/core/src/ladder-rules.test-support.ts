@@ -102,7 +102,8 @@ function throughTheGate({ before, turn, now, policy, doubt }: Witnessed, { key, 
 
 /** Restarts and recoveries as they happened, counted anew. */
 function countStarts() {
-  const restarts: number[] = [];
+  let restarts: number[] = [];
+  let restartedAt = Number.NEGATIVE_INFINITY;
   let recoveries: { readonly taskId: string | null; readonly at: number }[] = [];
 
   const recent = (now: number, window: number): number => restarts.filter((at) => at > now - window).length;
@@ -111,7 +112,7 @@ function countStarts() {
     const { restart, recovery } = policy;
     if (key.includes("/restart/")) {
       must(recent(now, restart.window) < restart.max, "more restarts than the budget");
-      must(now - (restarts.at(-1) ?? -Infinity) >= restart.cooldown, "restarted within the cooldown");
+      must(now - restartedAt >= restart.cooldown, "restarted within the cooldown");
       return;
     }
     const inHour = recoveries.filter(({ at }) => at > now - 3_600_000);
@@ -125,14 +126,18 @@ function countStarts() {
   return {
     spend(seen: Witnessed, action: Restart): void {
       // A person's order counts for nobody's budget, and whoever gives it has looked.
-      if (action.key.endsWith("/restart")) recoveries = [];
-      else {
+      if (action.key.endsWith("/restart")) {
+        recoveries = [];
+        restarts = [];
+      } else {
         must(seen.policy.mode === "act", "started again against the policy");
         const { stage } = seen.before.incident ?? { stage: null };
         const pressed = seen.signal.kind === "decided" || (stage?.kind === "down" && stage.pressed);
         if (!pressed) mustBeLeft(action, seen);
-        if (action.key.includes("/restart/")) restarts.push(seen.now);
-        else recoveries = [...recoveries, { taskId: action.taskId, at: seen.now }];
+        if (action.key.includes("/restart/")) {
+          restarts.push(seen.now);
+          restartedAt = seen.now;
+        } else recoveries = [...recoveries, { taskId: action.taskId, at: seen.now }];
       }
     },
     mustBeUsedUp: ({ now, policy }: Witnessed): void =>

@@ -1,4 +1,5 @@
 import type {
+  AgentAnswer,
   AgentStatus,
   AlertSeverity,
   EpochMs,
@@ -129,6 +130,12 @@ export type AlertLife = {
 /** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
 export type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
 
+/** How often it gave which answer since it was last nudged: not every one of many is told. */
+export interface AnswersHeard extends Readonly<Record<AgentAnswer["kind"], number>> {
+  /** Id of that nudge. */
+  readonly since: string | null;
+}
+
 export interface Counts {
   readonly incidents: number;
   readonly nudges: number;
@@ -152,6 +159,8 @@ export interface AgentRecord {
   readonly heardAt: MonoMs;
   readonly taskId: string | null;
   readonly taskAssignedAt: MonoMs | null;
+  /** Known by its claim alone: it has not said itself what it works on. */
+  readonly taskClaimed: boolean;
   readonly health: { readonly state: HealthState; readonly since: MonoMs; readonly reason: HealthReason };
   readonly activity: Activity;
   readonly work: WorkClock;
@@ -178,6 +187,7 @@ export interface AgentRecord {
   readonly incident: Incident | null;
   readonly handedOver: HandedOver | null;
   readonly nudge: NudgeLife | null;
+  readonly answers: AnswersHeard | null;
   /** The last nudge that reached it while it was STUCK: what was found before is no evidence any more. */
   readonly reached: Reached | null;
   /** Our nudges of this life, newest last. */
@@ -259,6 +269,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     heardAt: now,
     taskId: birth.taskId,
     taskAssignedAt: birth.taskId === null ? null : now,
+    taskClaimed: false,
     health: { state: "HEALTHY", since: now, reason: "registered" },
     activity: { kind: "STARTING", since: now },
     work: { total: 0, resumesAt: null },
@@ -279,6 +290,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     incident: null,
     handedOver: null,
     nudge: null,
+    answers: null,
     reached: null,
     nudged: [],
     recoveries: [],
@@ -298,6 +310,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
   return {
     ...born,
     lineage: record.lineage,
+    taskClaimed: record.taskClaimed,
     health: record.health,
     alert: record.alert,
     alertsRaised: record.alertsRaised,
@@ -338,6 +351,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     heardAt: record.heardAt,
     taskId: record.taskId,
     taskAssignedAt: record.taskAssignedAt,
+    taskClaimed: record.taskClaimed,
     health: record.health,
     activity: record.activity,
     work: record.work,
@@ -358,6 +372,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     incident: record.incident,
     handedOver: record.handedOver,
     nudge: record.nudge,
+    answers: record.answers,
     reached: record.reached,
     nudged: record.nudged,
     recoveries: record.recoveries,

@@ -64,6 +64,7 @@ export interface BeatExtras {
 
 export interface Decided {
   readonly escalation?: string;
+  readonly actor?: string;
   readonly more?: string;
 }
 
@@ -187,9 +188,9 @@ export function story(given: StoryGiven = {}) {
       return reply(take({ kind: "registered", registration: { agentId: record.agentId, ...registration } }));
     },
     /** The orchestrator's word, on what is asked just now unless said otherwise. */
-    decides(decision: EscalationDecision, { escalation, more }: Decided = {}): Turn {
+    decides(decision: EscalationDecision, { escalation, actor = "orchestrator", more }: Decided = {}): Turn {
       const id = escalation ?? openEscalation(record)?.id ?? "none";
-      const said = { decision, actor: "orchestrator", reason: "because", more: more === undefined ? null : ms(more) };
+      const said = { decision, actor, reason: "because", more: more === undefined ? null : ms(more) };
       return take({ kind: "decided", escalation: id, ...said });
     },
     acknowledges: (escalation = openEscalation(record)?.id ?? "none"): Turn =>

@@ -141,6 +141,7 @@ export interface RestartLife {
   readonly key: string;
   readonly because: RestartCause;
   readonly attempt: number;
-  readonly orderedAt: MonoMs;
+  /** Since when its new life would have been heard of, had it come; `null` while that could not be said. */
+  readonly awaitedSince: MonoMs | null;
   readonly problem: string | null;
 }

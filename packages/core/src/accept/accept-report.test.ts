@@ -51,6 +51,29 @@ describe("a holder", () => {
   });
 });
 
+describe("a person at an agent's terminal", () => {
+  const comings = ({ agent }: ReturnType<typeof heldStory>) =>
+    agent.events.flatMap(({ type, payload }) =>
+      type === "AGENT_ATTACHED" || type === "AGENT_DETACHED" ? [`${type} ${payload.attached}`] : [],
+    );
+
+  it("is told of when they come and when they go, and not in between", () => {
+    const held = heldStory();
+    for (const terminals of [1, 1, 2, 0, 0]) held.personAttaches(terminals);
+    expect(comings(held)).toEqual(["AGENT_ATTACHED 1", "AGENT_ATTACHED 2", "AGENT_DETACHED 0"]);
+  });
+
+  it("who started it there did not come, and does not leave when the agent ends", () => {
+    const piped = heldStory({ hold: { foreground: true } });
+    piped.personAttaches(0);
+    expect(comings(piped)).toEqual([]);
+    const held = heldStory({ hold: { foreground: true } });
+    held.prints();
+    held.exits({ code: 0 });
+    expect(comings(held)).toEqual([]);
+  });
+});
+
 describe("a holder that is lost", () => {
   it("while the process lives is a warning that somebody hears of", () => {
     const held = heldStory();

@@ -29,6 +29,7 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     agentType: hold.agentType ?? base.agentType,
     taskId,
     taskAssignedAt: taskId === base.taskId ? base.taskAssignedAt : now,
+    taskClaimed: hold.taskId === null && base.taskClaimed,
     policy: hold.policy ?? base.policy,
     heard: true,
     heardAt: now,
@@ -70,10 +71,20 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   if (terminal.exit === null) for (const sight of report.sights) readSight(sighted, sight, context);
   const { events, ...seen } = sighted;
   const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
+  if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
   if (ended !== heard) events.push(...exited(heard, ended, at));
   return { record: withClocks(record, ended, now, policy), answer: taken(report.seq), events };
+}
+
+function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {
+  const attached = terminal?.attached ?? 0;
+  // Whether somebody sits before one that runs in the foreground is known from its first report on.
+  const isFirst = before.foreground && before.lastReport === 0;
+  if (attached === before.attached || isFirst) return [];
+  const type = attached > before.attached ? "AGENT_ATTACHED" : "AGENT_DETACHED";
+  return [{ type, payload: { agentId, incarnation, attached } }];
 }
 
 /** What was written while nobody kept the terminal is unknown: the wait for output begins anew. */

@@ -46,6 +46,8 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
       return { record, answer: null, events: [] };
     case "answered":
       return { record: { ...record, heard: true, heardAt: now, readsCommands: true }, answer: null, events: [] };
+    case "assigned":
+      return { record: noteClaim(record, signal, now), answer: null, events: [] };
     case "checkpointed":
       return { record: noteCheckpoint(record, signal.checkpoint, now), answer: null, events: [] };
     case "registered":
@@ -61,6 +63,17 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "holder-lost":
       return acceptLoss(record, signal, now, policy);
   }
+}
+
+/** Whoever works through a queue says what it works on by claiming it. Its own word goes first. */
+function noteClaim(
+  record: AgentRecord,
+  { taskId, isOver }: Extract<Signal, { kind: "assigned" }>,
+  now: MonoMs,
+): AgentRecord {
+  if (record.taskId !== null && !record.taskClaimed) return record;
+  if (isOver) return record.taskId === taskId ? { ...record, ...assignTask(record, null, now) } : record;
+  return { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
 }
 
 /** A checkpoint of its task is a fact of work, whoever brought it to us. */
@@ -85,12 +98,13 @@ function acceptRegistration(
   if (wanted < record.incarnation) return { record, answer: refusal(null, "old-incarnation"), events: [] };
   const isNew = wanted > record.incarnation;
   const base = isNew ? nextIncarnation(record, wanted, now) : record;
-  const taskId = registration.taskId === undefined ? base.taskId : registration.taskId;
+  const { taskId } = registration;
+  const isNamed = base.taskClaimed ? isSaid(taskId) : taskId !== undefined;
   const next: AgentRecord = {
     ...base,
     agentType: registration.agentType ?? base.agentType,
     node: registration.node ?? base.node,
-    ...assignTask(base, taskId, now),
+    ...(isNamed ? assignTask(base, taskId ?? null, now) : {}),
   };
   const answer = { status: "accepted", sequence: null, because: null } as const;
   return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
@@ -208,8 +222,8 @@ function takeIn(
   next.agentType = beat.agentType ?? record.agentType;
   next.node = beat.node ?? record.node;
   if (beat.seen !== undefined && beat.seen.length > 0) next.readsCommands = true;
-  if (beat.taskId !== undefined && beat.taskId !== record.taskId)
-    Object.assign(next, assignTask(record, beat.taskId, now));
+  if (record.taskClaimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== record.taskId)
+    Object.assign(next, assignTask(record, beat.taskId ?? null, now));
   next.activity = activity;
   next.work = work;
   next.facts = facts;
@@ -256,8 +270,8 @@ function countThroughWork(
 }
 
 function assignTask(record: AgentRecord, taskId: string | null, now: MonoMs) {
-  if (taskId === record.taskId) return { taskId, taskAssignedAt: record.taskAssignedAt };
-  return { taskId, taskAssignedAt: taskId === null ? null : now };
+  const taskAssignedAt = taskId === record.taskId ? record.taskAssignedAt : taskId === null ? null : now;
+  return { taskId, taskAssignedAt, taskClaimed: false };
 }
 
 const refusal = (sequence: number | null, because: AckReason) => ({ status: "rejected" as const, sequence, because });

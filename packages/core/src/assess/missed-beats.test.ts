@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Hold } from "../doubt.ts";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { dawn, ms, story } from "../story.test-support.ts";
 
 describe("missed beats", () => {
@@ -317,6 +318,65 @@ describe("mass-silence hold", () => {
     const agent = story({ preset: "fleet", doubt: { hold: hold(null) } });
     agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
     expect(agent.state).toBe("FAILING");
+  });
+});
+
+describe("beats of a held agent that stop while its work is seen to go on", () => {
+  const loses = (works: (held: HeldStory, minute: number) => void, minutes: number): HeldStory => {
+    const held = heldStory({ taskId: "t1" });
+    held.prints();
+    held.agent.beats({ progressIndicator: "p" });
+    for (let minute = 0; minute < minutes; minute++) {
+      held.passes("1m");
+      works(held, minute);
+    }
+    return held;
+  };
+
+  it("are a warning, whatever its processes do: it has lost its voice and is not stopped for it", () => {
+    const prints = loses((held) => held.prints(2), 180);
+    expect(prints.agent.past).toEqual(["602s DEGRADED"]);
+    expect(prints.agent.finding("missed-beats")).toMatchObject({ level: "degraded", evidence: { goesOn: "yes" } });
+    expect(prints.agent.did("stop-agent")).toEqual([]);
+    const speaksOfNothing = heldStory({ taskId: "t1" });
+    speaksOfNothing.agent.beats();
+    for (let minute = 0; minute < 60; minute++) {
+      speaksOfNothing.passes("1m");
+      speaksOfNothing.prints(2);
+    }
+    expect(speaksOfNothing.agent.did("stop-agent")).toEqual([]);
+    const saves = loses((held, n) => held.agent.take({ kind: "checkpointed", checkpoint: `c${n}` }), 180);
+    expect(saves.agent.state).toBe("DEGRADED");
+    expect(saves.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("are the silence they are as soon as nothing new was seen for a TTL either", () => {
+    const held = loses((it) => it.prints(2), 30);
+    held.passes("14m");
+    expect(held.agent.state).toBe("DEGRADED");
+    held.passes("2m");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    held.prints(2);
+    expect(held.agent.state).toBe("DEGRADED");
+  });
+
+  it("are explained by a question that its terminal still shows, also of one that beat through such waits before", () => {
+    const held = heldStory({ taskId: "t1" });
+    held.prints();
+    held.shows({ kind: "asks", what: "permission", pattern: "allow" });
+    for (let beat = 0; beat < 6; beat++) {
+      held.agent.beats({ status: "WAITING", waitingFor: "input" });
+      held.passes("5m");
+    }
+    expect(held.agent.record.facts.beatsThroughWork).toBeGreaterThanOrEqual(3);
+    held.passes("3h");
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("are not excused by the same lines again and again", () => {
+    const held = loses((it) => it.prints(0, 2), 20);
+    expect(held.agent.state).toBe("UNRESPONSIVE");
   });
 });
 

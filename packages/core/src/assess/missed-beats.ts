@@ -5,6 +5,7 @@ import { excusedUntil } from "../accept/work-clock.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { newestWork } from "./moved-since.ts";
 
 /** How often an agent whose silence nobody can vouch for is looked at again. */
 const recheck = 1000;
@@ -22,9 +23,11 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   const missed = countMissed(silent - patience, rhythm);
   const next = nextMiss(countsFrom + patience, missed, rhythm);
   const ceiling = missed === 0 ? null : silenceCeiling(record, countsFrom, now, policy, doubt, rhythm);
-  const level = missed === 0 ? null : cap(levels[missed], ceiling);
-  const lookAgainAt = earliest(ceiling?.lookAgainAt ?? null, next);
-  const standing = standingFinding(record);
+  const workUntil = seenAtWorkUntil(record, rhythm);
+  const goesOn = workUntil !== null && now < workUntil;
+  const level = missed === 0 ? null : cap(goesOn && missed === 3 ? "degraded" : levels[missed], ceiling);
+  const lookAgainAt = earliest(earliest(ceiling?.lookAgainAt ?? null, next), goesOn ? workUntil : null);
+  const standing = standingFinding(record, goesOn);
   if (standing !== null && (level === null || gravity[level] < gravity[standing.level])) {
     return { finding: standing, lookAgainAt };
   }
@@ -35,8 +38,13 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
       level,
       confidence: ceiling === null ? confidences[missed] : 0.3,
       class: "protocol-silence",
-      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed`,
-      evidence: { missed, silentSeconds: wholeSeconds(silent), ttlSeconds: wholeSeconds(rhythm.ttl) },
+      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed${goesOn ? ", but its work goes on" : ""}`,
+      evidence: {
+        missed,
+        silentSeconds: wholeSeconds(silent),
+        ttlSeconds: wholeSeconds(rhythm.ttl),
+        ...(goesOn ? { goesOn: "yes" } : {}),
+      },
       held: ceiling?.because,
     }),
     lookAgainAt,
@@ -47,9 +55,17 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
 export const owesBeats = (record: AgentRecord): boolean =>
   (record.terminal === null && record.steps === null) || record.beats.accepted > 0;
 
-/** What silence already argued for stands until the agent is heard: our own doubts stop new verdicts, they do not make anybody well. */
-function standingFinding(record: AgentRecord): Finding | null {
+/** Of a held agent more is known than its own voice: one whose work is seen to go on has lost that, and not its life. `null`: nobody can see. */
+const seenAtWorkUntil = (record: AgentRecord, rhythm: Rhythm): MonoMs | null =>
+  record.terminal === null ? null : newestWork(record) + rhythm.ttl;
+
+/**
+ * What silence already argued for stands until the agent is heard, or is seen at work: our own doubts stop new verdicts, they do not make anybody
+ * well.
+ */
+function standingFinding(record: AgentRecord, goesOn: boolean): Finding | null {
   const before = record.findings.find((finding) => finding.kind === "missed-beats");
+  if (goesOn && before?.level === "unresponsive") return null;
   return before !== undefined && before.since > lastBeat(record) ? before : null;
 }
 
@@ -69,11 +85,15 @@ export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Do
 const lastBeat = (record: AgentRecord): MonoMs =>
   record.terminal === null ? record.heardAt : (record.beats.lastAt ?? record.heardAt);
 
-/** An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. */
+/**
+ * An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. What its terminal shows of it is
+ * there to be seen, whether it beats or not.
+ */
 function explainsSilence(record: AgentRecord): boolean {
-  const { activity } = record;
+  const { activity, terminal } = record;
   if (activity.kind === "STARTING") return true;
-  if (record.facts.beatsThroughWork >= knownToBeatThroughWork) return false;
+  const isShown = terminal !== null && (terminal.wait !== null || terminal.tools.length > 0);
+  if (!isShown && record.facts.beatsThroughWork >= knownToBeatThroughWork) return false;
   return activity.kind === "WAITING" || (activity.kind === "RUNNING" && activity.open !== null);
 }
 

@@ -28,6 +28,10 @@ function hasNewStep({ steps }: AgentRecord): boolean {
 export const newestFact = ({ facts, terminal }: AgentRecord): MonoMs =>
   newestOf(facts.progress, facts.checkpoint, terminal?.output ?? null);
 
+/** Lines that say the same again are no work of one that tells of its work; of anybody else nobody knows better. */
+export const newestWork = (record: AgentRecord): MonoMs =>
+  record.facts.progress === null ? newestFact(record) : newestOf(record.facts.progress, record.facts.checkpoint);
+
 const newestOf = (...marks: (Mark | null)[]): MonoMs =>
   Math.max(...marks.map((mark) => mark?.at ?? Number.NEGATIVE_INFINITY));
 

@@ -12,6 +12,12 @@ const tool = (id: string, timeoutSeconds: number | null = null): Sight => ({
 });
 const result = (id: string): Sight => ({ kind: "tool-ended", id, failed: false, resultDigest: `of ${id}` });
 
+const stepsOf = (n: number) =>
+  [
+    { kind: "tool_call", tool: "shell", id: `i${n}`, args_digest: `a${n}` },
+    { kind: "tool_result", id: `i${n}`, text_digest: `r${n}`, text_class: `r${n}`, failed: false },
+  ] as const;
+
 describe("no output", () => {
   it("for fifteen minutes with quiet processes is STUCK, with the evidence, and somebody is told", () => {
     const held = heldStory();
@@ -96,6 +102,29 @@ describe("no output", () => {
     }
     expect(held.agent.past).toEqual([]);
   });
+
+  it.each([
+    ["checkpoints", (held: HeldStory, n: number) => held.agent.take({ kind: "checkpointed", checkpoint: `c${n}` })],
+    ["steps", (held: HeldStory, n: number) => held.agent.take({ kind: "stepped", events: stepsOf(n) })],
+    ["beats", (held: HeldStory, n: number) => held.agent.beats({ progressIndicator: `p${n}`, toolCallCount: n })],
+  ])(
+    "of one that tells of its work by %s is a warning, however quiet its processes: nobody is stopped for not printing",
+    (_, tells) => {
+      const held = heldStory({ taskId: "t1" });
+      held.prints();
+      for (let minute = 0; minute < 180; minute++) {
+        held.passes("1m");
+        tells(held, minute);
+      }
+      expect(held.agent.past).toEqual(["900s DEGRADED"]);
+      expect(held.agent.finding("no-output")).toMatchObject({ level: "degraded", evidence: { goesOn: "yes" } });
+      expect(held.agent.finding("no-output")?.text).toContain("other work goes on");
+      expect(held.agent.did("stop-agent")).toEqual([]);
+      // And when that ends too, it stands still like anybody else.
+      held.passes("15m");
+      expect(held.agent.state).toBe("STUCK");
+    },
+  );
 
   it("of an unknown full-screen program at rest says nothing: vim may stay open all day", () => {
     const held = heldStory();

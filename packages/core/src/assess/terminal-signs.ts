@@ -8,32 +8,36 @@ import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
- * for; processes nobody could look at never make it more than a warning.
+ * for; processes nobody could look at never make it more than a warning, nor does one that prints nothing and tells of its work by other ways.
  */
 export const findNoOutput: Detector = (record, now, policy) => {
   const { terminal } = record;
   if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
   const { idle } = policy.terminal;
   const patience = policy.longestWait.children;
-  const look = ageOf(record, terminal.output, now, seenUntil(record, policy), [idle, Math.max(idle, patience)]);
+  const seen = seenUntil(record, policy);
+  const look = ageOf(record, terminal.output, now, seen, [idle, Math.max(idle, patience)]);
   if (look.age < idle) return nothingUntil(look.next);
+  const others = freshness(record, record.facts.progress, now, seen, idle);
   const tree = stateOfTree(record, policy);
   const busy = tree.kind === "busy";
-  const stuck = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
+  const stands = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
+  const stuck = stands && !others.fresh;
   return {
     finding: conclude(record, now, {
       kind: "no-output",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? (busy ? 0.5 : 0.8) : 0.4,
       class: "no-progress",
-      text: `no new output in ${describeDuration(look.age)}${describeTree[tree.kind]}`,
+      text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree[tree.kind]}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
         allowedSeconds: wholeSeconds(idle),
         busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
+        ...(others.fresh ? { goesOn: "yes" } : {}),
       },
     }),
-    lookAgainAt: earliest(look.next, busy && tree.until > now ? tree.until : null),
+    lookAgainAt: earliest(earliest(look.next, others.staleAt), busy && tree.until > now ? tree.until : null),
   };
 };
 

@@ -48,11 +48,22 @@ const mayStopFor = (cause: HealthReason, policy: Policy): boolean =>
 
 /** Until the time to answer is up; meanwhile a SEV-1 that no person acknowledged is told once more. `null`: nobody answered. */
 export function awaitAnswer(escalation: Escalation, now: MonoMs, policy: Policy): Rung | null {
-  const { acknowledged, overdueTold, severity, openedAt, until } = escalation;
-  const waitsForPerson = severity === "SEV-1" && acknowledged === null && !overdueTold;
-  const overdueAt = waitsForPerson ? openedAt + policy.escalation.acknowledgeWithin : null;
-  if (overdueAt !== null && now >= overdueAt) return { kind: "tell-overdue" };
-  return now < until ? wait(earliest(until, overdueAt)) : null;
+  const { until } = escalation;
+  const due = overdueAt(escalation, policy);
+  if (due !== null && now >= due) return { kind: "tell-overdue" };
+  return now < until ? wait(earliest(until, due)) : null;
+}
+
+/** Nobody acts in a freeze, whatever the time; but that no person acknowledged it is told all the same. */
+export function awaitThaw(escalation: Escalation, now: MonoMs, policy: Policy): Rung {
+  const due = overdueAt(escalation, policy);
+  return due !== null && now >= due ? { kind: "tell-overdue" } : wait(due);
+}
+
+/** When a person should have acknowledged it; `null` when nobody need, or it was told that nobody did. */
+function overdueAt({ acknowledged, overdueTold, severeSince }: Escalation, policy: Policy): MonoMs | null {
+  if (severeSince === null || acknowledged !== null || overdueTold) return null;
+  return severeSince + policy.escalation.acknowledgeWithin;
 }
 
 /** Whom somebody asked about, or who asked for help, is a question until it is answered, however well the agent is. */

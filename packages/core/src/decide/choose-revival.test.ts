@@ -29,7 +29,7 @@ describe("a process that is gone", () => {
       },
     ]);
     expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "process-exited", attempt: 1 } }]);
-    held.passes("3h");
+    held.passes("119s");
     held.agent.monitorDoubts({});
     expect(restarts(held)).toHaveLength(1);
   });

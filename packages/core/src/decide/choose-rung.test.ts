@@ -191,6 +191,21 @@ describe("an agent that breaks things", () => {
 });
 
 describe("an agent that is not there", () => {
+  it("and speaks again before it is stopped, but gets nowhere, is nudged like anybody who gets nowhere", () => {
+    const held = heldStory({ taskId: "t1", hold: { input: "stdin" } });
+    const says = { progressIndicator: "p2", toolCallCount: 3, tokenCount: 10 };
+    held.agent.beats({ ...says, progressIndicator: "p1" });
+    held.agent.beats(says);
+    held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 3_600_000 } });
+    held.passes("16m");
+    expect(held.agent.record.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
+    held.agent.beats(says);
+    expect(held.agent.record.incident).toMatchObject({ illness: "STUCK", stage: { kind: "nudged" } });
+    held.agent.monitorDoubts({ brake: null });
+    held.agent.beats(says);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
   it("while its process lives is stopped and started again", () => {
     const held = heldStory({ preset: "fleet", obedient: true });
     held.agent.beats();

@@ -2,10 +2,10 @@ import type { FindingKind, Illness, MonoMs, Policy } from "@rouse/contract";
 import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
-import type { Doubt } from "../doubt.ts";
+import { blindSince, type Doubt } from "../doubt.ts";
 import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
-import { asFinding, ask, awaitAnswer, causeOf, causeToStop, isQuestion } from "./ask-orchestrator.ts";
+import { asFinding, ask, awaitAnswer, awaitThaw, causeOf, causeToStop, isQuestion } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { chooseWayBack } from "./choose-way-back.ts";
 import { kindsOfEvidence } from "./kill-gate.ts";
@@ -20,32 +20,46 @@ export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, dou
   const { incident } = record;
   if (incident === null) return chooseOpening(record, now, policy);
   if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
-  if (record.activity.kind === "FINISHED") return recovered("finished");
   const { stage } = incident;
+  // Who was told to let go of its task and ends has not done it by that.
+  const handsOff = stage.kind === "stopping" && stage.next === "hand-off";
+  if (record.activity.kind === "FINISHED") return recovered(handsOff ? "handed-off" : "finished");
   const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
   // Whoever switched to watching only has it in their own hands.
   if (policy.mode === "observe" && question === null) return handOver("mode");
   if (isOver(record)) return chooseWayBack(record, incident, now, policy, doubt);
   if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);
-  if (stage.kind === "stopping") return passGate(record, incident, stage, now, policy, doubt);
   const illness = illnessOf(record, now, policy);
-  if (illness !== null && gravityOf[illness] > gravityOf[incident.illness])
-    return { kind: "turn", illness, cause: causeOf(record) };
+  const turned = illness === null ? null : ({ kind: "turn", illness, cause: causeOf(record) } as const);
+  if (stage.kind === "stopping") {
+    const isSpared = turned !== null && stopsForAnother(record, incident, stage, turned.illness);
+    return isSpared ? turned : passGate(record, incident, stage, now, policy, doubt);
+  }
+  if (turned !== null && gravityOf[turned.illness] > gravityOf[incident.illness]) return turned;
   if (question !== null) return afterEscalation(record, incident, question, now, policy);
   if (illness === null) return recovered("well-again");
-  if (doubt.frozen) return chooseInFreeze(record, incident, policy);
+  if (doubt.frozen) return chooseInFreeze(record, incident, now, policy);
   switch (stage.kind) {
     case "open":
     case "down":
       return chooseFirst(record, incident, policy);
     case "nudged":
-      return afterNudge(record, incident, now, policy);
+      return afterNudge(record, incident, now, policy, doubt);
     case "escalated":
       return afterEscalation(record, incident, stage.escalation, now, policy);
     case "more-time":
       return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", policy);
   }
 }
+
+/** It is to be stopped for what it no longer suffers from, and nobody has begun to. What it does suffer from has a ladder of its own. */
+const stopsForAnother = (
+  { stop }: AgentRecord,
+  incident: Incident,
+  { cause }: Extract<Stage, { kind: "stopping" }>,
+  illness: Illness,
+): boolean =>
+  stop === null && cause !== "decided" && illness !== "DEGRADED" && gravityOf[illness] < gravityOf[incident.illness];
 
 const gravityOf: Readonly<Record<Illness, number>> = { DEGRADED: 0, STUCK: 1, FAILING: 2, UNRESPONSIVE: 3 };
 
@@ -59,13 +73,17 @@ function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy): Rung {
 }
 
 /** A matter in other hands is over when the agent is better than it was then; a mere question, when it goes on with its work or falls ill. */
-function isBack(record: AgentRecord, { illness: was, at, asked }: HandedOver, illness: Illness | null): boolean {
+function isBack(
+  record: AgentRecord,
+  { illness: was, at, asked, because }: HandedOver,
+  illness: Illness | null,
+): boolean {
   const { state } = record.health;
   if (state === "TERMINATED") return false;
-  if (asked)
-    return (
-      (illness !== null && illness !== "DEGRADED") || record.activity.kind === "FINISHED" || newestFact(record) > at
-    );
+  if (asked) {
+    const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
+    return (illness !== null && illness !== "DEGRADED") || hasAnswered || newestFact(record) > at;
+  }
   return was === "DEGRADED" ? state === "HEALTHY" : illness === null || illness === "DEGRADED";
 }
 
@@ -121,8 +139,10 @@ function chooseFirst(record: AgentRecord, incident: Incident, policy: Policy): R
 }
 
 /** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
-function chooseInFreeze(record: AgentRecord, incident: Incident, policy: Policy): Rung {
-  const first = incident.stage.kind === "open" ? chooseFirst(record, incident, policy) : null;
+function chooseInFreeze(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+  const { stage } = incident;
+  if (stage.kind === "escalated") return awaitThaw(stage.escalation, now, policy);
+  const first = stage.kind === "open" ? chooseFirst(record, incident, policy) : null;
   return first?.kind === "stop" ? first : wait();
 }
 
@@ -147,11 +167,11 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
   return found?.kind ?? (incident === null ? null : asFinding(incident.cause));
 }
 
-/** The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed. */
-function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+/** The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed before our eyes. */
+function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const { nudge } = record;
   const from = nudge?.sent?.at ?? nudge?.queuedAt ?? now;
-  const due = from + policy.nudge.interval;
+  const due = from + policy.nudge.interval + blindSince(doubt, from);
   return now < due ? wait(due) : chooseNudge(record, incident, policy);
 }
 

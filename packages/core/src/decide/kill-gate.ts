@@ -56,16 +56,23 @@ export function kindsOfEvidence(record: AgentRecord, policy: Policy): ReadonlySe
   const kinds = new Set<EvidenceClass>();
   for (const finding of record.findings) {
     if (finding.level === "note" || !speaksAgainst(finding)) continue;
-    kinds.add(finding.class);
+    kinds.add(kindOf(finding));
     if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("no-progress");
   }
   if (kinds.size > 0 && stateOfTree(record, policy).kind === "quiet") kinds.add("resource");
   return kinds;
 }
 
-/** What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; and whose work goes on does not stand still. */
-const speaksAgainst = ({ held, evidence }: Finding): boolean =>
-  held === undefined && evidence["busy"] !== "yes" && evidence["goesOn"] !== "yes";
+/** That it calls itself unwell and the errors it reports are one word, its own. */
+const kindOf = (finding: Finding): EvidenceClass =>
+  finding.class === "self-report" ? "explicit-error" : finding.class;
+
+/**
+ * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; and spending
+ * fast is no standstill either.
+ */
+const speaksAgainst = ({ kind, held, evidence }: Finding): boolean =>
+  held === undefined && kind !== "token-spike" && evidence["busy"] !== "yes" && evidence["goesOn"] !== "yes";
 
 /** How long a hold lasts nobody knows; it is asked after this often. */
 const lookAgainAfter = 30_000;

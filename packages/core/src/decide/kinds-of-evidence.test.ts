@@ -66,6 +66,30 @@ describe("evidence", () => {
     expect(kinds(tests)).toEqual([]);
   });
 
+  it("an agent's own word is one kind, however many things it says in one beat", () => {
+    const held = heldStory({ processes: "busy" });
+    held.passes("5m");
+    held.agent.beats({ status: "DEGRADED", ...failing });
+    expect(held.agent.record.findings.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(["consecutive-failures", "self-reported"]),
+    );
+    expect(kinds(held)).toEqual(["explicit-error"]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("spending fast is none: it is the opposite of standing still", () => {
+    const held = heldStory({ processes: "busy" });
+    for (let i = 0; i < 12; i++) {
+      held.agent.beats({ tokenCount: 1000 * i });
+      held.passes("1m");
+      held.prints(3);
+    }
+    held.agent.beats({ tokenCount: 200_000, ...failing });
+    expect(held.agent.finding("token-spike")).toBeDefined();
+    expect(kinds(held)).toEqual(["explicit-error"]);
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
   it("that our own doubt holds down is none", () => {
     const held = heldStory({ preset: "fleet", doubt: { peers: 5, peersHeardAt: null } });
     held.agent.beats();

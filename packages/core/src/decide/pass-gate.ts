@@ -27,10 +27,13 @@ export function passGate(
     refuseKill(record, now, policy, doubt, cause === "decided") ??
     (stop === null ? null : refuseUnsaved(record, policy));
   if (record.terminal === null && refusal?.because !== "well-again") return handOver("not-supervised");
+  // It is not stopped, but was told to let go of its task: that is somebody else's from here on.
+  if (next === "hand-off" && stop === null && refusal?.because === "well-again") return recovered("handed-off");
   if (refusal === null && stop !== null) return { kind: "order-stop" };
-  // To try once more at once would fail once more.
-  if (refusal === null && record.stopRefused === "work-not-saved")
-    return afterRefusal(record, incident, "work-not-saved", null, policy);
+  // To try once more at once would fail once more. Who is attached the holder knows before we do.
+  const { stopRefused } = record;
+  if (refusal === null && (stopRefused === "work-not-saved" || stopRefused === "attached"))
+    return afterRefusal(record, incident, stopRefused, null, policy);
   if (refusal === null) return { kind: "save-work", cause };
   if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
   if (record.stopRefused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };

@@ -104,6 +104,57 @@ describe("SEV-1", () => {
     );
   });
 
+  it("leaves a person their five minutes, however late it became that", () => {
+    const { agent, handsAnswer, passes } = isAsked();
+    passes("6m");
+    handsAnswer("worker-1.1/asked", undelivered);
+    passes("7m");
+    expect(agent.when("ESCALATION_UNDELIVERED", "ESCALATION_UNACKNOWLEDGED")).toEqual([
+      "1260s ESCALATION_UNDELIVERED",
+      "1560s ESCALATION_UNACKNOWLEDGED",
+    ]);
+    expect(agent.told("ESCALATION_UNACKNOWLEDGED")).toMatchObject([{ waitedSeconds: 300 }]);
+    const late = isAsked();
+    late.passes("810s");
+    late.handsAnswer("worker-1.1/asked", undelivered);
+    late.passes("10m");
+    expect(late.agent.told("ESCALATION_UNACKNOWLEDGED")).toEqual([]);
+    expect(late.agent.when("TERMINATION_ORDERED")).toEqual(["1800s TERMINATION_ORDERED"]);
+  });
+
+  it("it becomes when a second critical task blocks while it is open, once and for good", () => {
+    const { agent, passes } = isAsked();
+    agent.monitorDoubts({ criticalBlocked: 1 });
+    expect(agent.told("ESCALATION_RAISED")).toEqual([]);
+    passes("2m");
+    agent.monitorDoubts({ criticalBlocked: 2 });
+    agent.monitorDoubts({ criticalBlocked: 3 });
+    agent.monitorDoubts({ criticalBlocked: 0 });
+    expect(agent.told("ESCALATION_RAISED")).toEqual([
+      { agentId: "worker-1", escalation: first, severity: "SEV-1", criticalBlocked: 2 },
+    ]);
+    expect(agent.record.incident?.severity).toBe("SEV-1");
+    passes("6m");
+    expect(agent.when("ESCALATION_RAISED", "ESCALATION_UNACKNOWLEDGED")).toEqual([
+      "1020s ESCALATION_RAISED",
+      "1320s ESCALATION_UNACKNOWLEDGED",
+    ]);
+  });
+
+  it("that nobody acknowledges is told in a freeze as well, though nothing else is done", () => {
+    const { agent, passes, handsAnswer } = isAsked();
+    agent.monitorDoubts({ frozen: true });
+    passes("14m");
+    handsAnswer("worker-1.1/asked", undelivered);
+    passes("1h");
+    expect(agent.when("ESCALATION_UNDELIVERED", "ESCALATION_UNACKNOWLEDGED", "ESCALATION_UNANSWERED")).toEqual([
+      "1740s ESCALATION_UNDELIVERED",
+      "2040s ESCALATION_UNACKNOWLEDGED",
+    ]);
+    expect(loud(agent)).toContain("overdue");
+    expect(agent.did("stop-agent")).toEqual([]);
+  });
+
   it("does not come of a question that was delivered", () => {
     const { agent, handsAnswer, passes } = isAsked();
     handsAnswer("worker-1.1/asked", "delivered");

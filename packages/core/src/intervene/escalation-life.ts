@@ -32,6 +32,7 @@ export function escalate(
     id,
     reason,
     severity,
+    severeSince: severity === "SEV-1" ? now : null,
     openedAt: now,
     until,
     otherwise,
@@ -65,6 +66,20 @@ const withEscalation = (record: AgentRecord, escalation: Escalation): AgentRecor
         incident: { ...record.incident, severity: escalation.severity, stage: { kind: "escalated", escalation } },
       };
 
+/** What blocks meanwhile makes it graver than when it was asked. It does not become lighter again. */
+export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBlocked }: Doubt): Intervened {
+  const escalation = openEscalation(record);
+  if (escalation === null || escalation.severity === "SEV-1" || criticalBlocked < severalBlocked)
+    return { record, events: [], actions: [] };
+  const { agentId } = record;
+  const severity = "SEV-1";
+  return {
+    record: withEscalation(record, { ...escalation, severity, severeSince: now }),
+    events: [{ type: "ESCALATION_RAISED", payload: { agentId, escalation: escalation.id, severity, criticalBlocked } }],
+    actions: [],
+  };
+}
+
 /** Delivered, or not; acknowledged by a person, or not in time. */
 export function followEscalation(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
@@ -78,7 +93,7 @@ export function followEscalation(record: AgentRecord, signal: Signal, now: MonoM
   if (escalation.delivery !== "queued") return unchanged;
   if (signal.outcome === "delivered")
     return { ...unchanged, record: withEscalation(record, { ...escalation, delivery: "delivered" }) };
-  return signal.outcome.kind === "undelivered" ? fail(record, escalation, signal.outcome.problem) : unchanged;
+  return signal.outcome.kind === "undelivered" ? fail(record, escalation, signal.outcome.problem, now) : unchanged;
 }
 
 function acknowledge(record: AgentRecord, escalation: Escalation, actor: string, now: MonoMs): Intervened {
@@ -91,10 +106,15 @@ function acknowledge(record: AgentRecord, escalation: Escalation, actor: string,
 }
 
 /** Nobody there to answer: that makes it a person's matter at once, while the ladder goes on. */
-function fail(record: AgentRecord, escalation: Escalation, problem: string): Intervened {
+function fail(record: AgentRecord, escalation: Escalation, problem: string, now: MonoMs): Intervened {
   const { agentId } = record;
-  const { id } = escalation;
-  const failed: Escalation = { ...escalation, severity: "SEV-1", delivery: "failed" };
+  const { id, severeSince } = escalation;
+  const failed: Escalation = {
+    ...escalation,
+    severity: "SEV-1",
+    severeSince: severeSince ?? now,
+    delivery: "failed",
+  };
   const summary = `the orchestrator could not be asked about ${agentId}; a person is needed`;
   const event: RouseEvent = { type: "ESCALATION_UNDELIVERED", payload: { agentId, escalation: id, problem } };
   return {
@@ -106,8 +126,8 @@ function fail(record: AgentRecord, escalation: Escalation, problem: string): Int
 
 export function tellOverdue(record: AgentRecord, escalation: Escalation, now: MonoMs): Intervened {
   const { agentId } = record;
-  const { id } = escalation;
-  const waitedSeconds = Math.round((now - escalation.openedAt) / 1000);
+  const { id, severeSince, openedAt } = escalation;
+  const waitedSeconds = Math.round((now - (severeSince ?? openedAt)) / 1000);
   const summary = `nobody has acknowledged the escalation about ${agentId} for ${waitedSeconds} s`;
   return {
     record: withEscalation(record, { ...escalation, overdueTold: true }),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { kindsOfEvidence } from "../decide/kill-gate.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, goesQuiet, isAsked, refusals, repeatsError } from "../ladder-story.test-support.ts";
+import { fateOfWork } from "../recover/fate-of-work.ts";
 import { story } from "../story.test-support.ts";
 
 const first = "worker-1.1";
@@ -149,6 +150,19 @@ describe("force_handoff", () => {
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(held.agent.told("INCIDENT_OPENED")).toHaveLength(1);
     expect(endings(held)).toEqual(["recovered: handed-off"]);
+  });
+
+  it("of a held agent that is well tells it so and lets go of its task: when it then ends, nothing is taken for done", () => {
+    const held = heldStory({ taskId: "t1", hold: { input: "stdin" } });
+    held.prints();
+    held.agent.beats({ answer: { kind: "handoff" } });
+    const asked = held.agent.record;
+    held.agent.decides("force_handoff");
+    expect(held.agent.record.nudge).toMatchObject({ template: "hand-off", state: "sent" });
+    expect(endings(held)).toEqual(["recovered: handed-off"]);
+    expect(fateOfWork(asked, held.agent.record)).toEqual({ kind: "released", because: "handed-off" });
+    held.passes("10m");
+    expect(held.agent.did("stop-agent")).toEqual([]);
   });
 
   it("of an agent that Rouse does not hold tells it so, and asks nobody again while it stays as it is", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
-import { endings, goesQuiet } from "../ladder-story.test-support.ts";
-import { story } from "../story.test-support.ts";
+import { endings, goesQuiet, isAsked } from "../ladder-story.test-support.ts";
+import { type Story, story } from "../story.test-support.ts";
 
 describe("what an agent says", () => {
   it("update: is heard, and no more", () => {
@@ -10,6 +10,34 @@ describe("what an agent says", () => {
     expect(held.agent.told("AGENT_ANSWERED")).toEqual([{ agentId: "worker-1", answer: { kind: "update" } }]);
     expect(held.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
     expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("without end is told the first, second, fourth, eighth … time, and anew after the next nudge", () => {
+    const agent = story();
+    agent.beats({});
+    for (let times = 1; times <= 40; times++) agent.answers("update");
+    for (let times = 1; times <= 40; times++) agent.beats({ answer: { kind: "update" } });
+    expect(agent.told("AGENT_ANSWERED")).toHaveLength(7);
+    agent.isNudgedBy("anna", "and now?");
+    agent.answers("update");
+    expect(agent.told("AGENT_ANSWERED")).toHaveLength(8);
+  });
+
+  it("is told of each kind by itself, and always when somebody is asked because of it", () => {
+    const agent = story();
+    agent.beats({});
+    for (let times = 1; times <= 3; times++) agent.answers("update");
+    agent.answers("blocker");
+    agent.decides("allow_more_time");
+    for (let times = 2; times <= 3; times++) {
+      agent.answers("blocker");
+      agent.decides("allow_more_time");
+    }
+    expect(agent.told("ESCALATION_TRIGGERED")).toHaveLength(3);
+    expect(agent.told("AGENT_ANSWERED").map(({ answer }) => answer.kind)).toEqual([
+      ...["update", "update"],
+      ...["blocker", "blocker", "blocker"],
+    ]);
   });
 
   it.each([
@@ -120,6 +148,19 @@ describe("a person who asks the orchestrator about an agent", () => {
     expect(endings(held).at(-1)).toBe("handed-to-a-person: nobody-answered");
   });
 
+  it("is not kept busy with one that has finished", () => {
+    const agent = story();
+    agent.beats({ status: "FINISHED" });
+    agent.isEscalatedBy("anna");
+    const held = heldStory();
+    held.exits({ code: 0 });
+    held.agent.isEscalatedBy("anna");
+    for (const { told, did } of [agent, held.agent]) {
+      expect(told("INCIDENT_OPENED")).toEqual([]);
+      expect(did("escalate")).toEqual([]);
+    }
+  });
+
   it("while it has the orchestrator's attention already changes nothing", () => {
     const held = goesQuiet({ hold: { input: "none" } });
     held.agent.isEscalatedBy("anna");
@@ -133,6 +174,39 @@ describe("a person who asks the orchestrator about an agent", () => {
     agent.silentFor("1m");
     expect(agent.told("ESCALATION_TRIGGERED").map(({ reason }) => reason)).toEqual(["ordered", "not-supervised"]);
     expect(agent.did("withdraw-escalation")).toHaveLength(1);
+  });
+});
+
+describe("whoever decides about an agent", () => {
+  const actorsOf = ({ told }: Story) =>
+    [...told("NUDGE_QUEUED"), ...told("TERMINATION_ORDERED"), ...told("AGENT_TERMINATED")].map(({ actor }) => actor);
+
+  it("is named as who stopped it", () => {
+    const held = isAsked();
+    held.agent.decides("terminate_and_recover", { actor: "anna" });
+    expect(actorsOf(held.agent)).toEqual(["anna", "anna"]);
+  });
+
+  it("is named also when the end was seen and its answer was lost", () => {
+    const held = isAsked({ obedient: false });
+    held.agent.decides("terminate_and_recover", { actor: "anna" });
+    held.agent.monitorDoubts({ frozen: true });
+    held.handsAnswer("worker-1/1/stop/decided/1", { kind: "interrupted" });
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([{ actor: "anna", because: "decided" }]);
+  });
+
+  it("is named as who told it to hand over", () => {
+    const agent = story();
+    agent.beats({ answer: { kind: "handoff" } });
+    agent.decides("force_handoff", { actor: "planner" });
+    expect(actorsOf(agent)).toEqual(["planner"]);
+  });
+
+  it("is Rouse where nobody did", () => {
+    const held = isAsked();
+    held.passes("15m");
+    expect(actorsOf(held.agent)).toEqual(["rouse", "rouse"]);
   });
 });
 
@@ -150,6 +224,18 @@ describe("what an agent is told besides", () => {
         "FACT: task t1 is no longer yours: it ran over its time limit. Save what you have and stop working on it.",
     });
     expect(agent.told("INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("and what was started for it and is down is not brought back for it any more", () => {
+    const down = heldStory({ taskId: "t1", settings: { restart: { cooldown_seconds: 600 } } });
+    down.exits({ code: 1 });
+    down.startsAgain();
+    down.exits({ code: 1 });
+    expect(down.agent.record.incident?.stage.kind).toBe("down");
+    down.agent.take(taken);
+    expect(endings(down).at(-1)).toBe("recovered: handed-off");
+    down.passes("3h");
+    expect(down.agent.did("restart-agent")).toHaveLength(1);
   });
 
   it("not if it is at work on something else by now, has finished, or is over", () => {

@@ -4,11 +4,11 @@ import { chooseChannel } from "../decide/choose-channel.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
-import { type AgentRecord, isOver } from "../record.ts";
+import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import type { Intervened } from "./alert-life.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { openIncident } from "./incident-life.ts";
+import { closeIncident, openIncident } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
 import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
@@ -40,6 +40,7 @@ export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, poli
     case "reported":
     case "holder-lost":
     case "ordered":
+    case "assigned":
     case "checkpointed":
       return unchanged(record);
   }
@@ -76,10 +77,10 @@ function hearDecision(
     case "terminate_and_recover":
       // One that is down already need not be stopped.
       if (by !== null) return decided({ kind: "down", by, pressed: true, notBefore: null });
-      return decided({ kind: "stopping", cause: "decided", next: "bring-back", interrupted: 0 });
+      return decided({ kind: "stopping", cause: "decided", actor, next: "bring-back", interrupted: 0 });
     case "force_handoff": {
-      const going = decided({ kind: "stopping", cause: "decided", next: "hand-off", interrupted: 0 });
-      return by !== null || doubt.frozen ? going : handOff(going, now, policy);
+      const going = decided({ kind: "stopping", cause: "decided", actor, next: "hand-off", interrupted: 0 });
+      return by !== null || doubt.frozen ? going : handOff(going, actor, now, policy);
     }
   }
 }
@@ -90,10 +91,10 @@ function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "
 }
 
 /** It is told before it goes, by whatever way there is, so that it can leave its work in order. */
-function handOff(before: Intervened, now: MonoMs, policy: Policy): Intervened {
+function handOff(before: Intervened, actor: string, now: MonoMs, policy: Policy): Intervened {
   const channel = chooseChannel(before.record);
   if (channel === null) return before;
-  const order = { channel, attempt: 0, cause: null, actor: "orchestrator", wording: handOffWording() };
+  const order = { channel, attempt: 0, cause: null, actor, wording: handOffWording() };
   const told = queueNudge(before.record, order, now, policy);
   return {
     record: told.record,
@@ -108,16 +109,27 @@ const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = 
 };
 
 /** "Going on" is heard and no more: what it does shows. Who wants to hand over, or is blocked, is somebody's matter at once. */
-function hearAnswer(record: AgentRecord, answer: AgentAnswer, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
-  const { agentId } = record;
-  const heard: Intervened = {
+function hearAnswer(before: AgentRecord, answer: AgentAnswer, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const answers = countAnswer(before, answer.kind);
+  const record: AgentRecord = { ...before, answers };
+  const told: Intervened = {
     ...unchanged(record),
-    events: [{ type: "AGENT_ANSWERED", payload: { agentId, answer } }],
+    events: [{ type: "AGENT_ANSWERED", payload: { agentId: record.agentId, answer } }],
   };
   const reason = asked[answer.kind];
-  if (reason === undefined || doubt.frozen || policy.mode === "observe" || !mayAsk(record)) return heard;
-  return ask(heard, reason, now, policy, doubt);
+  if (reason === undefined || doubt.frozen || policy.mode === "observe" || !mayAsk(record))
+    return isWorthTelling(answers[answer.kind]) ? told : unchanged(record);
+  return ask(told, reason, now, policy, doubt);
 }
+
+function countAnswer({ answers, nudge }: AgentRecord, kind: AgentAnswer["kind"]): AnswersHeard {
+  const since = nudge?.id ?? null;
+  const so = answers !== null && answers.since === since ? answers : { since, update: 0, handoff: 0, blocker: 0 };
+  return { ...so, [kind]: so[kind] + 1 };
+}
+
+/** The first, second, fourth, eighth … time: who talks without end fills no disk. */
+const isWorthTelling = (times: number): boolean => (times & (times - 1)) === 0;
 
 /** Nobody is asked for one whose life is over, nor about what a person has in hand. */
 const mayAsk = (record: AgentRecord): boolean =>
@@ -146,8 +158,10 @@ function ask(before: Intervened, reason: EscalationReason, now: MonoMs, policy: 
 const openQuestion = (record: AgentRecord, now: MonoMs, policy: Policy): Intervened =>
   openIncident(record, illnessOf(record, now, policy) ?? "DEGRADED", causeOf(record), now, policy);
 
+/** Who is done can be helped by nobody's answer. */
 function orderEscalation(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
-  if (openEscalation(record) !== null || !isWaiting(record.incident)) return unchanged(record);
+  const isDone = record.activity.kind === "FINISHED";
+  if (isDone || openEscalation(record) !== null || !isWaiting(record.incident)) return unchanged(record);
   return ask(unchanged(record), "ordered", now, policy, doubt);
 }
 
@@ -180,7 +194,10 @@ function tellTaken(
   policy: Policy,
   doubt: Doubt,
 ): Intervened {
-  const { taskId, activity } = record;
-  if (taskId !== signal.taskId || isOver(record) || activity.kind === "FINISHED") return unchanged(record);
-  return tell(record, takenWording(signal), now, policy, doubt);
+  const { taskId, taskClaimed, activity, incident } = record;
+  if (taskId !== signal.taskId || activity.kind === "FINISHED") return unchanged(record);
+  if (!isOver(record)) return tell(record, takenWording(signal), now, policy, doubt);
+  // What was started for this task alone is not brought back for it any more.
+  if (incident === null || taskClaimed || isStartingAgain(record)) return unchanged(record);
+  return closeIncident(record, incident, "recovered", "handed-off", now);
 }

@@ -101,7 +101,8 @@ function passOn(
 ): Intervened {
   const { agentId, health } = record;
   const escalation = openEscalation(before);
-  const asked = escalation !== null && isQuestion(escalation) && isFair(health.state);
+  const question = escalation !== null && isQuestion(escalation);
+  const asked = (question || because === "handed-off") && isFair(health.state);
   const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked } };
   if (isSettled({ because })) return nothing(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;

@@ -18,6 +18,8 @@ const told = (held: HeldStory, type: string) => held.agent.events.filter((event)
 const orders = ({ agent }: HeldStory) =>
   agent.actions.filter(({ kind }) => kind === "stop-agent" || kind === "restart-agent").map(({ kind }) => kind);
 
+const attached = { kind: "refused", because: "attached" } as const;
+
 describe("an order to stop", () => {
   it("that was carried out is told, and nobody is brought back who ran in circles", () => {
     const held = isStoppedForErrors("t1");
@@ -67,6 +69,23 @@ describe("an order to stop", () => {
     held.handsStopped("worker-1/1/stop/other");
     expect(held.agent.record.stop?.outcome).toBeNull();
     expect(told(held, "AGENT_TERMINATED")).toEqual([]);
+  });
+});
+
+describe("an order to stop that its holder refused because somebody sits at the terminal", () => {
+  const ours = "worker-1/1/stop/consecutive-failures/1";
+
+  it("is refused like any other for that: somebody is asked, and nothing is tried again meanwhile", () => {
+    const held = startsFailing();
+    held.handsStopped(ours, attached);
+    expect(held.agent.told("TERMINATION_REFUSED")).toEqual([
+      { agentId: "worker-1", because: "attached", cause: "consecutive-failures" },
+    ]);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "attached" }]);
+    held.personAttaches(1);
+    held.passes("10m");
+    expect(orders(held)).toEqual(["stop-agent"]);
+    expect(held.agent.did("save-work")).toHaveLength(1);
   });
 });
 
@@ -162,6 +181,17 @@ describe("a person's order", () => {
     ]);
   });
 
+  it("that they took over from us goes out as theirs when the holder refused ours because they are attached", () => {
+    const held = startsFailing();
+    held.isOrdered("stop");
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1", attached);
+    expect(held.agent.did("stop-agent")).toMatchObject([
+      { spends: true },
+      { key: "worker-1/1/stop/consecutive-failures/1/again", spends: false },
+    ]);
+    expect(told(held, "TERMINATION_REFUSED")).toEqual([]);
+  });
+
   it("comes before our own that still waits for the work to be saved", () => {
     const held = startsFailing({ work: null });
     held.isOrdered("stop");
@@ -181,10 +211,25 @@ describe("a person's order", () => {
     expect(held.agent.did("save-work")).toHaveLength(1);
   });
 
+  it("that nobody remembers after a crash is told as carried out, once, when the agent ended by it", () => {
+    const held = heldStory();
+    held.isOrdered("stop");
+    held.handsStopped("order-1", { kind: "already-over" });
+    expect(told(held, "AGENT_TERMINATED")).toEqual([]);
+    held.holderIsLost("gone", { code: null, signal: "SIGKILL", cause: "stopped" });
+    held.passes("1h");
+    expect(told(held, "AGENT_TERMINATED")).toMatchObject([{ payload: { because: "ordered", forced: true } }]);
+    const other = heldStory();
+    other.isOrdered("stop");
+    other.exits({ code: 0 });
+    other.handsStopped("order-1", { kind: "already-over" });
+    expect(told(other, "AGENT_TERMINATED")).toEqual([]);
+  });
+
   it("that the holder refused is over: a crash after it is no person's doing", () => {
     const held = heldStory();
     held.isOrdered("stop");
-    held.handsStopped("order-1", { kind: "refused", because: "attached" });
+    held.handsStopped("order-1", { kind: "refused", because: "identity-changed" });
     held.passes("1m");
     held.exits({ code: 1 });
     expect(orders(held)).toEqual(["stop-agent", "restart-agent"]);

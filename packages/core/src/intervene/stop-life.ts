@@ -70,11 +70,17 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
   if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null)
     return decideAnew(record, stop);
   if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
+  if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
   return {
     record: { ...record, stop: { ...stop, outcome: outcome.stop } },
     events: describe(record, stop, outcome.stop),
     actions: [],
   };
+}
+
+/** Its holder sees somebody at the terminal whom we had not heard of. Whoever took our stop over wants it all the same: it goes out as theirs. */
+function giveWay(record: AgentRecord, stop: StopLife): Intervened {
+  return stop.cause === "ordered" ? decideAnew(record, stop) : withdrawStop(record, "attached");
 }
 
 /** After a crash, or when the holder could not be reached, time has passed: everything is asked again before anybody is stopped. */
@@ -99,11 +105,21 @@ export function concludeStop(record: AgentRecord): Intervened {
   const { incident, stop, terminal } = record;
   const unseen = terminal?.exit?.cause === "stopped" && stop?.outcome?.kind !== "stopped";
   if (!unseen || incident?.stage.kind !== "stopping") return { record, events: [], actions: [] };
-  const { cause } = incident.stage;
-  const life = { key: "", cause, actor: "rouse", decidedAt: incident.openedAt, thenRestart: false, force: false };
+  const { cause, actor } = incident.stage;
+  const life = { key: "", cause, actor, decidedAt: incident.openedAt, thenRestart: false, force: false };
   const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
   const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null, evidence: [] }), cause, outcome };
   return { record: { ...record, stop: ended }, events: describe(record, ended, outcome), actions: [] };
+}
+
+/** The same for a person's order: whoever was asked again after a crash found nobody left, and knew no longer that it was by this order. */
+export function concludeOrder(record: AgentRecord): Intervened {
+  const { stop, terminal } = record;
+  const exit = terminal?.exit ?? null;
+  if (stop?.cause !== "ordered" || stop.outcome?.kind !== "already-over" || exit?.cause !== "stopped")
+    return { record, events: [], actions: [] };
+  const outcome = { kind: "stopped", forced: exit.signal === "SIGKILL", processes: 0 } as const;
+  return { record: { ...record, stop: { ...stop, outcome } }, events: describe(record, stop, outcome), actions: [] };
 }
 
 function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionOutcome, { kind: "work" }>): Intervened {
@@ -119,7 +135,7 @@ function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionO
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {
   const { agentId, incarnation } = record;
-  const { cause: because } = stop;
+  const { cause: because, actor } = stop;
   switch (outcome.kind) {
     case "stopped": {
       const snapshot = stop.saved?.kind === "saved" ? stop.saved.commit : null;
@@ -127,7 +143,7 @@ function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<Stop
       const evidence = [...stop.evidence];
       const { forced } = outcome;
       const { checkpoint } = record;
-      const payload = { agentId, incarnation, because, reason, forced, checkpoint, snapshot, evidence };
+      const payload = { agentId, incarnation, actor, because, reason, forced, checkpoint, snapshot, evidence };
       return [{ type: "AGENT_TERMINATED", payload }];
     }
     case "already-over":

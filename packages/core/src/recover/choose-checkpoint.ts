@@ -1,6 +1,6 @@
 import type { Checkpoint, CheckpointFlaw, LostWork } from "@rouse/contract";
 
-/** One checkpoint of a task and what was found wrong with it. `null`: not even its head can be read. */
+/** One checkpoint of a task and what was found wrong with it. `null`: not even its head can be read, or is there. */
 export interface CheckpointLink {
   readonly checkpoint: Checkpoint | null;
   readonly flaws: readonly CheckpointFlaw[];
@@ -18,6 +18,7 @@ const spoils: Readonly<Record<CheckpointFlaw, boolean>> = {
   "state-missing": true,
   "state-changed": true,
   unreadable: true,
+  missing: true,
   "parent-missing": false,
   "parent-flawed": false,
 };

@@ -83,18 +83,18 @@ describe("the work of an agent", () => {
     expect(down.fates.at(-1)).toBe("released: handed-off");
   });
 
-  it("stays with an agent that is well again before it could be handed off, and is done when it finishes first", () => {
+  it("is let go of as well by an agent that was told so and is well again, or ends, before it could be stopped: that it ended does not make it done", () => {
     const well = noteFates();
     const held = goesQuiet({ ...well.given, settings: noNudges, work: null });
     held.agent.decides("force_handoff");
     held.prints(3);
     held.handsAnswer("worker-1/1/stop/decided/1/work", { kind: "work", work: { kind: "nothing-to-save" } });
-    expect(well.fates).toEqual([]);
+    expect(well.fates).toEqual(["released: handed-off"]);
     const done = noteFates();
     const finishing = goesQuiet({ ...done.given, settings: noNudges, work: null });
     finishing.agent.decides("force_handoff");
     finishing.exits({ code: 0 });
-    expect(done.fates).toEqual(["completed"]);
+    expect(done.fates).toEqual(["released: handed-off"]);
   });
 
   it("of an agent that is silent, not ours and a person's matter does not wait for it", () => {

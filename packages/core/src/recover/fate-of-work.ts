@@ -26,7 +26,7 @@ export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null
 const isOrdered = ({ restart }: AgentRecord): boolean => restart?.because === "ordered";
 
 /** Nothing more is done about it by us. */
-const isSettled = (record: AgentRecord): boolean =>
+export const isSettled = (record: AgentRecord): boolean =>
   record.incident === null && !isStartingAgain(record) && (record.stop === null || !record.stop.thenRestart);
 
 const wasHandedOff = (before: AgentRecord, { handedOver }: AgentRecord): boolean =>
@@ -42,5 +42,5 @@ function fateOfDead({ terminal, activity, stop, handedOver }: AgentRecord): Fate
 }
 
 /** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */
-const isGone = ({ terminal, handedOver }: AgentRecord): boolean =>
+export const isGone = ({ terminal, handedOver }: AgentRecord): boolean =>
   terminal === null && handedOver !== null && handedOver.illness === "UNRESPONSIVE";

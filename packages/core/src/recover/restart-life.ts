@@ -39,7 +39,7 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   if (taskId !== null || because === "recovery")
     events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, attempt, because: reason } });
   return {
-    record: { ...record, restart: { key, because, attempt, orderedAt: now, problem: null } },
+    record: { ...record, restart: { key, because, attempt, awaitedSince: now, problem: null } },
     events,
     actions: [{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt }],
   };
@@ -80,17 +80,22 @@ function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null
 
 /** What the hands say of it: it could not be started, or what the new life was given to go on with. */
 export function followRestart(record: AgentRecord, signal: Signal): Intervened {
-  const { restart, agentId, incarnation } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
   const { outcome } = signal;
   if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
-  if (outcome.kind !== "not-restarted" || restart?.key !== signal.key) return unchanged;
-  const { problem } = outcome;
+  if (outcome.kind !== "not-restarted" || record.restart?.key !== signal.key) return unchanged;
+  return failRestart(record, outcome.problem);
+}
+
+/** Told once, whoever finds out first. */
+export function failRestart(record: AgentRecord, problem: string): Intervened {
+  const { restart, agentId, incarnation } = record;
+  if (restart === null || restart.problem !== null) return { record, events: [], actions: [] };
   return {
-    ...unchanged,
     record: { ...record, restart: { ...restart, problem } },
     events: [{ type: "RESTART_FAILED", payload: { agentId, incarnation, problem } }],
+    actions: [],
   };
 }
 

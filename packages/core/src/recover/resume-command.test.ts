@@ -43,13 +43,31 @@ describe("Claude Code", () => {
 });
 
 describe("Codex", () => {
-  it("goes on with its thread", () => {
-    const command = ["codex", "exec", "--json", "do it"];
-    expect(resumeCommand("codex", command, id, words)).toEqual(["codex", "exec", "resume", id, "--json", words]);
+  // What stands after `resume` would be refused: it knows few options of `exec`.
+  it.each([
+    ["with nothing but a prompt", [], ["do it"]],
+    ["with its stream", ["--json"], ["do it"]],
+    ["in a sandbox", ["--sandbox", "workspace-write", "--json"], ["do it"]],
+    ["in another folder", ["--json", "-C", "/repo", "-m", "gpt-5", "-c", "model_reasoning_effort=high"], ["do it"]],
+    ["with a value that is written together", ["--sandbox=read-only"], ["do it"]],
+    ["with a prompt that looks like an option", ["--json"], ["--", "-v is broken"]],
+    ["with an option nobody here knows", ["--newest", "thing", "--json"], ["do it"]],
+    ["with pictures", ["-i", "a.png", "b.png", "--json"], ["do it"]],
+  ])("%s goes on with its thread, its options before it", (_, options, prompt) => {
+    const command = ["codex", "exec", ...options, ...prompt];
+    expect(resumeCommand("codex", command, id, words)).toEqual(["codex", "exec", ...options, "resume", id, words]);
   });
 
   it.each([
     ["without a prompt at the end", ["codex", "exec", "--json"]],
+    ["whose last word is an option's", ["codex", "exec", "--json", "--model", "gpt-5"]],
+    ["whose last word may be an option's", ["codex", "exec", "--json", "--newest", "do it"]],
+    ["whose last word is one of its pictures", ["codex", "exec", "-i", "a.png", "do it"]],
+    ["whose pictures would take the next word", ["codex", "exec", "-i", "a.png", "--", "do it"]],
+    ["that reads its prompt", ["codex", "exec", "--json", "-"]],
+    ["with two words that could be its prompt", ["codex", "exec", "--json", "do", "it"]],
+    ["that reviews", ["codex", "exec", "review"]],
+    ["that was resumed by hand after its options", ["codex", "exec", "--json", "resume", "--last", "x"]],
     ["in its own screen", ["codex"]],
     ["that was resumed by hand", ["codex", "exec", "resume", "--last", "x"]],
   ])("%s is started the same way", (_, command) => {

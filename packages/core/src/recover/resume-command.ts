@@ -65,11 +65,42 @@ function withoutSession(args: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** `codex exec [options] PROMPT` → `codex exec resume ID [options] WORDS`: the prompt is the last argument, and only that. */
+/** `codex exec [options] PROMPT` → `codex exec [options] resume ID WORDS`: most options of `exec` are unknown to `resume` and refused after it. */
 function resumeCodex(before: readonly string[], rest: readonly string[], session: string, words: string) {
   const exec = rest.indexOf("exec");
-  if (exec === -1 || rest[exec + 1] === "resume") return null;
-  const last = rest[rest.length - 1] ?? "";
-  if (rest.length < exec + 2 || last.startsWith("-")) return null;
-  return [...before, ...rest.slice(0, exec + 1), "resume", session, ...rest.slice(exec + 1, -1), words];
+  const options = exec === -1 ? null : optionsBeforePrompt(rest.slice(exec + 1));
+  return options === null ? null : [...before, ...rest.slice(0, exec + 1), ...options, "resume", session, words];
+}
+
+const switches = new Set([
+  "--json",
+  "--experimental-json",
+  "--full-auto",
+  "--oss",
+  "--search",
+  "--yolo",
+  "--dangerously-bypass-approvals-and-sandbox",
+  "--skip-git-repo-check",
+  "--ignore-user-config",
+  "--ignore-rules",
+]);
+const subcommands = new Set(["resume", "review", "help"]);
+/** They take every word that follows, a subcommand as well. */
+const takesMany = /^(?:-i|--image(?:=|$))/;
+
+/**
+ * `null` unless the last argument is the prompt for sure, and the only one that is no option. An option that is not known to stand alone is taken to
+ * have a value.
+ */
+function optionsBeforePrompt(args: readonly string[]): readonly string[] | null {
+  const isWord = (arg: string | undefined): boolean => arg !== undefined && !arg.startsWith("-");
+  for (let i = 0, many = false; i < args.length; i++) {
+    const arg = args[i] ?? "";
+    const isLast = i === args.length - (arg === "--" ? 2 : 1);
+    if (arg === "--" || isWord(arg)) return isLast && !many && !subcommands.has(arg) ? args.slice(0, i) : null;
+    many = takesMany.test(arg);
+    if (many) while (isWord(args[i + 1])) i += 1;
+    else if (!switches.has(arg) && !arg.includes("=") && isWord(args[i + 1])) i += 1;
+  }
+  return null;
 }

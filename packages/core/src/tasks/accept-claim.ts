@@ -4,13 +4,13 @@ import { admitsClaim } from "./judge-assignments.ts";
 import { refreshClaim } from "./note-work.ts";
 import { unchanged } from "./task-alert.ts";
 import { type Claim, claimOf, isAtWork, type TaskRecord } from "./task-record.ts";
-import { type ClaimSignal, granted, refused, type TaskTurn } from "./task-signal.ts";
+import { type ClaimSignal, granted, refused, type TaskRules, type TaskTurn } from "./task-signal.ts";
 
 /** An agent wants to work on the task. A refusal changes nothing. */
-export function acceptClaim(task: TaskRecord, signal: ClaimSignal, now: MonoMs): TaskTurn {
+export function acceptClaim(task: TaskRecord, signal: ClaimSignal, now: MonoMs, rules: TaskRules): TaskTurn {
   const held = claimOf(task);
   if (held !== null && held.agentId === signal.agentId) return claimAgain(task, held, signal, now);
-  const because = refuseClaim(task, signal);
+  const because = refuseClaim(task, signal, rules);
   if (because !== null) return refused(task, because);
   return granted(giveClaim(task, signal, task.state.status === "recovering" ? "recovered" : "claimed", now));
 }
@@ -22,12 +22,13 @@ function claimAgain(task: TaskRecord, held: Claim, signal: ClaimSignal, now: Mon
   return isAtWork(task.state) ? granted(giveClaim(task, signal, "claimed", now)) : refused(task, "blocked");
 }
 
-function refuseClaim(task: TaskRecord, signal: ClaimSignal): TaskRefusal | null {
+function refuseClaim(task: TaskRecord, signal: ClaimSignal, { mode }: TaskRules): TaskRefusal | null {
   const { state } = task;
   switch (state.status) {
     case "pending":
       if (task.reservedFor !== null && task.reservedFor !== signal.agentId) return "taken";
-      return signal.ready ? admitsClaim(signal, signal.heldClaims) : "not-ready";
+      if (!signal.ready) return "not-ready";
+      return mode === "observe" ? null : admitsClaim(signal, signal.heldClaims);
     case "claimed":
     case "running":
       return "taken";

@@ -83,7 +83,8 @@ export function giveClaim(
 /** Back to work with the same claim. The time it waited is not held against it. */
 export function goOn(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
   const startedAt = claim.startedAt + (now - blockedSince);
-  return { status: "running", claim: { ...claim, startedAt, refreshedAt: now }, stalled: null, timedOutAt: null };
+  const resumed = { ...claim, startedAt, watchedFrom: now, refreshedAt: now };
+  return { status: "running", claim: resumed, stalled: null, timedOutAt: null };
 }
 
 /** Takes the claim off a task that waits for a person. It goes on waiting for them. */

@@ -8,6 +8,8 @@ import type { AgentDownSignal, TaskRules } from "./task-signal.ts";
 /** An agent went down: its claim ends with it, what was kept for it is kept no longer, and the task goes where the work can go on. */
 export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: TaskRules): Changed {
   const { state } = task;
+  // Silence is only what we think of it: whoever wants us to observe has somebody else decide what it means.
+  if (signal.because === "agent-gone" && rules.mode === "observe") return unchanged(task);
   switch (state.status) {
     case "claimed":
     case "running":

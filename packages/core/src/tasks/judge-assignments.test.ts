@@ -1,6 +1,7 @@
 import type { RouseEvent } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Action } from "../signal.ts";
 import { dawn } from "../story.test-support.ts";
 import {
   admitsClaim,
@@ -12,7 +13,7 @@ import {
 } from "./judge-assignments.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
-const policy = { highErrorRate: 0.3 };
+const policy = { highErrorRate: 0.3, mode: "act" } as const;
 
 function describeEvent(event: RouseEvent): string {
   switch (event.type) {
@@ -27,14 +28,20 @@ function describeEvent(event: RouseEvent): string {
   }
 }
 
+const describeAlert = (action: Action): string =>
+  action.kind === "raise-alert" ? `${action.key} ${action.severity}: ${action.summary}` : action.key;
+
 /** One agent's tasks ending one after the other: `.` done, `x` failed. */
 function agent(history = "") {
   let assignments = newAssignments("a", dawn);
   let now = dawn;
   const told: string[] = [];
-  const note = ({ events, assignments: next }: ReturnType<typeof judgeAssignments>): void => {
+  const alerts: string[] = [];
+  const note = ({ events, actions, assignments: next }: ReturnType<typeof judgeAssignments>): void => {
     assignments = next;
-    told.push(...events.map(describeEvent));
+    told.push(...events.filter(({ type }) => !type.startsWith("ALERT_")).map(describeEvent));
+    alerts.push(...actions.map(describeAlert));
+    expect(events.filter(({ type }) => type.startsWith("ALERT_"))).toHaveLength(actions.length);
   };
   const ends = (outcomes: string): void => {
     for (const one of outcomes) {
@@ -47,6 +54,8 @@ function agent(history = "") {
     ends,
     restored: (actor: string) => note(restoreAssignments(assignments, actor, now)),
     told,
+    /** Raised: its severity and what it says. Resolved: its key. */
+    alerts,
     get assignments() {
       return assignments;
     },
@@ -132,6 +141,60 @@ describe("an agent whose tasks fail", () => {
     worker.restored("ann");
     worker.restored("ann");
     expect(worker.told).toEqual(["REDUCED 1/3", "RESTORED by ann"]);
+  });
+
+  it("gets as many as before while Rouse only observes, and is judged by all of it afterwards", () => {
+    const failing = (mode: "observe" | "act", before = newAssignments("a", dawn)) =>
+      judgeAssignments(before, "failed", dawn, { highErrorRate: 0.3, mode });
+    let observed = failing("observe");
+    for (let n = 0; n < 9; n++) observed = failing("observe", observed.assignments);
+    expect(observed.assignments).toMatchObject({ standing: "normal", outcomes: { length: 10 } });
+    expect([observed.events, observed.actions]).toEqual([[], []]);
+    expect(failing("act", observed.assignments).assignments.standing).toBe("few");
+  });
+
+  it("has somebody told: a warning, then a critical alert with the way back, until it is trusted again", () => {
+    const worker = agent("xx");
+    expect(worker.alerts).toEqual([]);
+    worker.ends("xxxxx");
+    expect(worker.alerts).toEqual([
+      "assignments/a/few/1 warning: 3 of the last 3 tasks of a failed: it gets one at a time",
+    ]);
+    worker.ends("x");
+    expect(worker.alerts.slice(1)).toEqual([
+      "assignments/a/few/1/resolved",
+      "assignments/a/none/2 critical: 8 of the last 8 tasks of a failed: it gets none until `rouse tasks trust a`",
+    ]);
+    worker.ends("xx");
+    worker.restored("ann");
+    worker.restored("ann");
+    expect(worker.alerts.slice(3)).toEqual(["assignments/a/none/2/resolved"]);
+    worker.ends("xxx");
+    expect(worker.alerts[4]).toMatch(/^assignments\/a\/few\/3 warning/);
+    worker.ends("........");
+    expect(worker.alerts.slice(5)).toEqual(["assignments/a/few/3/resolved"]);
+  });
+
+  it("has an alert open as long as it gets fewer than others, never two, and none under a key that was used before", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(".", "x", "t"), maxLength: 80 }), (history) => {
+        const worker = agent();
+        for (const one of history) one === "t" ? worker.restored("ann") : worker.ends(one);
+        const open = new Set<string>();
+        const used = new Set<string>();
+        for (const line of worker.alerts) {
+          const key = line.split(" ")[0] ?? "";
+          if (key.endsWith("/resolved")) expect(open.delete(key.replace("/resolved", ""))).toBe(true);
+          else {
+            expect(used.has(key)).toBe(false);
+            used.add(key);
+            open.add(key);
+          }
+          expect(open.size).toBeLessThanOrEqual(1);
+        }
+        expect([...open]).toEqual(worker.standing === "normal" ? [] : [worker.assignments.alert]);
+      }),
+    );
   });
 
   it("may hold one task when it gets few, any number when it is trusted, and none when it gets none", () => {

@@ -1,5 +1,8 @@
 import type { AssignmentStanding, MonoMs, RouseEvent, TaskPolicy, TaskRefusal } from "@rouse/contract";
+import type { Action } from "../signal.ts";
 import type { TaskRecord } from "./task-record.ts";
+import type { TaskRules } from "./task-signal.ts";
+import { tellStanding } from "./tell-standing.ts";
 
 export type TaskOutcome = "done" | "failed";
 
@@ -9,6 +12,10 @@ export type Assignments = {
   /** Newest last; only the last ten count. */
   readonly outcomes: readonly TaskOutcome[];
   readonly since: MonoMs;
+  /** The key of the one that is open. */
+  readonly alert: string | null;
+  /** How many there were: a key is never used twice. */
+  readonly alertsRaised: number;
 } & (
   | { readonly standing: Exclude<AssignmentStanding, "few"> }
   /** `endedSince`: tasks that ended since it gets fewer. */
@@ -18,6 +25,7 @@ export type Assignments = {
 export interface JudgedAssignments {
   readonly assignments: Assignments;
   readonly events: readonly RouseEvent[];
+  readonly actions: readonly Action[];
 }
 
 const counted = 10;
@@ -30,6 +38,8 @@ export const newAssignments = (agentId: string, now: MonoMs): Assignments => ({
   agentId,
   outcomes: [],
   since: now,
+  alert: null,
+  alertsRaised: 0,
   standing: "normal",
 });
 
@@ -38,28 +48,24 @@ export function judgeAssignments(
   before: Assignments,
   outcome: TaskOutcome,
   now: MonoMs,
-  policy: Pick<TaskPolicy, "highErrorRate">,
+  policy: Pick<TaskRules, "highErrorRate" | "mode">,
 ): JudgedAssignments {
-  const { agentId } = before;
+  const { agentId, alert, alertsRaised } = before;
   const outcomes = [...before.outcomes, outcome].slice(-counted);
+  const changed = { agentId, outcomes, since: now, alert, alertsRaised };
+  if (policy.mode === "observe") return silently({ ...before, outcomes });
   const high = isHigh(outcomes, enough, policy);
   const payload = { agentId, failed: failuresOf(outcomes), of: outcomes.length };
   switch (before.standing) {
     case "normal":
       if (!high) return silently({ ...before, outcomes });
-      return {
-        assignments: { agentId, outcomes, since: now, standing: "few", endedSince: 0 },
-        events: [{ type: "ASSIGNMENTS_REDUCED", payload }],
-      };
+      return tellStanding({ ...changed, standing: "few", endedSince: 0 }, { type: "ASSIGNMENTS_REDUCED", payload });
     case "few": {
-      if (!high) return restored({ agentId, outcomes, since: now, standing: "normal" }, "rouse");
+      if (!high) return restored({ ...changed, standing: "normal" }, "rouse");
       const endedSince = before.endedSince + 1;
       // What it was reduced for is not held against it a second time: the next step needs new failures.
       if (!isHigh(outcomes.slice(-endedSince), patience, policy)) return silently({ ...before, outcomes, endedSince });
-      return {
-        assignments: { agentId, outcomes, since: now, standing: "none" },
-        events: [{ type: "ASSIGNMENTS_STOPPED", payload }],
-      };
+      return tellStanding({ ...changed, standing: "none" }, { type: "ASSIGNMENTS_STOPPED", payload });
     }
     case "none":
       return silently({ ...before, outcomes });
@@ -76,7 +82,8 @@ const isHigh = (
 
 /** A person trusts it again: what was before is forgotten. */
 export function restoreAssignments(before: Assignments, actor: string, now: MonoMs): JudgedAssignments {
-  const afresh = newAssignments(before.agentId, now);
+  const { agentId, alert, alertsRaised } = before;
+  const afresh: Assignments = { ...newAssignments(agentId, now), alert, alertsRaised };
   return before.standing === "normal" ? silently(before) : restored(afresh, actor);
 }
 
@@ -104,9 +111,11 @@ export function outcomeOf(
   return { agentId: after.state.by.agentId, outcome: after.state.status === "completed" ? "done" : "failed" };
 }
 
-const silently = (assignments: Assignments): JudgedAssignments => ({ assignments, events: [] });
-
-const restored = (assignments: Assignments, actor: string): JudgedAssignments => ({
+const silently = (assignments: Assignments): JudgedAssignments => ({
   assignments,
-  events: [{ type: "ASSIGNMENTS_RESTORED", payload: { agentId: assignments.agentId, actor } }],
+  events: [],
+  actions: [],
 });
+
+const restored = (assignments: Assignments, actor: string): JudgedAssignments =>
+  tellStanding(assignments, { type: "ASSIGNMENTS_RESTORED", payload: { agentId: assignments.agentId, actor } });

@@ -286,6 +286,41 @@ describe("a person's word", () => {
   });
 });
 
+describe("a critical task that needs a person", () => {
+  const critical = { priority: "critical", timeoutMinutes: 10, onTimeout: "person" } as const;
+  const alertsOf = ({ actions }: TaskStory) =>
+    actions.flatMap((action) => (action.kind === "raise-alert" ? [`${action.severity} ${action.summary}`] : []));
+
+  it("while others do is told as SEV-1, about the agent that had it", () => {
+    const task = running({ request: critical, othersBlocked: 1 });
+    task.updates("a", { status: "blocked" });
+    expect(alertsOf(task).at(-1)).toBe(
+      "critical SEV-1: 2 critical tasks need a person, the last of them task t-1: agent-blocked",
+    );
+    expect(task.task.alert).toMatchObject({ cause: "blocked", severity: "critical", agentId: "a" });
+    task.orders("unblock");
+    expect(task.task.alert).toBeNull();
+    const late = running({ request: critical, othersBlocked: 2 });
+    late.pass("10m");
+    expect(alertsOf(late).at(-1)).toBe(
+      "critical SEV-1: 3 critical tasks need a person, the last of them task t-1: timed-out",
+    );
+    expect(late.task.alert?.agentId).toBe("a");
+  });
+
+  it("alone, less urgent or blocked by a person themselves is no more than it was", () => {
+    const alone = running({ request: critical });
+    const lesser = running({ request: { ...critical, priority: "high" }, othersBlocked: 5 });
+    for (const task of [alone, lesser]) {
+      task.updates("a", { status: "blocked" });
+      expect(alertsOf(task)).toEqual(["warning task t-1 needs a person: agent-blocked"]);
+    }
+    const theirs = running({ request: critical, othersBlocked: 5 });
+    theirs.orders("block");
+    expect(alertsOf(theirs)).toEqual([]);
+  });
+});
+
 describe("a task whose agent goes down", () => {
   it("is kept for its next life, which goes on with a claim of its own", () => {
     const task = running();

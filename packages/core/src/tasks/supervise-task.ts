@@ -3,11 +3,17 @@ import { acceptClaim } from "./accept-claim.ts";
 import { acceptOrder } from "./accept-order.ts";
 import { acceptWord } from "./accept-word.ts";
 import { agentCameBack, agentWentDown, noteCheckpoint } from "./follow-agent.ts";
-import { andThen, unchanged } from "./task-alert.ts";
+import { forgiveBlindness } from "./forgive-blindness.ts";
+import { andThen, tellSeveral, unchanged } from "./task-alert.ts";
 import { nextLook, type TaskDoubt } from "./task-deadlines.ts";
 import { claimOf, type TaskRecord } from "./task-record.ts";
 import { done, noted, refused, type TaskReply, type TaskRules, type TaskSignal, type TaskTurn } from "./task-signal.ts";
 import { watchTaskClocks } from "./watch-task-clocks.ts";
+
+export interface TaskSurroundings extends TaskDoubt {
+  /** Other critical tasks that wait for a person. */
+  readonly othersBlocked: number;
+}
 
 /**
  * One turn for one task: take in what came, then look at its clocks. Pure, like `supervise`. What came is heard first, so that a word that waited
@@ -18,11 +24,12 @@ export function superviseTask(
   signal: TaskSignal,
   now: MonoMs,
   rules: TaskRules,
-  doubt: TaskDoubt,
+  doubt: TaskSurroundings,
 ): TaskTurn {
-  const accepted = acceptTaskSignal(before, signal, now, rules);
-  if (accepted.reply?.kind === "refused") return accepted;
-  const { task, events, actions } = andThen(accepted, (next) => watchTaskClocks(next, now, rules, doubt));
+  const accepted = acceptTaskSignal(forgiveBlindness(before, doubt), signal, now, rules);
+  if (accepted.reply?.kind === "refused") return { ...accepted, task: before };
+  const watched = andThen(accepted, (next) => watchTaskClocks(next, now, rules, doubt));
+  const { task, events, actions } = andThen(watched, (next) => tellSeveral(before, next, doubt.othersBlocked, now));
   const wakeAt = nextLook(task, rules, doubt);
   const reply = stillTrue(accepted.reply, task);
   return { task: wakeAt === task.wakeAt ? task : { ...task, wakeAt }, reply, events, actions };
@@ -39,7 +46,7 @@ function acceptTaskSignal(task: TaskRecord, signal: TaskSignal, now: MonoMs, rul
     case "created":
       return create(task);
     case "claim":
-      return acceptClaim(task, signal, now);
+      return acceptClaim(task, signal, now, rules);
     case "refresh":
     case "update":
     case "complete":

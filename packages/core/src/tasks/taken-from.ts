@@ -1,5 +1,5 @@
 import type { TaskReason } from "@rouse/contract";
-import { claimOf, type TaskRecord } from "./task-record.ts";
+import { claimOf, type TaskRecord, workerOf } from "./task-record.ts";
 
 const takingReasons = ["timed-out", "cancelled-by-person", "reassigned-by-person", "marked-by-person"] as const;
 
@@ -8,13 +8,26 @@ export interface TakenTask {
   readonly because: (typeof takingReasons)[number];
 }
 
-/** Who held a task before a turn and does not any more, without having let go of it: they are to be told, or two would do the same work. */
+/**
+ * Who held a task before a turn, or was being brought back for it, and does not any more, without having let go of it: they are to be told, or two
+ * would do the same work.
+ */
 export function takenFrom(
   before: TaskRecord,
   after: TaskRecord,
 ): { readonly agentId: string; readonly task: TakenTask } | null {
-  const had = claimOf(before);
-  const because = takingReasons.find((reason: TaskReason) => reason === after.because);
-  if (had === null || because === undefined || claimOf(after)?.number === had.number) return null;
-  return { agentId: had.agentId, task: { taskId: after.taskId, because } };
+  const agentId = workerOf(before);
+  const because = reasonOf(after);
+  if (agentId === null || because === null || claimOf(after)?.agentId === agentId) return null;
+  return { agentId, task: { taskId: after.taskId, because } };
 }
+
+/** What one that comes back for a task has to know of it, when it was taken while nobody could be told. */
+export function takenMeanwhile(task: TaskRecord, agentId: string): TakenTask | null {
+  const worker = workerOf(task);
+  const because = reasonOf(task) ?? (worker === null ? null : "reassigned-by-person");
+  return because === null || worker === agentId ? null : { taskId: task.taskId, because };
+}
+
+const reasonOf = ({ because }: TaskRecord): TakenTask["because"] | null =>
+  takingReasons.find((reason: TaskReason) => reason === because) ?? null;

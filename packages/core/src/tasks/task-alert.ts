@@ -1,6 +1,6 @@
-import type { AlertSeverity, MonoMs, RouseEvent, TaskReason } from "@rouse/contract";
+import { type AlertSeverity, type MonoMs, printable, type RouseEvent, type TaskReason } from "@rouse/contract";
 import type { Action } from "../signal.ts";
-import { agentOf, type TaskAlertCause, type TaskRecord } from "./task-record.ts";
+import { agentOf, isCriticalBlocked, type TaskAlertCause, type TaskRecord } from "./task-record.ts";
 
 /** What a change comes to, whoever asked for it. */
 export interface Changed {
@@ -12,7 +12,7 @@ export interface Changed {
 export interface WantedAlert {
   readonly cause: TaskAlertCause;
   readonly severity: AlertSeverity;
-  /** Numbers, ids and fixed words; nothing an agent wrote. */
+  /** Numbers, ids, fixed words and the owner; nothing an agent wrote. */
   readonly summary: string;
 }
 
@@ -35,8 +35,7 @@ export function raiseAlert(before: TaskRecord, wanted: WantedAlert, now: MonoMs,
     const { cause, severity, summary } = wanted;
     return {
       task: { ...task, alertsRaised, alert: { key, cause, severity, agentId: about, raisedAt: now } },
-      events: [{ type: "ALERT_RAISED", payload: { agentId: about, alert: key, severity, summary } }],
-      actions: [{ kind: "raise-alert", key, agentId: about, severity, summary }],
+      ...tellRaised(key, about, severity, summary),
     };
   });
 }
@@ -44,16 +43,36 @@ export function raiseAlert(before: TaskRecord, wanted: WantedAlert, now: MonoMs,
 export function resolveAlert(task: TaskRecord): Changed {
   if (task.alert === null) return unchanged(task);
   const { key, agentId } = task.alert;
-  return {
-    task: { ...task, alert: null },
-    events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
-    actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
-  };
+  return { task: { ...task, alert: null }, ...tellResolved(key, agentId) };
+}
+
+type Told = Pick<Changed, "events" | "actions">;
+
+export const tellRaised = (key: string, agentId: string | null, severity: AlertSeverity, summary: string): Told => ({
+  events: [{ type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
+  actions: [{ kind: "raise-alert", key, agentId, severity, summary }],
+});
+
+export const tellResolved = (key: string, agentId: string | null): Told => ({
+  events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
+  actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
+});
+
+/** The task, and whom to turn to about it. Whoever wrote that is not trusted to have written a name. */
+export const nameTask = ({ taskId, owner }: Pick<TaskRecord, "taskId" | "owner">): string =>
+  owner === null || owner.trim() === "" ? `task ${taskId}` : `task ${taskId} (owner ${printable(owner.trim(), 200)})`;
+
+/** One critical task that waits is its owner's matter; a second makes it everybody's, and whoever is called has to hear that. */
+export function tellSeveral(before: TaskRecord, task: TaskRecord, others: number, now: MonoMs): Changed {
+  if (others === 0 || isCriticalBlocked(before) || !isCriticalBlocked(task)) return unchanged(task);
+  const summary = `SEV-1: ${others + 1} critical tasks need a person, the last of them ${nameTask(task)}: ${task.because}`;
+  const about = task.alert?.agentId ?? agentOf(before);
+  return raiseAlert(task, { cause: "blocked", severity: "critical", summary }, now, about);
 }
 
 /** Somebody has to know that it waits for them, unless it was them who said so. */
-export function alertOfBlock({ taskId }: TaskRecord, because: TaskReason): WantedAlert | null {
+export function alertOfBlock(task: TaskRecord, because: TaskReason): WantedAlert | null {
   if (because === "marked-by-person") return null;
   const severity = because === "agent-blocked" ? "warning" : "critical";
-  return { cause: "blocked", severity, summary: `task ${taskId} needs a person: ${because}` };
+  return { cause: "blocked", severity, summary: `${nameTask(task)} needs a person: ${because}` };
 }

@@ -1,15 +1,20 @@
 import type { MonoMs } from "@rouse/contract";
 import { type Doubt, lastGap } from "../doubt.ts";
+import { startLater } from "./forgive-blindness.ts";
 import { type AtWork, type Claim, isAtWork, type Stall, type TaskRecord } from "./task-record.ts";
 import type { TaskRules } from "./task-signal.ts";
 
 export type TaskDoubt = Pick<Doubt, "gaps" | "frozen">;
 
-/** When the clocks could next change something. A timeout that a freeze holds back waits for the thaw. */
+/** A person stopped all interventions, or wants none of them for this task: it is told of, and stays where it is. */
+export const isHandsOff = ({ mode }: Pick<TaskRules, "mode">, { frozen }: Pick<TaskDoubt, "frozen">): boolean =>
+  frozen || mode === "observe";
+
+/** When the clocks could next change something. A timeout that is held back waits for the thaw, or for another mode. */
 export function nextLook(task: TaskRecord, rules: TaskRules, doubt: TaskDoubt): MonoMs | null {
   const { state } = task;
   if (!isAtWork(state)) return alertDue(task, rules);
-  const heldBack = state.timedOutAt !== null && doubt.frozen;
+  const heldBack = state.timedOutAt !== null && isHandsOff(rules, doubt);
   const due = [
     heldBack ? null : timeoutDue(task, state.claim, rules, doubt),
     stallDue(task, state, rules, doubt),
@@ -18,16 +23,12 @@ export function nextLook(task: TaskRecord, rules: TaskRules, doubt: TaskDoubt): 
   return due.length === 0 ? null : Math.min(...due);
 }
 
-/** Our own blindness is not held against it: what was said meanwhile may still be on its way. */
-export function timeoutDue(
-  { timeout }: TaskRecord,
-  { startedAt }: Claim,
-  rules: TaskRules,
-  doubt: TaskDoubt,
-): MonoMs | null {
+/** Our own blindness is not held against it, and what was said meanwhile may still be on its way. */
+export function timeoutDue({ timeout }: TaskRecord, claim: Claim, rules: TaskRules, doubt: TaskDoubt): MonoMs | null {
   if (timeout === null) return null;
-  const seenAgainAt = lastGap(doubt)?.to ?? startedAt;
-  return Math.max(startedAt + timeout, seenAgainAt > startedAt ? seenAgainAt + rules.recheck : startedAt);
+  const due = startLater(claim, doubt).startedAt + timeout;
+  const seenAgainAt = lastGap(doubt)?.to ?? claim.since;
+  return seenAgainAt > claim.since ? Math.max(due, seenAgainAt + rules.recheck) : due;
 }
 
 export function stallDue(task: TaskRecord, state: AtWork, rules: TaskRules, doubt: TaskDoubt): MonoMs | null {

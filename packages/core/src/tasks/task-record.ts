@@ -19,8 +19,10 @@ export interface Claim {
   readonly since: MonoMs;
   /** The last sign that the claim is meant. For showing: it is no work. */
   readonly refreshedAt: MonoMs;
-  /** From when its work counts: `since`, moved on by the time it waited for a person. */
+  /** From when its work counts: `since`, moved on by the time it waited for a person and by that in which we were blind. */
   readonly startedAt: MonoMs;
+  /** Up to when our blindness is in `startedAt` already; `since` when there was none. */
+  readonly watchedFrom?: MonoMs;
   readonly longRunningTold: boolean;
 }
 
@@ -51,7 +53,7 @@ export interface AtWork {
   readonly status: "claimed" | "running";
   readonly claim: Claim;
   readonly stalled: Stall | null;
-  /** It was told to be over its timeout, but a freeze keeps the claim where it is. */
+  /** It was told to be over its timeout, but a freeze or the mode keeps the claim where it is. */
   readonly timedOutAt: MonoMs | null;
 }
 
@@ -140,6 +142,13 @@ export function claimOf({ state }: Pick<TaskRecord, "state">): Claim | null {
 export const isAtWork = (state: TaskState): state is AtWork => state.status === "claimed" || state.status === "running";
 
 export const isTaskOver = ({ state }: Pick<TaskRecord, "state">): boolean => "overAt" in state;
+
+/** It waits for a person who may not know of it: what a person blocked they know of. */
+export const isCriticalBlocked = ({ priority, state, because }: TaskRecord): boolean =>
+  priority === "critical" && state.status === "blocked" && because !== "marked-by-person";
+
+/** Whose work it is at present: who holds it, or is being brought back for it. */
+export const workerOf = (task: Pick<TaskRecord, "state">): string | null => (isTaskOver(task) ? null : agentOf(task));
 
 /** Whom the task has to do with: who holds it, ended it, or is being brought back for it. */
 export function agentOf({ state }: Pick<TaskRecord, "state">): string | null {

@@ -1,9 +1,13 @@
-import type { AssignmentStanding, RouseEvent, TaskPolicy, TaskReason, TaskRefusal } from "@rouse/contract";
+import type { AssignmentStanding, PolicyMode, RouseEvent, TaskPolicy, TaskReason, TaskRefusal } from "@rouse/contract";
 import type { Action } from "../signal.ts";
 import type { Changed } from "./task-alert.ts";
 import { claimOf, type TaskRecord } from "./task-record.ts";
 
-export type TaskRules = TaskPolicy & { readonly maxRecoveries: number };
+export type TaskRules = TaskPolicy & {
+  readonly maxRecoveries: number;
+  /** While we only observe, tasks are told of and stay where they are. */
+  readonly mode: PolicyMode;
+};
 
 /** A fact about one task, parsed at the edge. */
 export type TaskSignal =

@@ -10,8 +10,7 @@ import {
 import { type Gap, lastGap } from "../doubt.ts";
 import type { Action } from "../signal.ts";
 import { dawn, ms } from "../story.test-support.ts";
-import { superviseTask } from "./supervise-task.ts";
-import type { TaskDoubt } from "./task-deadlines.ts";
+import { superviseTask, type TaskSurroundings } from "./supervise-task.ts";
 import { claimOf, newTask, type TaskRecord } from "./task-record.ts";
 import type { AgentDownSignal, TaskRules, TaskSignal, TaskTurn, WordSignal } from "./task-signal.ts";
 
@@ -22,11 +21,13 @@ export const seedRules: TaskRules = {
   longRunning: minutes(120),
   highErrorRate: 0.3,
   maxRecoveries: 3,
+  mode: "act",
 };
 
 export interface TaskStoryGiven {
   readonly request?: Partial<TaskRequest>;
   readonly rules?: Partial<TaskRules>;
+  readonly othersBlocked?: number;
   /** Look this often, instead of only when the record asks for it. */
   readonly lookEvery?: DurationMs;
 }
@@ -45,7 +46,7 @@ export interface ClaimExtras {
 export function taskStory(given: TaskStoryGiven = {}) {
   const rules: TaskRules = { ...seedRules, ...given.rules };
   let now: MonoMs = dawn;
-  let doubt: TaskDoubt = { gaps: [], frozen: false };
+  let doubt: TaskSurroundings = { gaps: [], frozen: false, othersBlocked: given.othersBlocked ?? 0 };
   let task: TaskRecord = newTask(TaskRequest.parse({ taskId: "t-1", ...given.request }), now);
   const events: RouseEvent[] = [];
   const actions: Action[] = [];

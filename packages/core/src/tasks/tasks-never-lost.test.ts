@@ -2,7 +2,8 @@ import type { RouseEvent, TaskReason } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { superviseTask } from "./supervise-task.ts";
-import { claimOf, isTaskOver, type TaskRecord } from "./task-record.ts";
+import { timeoutDue } from "./task-deadlines.ts";
+import { claimOf, isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
 import type { TaskRules, TaskSignal } from "./task-signal.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
@@ -256,6 +257,34 @@ describe("whatever happens to a task", () => {
     );
   });
 
+  it("whoever only observes takes nothing from anybody, and still tells that it is late", () => {
+    let late = 0;
+    fc.assert(
+      fc.property(requests, lives, (request, steps) => {
+        const task = taskStory({ request, rules: { ...hasty, mode: "observe" } });
+        for (const step of steps) live(task, step);
+        for (const event of task.events) {
+          if (event.type === "TASK_TIMED_OUT") late += 1;
+          if (event.type === "TASK_CHANGED") expect(event.payload.because).not.toMatch(/timed-out|agent-gone/);
+        }
+      }),
+      { numRuns: 500 },
+    );
+    expect(late).toBeGreaterThan(20);
+  });
+
+  it("no clock is ever set back: what is not late does not become so by our not seeing it", () => {
+    fc.assert(
+      fc.property(requests, lives, fc.integer({ min: 1, max: 600 }), (request, steps, blind) => {
+        const task = tell(request, steps);
+        const due = dueOf(task);
+        task.monitorIsBlindFor(blind * 1000);
+        if (due !== null && isAtWork(task.task.state)) expect(dueOf(task)).toBeGreaterThanOrEqual(due + blind * 1000);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("a freeze lets no clock take a claim away", () => {
     fc.assert(
       fc.property(requests, lives, (request, steps) => {
@@ -291,6 +320,9 @@ describe("one turn", () => {
     );
   });
 });
+
+const dueOf = ({ task, rules, doubt }: TaskStory): number | null =>
+  isAtWork(task.state) ? timeoutDue(task, task.state.claim, rules, doubt) : null;
 
 const accepts = (task: TaskStory, next: TaskSignal): boolean =>
   superviseTask(task.task, next, task.now, task.rules, task.doubt).reply?.kind === "granted";

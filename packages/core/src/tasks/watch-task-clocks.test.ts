@@ -89,6 +89,33 @@ describe("a task without an update", () => {
   });
 });
 
+describe("who owns a task", () => {
+  const alertsOf = (task: TaskStory): string[] =>
+    task.actions.flatMap((action) => (action.kind === "raise-alert" ? [action.summary] : []));
+
+  it("is named in whatever is told of its standing still, being late or needing a person", () => {
+    const task = running({ request: { owner: "ann", timeoutMinutes: 60, onTimeout: "person" } });
+    task.pass("61m");
+    expect(alertsOf(task)).toEqual([
+      "task t-1 (owner ann) had no update from a for 30 min",
+      "task t-1 (owner ann) had no update from a for 40 min",
+      "task t-1 (owner ann) is over its timeout after 60 min with a; then it waits for a person",
+    ]);
+    const waits = running({ request: { owner: "ann" } });
+    waits.updates("a", { status: "blocked" });
+    expect(alertsOf(waits)).toEqual(["task t-1 (owner ann) needs a person: agent-blocked"]);
+  });
+
+  it("cannot write into a terminal or begin a line of its own with what stands for a name", () => {
+    const task = running({ request: { owner: "ann\u001b[2J\nCRITICAL \u202e" } });
+    task.pass("30m");
+    expect(alertsOf(task)).toEqual(["task t-1 (owner ann\ufffd[2J CRITICAL \ufffd) had no update from a for 30 min"]);
+    const nobodys = running({ request: { owner: "  " } });
+    nobodys.pass("30m");
+    expect(alertsOf(nobodys)).toEqual(["task t-1 had no update from a for 30 min"]);
+  });
+});
+
 describe("a long-running task", () => {
   it("is told of once, as information", () => {
     const task = running();
@@ -237,15 +264,83 @@ describe("the monitor's own blindness", () => {
     expect(after(task, () => task.pass("1s"))[0]).toBe("5100s TASK_TIMED_OUT");
   });
 
-  it("changes nothing for a task with time enough, nor for one claimed after it", () => {
+  it("is not counted for its timeout, each stretch once, however often it is looked at", () => {
     const task = running({ request: { timeoutMinutes: 60 }, rules: { stalled: 1e12 } });
     task.pass("15m");
     task.monitorIsBlindFor("10m");
-    expect(after(task, () => task.pass("35m"))[0]).toBe("3600s TASK_TIMED_OUT");
+    for (let minute = 0; minute < 20; minute++) {
+      task.pass("1m");
+      task.updates("a");
+      expect(task.completes("b")).toBe("not-yours");
+    }
+    task.monitorIsBlindFor("3h");
+    expect(after(task, () => task.pass("1499s"))).toEqual([]);
+    expect(after(task, () => task.pass("1s")).slice(0, 2)).toEqual([
+      "15000s TASK_TIMED_OUT",
+      "15000s critical: task t-1 is over its timeout after 60 min with a; then it is given back",
+    ]);
+  });
+
+  it("does not make a task long-running", () => {
+    const task = running({ rules: { stalled: 1e12 } });
+    task.pass("60m");
+    task.monitorIsBlindFor("5h");
+    expect(after(task, () => task.pass("3599s"))).toEqual([]);
+    expect(after(task, () => task.pass("1s"))).toEqual(["25200s TASK_LONG_RUNNING"]);
+    expect(task.events.at(-1)?.payload).toMatchObject({ runningSeconds: 7200 });
+  });
+
+  it("is not counted twice when the task waited for a person meanwhile", () => {
+    const task = running({ request: { timeoutMinutes: 60 }, rules: { stalled: 1e12 } });
+    task.pass("15m");
+    task.updates("a", { status: "blocked" });
+    task.pass("5m");
+    task.monitorIsBlindFor("20m");
+    task.pass("5m");
+    task.updates("a", { status: "running" });
+    expect(after(task, () => task.pass("45m"))[0]).toBe("5400s TASK_TIMED_OUT");
+  });
+
+  it("changes nothing for a task that is claimed after it", () => {
     const later = taskStory({ request: { timeoutMinutes: 5 } });
     later.monitorIsBlindFor("1h");
     later.claims("a");
     expect(after(later, () => later.pass("5m"))[0]).toBe("3900s TASK_TIMED_OUT");
+  });
+});
+
+describe("while Rouse only observes", () => {
+  const observed = (onTimeout: "reassign" | "cancel" | "person") => {
+    const task = running({ request: { timeoutMinutes: 20, onTimeout }, rules: { mode: "observe" } });
+    task.pass("20m");
+    return task;
+  };
+
+  it.each(["reassign", "cancel", "person"] as const)("a late task is told of, once, and stays (%s)", (onTimeout) => {
+    const task = observed(onTimeout);
+    expect(task.told.slice(-2)).toEqual([
+      "1200s TASK_TIMED_OUT",
+      "1200s critical: task t-1 is over its timeout after 20 min with a; it stays there, as the mode is observe",
+    ]);
+    expect(after(task, () => task.pass("1d")).filter((line) => !line.includes("LONG"))).toEqual([]);
+    expect([task.status, task.claim?.number]).toEqual(["running", 1]);
+    expect(task.completes("a")).toBe("granted");
+    expect(task.task.alert).toBeNull();
+  });
+
+  it("an agent that is only silent keeps its task; one that has ended does not", () => {
+    const task = observed("reassign");
+    task.goesDown("a", "released", "agent-gone");
+    expect(task.claim?.agentId).toBe("a");
+    task.goesDown("a", "released", "agent-stopped");
+    expect(task.status).toBe("pending");
+  });
+
+  it("nobody gets fewer tasks than they ask for", () => {
+    const task = taskStory({ rules: { mode: "observe" } });
+    expect(task.claims("a", { standing: "none", heldClaims: 3 })).toBe("granted 1");
+    const strict = taskStory();
+    expect(strict.claims("a", { standing: "none" })).toBe("disabled");
   });
 });
 

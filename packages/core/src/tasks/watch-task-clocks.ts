@@ -1,7 +1,7 @@
 import { describeDuration, type MonoMs, type OnTimeout } from "@rouse/contract";
 import { changeTask } from "./change-task.ts";
-import { andThen, type Changed, raiseAlert, resolveAlert, unchanged } from "./task-alert.ts";
-import { alertDue, lengthDue, quietSince, stallDue, type TaskDoubt, timeoutDue } from "./task-deadlines.ts";
+import { andThen, type Changed, nameTask, raiseAlert, resolveAlert, unchanged } from "./task-alert.ts";
+import { alertDue, isHandsOff, lengthDue, quietSince, stallDue, type TaskDoubt, timeoutDue } from "./task-deadlines.ts";
 import { type AtWork, isAtWork, type Stall, type TaskRecord, type TaskState } from "./task-record.ts";
 import type { TaskRules } from "./task-signal.ts";
 
@@ -21,15 +21,16 @@ const watching = (task: TaskRecord, watch: (state: AtWork) => Changed): Changed 
 function watchTimeout(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
   const due = timeoutDue(task, state.claim, rules, doubt);
   if (due === null || now < due) return unchanged(task);
-  const told = state.timedOutAt === null ? tellTimeout(task, state, now) : unchanged(task);
-  return doubt.frozen ? told : andThen(told, (late) => takeAway(late, now));
+  const told = state.timedOutAt === null ? tellTimeout(task, state, now, rules) : unchanged(task);
+  return isHandsOff(rules, doubt) ? told : andThen(told, (late) => takeAway(late, now));
 }
 
-function tellTimeout(task: TaskRecord, state: AtWork, now: MonoMs): Changed {
+function tellTimeout(task: TaskRecord, state: AtWork, now: MonoMs, { mode }: TaskRules): Changed {
   const { taskId, onTimeout } = task;
   const { agentId, startedAt } = state.claim;
   const ran = now - startedAt;
-  const summary = `task ${taskId} is over its timeout after ${describeDuration(ran)} with ${agentId}; then ${becomes[onTimeout]}`;
+  const then = mode === "observe" ? "it stays there, as the mode is observe" : `then ${becomes[onTimeout]}`;
+  const summary = `${nameTask(task)} is over its timeout after ${describeDuration(ran)} with ${agentId}; ${then}`;
   const late: TaskRecord = { ...task, state: { ...state, timedOutAt: now } };
   const payload = { agentId, taskId, runningSeconds: wholeSeconds(ran) };
   const told: Changed = { task: late, events: [{ type: "TASK_TIMED_OUT", payload }], actions: [] };
@@ -66,7 +67,7 @@ function watchStall(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRul
     events: [{ type: next.escalated ? "TASK_ESCALATED" : "TASK_STALLED", payload }],
     actions: [],
   };
-  const summary = `task ${taskId} had no update from ${agentId} for ${describeDuration(now - since)}`;
+  const summary = `${nameTask(task)} had no update from ${agentId} for ${describeDuration(now - since)}`;
   const alert = next.escalated
     ? ({ cause: "escalated", severity: "critical", summary } as const)
     : ({ cause: "stalled", severity: "warning", summary } as const);

@@ -1,0 +1,43 @@
+import { type DurationMs, type MonoMs, minutes, seconds } from "@rouse/contract";
+import { earliest } from "../assess/look.ts";
+import { type Doubt, lastGap } from "../doubt.ts";
+import type { Intervened } from "../intervene/alert-life.ts";
+import { type AgentRecord, isStartingAgain } from "../record.ts";
+import { failRestart } from "./restart-life.ts";
+
+/**
+ * Several times what a start may take on a slow machine: half a minute until the old holder has left and the new one is ready, a second until it is
+ * found. After it the order is given again, which starts nothing beside a life that is there after all.
+ */
+const longestBirth: DurationMs = minutes(2);
+/** A freeze or a hold that came and went between two looks would count as time we watched. */
+const lookEvery: DurationMs = seconds(10);
+
+/**
+ * An order of which nothing is heard ends like one that failed: tried again within the budget, then a person's matter. Only time in which it could
+ * have been carried out and heard of counts, in one piece.
+ */
+export function awaitNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): Intervened {
+  const { restart } = record;
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (restart === null || !isStartingAgain(record)) return unchanged;
+  const awaitedSince = isBound(doubt) ? null : (restart.awaitedSince ?? now);
+  if (awaitedSince !== null && now >= dueAfter(awaitedSince, doubt))
+    return failRestart(record, `nothing was heard of its new life within ${longestBirth / 1000} s`);
+  return awaitedSince === restart.awaitedSince
+    ? unchanged
+    : { ...unchanged, record: { ...record, restart: { ...restart, awaitedSince } } };
+}
+
+/** When to look whether it has come. */
+export function lookForNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): MonoMs | null {
+  if (record.restart === null || !isStartingAgain(record)) return null;
+  const { awaitedSince } = record.restart;
+  return awaitedSince === null ? now + longestBirth : earliest(now + lookEvery, dueAfter(awaitedSince, doubt));
+}
+
+/** In a freeze nothing is started, and while we doubt our own path we may not hear of it. */
+const isBound = ({ frozen, hold }: Doubt): boolean => frozen || hold !== null;
+
+const dueAfter = (awaitedSince: MonoMs, doubt: Doubt): MonoMs =>
+  Math.max(awaitedSince, lastGap(doubt)?.to ?? awaitedSince) + longestBirth + doubt.lag;

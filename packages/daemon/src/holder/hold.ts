@@ -147,6 +147,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     }),
   );
   const orders = obeyOrders(files.orders, spec.incarnation, {
+    attached: () => terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
     nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
   });

@@ -31,11 +31,13 @@ const nudge = (changes: Partial<OrderMessage> = {}): OrderMessage =>
 /** Something to stop and to talk to, which counts how often that is done. */
 function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = sent) {
   const did: ("stop" | "type")[] = [];
+  let attached = false;
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
     finish = resolve;
   });
   const orders = obeyOrders(file, 1, {
+    attached: () => attached,
     async stop() {
       did.push("stop");
       await gate;
@@ -49,7 +51,10 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
       return delivery;
     },
   });
-  return { orders, finish, times: () => did.length };
+  const sitsDown = (is = true): void => {
+    attached = is;
+  };
+  return { orders, finish, sitsDown, times: () => did.length };
 }
 
 describe("an order", () => {
@@ -92,6 +97,31 @@ describe("an order", () => {
     expect(await orders.obey(stop())).toEqual(stopped);
   });
 
+  it("of a monitor's own is refused while somebody is attached, and can be given again; a person's is not", async () => {
+    const { orders, finish, sitsDown, times } = openOrders();
+    finish();
+    sitsDown();
+    const own = stop({ order: { kind: "stop", graceMs: 100, unlessAttached: true } });
+    expect(await orders.obey(own)).toEqual({ kind: "refused", because: "attached" });
+    expect([times(), orders.stopping()]).toEqual([0, false]);
+    sitsDown(false);
+    expect(await orders.obey(own)).toEqual(stopped);
+    sitsDown();
+    for (const [key, unlessAttached] of Object.entries({ "a person's": false, "a monitor's of before": undefined }))
+      expect(await orders.obey(stop({ key, order: { kind: "stop", graceMs: 100, unlessAttached } }))).toEqual(stopped);
+    expect(times()).toBe(3);
+  });
+
+  it("of a monitor's own joins a person's that is being carried out, attached or not", async () => {
+    const { orders, finish, sitsDown, times } = openOrders();
+    sitsDown();
+    const own = { kind: "stop", graceMs: 100, unlessAttached: true } as const;
+    const both = [orders.obey(stop()), orders.obey(stop({ key: "own", order: own }))];
+    finish();
+    expect(await Promise.all(both)).toEqual([stopped, stopped]);
+    expect(times()).toBe(1);
+  });
+
   it("that found nobody leaves the cause of the end to others", async () => {
     const { orders, finish } = openOrders({ kind: "already-over" });
     finish();
@@ -102,6 +132,7 @@ describe("an order", () => {
   it("that could not be carried out for a reason of our own is not done, and can be given again", async () => {
     let times = 0;
     const orders = obeyOrders(file, 1, {
+      attached: () => false,
       async stop() {
         if (++times === 1) throw new Error("/proc is not there");
         return stopped;

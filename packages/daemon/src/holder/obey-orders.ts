@@ -16,6 +16,8 @@ export interface Orders {
 }
 
 export interface OrderHands {
+  /** Whether somebody sits at the agent's terminal. */
+  attached(): boolean;
   /** Brings the whole tree down, checking who it is before each signal. */
   stop(graceMs: number): Promise<StopOutcome>;
   /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
@@ -53,7 +55,10 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     return stopping;
   }
 
-  async function stop(key: string, { graceMs }: StopOrder): Promise<StopOutcome> {
+  async function stop(key: string, { graceMs, unlessAttached }: StopOrder): Promise<StopOutcome> {
+    // Looked at in the turn of the first signal. Once that is sent, who comes to sit down cannot take it back.
+    if (unlessAttached === true && stopping === null && hands.attached())
+      return { kind: "refused", because: "attached" };
     const outcome = await stopOnce(graceMs).catch(couldNotLook);
     if (outcome === unsure) return outcome;
     if (outcome.kind === "refused") return outcome;

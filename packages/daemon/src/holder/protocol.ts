@@ -13,6 +13,8 @@ export const StopOrder = z.object({
   kind: z.literal("stop"),
   /** How long it may take to end by itself. */
   graceMs: z.number().nonnegative().max(600_000),
+  /** Not while somebody sits at its terminal. Monitors before this version do not say so; holders before it do not ask. */
+  unlessAttached: z.boolean().optional(),
 });
 export type StopOrder = z.infer<typeof StopOrder>;
 /** Say something to the agent, if nothing is in the way. */

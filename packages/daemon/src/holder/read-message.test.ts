@@ -19,6 +19,7 @@ const good: object[] = [
   { say: "settings", settings },
   order,
   { ...order, epoch: 4 },
+  { ...order, order: { kind: "stop", graceMs: 10, unlessAttached: true } },
   { ...order, order: { kind: "nudge", text: "go on", notAfter: 1_800_000_000_000 } },
   { say: "read", from: null, follow: true },
   { say: "read", from: 7, follow: false },

@@ -43,7 +43,12 @@ function isOrder(order: unknown): boolean {
   if (!isObject(order)) return false;
   switch (order["kind"] as Order["kind"]) {
     case "stop":
-      return isNumber(order["graceMs"]) && order["graceMs"] >= 0 && order["graceMs"] <= 600_000;
+      return (
+        isNumber(order["graceMs"]) &&
+        order["graceMs"] >= 0 &&
+        order["graceMs"] <= 600_000 &&
+        (order["unlessAttached"] === undefined || typeof order["unlessAttached"] === "boolean")
+      );
     case "nudge":
       return isText(order["text"], 2000) && isNumber(order["notAfter"]);
   }

@@ -2,8 +2,10 @@ import { Fault, type RecoveryContext } from "@rouse/contract";
 import type { Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
 import { commandAfter, leaveRecovery, readRecovery } from "./leave-recovery.ts";
+import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec } from "./read-holder-files.ts";
-import { startHolder } from "./start-holder.ts";
+import type { HolderFile, Spec } from "./spec.ts";
+import { type StartOptions, startHolder } from "./start-holder.ts";
 
 export interface StartingHome {
   readonly home: string;
@@ -15,21 +17,23 @@ export interface StartingHome {
 const holderLeavesWithin = 10_000;
 
 /**
- * The next life of an agent: same command, folder and environment. Asked again after the same life, it starts nothing twice. Whoever was started in a
- * person's terminal comes back in one of its own.
+ * The next life of an agent: same command, folder and environment. Asked again after the same life, it starts nothing twice, but tries again what never
+ * began. Whoever was started in a person's terminal comes back in one of its own.
  */
 export async function startAgain(
   { home, token, url }: StartingHome,
   agentId: string,
   afterIncarnation: number,
   revival: Revival | null = null,
+  options: StartOptions = {},
 ): Promise<{ incarnation: number; recovery: RecoveryContext | null }> {
   const spec = readSpec(home, agentId);
   if (spec === null) throw new Fault("not-supervised", `nothing is written down of how ${agentId} was started`);
-  if (spec.incarnation > afterIncarnation)
+  const isWritten = spec.incarnation > afterIncarnation;
+  if (isWritten && hasBegun(home, spec))
     return { incarnation: spec.incarnation, recovery: readRecovery(home, agentId, spec.incarnation) };
   await untilHolderLeft(home, agentId);
-  const incarnation = spec.incarnation + 1;
+  const incarnation = isWritten ? spec.incarnation : spec.incarnation + 1;
   const where = url ?? spec.env["ROUSE_URL"] ?? "";
   const left = revival === null ? null : leaveRecovery(home, agentId, incarnation, revival);
   const env = environmentFor(
@@ -41,15 +45,23 @@ export async function startAgain(
   // The command itself stays as it was given: the next life after this one resumes from it again.
   const { resumed: _, ...first } = spec;
   const resumed = revival === null ? null : commandAfter(spec, revival);
-  await startHolder(home, {
+  const next: Spec = {
     ...first,
     incarnation,
     env,
     foreground: false,
     io: "terminal",
     ...(resumed === null ? {} : { resumed: [...resumed] }),
-  });
+  };
+  await startHolder(home, next, options);
   return { incarnation, recovery: left?.context ?? null };
+}
+
+/** A life is written down before it is started, and what is started may fail: its holder shows that it began, or what that left behind. */
+function hasBegun(home: string, { agentId, incarnation }: Spec): boolean {
+  const file = readHolderFile(home, agentId);
+  const isHeld = file?.incarnation === incarnation && (file.agent !== null || isHolderAlive(file));
+  return isHeld || readExitFile(home, agentId)?.incarnation === incarnation;
 }
 
 /** A holder stays for a moment after its agent ended, to tell of it. */
@@ -57,13 +69,22 @@ async function untilHolderLeft(home: string, agentId: string): Promise<void> {
   const deadline = Date.now() + holderLeavesWithin;
   for (;;) {
     const file = readHolderFile(home, agentId);
-    if (file === null || !isHolderAlive(file)) return;
+    if (file === null) return;
+    const isAlone = !isHolderAlive(file);
+    const unnamed = isAlone ? findUnnamed(file) : null;
+    if (isAlone && unnamed === null) return;
     const isOver = readExitFile(home, agentId)?.incarnation === file.incarnation;
     if (!isOver || Date.now() > deadline)
       throw new Fault(
         "name-taken",
-        `${agentId} still runs (process ${file.agent?.pid ?? file.holder.pid}); stop it first`,
+        `${agentId} still runs (process ${unnamed ?? file.agent?.pid ?? file.holder.pid}); stop it first`,
       );
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** A holder that was ended between starting its agent and naming it leaves one that only its mark tells of. */
+function findUnnamed({ agent, mark }: HolderFile): number | null {
+  if (agent !== null || mark === "") return null;
+  return readAllProcesses().find((info) => isAlive(info) && hasMark(info.pid, mark))?.pid ?? null;
 }

@@ -32,6 +32,8 @@ export interface StopRequest {
   readonly agentId: string;
   readonly incarnation: number;
   readonly grace: DurationMs;
+  /** Our own decision, not a person's word: refused as `attached` while somebody sits at its terminal. */
+  readonly unlessAttached: boolean;
 }
 
 export interface NudgeRequest {
@@ -66,7 +68,7 @@ export type Started =
  * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
  *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
  * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on; asked again for the same life, it
- *   starts nothing twice.
+ *   starts nothing twice, and tries again what never began.
  */
 export interface Holders {
   /** `epoch` grows with every monitor on this store: holders refuse the orders of an older one. */

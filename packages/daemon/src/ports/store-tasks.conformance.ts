@@ -37,7 +37,7 @@ export function taskConformance(under: () => StoreUnderTest): void {
   });
 
   describe("checkpoints", () => {
-    it("are read newest first, of one task, and found by their id", async () => {
+    it("are read newest first, of one task, without their states, and found whole by their id", async () => {
       const other = checkpointOf("other", 1);
       await save({ checkpoints: [checkpointOf("t-1", 1), checkpointOf("t-1", 2), other, checkpointOf("t-1", 10)] });
       expect(await numbers("t-1")).toEqual([10, 2, 1]);
@@ -46,7 +46,8 @@ export function taskConformance(under: () => StoreUnderTest): void {
       expect(await under().store.findCheckpoint(other.id)).toEqual(other);
       expect(await under().store.findCheckpoint("unknown")).toBeNull();
       const again = await under().reopen();
-      expect(await again.readCheckpoints("other", 9)).toEqual([other]);
+      const { state: _, ...head } = other;
+      expect(await again.readCheckpoints("other", 9)).toEqual([head]);
     });
 
     it("are never changed once they are there, and take a commit that is tried again", async () => {
@@ -71,6 +72,41 @@ export function taskConformance(under: () => StoreUnderTest): void {
       expect(await store.refersToState(stateHashOf("t-1", 2))).toBe(false);
       expect(await store.refersToState("bb")).toBe(false);
       expect(await (await under().reopen()).refersToState("aa")).toBe(true);
+    });
+
+    it("of which there are many lose their oldest states for good, and no heads", async () => {
+      const { store } = under();
+      const all = [inFile("t-1", 1, "aa"), ...[2, 3, 4].map((n) => checkpointOf("t-1", n)), inFile("t-1", 5, "ee")];
+      const other = inFile("other", 1, "oo");
+      await save({ checkpoints: [...all, other] });
+      expect(await store.forgetOldStates("t-1", { states: 5, bytes: 500 })).toEqual([]);
+      expect(await store.forgetOldStates("t-1", { states: 3, bytes: 500 })).toEqual(["aa"]);
+      expect(await store.forgetOldStates("t-1", { states: 3, bytes: 500 })).toEqual([]);
+      expect(await numbers("t-1")).toEqual([5, 4, 3, 2, 1]);
+      const again = await under().reopen();
+      const found = await Promise.all(all.map(({ id }) => again.findCheckpoint(id)));
+      const forgotten = all.slice(0, 2).map((one) => ({ ...one, state: null, stateForgotten: true }));
+      expect(found).toEqual([...forgotten, ...all.slice(2)]);
+      expect(await again.refersToState("aa")).toBe(false);
+      expect(await again.refersToState("ee")).toBe(true);
+      expect(await again.findCheckpoint(other.id)).toEqual(other);
+    });
+
+    it("lose their oldest states by what those say of their size, and the newest never", async () => {
+      const { store } = under();
+      const damaged = { ...checkpointOf("t-1", 2), head: "{" };
+      await save({ checkpoints: [checkpointOf("t-1", 1), damaged, ...[3, 4].map((n) => checkpointOf("t-1", n))] });
+      const kept = async () => {
+        const found = await Promise.all([1, 2, 3, 4].map((n) => store.findCheckpoint(`t-1/${n}`)));
+        return found.flatMap((one) => (one === null || one.stateForgotten ? [] : one.number));
+      };
+      await store.forgetOldStates("t-1", { states: 9, bytes: 200 });
+      expect(await kept()).toEqual([2, 3, 4]);
+      await store.forgetOldStates("t-1", { states: 9, bytes: 199 });
+      expect(await kept()).toEqual([4]);
+      await store.forgetOldStates("t-1", { states: 9, bytes: 1 });
+      expect(await kept()).toEqual([4]);
+      expect(await store.forgetOldStates("nobody's", { states: 1, bytes: 1 })).toEqual([]);
     });
 
     it("hold states of 64 kB as they are", async () => {
@@ -135,7 +171,7 @@ const stateHashOf = (taskId: string, number: number): string => `state of ${task
 
 function checkpointOf(taskId: string, number: number, stateHash = stateHashOf(taskId, number)): SavedCheckpoint {
   const time = noon + number + 0.25;
-  const head = JSON.stringify({ taskId, step: number, stateHash, time: toIso(time) });
+  const head = JSON.stringify({ taskId, step: number, stateHash, stateBytes: 100, time: toIso(time) });
   return { id: `${taskId}/${number}`, taskId, number, time, head, state: JSON.stringify({ number }) };
 }
 

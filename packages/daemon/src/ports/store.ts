@@ -45,8 +45,8 @@ export interface SavedTask {
   readonly record: string;
 }
 
-/** One link of a task's chain. It is never changed once it is there. */
-export interface SavedCheckpoint {
+/** One link of a task's chain, without its state. It is never changed once it is there. */
+export interface SavedHead {
   readonly id: string;
   readonly taskId: string;
   /** Place in the chain of its task, from 1 on. */
@@ -54,8 +54,19 @@ export interface SavedCheckpoint {
   readonly time: EpochMs;
   /** JSON of the CheckpointHead. */
   readonly head: string;
-  /** Canonical JSON of the state; `null` when it lies in a file named by its hash. */
+}
+
+export interface SavedCheckpoint extends SavedHead {
+  /** Canonical JSON of the state; `null` when it lies in a file named by its hash, or was forgotten. */
   readonly state: string | null;
+  /** Only `forgetOldStates` makes it so. */
+  readonly stateForgotten?: true;
+}
+
+/** So many states of a task, and so many bytes of them in all. The newest stays, however large it is. */
+export interface StatesToKeep {
+  readonly states: number;
+  readonly bytes: number;
 }
 
 /** A line of the audit trail, as the line after it and the marks below refer to it. */
@@ -158,8 +169,9 @@ export interface RetentionOrder {
  * - Commits are applied in the order they were called.
  * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already there changes nothing: a
  *   retry is harmless. A task that is saved again is as it was saved last.
- * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the history. Files of
- *   states are the runtime's; `refersToState` tells whether one is still needed.
+ * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the history. Of old ones the
+ *   state may be forgotten, never the head: the chain stays whole. Files of states are the runtime's; `refersToState` tells whether one is still
+ *   needed.
  * - Of the audit trail only the beginning is ever removed, never the last line: what is left is still a chain, and the next line finds its end.
  * - Reads see every commit that resolved before they were called.
  * - `tidy` works in small steps so that a commit never waits long for it; it resolves to true while there is more to do.
@@ -179,11 +191,13 @@ export interface Store {
   readAudit(query: AuditQuery): Promise<AuditRecord[]>;
   /** A mark as it was saved last. */
   readMark(key: string): Promise<string | null>;
-  /** Newest first. */
-  readCheckpoints(taskId: string, limit: number): Promise<SavedCheckpoint[]>;
+  /** Newest first, without their states: those are large, and read one by one. */
+  readCheckpoints(taskId: string, limit: number): Promise<SavedHead[]>;
   findCheckpoint(id: string): Promise<SavedCheckpoint | null>;
   /** Whether any checkpoint that is kept has its state in the file of this hash. */
   refersToState(stateHash: string): Promise<boolean>;
+  /** Forgets the oldest states of a task beyond those to keep. Resolves to the hashes of those that lie in files. */
+  forgetOldStates(taskId: string, keep: StatesToKeep): Promise<string[]>;
   tidy(order: RetentionOrder): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { EpochMs } from "@rouse/contract";
+import type { DurationMs, EpochMs } from "@rouse/contract";
 
 export interface SnapshotRequest {
   readonly agentId: string;
@@ -7,6 +7,8 @@ export interface SnapshotRequest {
   readonly key: string;
   readonly folder: string;
   readonly reason: string;
+  /** How long it may take. */
+  readonly within?: DurationMs;
 }
 
 /**

@@ -330,7 +330,7 @@ describe("nothing is typed", () => {
   it("while the agent is being stopped", async () => {
     const { reads } = await boxed({ stubborn: true });
     const { nudge, holders } = await monitor();
-    const stopped = holders.stop({ key: "stop", agentId: "a1", incarnation: 1, grace: 3000 });
+    const stopped = holders.stop({ key: "stop", agentId: "a1", incarnation: 1, grace: 3000, unlessAttached: true });
     await until(() => world.output().includes("\x07"), "it was asked to end");
     expect(await nudge()).toEqual(notSent("over"));
     expect(await stopped).toMatchObject({ kind: "stopped", forced: true });

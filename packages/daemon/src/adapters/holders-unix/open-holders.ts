@@ -91,14 +91,17 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     });
   }
 
-  async function stop({ key, agentId, incarnation, grace }: StopRequest): Promise<StopOutcome> {
+  async function stop({ key, agentId, incarnation, grace, unlessAttached }: StopRequest): Promise<StopOutcome> {
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
-    const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace } };
+    const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, unlessAttached } };
     const line = lives.get(agentId)?.connection() ?? null;
     if (line !== null) return line.order(order, grace + forceTakes);
-    if (!isHolderAlive(file)) return stopWithoutHolder(file, file.agent, grace);
+    if (!isHolderAlive(file)) {
+      const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
+      return told ?? stopWithoutHolder(file, file.agent, grace);
+    }
     const own = await connectHolder(file.socket, { timeoutMs: 5000 });
     try {
       return await own.order(order, grace + forceTakes);

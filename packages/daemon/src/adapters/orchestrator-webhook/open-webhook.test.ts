@@ -25,7 +25,7 @@ let wound = handWoundTimers();
 let warnings: unknown[] = [];
 
 beforeEach(async () => {
-  const desk = escalationDesk();
+  const desk = await escalationDesk();
   desk.beat("worker-1");
   const { escalation } = await desk.escalations.escalate("worker-1", "ada", "");
   notice = (await desk.notice(escalation)) as EscalationNotice;

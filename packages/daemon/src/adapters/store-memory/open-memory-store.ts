@@ -1,5 +1,6 @@
 import { Fault } from "@rouse/contract";
 import type { Store } from "../../ports/store.ts";
+import { forgetOldStates } from "./forget-states.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-disk.ts";
 import { findAudit, findCheckpoints, isStateNeeded } from "./read-kept.ts";
 import { findBeats, findEvents, findHistory, findSteps, readResumption } from "./read-memory.ts";
@@ -30,6 +31,7 @@ export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Pr
     readCheckpoints: async (taskId, limit) => findCheckpoints(stillOpen(), taskId, limit),
     findCheckpoint: async (id) => stillOpen().checkpoints.get(id) ?? null,
     refersToState: async (stateHash) => isStateNeeded(stillOpen(), stateHash),
+    forgetOldStates: async (taskId, keep) => forgetOldStates(stillOpen(), taskId, keep),
     tidy: async (order) => {
       const next = tidyDisk(stillOpen(), order, tidyFrom);
       tidyFrom = next ?? 0;

@@ -53,6 +53,7 @@ export async function openSqliteStore({ folder, workerFile = bundledWorker() }: 
     readCheckpoints: (taskId, limit) => call("readCheckpoints", { taskId, limit }),
     findCheckpoint: (id) => call("findCheckpoint", id),
     refersToState: (stateHash) => call("refersToState", stateHash),
+    forgetOldStates: (taskId, keep) => call("forgetOldStates", { taskId, keep }),
     tidy: (order) => call("tidy", order),
     close: () => {
       closing ??= closeLine();

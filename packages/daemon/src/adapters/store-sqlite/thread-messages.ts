@@ -6,7 +6,9 @@ import type {
   IntendedAction,
   RetentionOrder,
   SavedCheckpoint,
+  SavedHead,
   SavedTask,
+  StatesToKeep,
 } from "../../ports/store.ts";
 import type { StretchPart } from "./fold-stretches.ts";
 
@@ -97,9 +99,10 @@ export interface Calls {
   readHistory: { ask: HistoryQuestion; answer: HistoryPart };
   readAudit: { ask: AuditQuery; answer: readonly PackedLine[] };
   readMark: { ask: string; answer: string | null };
-  readCheckpoints: { ask: { readonly taskId: string; readonly limit: number }; answer: SavedCheckpoint[] };
+  readCheckpoints: { ask: { readonly taskId: string; readonly limit: number }; answer: SavedHead[] };
   findCheckpoint: { ask: string; answer: SavedCheckpoint | null };
   refersToState: { ask: string; answer: boolean };
+  forgetOldStates: { ask: { readonly taskId: string; readonly keep: StatesToKeep }; answer: string[] };
   tidy: { ask: RetentionOrder; answer: boolean };
   close: { ask: null; answer: null };
 }

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { toTrouble } from "./carry-trouble.ts";
 import { openChains } from "./chain-signals.ts";
+import { prepareForgettingStates } from "./forget-states.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { prepareReading } from "./read-back.ts";
@@ -67,6 +68,7 @@ function openDesk({ db, close }: OpenDatabase): Desk {
     readSteps: ({ agentNo, before, limit }) => reading.readSteps(agentNo, before, limit),
     readHistory: prepareHistory(db, chains),
     ...prepareReadingKept(db),
+    forgetOldStates: prepareForgettingStates(db),
     tidy: prepareTidying(db),
     close() {
       close();

@@ -13,7 +13,7 @@ export interface Repository {
   /** Shared by all work trees: where objects are. */
   readonly commonDir: string;
   readonly objectFormat: "sha1" | "sha256";
-  /** How this repository reads files: `key=value`. None of them names a program. */
+  /** How this repository reads files, and who may use what is written: `key=value`. None of them names a program. */
   readonly fileSettings: readonly string[];
   /** Asks git about the repository itself, its references for instance. */
   ask(args: readonly string[], input?: string): Promise<GitAnswer>;
@@ -22,7 +22,7 @@ export interface Repository {
 }
 
 const fileSettings =
-  "filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|excludesfile|attributesfile|trustctime|checkstat";
+  "filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|excludesfile|attributesfile|trustctime|checkstat|sharedrepository";
 const longestGitFile = 64 * 1024;
 
 /** The repository that a folder belongs to. `null`: none, or one without files. */

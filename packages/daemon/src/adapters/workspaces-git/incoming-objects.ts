@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sweepAbandoned } from "./sweep-abandoned.ts";
 
@@ -33,12 +33,18 @@ async function moveIn(from: string, objects: string): Promise<void> {
   const shelves = (await readdir(from)).filter((name) => /^(?:[0-9a-f]{2}|pack)$/.test(name));
   for (const shelf of shelves) {
     const files = await readdir(join(from, shelf));
-    await mkdir(join(objects, shelf), { recursive: true });
+    await makeShelf(join(objects, shelf), join(from, shelf));
     const move = (name: string) => rename(join(from, shelf, name), join(objects, shelf, name));
     // A pack is looked for by its index, which therefore comes last.
     await Promise.all(files.filter((name) => !isIndex(name)).map(move));
     await Promise.all(files.filter(isIndex).map(move));
   }
+}
+
+/** For whom git made its own: in a repository that is shared, others write there as well. */
+async function makeShelf(shelf: string, like: string): Promise<void> {
+  const made = await mkdir(shelf, { recursive: true });
+  if (made !== undefined) await chmod(shelf, (await stat(like)).mode & 0o7777);
 }
 
 const isIndex = (name: string): boolean => name.endsWith(".idx");

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, constants, mkdirSync, openSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { days } from "@rouse/contract";
 import { describe, expect, it, vi } from "vitest";
 import { filesIn, fingerprint, requestFor, standOnGround, take, taken } from "./work-trees.test-support.ts";
 
@@ -181,6 +182,18 @@ describe("a snapshot that fails says why", () => {
     expect(readdirSync(ground.scratch)).toEqual([]);
     tree.git("config", "--unset", "core.excludesFile");
     await take(ground.open(), tree.top);
+  });
+
+  it("when git takes longer than this one may, and not because another could take no longer", async () => {
+    const tree = ground.repository();
+    const pipe = join(ground.root, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    tree.git("config", "core.excludesFile", pipe);
+    const hasty = { ...requestFor(tree.top), within: 1500.5 };
+    expect(await ground.open().snapshot(hasty)).toMatchObject({ kind: "failed", because: "took-too-long" });
+    tree.git("config", "--unset", "core.excludesFile");
+    const patient = { ...requestFor(tree.top), within: days(30) };
+    expect(await ground.open({ deadline: 1 }).snapshot(patient)).toMatchObject({ kind: "taken" });
   });
 
   it("when git is ended while it writes a large file: nothing of it stays in the repository, and the next one works", async () => {

@@ -19,15 +19,21 @@ import { findTaken, takeSnapshot } from "./take-snapshot.ts";
 export interface GitWorkspacesOptions {
   /** Where an index is copied to while it is worked on: a disk with room that agents have no business in. */
   readonly scratch?: string;
-  /** How long a snapshot may take. Restoring writes every file and may take ten times as long. */
+  /** How long a snapshot may take unless it says so itself. Restoring writes every file and may take ten times as long. */
   readonly deadline?: DurationMs;
   readonly program?: string;
 }
 
+/** A timer that is asked for more goes off at once. */
+const longest: DurationMs = 2 ** 31 - 1;
+
 /** Snapshots as commits on references below refs/rouse/, made by the git that is installed. */
 export function openGitWorkspaces(options: GitWorkspacesOptions = {}): Workspaces {
   const { scratch: place = tmpdir(), deadline = seconds(30), program = "git" } = options;
-  const begin = (within: DurationMs): Git => ({ program, deadline: AbortSignal.timeout(within) });
+  const begin = (within: DurationMs): Git => ({
+    program,
+    deadline: AbortSignal.timeout(Math.min(Math.ceil(within), longest)),
+  });
   /** Asked for twice at once, taken once. */
   const underWay = new Map<string, Promise<SnapshotOutcome>>();
 
@@ -46,7 +52,7 @@ export function openGitWorkspaces(options: GitWorkspacesOptions = {}): Workspace
   }
 
   async function take(request: SnapshotRequest): Promise<SnapshotOutcome> {
-    const git = begin(deadline);
+    const git = begin(request.within ?? deadline);
     const repository = await findRepository(request.folder, git);
     if (repository === null) return { kind: "nothing-to-save", because: "no-repository" };
     const snapshot =

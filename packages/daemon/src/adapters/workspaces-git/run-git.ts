@@ -100,7 +100,7 @@ export function failed(args: readonly string[], { status, complaint }: GitAnswer
   return new GitTrouble("git-failed", `git ${verb}: ${said}`);
 }
 
-const tookTooLong = (): GitTrouble => new GitTrouble("took-too-long", "git did not finish before the deadline");
+export const tookTooLong = (): GitTrouble => new GitTrouble("took-too-long", "git did not finish before the deadline");
 
 /** Node says ENOENT of a missing program and of a missing folder alike. */
 function nameTrouble(error: NodeJS.ErrnoException, program: string, cwd: string): GitTrouble {

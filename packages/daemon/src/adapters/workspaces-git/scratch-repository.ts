@@ -16,7 +16,7 @@ import { pipeline } from "node:stream/promises";
 import type { Repository } from "./find-repository.ts";
 import { plainEnvironment, withSettings } from "./git-surroundings.ts";
 import { type IncomingObjects, makeIncoming } from "./incoming-objects.ts";
-import { demand, type Git, type GitAnswer, type GitCall, runGit } from "./run-git.ts";
+import { demand, type Git, type GitAnswer, type GitCall, runGit, tookTooLong } from "./run-git.ts";
 import { sweepAbandoned } from "./sweep-abandoned.ts";
 
 /**
@@ -39,6 +39,8 @@ export interface ScratchRepository {
 
 const prefix = "rouse-snapshot-";
 const mostRules = 1024 * 1024;
+/** That of about two million files. A larger one may be no index at all, and the disk it would be copied to is ours. */
+const mostIndex = 256 * 1024 * 1024;
 
 export async function makeScratch(place: string, repository: Repository, git: Git): Promise<ScratchRepository> {
   await mkdir(place, { recursive: true, mode: 0o700 });
@@ -51,7 +53,7 @@ export async function makeScratch(place: string, repository: Repository, git: Gi
   const scratch = scratchAt(folder, incoming, repository, git);
   try {
     await furnish(folder, repository);
-    await copyIndex(folder, repository);
+    await copyIndex(folder, repository, git);
   } catch (error) {
     await scratch.remove();
     throw error;
@@ -123,13 +125,18 @@ async function readRules(path: string): Promise<string> {
   }
 }
 
-/** With what git knows of each file's size and times, so that only what changed is read again. */
-async function copyIndex(folder: string, { gitDir }: Repository): Promise<void> {
+/** With what git knows of each file's size and times, so that only what changed is read again. One that is too large is taken for damaged. */
+async function copyIndex(folder: string, { gitDir }: Repository, { deadline }: Git): Promise<void> {
   const file = await openPlain(join(gitDir, "index"));
   if (file === null) return;
   const to = join(folder, "index");
-  const { mtimeNs } = await file.stat({ bigint: true });
-  await pipeline(file.createReadStream({ highWaterMark: 1024 * 1024 }), createWriteStream(to, { mode: 0o600 }));
+  const { mtimeNs, size } = await file.stat({ bigint: true });
+  if (size > mostIndex) return file.close();
+  // It may grow while it is read.
+  const from = file.createReadStream({ highWaterMark: 1024 * 1024, end: mostIndex - 1 });
+  await pipeline(from, createWriteStream(to, { mode: 0o600 }), { signal: deadline }).catch((error: unknown) => {
+    throw deadline.aborted ? tookTooLong() : error;
+  });
   // A file as young as the index may have changed unnoticed, and git looks twice. With a younger index it would not; so never later, to the microsecond.
   const time = Number(mtimeNs / 1000n - 1n) / 1_000_000;
   await utimes(to, time, time);

@@ -229,6 +229,37 @@ describe("a snapshot is taken", () => {
     });
   });
 
+  it("of a repository that a group shares: whoever else is in it can write beside what is new", async () => {
+    // What belongs to nobody else is what git makes by itself here.
+    const program = join(ground.root, "private-git");
+    writeFileSync(program, '#!/bin/sh\numask 077\nexec git "$@"\n', { mode: 0o755 });
+    const modesIn = (tree: WorkTree) => {
+      const objects = join(tree.top, ".git/objects");
+      const shelves = readdirSync(objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
+      const modeOf = (...path: string[]) => statSync(join(objects, ...path)).mode & 0o777;
+      return new Map(
+        shelves.map((shelf) => [
+          shelf,
+          [modeOf(shelf), ...readdirSync(join(objects, shelf)).map((n) => modeOf(shelf, n))],
+        ]),
+      );
+    };
+    const takeNew = async (tree: WorkTree) => {
+      const before = modesIn(tree);
+      tree.write("new.txt", "new\n");
+      await take(ground.open({ program }), tree.top);
+      const added = [...modesIn(tree)].filter(([shelf]) => !before.has(shelf)).map(([, modes]) => modes);
+      return { added, shelves: added.map(([shelf = 0]) => shelf), objects: added.flatMap(([, ...objects]) => objects) };
+    };
+    const shared = ground.repository("shared");
+    shared.git("init", "--quiet", "--shared=group");
+    const { shelves, objects } = await takeNew(shared);
+    expect(new Set(shelves)).toEqual(new Set([0o770]));
+    expect(new Set(objects)).toEqual(new Set([0o440]));
+    const own = await takeNew(ground.repository("own"));
+    expect(new Set(own.added.flat())).toEqual(new Set([0o700, 0o400]));
+  });
+
   it("of a split index, without writing a shared part beside it", async () => {
     const tree = ground.repository();
     tree.write(".gitignore", "*.log\n");

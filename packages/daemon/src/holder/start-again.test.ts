@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
+import { kill, openWorld, readHolderFile, run, until, type World } from "./holding.test-support.ts";
+import { hasMark, identityOf, isSame } from "./processes/read-processes.ts";
+import type { HolderFile } from "./spec.ts";
+import { startAgain } from "./start-again.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let bundled: BundledHolder;
+let world: World;
+beforeAll(async () => {
+  bundled = await bundleHolder();
+});
+afterAll(() => bundled.remove());
+beforeEach(() => {
+  world = openWorld(bundled.holderFile);
+});
+afterEach(async () => {
+  const last = readHolderFile(world.files());
+  if (last !== null) {
+    for (const id of [last.agent, last.holder]) if (id !== null) kill(id);
+    await until(() => !isSame(last.holder), "the holder of its last life is gone");
+  }
+  await world.remove();
+});
+
+const again = (after = 1, holderFile = bundled.holderFile) =>
+  startAgain({ home: world.home, token: "t".repeat(43), url: null }, "a1", after, null, { holderFile });
+
+/** As after an upgrade that took the old one away. */
+const missing = () => new URL("./not-there.js", bundled.holderFile);
+
+const holds = (): HolderFile => {
+  const file = readHolderFile(world.files());
+  if (file === null) throw new Error("nobody holds it");
+  return file;
+};
+
+const longSecondLife = ["sh", "-c", 'test "$ROUSE_INCARNATION" != 2 || sleep 100'];
+
+/** Its first life is over and its holder gone. */
+async function isOver(...command: string[]): Promise<void> {
+  await world.ended(await world.start(world.spec(command)));
+}
+
+describe("a start that failed", () => {
+  it("is tried again by the next order, and the agent lives", async () => {
+    await isOver(...longSecondLife);
+    await expect(again(1, missing())).rejects.toThrow("ended before it was ready");
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    const { incarnation, agent } = holds();
+    expect(incarnation).toBe(2);
+    expect(agent !== null && isSame(agent)).toBe(true);
+  });
+
+  it("because whoever wrote it down was killed before it came to that, is tried again", async () => {
+    await isOver(...longSecondLife);
+    const { holder, ...claim } = holds();
+    // What a monitor leaves that dies between the two: the next life on paper, and the name taken by somebody dead.
+    writeFileSync(world.files().spec, JSON.stringify({ ...readSpecFile(), incarnation: 2 }));
+    writeFileSync(world.files().holder, JSON.stringify({ ...claim, holder, incarnation: 2, agent: null, socket: "" }));
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    const { agent } = holds();
+    expect(agent !== null && isSame(agent)).toBe(true);
+  });
+});
+
+describe("a start that is ordered twice", () => {
+  it("starts nothing beside the life that runs", async () => {
+    await isOver(...longSecondLife);
+    await again();
+    const first = holds();
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    expect(holds()).toEqual(first);
+    expect(isSame(first.holder)).toBe(true);
+  });
+
+  it("starts nothing beside a holder that is about to start its agent", async () => {
+    await isOver("true");
+    const starting = spawn("sleep", ["100"], { stdio: "ignore" });
+    const holder = identityOf(starting.pid ?? 0);
+    writeFileSync(world.files().spec, JSON.stringify({ ...readSpecFile(), incarnation: 2 }));
+    writeFileSync(world.files().holder, JSON.stringify({ ...holds(), holder, incarnation: 2, agent: null }));
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    expect(holds()).toMatchObject({ holder, agent: null });
+  });
+
+  it("starts nothing after a life whose holder was killed with it", async () => {
+    await isOver(...longSecondLife);
+    await again();
+    const { agent, holder } = holds();
+    kill(holder);
+    if (agent !== null) kill(agent);
+    await until(() => !isSame(holder), "its holder is gone");
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    expect(holds().holder).toEqual(holder);
+  });
+
+  it("does not repeat a life that came and went meanwhile", async () => {
+    await isOver("sh", "-c", "echo $ROUSE_INCARNATION >> lives");
+    await again();
+    await world.ended(holds());
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    // How it ended is enough to know that it was.
+    rmSync(world.files().holder);
+    expect(await again()).toMatchObject({ incarnation: 2 });
+    expect((await run("cat", [`${world.home}/lives`])).out.toString()).toBe("\n2\n");
+  });
+
+  it("starts nothing beside an agent whose holder was killed before it could name it", async () => {
+    await isOver("true");
+    writeFileSync(world.files().spec, JSON.stringify({ ...readSpecFile(), incarnation: 2 }));
+    const mark = randomBytes(16).toString("hex");
+    writeFileSync(world.files().holder, JSON.stringify({ ...holds(), incarnation: 2, agent: null, mark }));
+    const unnamed = spawn("sleep", ["100"], { stdio: "ignore", env: { ROUSE_MARK: mark } });
+    const ended = once(unnamed, "exit");
+    try {
+      await until(() => hasMark(unnamed.pid ?? 0, mark), "it runs");
+      await expect(again()).rejects.toThrow(`process ${unnamed.pid}`);
+    } finally {
+      unnamed.kill("SIGKILL");
+    }
+    await ended;
+    expect(await again()).toMatchObject({ incarnation: 2 });
+  });
+});
+
+const readSpecFile = () => JSON.parse(readFileSync(world.files().spec, "utf8")) as Record<string, unknown>;

@@ -5,6 +5,7 @@ import { canonicalize } from "json-canonicalize";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentTokenClaims, mintAgentToken } from "../packages/daemon/src/home/agent-token.ts";
 import { cleanUp } from "./clean-up.ts";
+import { runRouse } from "./run-rouse.ts";
 import { type Answered, type Sent, sendBeat, sendRequest } from "./send-request.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
@@ -280,6 +281,43 @@ describe("what is for the operator alone", () => {
     for (const path of paths) expect((await sendRequest(daemon, { path })).status).toBe(200);
     for (const path of ["/api/v1/freeze", "/api/v1/thaw"])
       expect((await sendRequest(daemon, { path, body: "{}" })).status).toBe(200);
+  });
+});
+
+describe("an order typed inside an agent", () => {
+  const inside = (...words: string[]) => {
+    const ROUSE_TOKEN = mintAgentToken(daemon.token, { agentId: "insider", taskId: null, incarnation: 1 });
+    const environment = { ROUSE_AGENT_ID: "insider", ROUSE_URL: daemon.url, ROUSE_TOKEN };
+    return runRouse(words, { home: daemon.home, environment });
+  };
+
+  it.each([
+    "terminate victim",
+    "recover victim",
+    "recover --task any",
+    "nudge victim",
+    "escalate victim --reason odd",
+    "escalations decide victim.1 terminate_and_recover",
+    "escalations ack victim.1",
+    "freeze",
+    "thaw",
+    "tasks add any",
+    "tasks cancel any",
+    "tasks reassign any",
+    "tasks block any",
+    "tasks unblock any",
+    "tasks retry any",
+    "tasks trust victim",
+  ])("is refused, and a person who sits there is told what to do: %s", async (words) => {
+    const { code, stdout, stderr } = await inside(...words.split(" "));
+    expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
+    expect(stderr).toMatch(/^rouse: this token speaks only for insider .*\n.*`unset ROUSE_URL ROUSE_TOKEN`.*\n$/);
+  });
+
+  it("is on record as that agent's", async () => {
+    const claimed = "POST /api/v1/agents/victim/terminate";
+    await recorded({ agentId: "insider", claimed, because: "not-allowed" });
+    expect((await daemon.cli("audit", "list")).stdout).not.toContain("order-stop");
   });
 });
 

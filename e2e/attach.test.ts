@@ -66,6 +66,7 @@ describe("somebody who attaches", () => {
     ]);
     expect(await terminal.scrolledAway()).toContain("my own line");
     await attachedTo("pet", 0);
+    expect((await daemon.cli("audit", "list")).stdout).toMatch(/ agent-attached +pet .* agent-detached +pet /s);
     const again = attach("pet");
     await until("the screen is still there", async () => {
       const [first, second, third] = await again.screen();

@@ -98,7 +98,7 @@ describe("an orchestrator behind a webhook", () => {
     const sign = (by: string) => {
       const stamp = Math.floor(Date.now() / 1000);
       return {
-        "rouse-signature": `t=${stamp},v1=${createHmac("sha256", by).update(`${stamp}.${body}`).digest("hex")}`,
+        "rouse-signature": `t=${stamp},v1=${createHmac("sha256", by).update(`${stamp}.${id}.${body}`).digest("hex")}`,
       };
     };
     const path = `/escalations/${id}/decision`;

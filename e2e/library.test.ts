@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import {
   AgentHealth,
+  DecisionResult,
+  EscalationNotice,
+  EscalationReport,
   EscalationResult,
   type HealthMonitoringService,
   HealthSnapshot,
@@ -21,7 +24,8 @@ import { startDaemon } from "./start-daemon.ts";
 
 afterEach(cleanUp);
 
-type Service = Pick<EmbeddedRouse, keyof HealthMonitoringService | "registerAgent" | "why" | "status">;
+type Answering = "escalations" | "escalation" | "decide" | "acknowledge";
+type Service = Pick<EmbeddedRouse, keyof HealthMonitoringService | Answering | "registerAgent" | "why" | "status">;
 type Call = readonly [method: keyof Service, ...args: readonly unknown[]];
 type Outcome = { readonly value: unknown } | { readonly fault: string };
 
@@ -54,6 +58,17 @@ const calls: readonly Call[] = [
   ["sendNudge", "worker", "look at the failing test first"],
   ["sendNudge", "planner"],
   ["escalateToOrchestrator", "worker", "it asks for help"],
+  ["escalations"],
+  ["escalations", { agentId: "nobody" }],
+  ["escalation", "worker.1"],
+  ["acknowledge", "worker.1"],
+  ["decide", "worker.1", { decision: "kill" }],
+  ["decide", "worker.1", { decision: "allow_more_time", minutes: 5 }],
+  ["decide", "worker.1", { decision: "force_handoff" }],
+  ["acknowledge", "worker.1", { actor: "ada" }],
+  ["escalation", "worker.1"],
+  ["escalation", "worker.2"],
+  ["decide", "nobody.1", { decision: "force_handoff" }],
   ["getRecoveryStatus", "task-7"],
   ["terminateAgent", "worker", "not started by Rouse"],
   ["initiateRecovery", "task-7"],
@@ -156,6 +171,8 @@ describe("the library", () => {
 function timeless(outcome: Outcome): Outcome {
   const text = JSON.stringify(outcome, (key, value: unknown) => {
     if (key === "lastGap") return null;
+    // Who speaks is a program here, and whoever has the token there.
+    if (key === "actor" && value === "program") return "operator";
     if (/seconds$/i.test(key) && typeof value === "number" && key !== "silenceAllowedSeconds") return 0;
     return typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? "(a date)" : value;
   });
@@ -182,6 +199,10 @@ function expectPromisedTypes(outcomes: readonly Outcome[]): void {
     getLastHeartbeat: Heartbeat.nullable(),
     sendNudge: NudgeResult,
     escalateToOrchestrator: EscalationResult,
+    escalations: EscalationReport.array(),
+    escalation: EscalationNotice,
+    decide: DecisionResult,
+    acknowledge: DecisionResult,
     terminateAgent: OrderAnswer,
     initiateRecovery: OrderAnswer,
     getRecoveryStatus: RecoveryStatus,

@@ -1,11 +1,12 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
 import { agentOnce, forever, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { agentLives, holderOf, outputOf, spawnAgent } from "./held-agents.ts";
 import { eventOnce, eventsOf, fastPolicy, startWeak } from "./ladder-agents.ts";
-import { runRouse } from "./run-rouse.ts";
+import { runRouse, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
@@ -75,6 +76,49 @@ describe("a person's order while no Rouse is running", () => {
     const again = await runRouse(["terminate", "alone"], daemon);
     expect(again).toMatchObject({ code: 0, stdout: "alone was over already.\n" });
     expect(again.stderr).not.toContain("its uncommitted work");
+  });
+});
+
+describe("a person's order whose monitor dies before it can answer", () => {
+  const config = "health_monitoring: { intervention: { termination: { grace_seconds: 5 } } }\n";
+  const inDoubt = /^rouse: [^\n]*the order may be under way all the same: `rouse events --agent stubborn` tells\n$/;
+
+  /** Saves one checkpoint, and ends only by force. */
+  const stubborn = `
+    trap '' TERM
+    echo "recovery <$ROUSE_RECOVERY>"
+    [ -n "$ROUSE_RECOVERY" ] || printf 'Authorization: Bearer %s' "$ROUSE_TOKEN" | curl -s -H @- -H 'Content-Type: application/json' "$ROUSE_URL/api/v1/tasks/$ROUSE_TASK_ID/checkpoints" -d '{"step":4,"stepName":"four","state":{}}' >/dev/null
+    ${forever}`;
+
+  async function dieUnderOrder(words: readonly string[]) {
+    const daemon = await startDaemon({ config });
+    const held = await spawnAgent(daemon.home, "stubborn", sh(stubborn), ["--task", "t-4"]);
+    await until("its checkpoint is saved", async () => (await daemon.rouse.checkpoints("t-4")).length === 1);
+    const order = startRouse(words, daemon);
+    await eventOnce(daemon, "stubborn", "TERMINATION_ORDERED");
+    await daemon.end("SIGKILL");
+    return { home: daemon.home, held, end: await order.ended };
+  }
+
+  it("to bring it back is left to the next monitor: it goes on after its checkpoint, not from the start", async () => {
+    const { home, end } = await dieUnderOrder(["recover", "stubborn"]);
+    expect(end).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(inDoubt) });
+    const daemon = await startDaemon({ home });
+    const { payload } = await eventOnce(daemon, "stubborn", "RECOVERY_COMPLETED");
+    expect(payload).toMatchObject({ step: 4, incarnation: 2 });
+    await until("it was told", () => /recovery <[^>]*"step":4/.test(outputOf(home, "stubborn").text));
+  });
+
+  it("to end it is on record as carried out, and signed, though its holder has left as well", async () => {
+    const { home, held, end } = await dieUnderOrder(["terminate", "stubborn"]);
+    expect(end).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(inDoubt) });
+    await until("its holder left", () => !agentLives(held) && !isSame(held.holder));
+    const daemon = await startDaemon({ home });
+    const { payload } = await eventOnce(daemon, "stubborn", "AGENT_TERMINATED");
+    expect(payload).toMatchObject({ incarnation: 1, because: "ordered", forced: true });
+    expect(await daemon.events("TERMINATION_REFUSED")).toEqual([]);
+    const { entries } = JSON.parse((await daemon.cli("audit", "list", "--json", "--agent", "stubborn")).stdout);
+    expect(entries.at(-1)).toMatchObject({ action: "terminate", reason: "ordered", signature: expect.any(String) });
   });
 });
 

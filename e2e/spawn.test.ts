@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { type Ended, runRouse, startRouse } from "./run-rouse.ts";
+import { type Ended, program, runRouse, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
@@ -149,6 +149,19 @@ describe("a spawned agent", () => {
     expect(done).toMatchObject({ state: "HEALTHY", activity: { kind: "FINISHED" }, incarnation: 1 });
     expect(await typesOf("done")).toContain("AGENT_FINISHED");
     expect(await typesOf("done")).not.toContain("RESTART_ORDERED");
+  });
+
+  it("ends no other as its owner, unless a person in its shell says so", async () => {
+    const victim = await spawnAgent("victim", forever);
+    const order = `${process.execPath} ${program} terminate victim`;
+    const refused = `${order}; echo "ended with $?"; until [ -e person ]; do sleep 0.1; done`;
+    await spawnAgent("meddler", `${refused}; unset ROUSE_URL ROUSE_TOKEN; ${order}; ${forever}`);
+    const wrote = (words: string) => async () => (await daemon.cli("logs", "meddler")).stdout.includes(words);
+    await until("it was refused", wrote("ended with 4"));
+    expect(isAlive(victim)).toBe(true);
+    writeFileSync(join(desk, "person"), "");
+    await until("the person is obeyed", wrote("victim ended; nothing of it is left."));
+    expect(isAlive(victim)).toBe(false);
   });
 
   it("that asks something needs you, until it is answered", async () => {

@@ -16,14 +16,16 @@ import type {
 import { alertsToLog } from "./adapters/alerts-log/alerts-log.ts";
 import { systemClock, systemTimers } from "./adapters/clock-system/system-clock.ts";
 import { openLog } from "./adapters/log-pino/open-log.ts";
+import { openWebhook } from "./adapters/orchestrator-webhook/open-webhook.ts";
 import { openFileStates } from "./adapters/states-files/open-file-states.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
 import { openGitWorkspaces } from "./adapters/workspaces-git/open-git-workspaces.ts";
+import { type Answering, answerEscalations } from "./answer-escalations.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
 import { homeFolder, openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
+import { openWebhookSecret } from "./home/webhook-secret.ts";
 import { noHolders } from "./ports/holders.ts";
-import { noOrchestrator } from "./ports/orchestrator.ts";
 import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
@@ -35,7 +37,7 @@ export interface OpenOptions {
 }
 
 /** A monitor inside this process: the service of the library, without a server. */
-export interface EmbeddedRouse extends HealthMonitoringService {
+export interface EmbeddedRouse extends HealthMonitoringService, Answering {
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /** Tells what an agent did: calls, results, messages, errors, in order. Of texts only digests are kept. */
@@ -62,7 +64,13 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       alerts: alertsToLog(log),
       holders: noHolders,
       workspaces: openGitWorkspaces({ scratch: join(home.folder, "scratch") }),
-      orchestrator: noOrchestrator,
+      orchestrator: openWebhook({
+        url: () => config.settings.escalation.webhook_url ?? null,
+        secret: openWebhookSecret(home.folder),
+        clock: systemClock,
+        timers: systemTimers,
+        log,
+      }),
       states: await openFileStates(home.folder),
       signing: openSigningKey(home.folder),
       clock: systemClock,
@@ -88,6 +96,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     },
     getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
     sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "program", message ?? null),
+    ...answerEscalations(monitor.help),
     escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "program", reason),
     terminateAgent: (agentId, reason) => monitor.terminate(agentId, { actor: "program", reason, force: false }),
     initiateRecovery: (taskId) =>

@@ -1,4 +1,4 @@
-import type { RequestListener } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { Fault } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { listen, readBody } from "./fake-api.test-support.ts";
@@ -25,6 +25,23 @@ describe("checkpoints", () => {
       ["GET", `/api/v1/checkpoints/${id}`, null],
       ["GET", "/api/v1/tasks/a%3Ab/checkpoints/verify", null],
     ]);
+  });
+
+  it("with the working tree may take longer than other calls: a snapshot is taken first", async () => {
+    let arrives: (waiting: ServerResponse) => void = () => undefined;
+    const arrived = new Promise<ServerResponse>((resolve) => {
+      arrives = resolve;
+    });
+    const line = await listen(async (request, response) => {
+      const { workspace } = (await readBody(request)) as { workspace?: boolean };
+      if (workspace === true) arrives(response);
+    });
+    const rouse = connectCheckpoints({ ...line, timeout: 100 });
+    const withTree = rouse.saveCheckpoint("t", { step: 1, workspace: true });
+    const without = await rouse.saveCheckpoint("t", { step: 1 }).catch((error: unknown) => error);
+    expect(without).toMatchObject({ code: "daemon-unreachable", message: expect.stringMatching(/within 0.1 s/) });
+    (await arrived).end("{}");
+    expect(await withTree).toEqual({});
   });
 
   it("of what cannot be a name are not asked for", async () => {

@@ -8,14 +8,16 @@ import {
   Id,
   type NewCheckpoint,
   RecoveryContext,
+  seconds,
 } from "@rouse/contract";
 import { ask } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 export interface CheckpointCalls {
   /**
-   * Saves where a task stands: `step` is completed, `state` is what whoever goes on needs to know. Resolves once it is on the disk. The same sent again
-   * is answered with the one that is there, so a call without an answer may be repeated.
+   * Saves where a task stands: `step` is completed, `state` is what whoever goes on needs to know. Resolves once it is on the disk. A call without an
+   * answer may be repeated: the same sent again is answered with the one that is there. Only with `workspace: true` it is a new one each time, because
+   * the working tree may be another. Such a call waits 30 s longer than others for its answer.
    */
   saveCheckpoint(taskId: string, checkpoint: NewCheckpoint): Promise<Checkpoint>;
   /** Newest first. */
@@ -27,7 +29,8 @@ export interface CheckpointCalls {
 
 export function checkpointCalls(line: Line): CheckpointCalls {
   return {
-    saveCheckpoint: async (taskId, checkpoint) => ask(line, { path: chainPath(taskId), body: checkpoint }),
+    saveCheckpoint: async (taskId, checkpoint) =>
+      ask(checkpoint.workspace === true ? waitForSnapshot(line) : line, { path: chainPath(taskId), body: checkpoint }),
     async checkpoints(taskId, { limit } = {}) {
       const search = limit === undefined ? "" : `?limit=${limit}`;
       return (await ask<CheckpointList>(line, { path: `${chainPath(taskId)}${search}` })).checkpoints;
@@ -40,6 +43,9 @@ export function checkpointCalls(line: Line): CheckpointCalls {
     verifyCheckpoints: async (taskId) => ask(line, { path: `${chainPath(taskId)}/verify` }),
   };
 }
+
+/** So long a snapshot may take. */
+const waitForSnapshot = (line: Line): Line => ({ ...line, timeout: line.timeout + seconds(30) });
 
 /** The same calls by themselves, for whoever needs no others. */
 export const connectCheckpoints = (options: ConnectOptions): CheckpointCalls => checkpointCalls(openLine(options));

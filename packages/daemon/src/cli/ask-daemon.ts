@@ -42,8 +42,11 @@ export async function awaitKnown(here: Surroundings, agentId: string, incarnatio
   }
 }
 
-/** Inside an agent that Rouse started, ROUSE_TOKEN speaks for that agent only; the owner's token is in the data folder. */
-export const withoutAgentToken = (here: Surroundings): Pick<Surroundings, "environment" | "home"> =>
+/**
+ * Inside an agent that Rouse started, ROUSE_TOKEN speaks for that agent only; the owner's token is in the data folder. Agents may start others, so this
+ * asks with the owner's; orders are given with what is in the environment.
+ */
+const withoutAgentToken = (here: Surroundings): Pick<Surroundings, "environment" | "home"> =>
   here.environment["ROUSE_AGENT_ID"] === undefined
     ? here
     : { home: here.home, environment: { ...here.environment, ROUSE_TOKEN: undefined, ROUSE_URL: undefined } };

@@ -148,6 +148,59 @@ describe("rouse", () => {
   });
 });
 
+describe("an order to stop or bring back", () => {
+  const orders = [
+    ["terminate", "worker-1"],
+    ["recover", "worker-1"],
+  ];
+  /** Nothing was ever started here, which whoever goes to the holder says with 5. */
+  const byHand = { code: 5, out: "", err: expect.stringContaining("so this is not on record") };
+
+  function leaveAddress(url: string): void {
+    writeFileSync(join(home, "daemon.json"), JSON.stringify({ pid: 1, url, startedAt: "", version }));
+    writeFileSync(join(home, "token"), `${token}\n`, { mode: 0o600 });
+  }
+
+  it("goes to the holder when no daemon is there, or nobody listens where it was", async () => {
+    for (const words of orders) expect(await rouse(words)).toMatchObject(byHand);
+    const { ROUSE_URL: url = "" } = await serve(() => undefined);
+    await new Promise((resolve) => server?.close(resolve));
+    leaveAddress(url);
+    for (const words of orders) expect(await rouse(words)).toMatchObject(byHand);
+  });
+
+  it("does nothing by itself once it was sent: it may be under way, and says where to look", async () => {
+    const { ROUSE_URL: url = "" } = await serve((request) => request.socket.destroy());
+    leaveAddress(url);
+    for (const words of orders) {
+      const { code, out, err } = await rouse(words);
+      expect({ code, out }).toEqual({ code: 3, out: "" });
+      expect(err).toMatch(/^rouse: [^\n]*may be under way all the same: `rouse events --agent worker-1` tells\n$/);
+    }
+    const { code, err } = await rouse(["recover", "--task", "t-1"]);
+    expect(code).toBe(3);
+    expect(err).toContain("`rouse recover --task t-1 --status` tells");
+  });
+
+  it("does nothing by itself when something else answers, or nobody where ROUSE_URL points", async () => {
+    const environment = await serve((_, response) => response.writeHead(502).end("no"));
+    leaveAddress(environment["ROUSE_URL"] ?? "");
+    for (const words of orders) expect(await rouse(words)).toMatchObject({ code: 3, out: "" });
+    await new Promise((resolve) => server?.close(resolve));
+    rmSync(join(home, "daemon.json"));
+    for (const words of orders) {
+      const { code, err } = await rouse(words, environment);
+      expect(code).toBe(3);
+      expect(err).toMatch(/^rouse: no Rouse is running at [^\n]+\n$/);
+    }
+  });
+
+  it("is nothing an agent may do by hand when no daemon is there", async () => {
+    const inside = { ROUSE_AGENT_ID: "w", ROUSE_TOKEN: "rouse-agent.e30.x" };
+    for (const words of orders) expect(await rouse(words, inside)).toMatchObject({ code: 3, out: "" });
+  });
+});
+
 describe("reads", () => {
   it("print exactly one JSON document with --json", async () => {
     const environment = await serve(twoAgents);

@@ -1,12 +1,15 @@
 import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
+import { agentTokenPrefix } from "../home/agent-token.ts";
 import type { OpenWorkspaces } from "./commands/checkpoints.ts";
 import type { Up } from "./commands/up.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
-import { leaveWhenNobodyReads, readSurroundings } from "./surroundings.ts";
+import { leaveWhenNobodyReads, readSurroundings, type Surroundings } from "./surroundings.ts";
 
 const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKEN its token?";
+const shellAdvice =
+  "A person who sits in this agent's shell says first: `unset ROUSE_URL ROUSE_TOKEN`; then the token in ROUSE_HOME counts.";
 
 /** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
 export async function runCli(words: readonly string[], up: Up, openWorkspaces?: OpenWorkspaces): Promise<number> {
@@ -32,7 +35,12 @@ export async function runCli(words: readonly string[], up: Up, openWorkspaces?: 
     // Commander has already said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exit.fine : exit.usage;
     if (!(error instanceof Fault)) throw error;
-    here.warn(error.code === "unauthorized" ? `${error.message}\n${tokenAdvice}` : error.message);
+    here.warn([error.message, ...adviceOn(error, here)].join("\n"));
     return exitCodeOf(error);
   }
+}
+
+function adviceOn({ code }: Fault, { environment }: Surroundings): string[] {
+  if (code === "unauthorized") return [tokenAdvice];
+  return code === "forbidden" && environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix) ? [shellAdvice] : [];
 }

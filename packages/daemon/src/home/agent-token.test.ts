@@ -106,12 +106,14 @@ describe("an agent's token", () => {
 });
 
 describe("what a token is good for", () => {
+  const holdsNothing = () => false;
+
   it("is its own agent, its own task or none, its own life or none", () => {
     const { agentId, taskId, incarnation } = claims;
     for (const said of [{ agentId }, { agentId, taskId }, { agentId, taskId: null, incarnation }]) {
-      expect(findOverreach(claims, said)).toBeNull();
+      expect(findOverreach(claims, said, holdsNothing)).toBeNull();
     }
-    expect(findOverreach({ ...claims, taskId: null }, { agentId, taskId: null })).toBeNull();
+    expect(findOverreach({ ...claims, taskId: null }, { agentId, taskId: null }, holdsNothing)).toBeNull();
   });
 
   it.each([
@@ -120,12 +122,17 @@ describe("what a token is good for", () => {
     ["an earlier life", { agentId: "worker-1", incarnation: 2 }, { because: "other-life", claimed: "2" }],
     ["a later life", { agentId: "worker-1", incarnation: 4 }, { because: "other-life", claimed: "4" }],
   ])("is not %s", (_, said, overreach) => {
-    expect(findOverreach(claims, said)).toEqual(overreach);
+    expect(findOverreach(claims, said, holdsNothing)).toEqual(overreach);
   });
 
-  it("is no task at all when it was made without one", () => {
+  it("is no task at all when it was made without one, but for what its agent took from the queue and holds", () => {
     const overreach = { because: "other-task", claimed: "fix-42" };
-    expect(findOverreach({ ...claims, taskId: null }, { agentId: "worker-1", taskId: "fix-42" })).toEqual(overreach);
+    const free = { ...claims, taskId: null };
+    const said = { agentId: "worker-1", taskId: "fix-42" };
+    expect(findOverreach(free, said, holdsNothing)).toEqual(overreach);
+    const holds = (agentId: string, taskId: string) => agentId === "worker-1" && taskId === "fix-42";
+    expect(findOverreach(free, said, holds)).toBeNull();
+    expect(findOverreach(free, { ...said, taskId: "t" }, holds)).toEqual({ because: "other-task", claimed: "t" });
   });
 });
 

@@ -1,6 +1,7 @@
+import { request } from "node:http";
 import type { Problem } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CheckpointWorld, largeState, task } from "../runtime/checkpoint-world.test-support.ts";
+import { type CheckpointWorld, largeState, task, turn } from "../runtime/checkpoint-world.test-support.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
 import type { AgentSpeaker } from "./guard.ts";
 import { type ServedCheckpoints, serveCheckpoints } from "./serve-checkpoints.test-support.ts";
@@ -95,6 +96,63 @@ describe("a state that is too large", () => {
   });
 });
 
+describe("a small one", () => {
+  it("takes room as well, so that very many of them have to wait", async () => {
+    const largest = 17 * 1024 * 1024;
+    const begun = [largest, largest, largest, largest - 8192].map((length) => {
+      const sending = request(served.base + chain, { method: "POST", headers: { "content-length": length } });
+      sending.on("error", () => undefined).flushHeaders();
+      return sending;
+    });
+    // There is room for it by its own size, but 8 kB are not counted as room.
+    while ((await ask(chain, { step: 1 })).status !== 503) await turn();
+    for (const sending of begun) sending.destroy();
+    while ((await ask(chain, { step: 1 })).status === 503) await turn();
+  });
+});
+
+describe("whoever hangs up before the answer", () => {
+  const connections = () =>
+    new Promise<number>((resolve, reject) =>
+      served.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+    );
+
+  it("is in the way for as long as what they sent is being saved", async () => {
+    const release = world.stalls();
+    const state = "x".repeat(15 * 1024 * 1024);
+    const leaving = new AbortController();
+    const left = Array.from({ length: 4 }, (_, i) =>
+      fetch(`${served.base}/api/v1/tasks/t-${i}/checkpoints`, {
+        method: "POST",
+        body: JSON.stringify({ step: 1, state: `${i}${state}` }),
+        signal: leaving.signal,
+      }).catch(() => "left"),
+    );
+    while (world.told.length < 4) await turn();
+    leaving.abort();
+    expect(await Promise.all(left)).toEqual(["left", "left", "left", "left"]);
+    while ((await connections()) > 0) await turn();
+    expect(await ask(chain, { step: 1, state })).toMatchObject({ status: 503, body: { error: { retryable: true } } });
+    release();
+    while (world.disk.checkpoints.size < 4) await turn();
+    expect((await ask(chain, { step: 1, state })).status).toBe(201);
+  });
+
+  it("before all of it came leaves room for others", async () => {
+    const leaving = new AbortController();
+    const half = new ReadableStream({ start: (part) => part.enqueue(new Uint8Array(1_000_000)) });
+    const open = { method: "POST", body: half, duplex: "half", signal: leaving.signal } as RequestInit;
+    const sending = fetch(served.base + chain, open).catch(() => "left");
+    while ((await connections()) === 0) await turn();
+    leaving.abort();
+    expect(await sending).toBe("left");
+    while ((await connections()) > 0) await turn();
+    const state = "x".repeat(15 * 1024 * 1024);
+    const four = [0, 1, 2, 3].map((i) => ask(`/api/v1/tasks/t-${i}/checkpoints`, { step: 1, state: `${i}${state}` }));
+    expect((await Promise.all(four)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+  });
+});
+
 describe("an agent with a token of its own", () => {
   const own: AgentSpeaker = { kind: "agent", agentId: "worker-1", taskId: task, incarnation: 3 };
 
@@ -106,6 +164,16 @@ describe("an agent with a token of its own", () => {
     expect((await ask(`${chain}/verify`)).status).toBe(200);
     expect((await ask(`/api/v1/checkpoints/${idOf(saved)}`)).status).toBe(200);
     expect(served.refused).toEqual([]);
+  });
+
+  it("that names no task does so for what it took from the queue, for as long as it holds it", async () => {
+    served.agent = { ...own, taskId: null };
+    expect(codeOf(await ask(chain, { step: 1 }))).toBe("forbidden");
+    served.claims.set(task, "worker-1");
+    expect((await ask(chain, { step: 1 })).status).toBe(201);
+    expect((await ask(chain)).status).toBe(200);
+    served.claims.set(task, "worker-2");
+    expect(codeOf(await ask(chain, { step: 2 }))).toBe("forbidden");
   });
 
   it("has no say about another task or in another name, and it is noted", async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Fault, stateLimits } from "@rouse/contract";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { findOverreach } from "../home/agent-token.ts";
+import { findOverreach, type HoldsTask } from "../home/agent-token.ts";
 import type { Checkpoints } from "../runtime/keep-checkpoints.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
 import type { CheckpointSpeaker } from "../runtime/read-checkpoint.ts";
@@ -12,8 +12,10 @@ import { type AgentOf, readLimit } from "./routes.ts";
 const mebibyte = 1024 * 1024;
 /** A state may be written less tightly than it is kept. */
 const largestBody = stateLimits.bytes + mebibyte;
-/** Bodies that are being received; further ones have to wait, so that many agents at once do not fill the memory. */
+/** Bodies that are being received or saved; further ones have to wait, so that many agents at once do not fill the memory. */
 const mostAtOnce = 4 * largestBody;
+/** What waits takes memory, however little it says. */
+const leastCounted = 16 * 1024;
 
 const tooLarge = `at most ${largestBody / mebibyte} MiB in one request, and ${stateLimits.bytes / mebibyte} MiB for a state; keep large data in the workspace, and in the state only what refers to it`;
 
@@ -23,17 +25,21 @@ export interface CheckpointRouteParts {
   readonly checkpoints: Pick<Checkpoints, "save" | "list" | "show" | "verify" | "noteRefused">;
   readonly agentOf: AgentOf;
   readonly noteRefusedSpeaker: (refused: RefusedSpeaker) => void;
+  readonly holdsTask: HoldsTask;
 }
 
 /** The chains of checkpoints over HTTP. In a scope of their own, because they take larger bodies than the other routes. */
 export function addCheckpointRoutes(app: FastifyInstance, parts: CheckpointRouteParts): void {
   void app.register(async (scope) => {
-    takeLargeBodies(scope);
-    addRoutes(scope, parts);
+    addRoutes(scope, parts, takeLargeBodies(scope));
   });
 }
 
-function addRoutes(scope: FastifyInstance, { checkpoints, agentOf, noteRefusedSpeaker }: CheckpointRouteParts): void {
+function addRoutes(
+  scope: FastifyInstance,
+  { checkpoints, agentOf, noteRefusedSpeaker, holdsTask }: CheckpointRouteParts,
+  holds: Holds,
+): void {
   const refuse = (agent: AgentSpeaker, overreach: Omit<RefusedSpeaker, "agentId">): never => {
     noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
     throw forbid(agent);
@@ -44,7 +50,7 @@ function addRoutes(scope: FastifyInstance, { checkpoints, agentOf, noteRefusedSp
     const agent = agentOf(request);
     if (agent === null) return { agentId: null, incarnation: null };
     const claims = typeof said === "object" && said !== null ? said : {};
-    const overreach = findOverreach(agent, { ...claims, taskId });
+    const overreach = findOverreach(agent, { ...claims, taskId }, holdsTask);
     return overreach === null ? agent : refuse(agent, overreach);
   };
 
@@ -62,7 +68,7 @@ function addRoutes(scope: FastifyInstance, { checkpoints, agentOf, noteRefusedSp
     "/api/v1/tasks/:id/checkpoints",
     { bodyLimit: largestBody, errorHandler: nameLimit },
     async ({ params: { id }, body, raw }, reply) => {
-      const { checkpoint, isNew } = await checkpoints.save(id, body, speakerOf(raw, id, body));
+      const { checkpoint, isNew } = await holds(raw, checkpoints.save(id, body, speakerOf(raw, id, body)));
       return reply.code(isNew ? 201 : 200).send(checkpoint);
     },
   );
@@ -83,8 +89,12 @@ function addRoutes(scope: FastifyInstance, { checkpoints, agentOf, noteRefusedSp
   });
 }
 
-function takeLargeBodies(scope: FastifyInstance): void {
-  let receiving = 0;
+/** A body that came counts until what is done with it is over: whoever hangs up meanwhile does not make it smaller. */
+type Holds = <T>(request: IncomingMessage, saving: Promise<T>) => Promise<T>;
+
+function takeLargeBodies(scope: FastifyInstance): Holds {
+  let held = 0;
+  const saves = new WeakMap<IncomingMessage, Promise<unknown>>();
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
     try {
@@ -95,14 +105,20 @@ function takeLargeBodies(scope: FastifyInstance): void {
   });
   scope.addHook("onRequest", async ({ raw, method }, reply) => {
     if (method !== "POST") return;
-    const announced = Math.min(Number(raw.headers["content-length"]) || largestBody, largestBody);
-    if (receiving > 0 && receiving + announced > mostAtOnce)
+    const announced = Number(raw.headers["content-length"]) || largestBody;
+    const counted = Math.min(Math.max(announced, leastCounted), largestBody);
+    if (held > 0 && held + counted > mostAtOnce)
       throw new Fault("store-unavailable", "many large checkpoints are being saved; send it again in a moment", {
         retryable: true,
       });
-    receiving += announced;
-    reply.raw.once("close", () => {
-      receiving -= announced;
-    });
+    held += counted;
+    const letGo = (): void => {
+      held -= counted;
+    };
+    reply.raw.once("close", () => void Promise.resolve(saves.get(raw)).then(letGo, letGo));
   });
+  return (request, saving) => {
+    saves.set(request, saving);
+    return saving;
+  };
 }

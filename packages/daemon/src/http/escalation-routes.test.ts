@@ -13,8 +13,8 @@ let app: FastifyInstance;
 let speaker: AgentSpeaker | null = null;
 let badSignatures: string[] = [];
 
-beforeEach(() => {
-  desk = escalationDesk();
+beforeEach(async () => {
+  desk = await escalationDesk();
   speaker = null;
   badSignatures = [];
   app = serveEscalations(desk, {
@@ -44,9 +44,9 @@ async function post(url: string, body?: unknown, headers: Record<string, string>
   return { status: answer.statusCode, json: JSON.parse(answer.payload) };
 }
 
-function sign(body: string, at = desk.now(), by = secret): Record<string, string> {
+function sign(id: string, body: string, at = desk.now(), by = secret): Record<string, string> {
   const stamp = Math.floor(at / 1000);
-  const signature = createHmac("sha256", by).update(`${stamp}.${body}`).digest("hex");
+  const signature = createHmac("sha256", by).update(`${stamp}.${id}.${body}`).digest("hex");
   return { "rouse-signature": `t=${stamp},v1=${signature}` };
 }
 
@@ -56,11 +56,13 @@ async function askAbout(agentId: string): Promise<string> {
 }
 
 /** Such as it is left to itself for an hour. */
-function getStuck(agentId: string): string {
-  desk.beat(agentId, { progressIndicator: "a" });
-  desk.beat(agentId, { progressIndicator: "b" });
-  desk.passesFor(agentId, minutes(60), { progressIndicator: "b" });
-  return `${agentId}.1`;
+function getStuck(...agents: string[]): string {
+  for (const agentId of agents) {
+    desk.beat(agentId, { progressIndicator: "a" });
+    desk.beat(agentId, { progressIndicator: "b" });
+  }
+  desk.passesFor(agents, minutes(60), { progressIndicator: "b" });
+  return `${agents[0]}.1`;
 }
 
 const decisionOf = (id: string) => `/api/v1/escalations/${id}/decision`;
@@ -109,7 +111,8 @@ describe("open escalations", () => {
 
 describe("a decision", () => {
   it("is taken in, once, by either path", async () => {
-    for (const path of [decisionOf(getStuck("worker-1")), `/escalations/${getStuck("worker-2")}/decision`]) {
+    getStuck("worker-1", "worker-2");
+    for (const path of [decisionOf("worker-1.1"), "/escalations/worker-2.1/decision"]) {
       const sent = { decision: "allow_more_time", actor: "planner", reason: "a long build", minutes: 30 };
       expect(await post(path, sent)).toEqual({
         status: 200,
@@ -152,6 +155,7 @@ describe("a decision", () => {
   it("that comes too late changes nothing and says so", async () => {
     const late = getStuck("worker-1");
     desk.passesFor("worker-1", minutes(20), { progressIndicator: "b" });
+    await desk.saved();
     const before = desk.events.length;
     expect(await post(decisionOf(late), { decision: "allow_more_time" })).toMatchObject({
       status: 409,
@@ -198,14 +202,15 @@ describe("a decision with a signature", () => {
 
   it("is taken in when it is signed as it was sent", async () => {
     const id = getStuck("worker-1");
-    expect(await post(decisionOf(id), body, sign(body))).toMatchObject({ status: 200 });
+    expect(await post(decisionOf(id), body, sign(id, body))).toMatchObject({ status: 200 });
     expect(badSignatures).toEqual([]);
   });
 
   it.each<[string, () => Record<string, string>]>([
-    ["wrong", () => sign(`${body} `)],
-    ["wrong", () => sign(body, desk.now(), "somebody-elses-secret")],
-    ["too-old", () => sign(body, desk.now() - minutes(6))],
+    ["wrong", () => sign("worker-1.1", `${body} `)],
+    ["wrong", () => sign("worker-2.1", body)],
+    ["wrong", () => sign("worker-1.1", body, desk.now(), "somebody-elses-secret")],
+    ["too-old", () => sign("worker-1.1", body, desk.now() - minutes(6))],
     ["malformed", () => ({ "rouse-signature": "sha256=0" })],
     ["malformed", () => ({ "rouse-signature": "" })],
   ])("that is %s is refused with 401, noted, and decides nothing", async (because, headers) => {
@@ -217,6 +222,18 @@ describe("a decision with a signature", () => {
     expect(await post(`/escalations/${id}/decision`, body, headers())).toMatchObject({ status: 401 });
     expect(badSignatures).toEqual([`${id} ${because}`, `${id} ${because}`]);
     expect(await desk.notice(id)).not.toBeNull();
+  });
+});
+
+describe("a decision that was signed for one question", () => {
+  it("decides no other one", async () => {
+    getStuck("worker-1", "worker-2");
+    const body = '{"decision":"terminate_and_recover"}';
+    const headers = sign("worker-1.1", body);
+    expect(await post(decisionOf("worker-2.1"), body, headers)).toMatchObject({ status: 401 });
+    expect(await post(decisionOf("worker-1.1"), body, headers)).toMatchObject({ status: 200 });
+    expect(await desk.notice("worker-2.1")).not.toBeNull();
+    expect(badSignatures).toEqual(["worker-2.1 wrong"]);
   });
 });
 
@@ -264,11 +281,9 @@ describe("words to and about an agent", () => {
       json: { agentId: "worker-1", status: "accepted" },
     });
     speaker = { kind: "agent", agentId: "worker-1", taskId: null, incarnation: 4 };
-    await post("/api/v1/agents/worker-1/answers", { kind: "update" });
-    expect(desk.heard).toEqual([
-      { agentId: "worker-1", life: null },
-      { agentId: "worker-1", life: 4 },
-    ]);
+    expect(await post("/api/v1/agents/worker-1/answers", { kind: "update" })).toMatchObject({ status: 403 });
+    speaker = { ...speaker, incarnation: 1 };
+    expect(await post("/api/v1/agents/worker-1/answers", { kind: "update" })).toMatchObject({ status: 200 });
     expect(desk.escalations.escalations()).toMatchObject([{ reason: "blocker-reported" }]);
     for (const answer of [{}, { kind: "no" }, { kind: "update", text: "x".repeat(1001) }])
       expect(await post("/api/v1/agents/worker-1/answers", answer)).toMatchObject({ status: 400 });

@@ -14,8 +14,8 @@ import {
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Words } from "../runtime/take-words.ts";
-import { describeEnding } from "./describe-ending.ts";
+import type { Answered, Words } from "../runtime/take-words.ts";
+import { tooLate } from "./describe-ending.ts";
 import { parseJson } from "./parse-json.ts";
 import { toProblem } from "./problem.ts";
 import { readRequest } from "./read-request.ts";
@@ -37,7 +37,7 @@ export interface EscalationDoor {
   /** What decisions that carry a signature are checked with. */
   readonly secret: string;
   readonly now: () => EpochMs;
-  /** Somebody with the token sent a decision that was signed by somebody else, damaged, or sent before. */
+  /** Somebody with the token sent a decision that was signed by somebody else, for another question or long ago, or was damaged. */
   noteBadSignature(escalation: string, because: BadSignature): void;
 }
 
@@ -63,19 +63,17 @@ function addQuestions(app: FastifyInstance, escalations: Escalations): void {
   }
   app.get<WithId>("/api/v1/escalations/:id", async (request, reply) => {
     const { id } = request.params;
-    const notice = isEscalation(id) ? await escalations.escalationNotice(id) : null;
-    return notice ?? tellEnd(escalations, id, reply);
+    if (!isEscalation(id)) return tellEnd(id, null, reply);
+    return (await escalations.escalationNotice(id)) ?? tellEnd(id, await escalations.howItEnded(id), reply);
   });
   app.post<WithId>("/api/v1/escalations/:id/acknowledge", async (request, reply) => {
     const { id } = request.params;
     const { actor } = readRequest(AcknowledgeRequest, request.body);
-    const { outcome } = isEscalation(id) ? await escalations.acknowledge(id, actor) : never;
-    return outcome === "taken" ? taken(id) : tellEnd(escalations, id, reply);
+    return tellOutcome(id, isEscalation(id) ? await escalations.acknowledge(id, actor) : never, reply);
   });
 }
 
-const never = { outcome: "unknown" } as const;
-const taken = (escalation: string): DecisionResult => ({ escalation, outcome: "taken" });
+const never: Answered = { outcome: "unknown" };
 const isEscalation = (id: string): boolean => EscalationId.safeParse(id).success;
 
 /** A body as it was sent: a signature is over these very bytes. */
@@ -98,8 +96,7 @@ function addDecisions(app: FastifyInstance, escalations: Escalations, door: Esca
         const text = request.body instanceof Sent ? request.body.text : "";
         await refuseBadSignature(request, text, door);
         const decision = readRequest(DecisionRequest, text === "" ? {} : parseJson(text));
-        const { outcome } = isEscalation(id) ? await escalations.decide(id, decision) : never;
-        return outcome === "taken" ? taken(id) : tellEnd(escalations, id, reply);
+        return tellOutcome(id, isEscalation(id) ? await escalations.decide(id, decision) : never, reply);
       });
     }
   });
@@ -109,25 +106,30 @@ function addDecisions(app: FastifyInstance, escalations: Escalations, door: Esca
 async function refuseBadSignature(request: FastifyRequest<WithId>, text: string, door: EscalationDoor): Promise<void> {
   const given = request.headers["rouse-signature"];
   if (given === undefined) return;
-  const verdict = await verifyWebhook(text, String(given), door.secret, door.now());
+  const { id } = request.params;
+  // With the id, so that what was meant for one question decides no other.
+  const verdict = await verifyWebhook(`${id}.${text}`, String(given), door.secret, door.now());
   if (verdict === "right") return;
-  door.noteBadSignature(request.params.id, verdict);
+  door.noteBadSignature(id, verdict);
   throw new Fault("unauthorized", signatureTrouble[verdict]);
 }
 
 const signatureTrouble: Readonly<Record<BadSignature, string>> = {
   wrong:
-    "Rouse-Signature does not fit this body: sign `<t>.<body>`, byte for byte as sent, with the text in $ROUSE_HOME/webhook-secret",
+    "Rouse-Signature does not fit this request: sign `<t>.<id of the escalation>.<body>`, byte for byte as sent, with the text in $ROUSE_HOME/webhook-secret",
   "too-old": "Rouse-Signature is more than 5 minutes from our clock; sign each request when it is sent",
   malformed: "Rouse-Signature must be t=<unix seconds>,v1=<64 hex digits>",
 };
 
+function tellOutcome(escalation: string, answered: Answered, reply: FastifyReply): DecisionResult | FastifyReply {
+  if (answered.outcome === "taken") return { escalation, outcome: "taken" };
+  return tellEnd(escalation, answered.outcome === "over" ? answered.ended : null, reply);
+}
+
 /** Over, and how; or never asked. */
-async function tellEnd(escalations: Escalations, id: string, reply: FastifyReply): Promise<FastifyReply> {
-  const ended = isEscalation(id) ? await escalations.howItEnded(id) : null;
-  if (ended === null)
-    throw new Fault("escalation-unknown", "no such escalation; `rouse escalations` lists those that are open");
-  const fault = new Fault("escalation-closed", describeEnding(id, ended));
+function tellEnd(id: string, ended: EscalationEnding | null, reply: FastifyReply): FastifyReply {
+  const fault = tooLate(id, ended);
+  if (ended === null) throw fault;
   return reply.code(409).send({ ...toProblem(fault), ended });
 }
 

@@ -42,7 +42,7 @@ interface Writing {
 const taskParameter = { name: "id", in: "path", required: true, schema: { type: "string" } };
 
 const words = {
-  claim: ["Claim it", "ClaimRequest"],
+  claim: ["Claim it; an agent that is over gets nothing (agent-over)", "ClaimRequest"],
   refresh: ["The claim is still meant", "TaskRefresh"],
   update: ["It goes on, or cannot without a person", "TaskUpdate"],
   complete: ["It is done", "TaskWord"],
@@ -52,7 +52,7 @@ const words = {
 
 const orders = {
   cancel: "Nobody is to do it any more",
-  reassign: "Take it from whoever has it, for one agent or for any",
+  reassign: "Take it from whoever has it, for one agent that is not over or for any",
   block: "Nobody is to go on before a person says so",
   unblock: "It may go on",
   retry: "Try again what failed or was cancelled",

@@ -34,8 +34,8 @@ export function addRoutes(app: FastifyInstance, monitor: Monitor, { version, sec
   addMonitorRoutes(app, monitor, version);
   addRecoveryRoutes(app, monitor);
   const { noteRefusedSpeaker } = monitor;
-  const { words, escalations } = monitor.help;
-  addCheckpointRoutes(app, { checkpoints: monitor.help.checkpoints, agentOf, noteRefusedSpeaker });
+  const { words, escalations, checkpoints, tasks } = monitor.help;
+  addCheckpointRoutes(app, { checkpoints, agentOf, noteRefusedSpeaker, holdsTask: tasks.isWorkOf });
   addTaskRoutes(app, monitor.help.service, { agentOf, noteRefusedSpeaker });
   addAuditRoutes(app, monitor.audit);
   addEscalationRoutes(
@@ -88,7 +88,7 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
 /** An agent announces the life its token is for and no other; without a number it would be the next one. */
 function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): unknown {
   if (typeof body !== "object" || body === null) return body;
-  const overreach = findOverreach(agent, body as Record<string, unknown>);
+  const overreach = findOverreach(agent, body as Record<string, unknown>, monitor.help.tasks.isWorkOf);
   if (overreach === null) return { incarnation: agent.incarnation, ...body };
   monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
   throw forbid(agent);

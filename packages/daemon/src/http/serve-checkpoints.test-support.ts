@@ -12,6 +12,8 @@ export interface ServedCheckpoints {
   readonly world: CheckpointWorld;
   /** Whose token requests are made with from now on; `null` for the operator's. */
   agent: AgentSpeaker | null;
+  /** Who holds which task by a claim. */
+  readonly claims: Map<string, string>;
   readonly refused: RefusedSpeaker[];
 }
 
@@ -23,11 +25,12 @@ export async function serveCheckpoints(): Promise<ServedCheckpoints> {
     error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
   );
   const refused: RefusedSpeaker[] = [];
-  const shared = { agent: null as AgentSpeaker | null };
+  const shared = { agent: null as AgentSpeaker | null, claims: new Map<string, string>() };
   addCheckpointRoutes(app, {
     checkpoints: world.checkpoints,
     agentOf: () => shared.agent,
     noteRefusedSpeaker: (one) => void refused.push(one),
+    holdsTask: (agentId, taskId) => shared.claims.get(taskId) === agentId,
   });
   const base = await app.listen({ host: "127.0.0.1", port: 0 });
   return Object.assign(shared, { app, base, world, refused });

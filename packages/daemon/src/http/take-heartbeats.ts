@@ -74,7 +74,8 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
   return sent.map((one) => {
     if (typeof one.beat !== "object" || one.beat === null) return one;
     const message = one.beat as Record<string, unknown>;
-    const overreach = findOverreach(agent, "agentId" in message ? message : renameSnakeCase(message));
+    const said = "agentId" in message ? message : renameSnakeCase(message);
+    const overreach = findOverreach(agent, said, monitor.help.tasks.isWorkOf);
     if (overreach === null) return sayWhichLife(one, message, agent.incarnation);
     monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
     throw forbid(agent);

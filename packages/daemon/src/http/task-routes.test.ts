@@ -170,6 +170,13 @@ describe("what cannot be", () => {
     expect(await because("/b/reassign", { to: "nobody" })).toContain("404 agent-unknown: no agent nobody is known");
   });
 
+  it("names a circle by its ends, and says how many it left out", async () => {
+    for (let n = 0; n < 30; n++) await add(`t${n}`, { dependsOn: [n === 0 ? "root" : `t${n - 1}`] });
+    const { status, body } = await post("", { taskId: "root", dependsOn: ["t29"] });
+    expect(status).toBe(400);
+    expect(body.error?.message).toContain("root → t29 → t28 → t27 → (24 more) → t2 → t1 → t0 → root");
+  });
+
   it.each([
     ["", { taskId: "../x" }, "taskId: must be 1 to 128"],
     ["", { taskId: "t", priority: "urgent" }, "priority:"],
@@ -213,6 +220,18 @@ describe("a person", () => {
       "order-task-retry",
     ]);
     expect(new Set(trail.map(({ subject }) => subject))).toEqual(new Set(["t"]));
+  });
+
+  it("finds on record who made a task, when a person did", async () => {
+    await add("unnamed");
+    for (const title of ["x", "x", "y"]) await post("", { taskId: "t", title, actor: "ann" });
+    await world.saved();
+    const trail = await world.store.readAudit({ limit: 100 });
+    expect(trail.map(({ actor, action, subject, reason }) => [actor, action, subject, reason].join(" "))).toEqual([
+      "ann order-task-create t no reason given",
+      "ann order-task-create t no reason given",
+      "rouse order-refused t exists",
+    ]);
   });
 
   it("finds on record that an order was refused, and why", async () => {

@@ -14,6 +14,7 @@ import type { GroupCommit } from "./group-commit.ts";
 import { keepCheckpoints } from "./keep-checkpoints.ts";
 import { keepTasks } from "./keep-tasks.ts";
 import { openDesk } from "./open-desk.ts";
+import { recheckGate } from "./recheck-gate.ts";
 import { recoverTasks } from "./recover-tasks.ts";
 import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
@@ -62,7 +63,8 @@ export function arrangeHelp(parts: HelpParts) {
     ...attendCheckpoints({ roster, turns, tasks, workspaces, folderOf }),
   });
   const escalations = tellEscalations({ words, store, checkpoints, config, readClock, toWall });
-  const recovery = recoverTasks({ roster, tasks, checkpoints, config, toWall, recover: parts.recover });
+  const keepers = { roster, tasks, checkpoints, commits };
+  const recovery = recoverTasks({ ...keepers, config, readClock, toWall, recover: parts.recover, addToTrail });
   const { ask, withdraw } = askOrchestrator({
     orchestrator: parts.orchestrator,
     notice: escalations.notice,
@@ -71,6 +73,8 @@ export function arrangeHelp(parts: HelpParts) {
   });
   const { alerts, log } = parts;
   const { revivalFor } = recovery;
+  const { thawed } = doubt;
+  const stillOpen = recheckGate({ roster, doubt, config, readClock });
   return {
     words,
     escalations,
@@ -79,7 +83,19 @@ export function arrangeHelp(parts: HelpParts) {
     desk: openDesk(tasks, service, parts.onTasksSaved),
     checkpoints,
     recovery,
-    hands: useHands({ alerts, holders, workspaces, log, folderOf, revivalFor, ask, withdraw, toWall }),
+    hands: useHands({
+      alerts,
+      holders,
+      workspaces,
+      log,
+      folderOf,
+      revivalFor,
+      ask,
+      withdraw,
+      stillOpen,
+      thawed,
+      toWall,
+    }),
   };
 }
 

@@ -26,7 +26,7 @@ function somebody(answers: Asked) {
 }
 
 async function askAbout(answers: Asked) {
-  const desk = escalationDesk();
+  const desk = await escalationDesk();
   desk.beat("worker-1");
   await desk.escalations.escalate("worker-1", "ada", "");
   const outside = somebody(answers);

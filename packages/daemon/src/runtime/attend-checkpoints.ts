@@ -23,7 +23,7 @@ export function attendCheckpoints({
   tasks,
   workspaces,
   folderOf,
-}: AttendingParts): Pick<CheckpointParts, "admit" | "takeSnapshot" | "alsoInCommit"> {
+}: AttendingParts): Pick<CheckpointParts, "admit" | "takeSnapshot" | "newestOf" | "alsoInCommit"> {
   /** A task that nobody announced begins with its first checkpoint; one that is over is not added to, and a life that is over has no say. */
   function admit(taskId: string, { agentId, incarnation }: CheckpointSpeaker): void {
     const task = tasks.find(taskId);
@@ -54,6 +54,8 @@ export function attendCheckpoints({
     return { commit, ref, folder: outcome.snapshot.folder };
   }
 
+  const newestOf = (taskId: string): string | null => tasks.find(taskId)?.lastCheckpoint ?? null;
+
   function alsoInCommit({ taskId, id, agentId }: Checkpoint, moment: Moment): void {
     if (tasks.find(taskId) === undefined) begin(taskId, agentId, moment);
     tasks.noteCheckpoint(taskId, id, agentId, moment);
@@ -69,5 +71,5 @@ export function attendCheckpoints({
     if (agentId !== null) tasks.claim(taskId, agentId, moment);
   }
 
-  return { admit, takeSnapshot, alsoInCommit };
+  return { admit, takeSnapshot, newestOf, alsoInCommit };
 }

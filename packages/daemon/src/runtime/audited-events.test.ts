@@ -8,12 +8,22 @@ const noon = Date.UTC(2026, 1, 5, 12);
 const lineOf = (event: RouseEvent) => auditLineOf(event, noon, "default@1");
 
 describe("what goes into the audit trail", () => {
-  it("a termination, with everything it rested on, signed", () => {
+  it("that a person came to an agent's terminal, and left it", () => {
+    const payload = { agentId, incarnation: 3, attached: 1 };
+    for (const [type, action] of [
+      ["AGENT_ATTACHED", "agent-attached"],
+      ["AGENT_DETACHED", "agent-detached"],
+    ] as const)
+      expect(lineOf({ type, payload })).toMatchObject({ actor: "operator", action, subject: agentId });
+  });
+
+  it("a termination, with everything it rested on, under the name of whoever decided it, signed", () => {
     const line = lineOf({
       type: "AGENT_TERMINATED",
       payload: {
         agentId,
         incarnation: 3,
+        actor: "anna",
         because: "no-progress",
         reason: "no new fact in 42 min of work",
         forced: true,
@@ -24,7 +34,7 @@ describe("what goes into the audit trail", () => {
     });
     expect(line).toEqual({
       time: noon,
-      actor: "rouse",
+      actor: "anna",
       action: "terminate",
       subject: agentId,
       reason: "no new fact in 42 min of work",
@@ -99,6 +109,8 @@ describe("what goes into the audit trail", () => {
     const payload = { agentId, taskId: "t-1", because: "marked-by-person", survivors: [], problems: [] };
     const audited = (type: EventType) => lineOf({ type, payload } as unknown as RouseEvent) !== null;
     const expected = [
+      "AGENT_ATTACHED",
+      "AGENT_DETACHED",
       "AGENT_SPEECH_REFUSED",
       "TERMINATION_ORDERED",
       "TERMINATION_REFUSED",
@@ -117,6 +129,7 @@ describe("what goes into the audit trail", () => {
       "NUDGE_NOT_SENT",
       "NUDGE_UNCONFIRMED",
       "ESCALATION_TRIGGERED",
+      "ESCALATION_RAISED",
       "ESCALATION_DECIDED",
       "ESCALATION_ACKNOWLEDGED",
       "ESCALATION_UNACKNOWLEDGED",

@@ -23,6 +23,8 @@ const rules: Rules = {
   AGENT_SPEECH_REFUSED: (p) => about(p.agentId, p.because, pick(p, "claimed")),
   AGENT_HELD: null,
   HOLDER_LOST: null,
+  AGENT_ATTACHED: (p) => ({ ...about(p.agentId, "attached", pick(p, "incarnation", "attached")), actor: "operator" }),
+  AGENT_DETACHED: (p) => ({ ...about(p.agentId, "detached", pick(p, "incarnation", "attached")), actor: "operator" }),
   PROCESS_EXITED: null,
   AGENT_NEEDS_YOU: null,
   AGENT_NEEDS_YOU_NO_MORE: null,
@@ -41,6 +43,7 @@ const rules: Rules = {
   AGENT_TERMINATED: (p) => ({
     ...about(p.agentId, p.reason, pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence")),
     action: "terminate",
+    actor: p.actor,
   }),
   WORK_SAVED: (p) => about(p.agentId, "work-saved", pick(p, "incarnation", "commit", "changed")),
   WORK_NOT_SAVED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
@@ -62,6 +65,8 @@ const rules: Rules = {
   AGENT_ANSWERED: null,
   ESCALATION_TRIGGERED: (p) =>
     about(p.agentId, p.reason, pick(p, "escalation", "incident", "severity", "answerWithinSeconds")),
+  ESCALATION_RAISED: (p) =>
+    about(p.agentId, "critical-tasks-blocked", pick(p, "escalation", "severity", "criticalBlocked")),
   ESCALATION_DECIDED: (p) => ({
     ...about(p.agentId, p.reason, pick(p, "escalation", "decision")),
     actor: p.actor,

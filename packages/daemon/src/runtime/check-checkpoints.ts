@@ -1,8 +1,8 @@
-import type { CheckpointCheck, CheckpointFlaw } from "@rouse/contract";
+import type { Checkpoint, CheckpointCheck, CheckpointFlaw } from "@rouse/contract";
 import { toIso } from "@rouse/contract";
 import type { CheckpointLink } from "@rouse/core";
 import type { States } from "../ports/states.ts";
-import type { SavedCheckpoint, Store } from "../ports/store.ts";
+import type { SavedHead, Store } from "../ports/store.ts";
 import { readHead, sha256 } from "./checkpoint-head.ts";
 
 export interface CheckParts {
@@ -10,30 +10,50 @@ export interface CheckParts {
   readonly states: Pick<States, "get">;
 }
 
-/** A checkpoint, what is wrong with it by itself, and its state when nothing is. */
+/** A checkpoint, what is wrong with it by itself, and its state when nothing is and it is still kept. */
 export interface CheckedCheckpoint extends CheckpointLink {
-  readonly saved: SavedCheckpoint;
   readonly state: string | null;
 }
 
-/** By itself: its head and its state, not the ones before it. */
-export async function checkAlone({ states }: CheckParts, saved: SavedCheckpoint): Promise<CheckedCheckpoint> {
+type FoundState =
+  | { readonly kind: "found"; readonly state: string }
+  | { readonly kind: "forgotten" }
+  | { readonly kind: "flawed"; readonly flaw: CheckpointFlaw };
+
+/** By itself: its head and its state, not the ones before it. States are read one by one, so that many never lie in memory at once. */
+export async function checkAlone(parts: CheckParts, saved: SavedHead): Promise<CheckedCheckpoint> {
   const { checkpoint, flaws } = readHead(saved);
-  if (checkpoint === null || flaws.length > 0) return { saved, checkpoint, flaws, state: null };
-  const state = saved.state ?? (await readState(states, checkpoint.stateHash));
-  if (typeof state !== "string") return { saved, checkpoint, flaws: [state.flaw], state: null };
-  const isRight = sha256(state) === checkpoint.stateHash;
+  if (checkpoint === null || flaws.length > 0) return { checkpoint, flaws, state: null };
+  const found = await findState(parts, checkpoint);
+  if (found.kind === "forgotten") return { checkpoint, flaws: [], state: null };
+  if (found.kind === "flawed") return { checkpoint, flaws: [found.flaw], state: null };
+  const isRight = sha256(found.state) === checkpoint.stateHash;
   return isRight
-    ? { saved, checkpoint, flaws: [], state }
-    : { saved, checkpoint, flaws: ["state-changed"], state: null };
+    ? { checkpoint, flaws: [], state: found.state }
+    : { checkpoint, flaws: ["state-changed"], state: null };
 }
 
+/** Right by itself, but nobody can go on with it. */
+export const isForgotten = ({ checkpoint, flaws, state }: CheckedCheckpoint): boolean =>
+  checkpoint !== null && flaws.length === 0 && state === null;
+
+/** Where a state should be, one that was forgotten is missing. */
+export const missForgotten = (checked: CheckedCheckpoint): CheckedCheckpoint =>
+  isForgotten(checked) ? { ...checked, flaws: ["state-missing"] } : checked;
+
 /** A file that the disk does not give out is not known to be gone, but it is of no use either. */
-async function readState(states: Pick<States, "get">, stateHash: string): Promise<string | { flaw: CheckpointFlaw }> {
+async function findState({ store, states }: CheckParts, { id, stateHash }: Checkpoint): Promise<FoundState> {
+  const saved = await store.findCheckpoint(id);
+  if (saved === null) return { kind: "flawed", flaw: "state-missing" };
+  if (saved.stateForgotten) return { kind: "forgotten" };
   try {
-    return (await states.get(stateHash)) ?? { flaw: "state-missing" };
+    const state = saved.state ?? (await states.get(stateHash));
+    if (state !== null) return { kind: "found", state };
+    // It may have been forgotten just now.
+    const isForgotten = (await store.findCheckpoint(id))?.stateForgotten ?? false;
+    return isForgotten ? { kind: "forgotten" } : { kind: "flawed", flaw: "state-missing" };
   } catch {
-    return { flaw: "unreadable" };
+    return { kind: "flawed", flaw: "unreadable" };
   }
 }
 
@@ -55,16 +75,23 @@ async function flawsOf(parts: CheckParts, id: string, taskId: string): Promise<r
   return (await checkAlone(parts, saved)).flaws;
 }
 
-/** All of a chain, newest first as it is given. A flaw is passed on to every one that goes on from it. */
-export async function checkChain(parts: CheckParts, chain: readonly SavedCheckpoint[]): Promise<CheckpointCheck[]> {
+/**
+ * All of a chain, newest first as it is given. A flaw is passed on to every one that goes on from it. Only the oldest states are ever forgotten: one
+ * that is newer than a state that is there was taken away.
+ */
+export async function checkChain(parts: CheckParts, chain: readonly SavedHead[]): Promise<CheckpointCheck[]> {
   const known = new Map<string, readonly CheckpointFlaw[]>();
   const checks: CheckpointCheck[] = [];
+  let areKept = false;
   for (const saved of chain.toReversed()) {
-    const alone = await checkAlone(parts, saved);
+    const found = await checkAlone(parts, saved);
+    const alone: CheckedCheckpoint = areKept || saved === chain[0] ? missForgotten(found) : found;
     const flaws = [...alone.flaws, ...(await checkParent(parts, alone, known))];
     known.set(saved.id, flaws);
+    areKept ||= alone.state !== null;
     const { step = null, stepName = null } = alone.checkpoint ?? {};
-    checks.push({ id: saved.id, number: saved.number, step, stepName, time: toIso(saved.time), flaws });
+    const check = { id: saved.id, number: saved.number, step, stepName, time: toIso(saved.time), flaws };
+    checks.push(isForgotten(alone) ? { ...check, stateForgotten: true } : check);
   }
   return checks.reverse();
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Checkpoint, type CheckpointFlaw, CheckpointHead, type EpochMs } from "@rouse/contract";
-import type { SavedCheckpoint } from "../ports/store.ts";
+import type { SavedCheckpoint, SavedHead } from "../ports/store.ts";
 import { writeCanonically } from "./write-canonically.ts";
 
 const headLimits = { bytes: 64 * 1024, values: 100, depth: 5 };
@@ -19,7 +19,7 @@ export interface ReadHead {
   readonly flaws: readonly CheckpointFlaw[];
 }
 
-export function readHead(saved: SavedCheckpoint): ReadHead {
+export function readHead(saved: SavedHead): ReadHead {
   const parsed = CheckpointHead.safeParse(parse(saved.head));
   if (!parsed.success) return { checkpoint: null, flaws: ["unreadable"] };
   const head = parsed.data;

@@ -69,6 +69,7 @@ export async function openCheckpointWorld(options: WorldOptions = {}) {
       if (workspace.outcome instanceof Fault) throw workspace.outcome;
       return workspace.outcome;
     },
+    newestOf: (taskId) => told.findLast(({ checkpoint }) => checkpoint.taskId === taskId)?.checkpoint.id ?? null,
     alsoInCommit(checkpoint) {
       told.push({ checkpoint, inDraft: commits.draft().checkpoints.some(({ id }) => id === checkpoint.id) });
     },

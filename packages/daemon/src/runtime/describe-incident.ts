@@ -53,7 +53,7 @@ export function describeEscalation(
   const { incident } = record;
   if (escalation === null || incident === null) return null;
   const iso: Iso = (at) => toIso(toWall(at));
-  const { acknowledged, severity } = escalation;
+  const { acknowledged, severity, severeSince } = escalation;
   const reasons = record.findings.filter(({ level }) => level !== "note").map(({ text }) => text);
   return {
     id: escalation.id,
@@ -67,7 +67,7 @@ export function describeEscalation(
     reason: escalation.reason,
     openedAt: iso(escalation.openedAt),
     answerBy: iso(escalation.until),
-    acknowledgeBy: severity === "SEV-1" ? iso(escalation.openedAt + policy.escalation.acknowledgeWithin) : null,
+    acknowledgeBy: severeSince === null ? null : iso(severeSince + policy.escalation.acknowledgeWithin),
     acknowledged: acknowledged === null ? null : { actor: acknowledged.actor, at: iso(acknowledged.at) },
     otherwise: escalation.otherwise.kind === "stop" ? "terminate-and-recover" : "hand-to-a-person",
     decisions: ["allow_more_time", "force_handoff", "terminate_and_recover"],

@@ -9,6 +9,7 @@ import {
   toIso,
 } from "@rouse/contract";
 import {
+  type AtWork,
   type Claim,
   claimOf,
   isAtWork,
@@ -25,7 +26,7 @@ export interface TaskView {
   readonly now: MonoMs;
   readonly toWall: (at: MonoMs) => EpochMs;
   readonly doubt: TaskDoubt;
-  readonly rulesFor: (taskId: string) => TaskRules;
+  readonly rulesFor: (task: TaskRecord) => TaskRules;
   readonly statusSince: (taskId: string) => MonoMs;
   readonly isCompleted: (taskId: string) => boolean;
   /** `null`: there is none. */
@@ -56,13 +57,13 @@ export function describeTask(task: TaskRecord, view: TaskView): TaskReport {
     waitsFor: waitsFor(task, view),
     dependents: [...view.dependentsOf(task.taskId)],
     createdAt: iso(task.createdAt),
-    startedAt: worked === null ? null : iso(worked.startedAt),
+    startedAt: worked === null ? null : iso(worked.since),
     updatedAt: iso(task.updatedAt),
     timeoutMinutes: task.timeout === null ? null : task.timeout / minutes(1),
     timeoutAt: timeoutAt === null ? null : iso(timeoutAt),
     onTimeout: task.onTimeout,
     endedBy: "by" in task.state ? task.state.by.agentId : null,
-    flags: flagsOf(task, view),
+    flags: [...flagsOf(task, view)],
     recoveries: task.recoveries,
     lastCheckpoint: task.lastCheckpoint,
   };
@@ -79,25 +80,29 @@ const describeClaim = ({ number, agentId, since, refreshedAt }: Claim, iso: Iso)
 });
 
 const timeoutOf = (task: TaskRecord, view: TaskView): MonoMs | null =>
-  isAtWork(task.state) ? timeoutDue(task, task.state.claim, view.rulesFor(task.taskId), view.doubt) : null;
+  isAtWork(task.state) ? timeoutDue(task, task.state.claim, view.rulesFor(task), view.doubt) : null;
 
-function flagsOf(task: TaskRecord, view: TaskView): Flag[] {
+function flagsOf(task: TaskRecord, view: TaskView): readonly Flag[] {
   const { state } = task;
+  const late = task.because === "timed-out" || (isAtWork(state) && state.timedOutAt !== null);
+  if (isAtWork(state)) return flagsOfWork(state, late);
+  if (isUnclaimed(task, view)) return late ? ["timed-out", "unclaimed"] : ["unclaimed"];
+  return late ? ["timed-out"] : [];
+}
+
+function flagsOfWork({ stalled, claim }: AtWork, late: boolean): Flag[] {
   const flags: Flag[] = [];
-  if (isAtWork(state)) {
-    if (state.stalled !== null) flags.push("stalled");
-    if (state.stalled?.escalated) flags.push("escalated");
-    if (state.claim.longRunningTold) flags.push("long-running");
-  }
-  if (task.because === "timed-out" || (isAtWork(state) && state.timedOutAt !== null)) flags.push("timed-out");
-  if (isUnclaimed(task, view)) flags.push("unclaimed");
+  if (stalled !== null) flags.push("stalled");
+  if (stalled?.escalated) flags.push("escalated");
+  if (claim.longRunningTold) flags.push("long-running");
+  if (late) flags.push("timed-out");
   return flags;
 }
 
 /** It could be had, and nobody takes it. What still waits for other tasks cannot be had. */
 const isUnclaimed = (task: TaskRecord, { now, rulesFor, statusSince, isCompleted }: TaskView): boolean =>
   task.state.status === "pending" &&
-  now - statusSince(task.taskId) > rulesFor(task.taskId).stalled &&
+  now - statusSince(task.taskId) > rulesFor(task).stalled &&
   isTaskReady(task, isCompleted);
 
 /** More are counted, but not listed: nobody looks at so many. */
@@ -106,18 +111,27 @@ const mostListed = 1000;
 /** Seed 004's view: how many, and those that are not over, the ones something is the matter with first. */
 export function describeTaskHealth(tasks: readonly TaskRecord[], view: TaskView): TaskHealth {
   const byStatus: Partial<Record<TaskStatus, number>> = {};
-  for (const { state } of tasks) byStatus[state.status] = (byStatus[state.status] ?? 0) + 1;
-  const active = tasks.filter((task) => !isTaskOver(task)).map((task) => describeTask(task, view));
-  const flagged = (flag: Flag): number => active.filter(({ flags }) => flags.includes(flag)).length;
+  const byFlag: Partial<Record<Flag, number>> = {};
+  const byTrouble = new Map<number, TaskRecord[]>();
+  for (const task of tasks) {
+    byStatus[task.state.status] = (byStatus[task.state.status] ?? 0) + 1;
+    if (isTaskOver(task)) continue;
+    const flags = flagsOf(task, view);
+    for (const flag of flags) byFlag[flag] = (byFlag[flag] ?? 0) + 1;
+    const trouble = (task.state.status === "blocked" ? 10 : 0) + flags.length;
+    const alike = byTrouble.get(trouble);
+    if (alike === undefined) byTrouble.set(trouble, [task]);
+    else alike.push(task);
+  }
+  const active = [...byTrouble].sort(([a], [b]) => b - a).flatMap(([, alike]) => alike);
   return {
     total_tasks: tasks.length,
     active_tasks: active.length,
-    stalled_tasks: flagged("stalled"),
-    long_running_tasks: flagged("long-running"),
+    stalled_tasks: byFlag.stalled ?? 0,
+    long_running_tasks: byFlag["long-running"] ?? 0,
     blocked_tasks: byStatus.blocked ?? 0,
     tasks_by_status: byStatus,
-    tasks: active.toSorted((a, b) => trouble(b) - trouble(a)).slice(0, mostListed),
+    // There may be many: those to be listed are chosen before anything is described.
+    tasks: active.slice(0, mostListed).map((task) => describeTask(task, view)),
   };
 }
-
-const trouble = ({ status, flags }: TaskReport): number => (status === "blocked" ? 10 : 0) + flags.length;

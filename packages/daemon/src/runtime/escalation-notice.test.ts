@@ -28,8 +28,8 @@ const checkpoint: Checkpoint = {
 };
 
 /** worker-1 works on nothing new for an hour, is reminded three times and does not react. */
-function stuckDesk(changes: Parameters<typeof escalationDesk>[0] = {}): EscalationDesk {
-  const desk = escalationDesk(changes);
+async function stuckDesk(changes: Parameters<typeof escalationDesk>[0] = {}): Promise<EscalationDesk> {
+  const desk = await escalationDesk(changes);
   desk.beat("worker-1", { taskId: "bd-288", progressIndicator: "a" });
   desk.beat("worker-1", { taskId: "bd-288", progressIndicator: hostile });
   desk.passesFor("worker-1", minutes(60), { taskId: "bd-288", progressIndicator: hostile, phase: hostile });
@@ -37,9 +37,9 @@ function stuckDesk(changes: Parameters<typeof escalationDesk>[0] = {}): Escalati
 }
 
 /** The same trouble of an agent that Rouse holds. */
-function heldDesk(changes: Parameters<typeof escalationDesk>[0] = {}): EscalationDesk {
-  const desk = stuckDesk(changes);
-  const { terminal } = escalationDesk().heldBy("worker-1");
+async function heldDesk(changes: Parameters<typeof escalationDesk>[0] = {}): Promise<EscalationDesk> {
+  const desk = await stuckDesk(changes);
+  const { terminal } = (await escalationDesk()).heldBy("worker-1");
   desk.becomes({ ...desk.record("worker-1"), terminal });
   return desk;
 }
@@ -52,7 +52,7 @@ async function noticeOf(desk: EscalationDesk, id = "worker-1.1"): Promise<Escala
 
 describe("the notice of an escalation", () => {
   it("is what the contract says, with everything somebody needs to decide", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     desk.keepsCheckpoint(checkpoint);
     const notice = await noticeOf(desk);
     expect(EscalationNotice.parse(notice)).toEqual(notice);
@@ -69,7 +69,10 @@ describe("the notice of an escalation", () => {
           "lineage:worker-1",
           "task:bd-288",
         ],
-        config: { policy: "default@test", settings: { mode: "act", escalation: { ack_sla_seconds: 300 } } },
+        config: {
+          policy: expect.stringMatching(/^default@/),
+          settings: { mode: "act", escalation: { ack_sla_seconds: 300 } },
+        },
         recovery: {
           supervised: false,
           checkpoint: { id: checkpoint.id, step: 4, time: checkpoint.time },
@@ -87,7 +90,7 @@ describe("the notice of an escalation", () => {
   });
 
   it("tells the last 20 events, oldest first, and no others", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     for (let missed = 1; missed <= 25; missed++)
       desk.happened({ type: "HEARTBEAT_MISSED", payload: { agentId: "worker-1", missed, silentSeconds: 1 } });
     desk.happened({ type: "HEARTBEAT_MISSED", payload: { agentId: "worker-2", missed: 99, silentSeconds: 1 } });
@@ -97,8 +100,24 @@ describe("the notice of an escalation", () => {
     );
   });
 
+  it("tells the agent's last two answers, and what happened to it besides, however much it says", async () => {
+    const desk = await escalationDesk();
+    desk.beat("worker-1");
+    await desk.escalations.escalate("worker-1", "ada", "");
+    for (let times = 1; times <= 9; times++)
+      await desk.escalations.answer("worker-1", { kind: "update", text: `all is well ${times}` }, null);
+    await desk.escalations.answer("worker-1", { kind: "handoff" }, null);
+    for (let n = 1; n <= 18; n++)
+      desk.happened({ type: "AGENT_ANSWERED", payload: { agentId: "worker-1", answer: { kind: "update" } } });
+    const types = (await noticeOf(desk)).context.lastEvents.map(({ type }) => type);
+    expect(types).toEqual([
+      ...["AGENT_REGISTERED", "INCIDENT_OPENED", "ESCALATION_TRIGGERED"],
+      ...["AGENT_ANSWERED", "AGENT_ANSWERED"],
+    ]);
+  });
+
   it("keeps what the agent wrote in fields of its own and out of every sentence", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     desk.keepsCheckpoint(checkpoint);
     await desk.escalations.answer("worker-1", { kind: "update", text: hostile }, null);
     const notice = await noticeOf(desk);
@@ -111,7 +130,7 @@ describe("the notice of an escalation", () => {
 
   it("carries no address of a webhook, no pattern and nothing of what concerns others", async () => {
     const secret = "https://hooks.example.com/T0/B0/s3cret";
-    const desk = stuckDesk({
+    const desk = await stuckDesk({
       escalation: { webhook_url: secret },
       tasks: { file: "/home/ada/s3cret-tasks.jsonl" },
       terminal: { patterns: [{ name: "p", kind: "error", pattern: "s3cret" }] },
@@ -136,7 +155,7 @@ describe("the notice of an escalation", () => {
   });
 
   it("counts the attempts that are left, of the task and of the hour", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     const record = desk.record("worker-1");
     const now = desk.now() - Date.parse("2026-02-05T09:00:00Z");
     const attempt = (taskId: string | null, ago: number) => ({ taskId, at: now - ago });
@@ -153,7 +172,7 @@ describe("the notice of an escalation", () => {
   });
 
   it("is there only while the question is open", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     expect(await desk.notice("worker-1.2")).toBeNull();
     expect(await desk.notice("worker-2.1")).toBeNull();
     await desk.escalations.decide("worker-1.1", { decision: "allow_more_time", actor: "ada", reason: "" });
@@ -169,7 +188,7 @@ describe("what each decision would lead to", () => {
   const [more, handoff, stop] = ["allow_more_time", "force_handoff", "terminate_and_recover"] as const;
 
   it("is a person's matter where Rouse cannot stop anything", async () => {
-    expect(await effects(stuckDesk())).toEqual({
+    expect(await effects(await stuckDesk())).toEqual({
       [more]: "waits-longer",
       [handoff]: "told-only",
       [stop]: "handed-to-a-person",
@@ -177,7 +196,7 @@ describe("what each decision would lead to", () => {
   });
 
   it("goes on after the checkpoint, or from the start when there is none", async () => {
-    const desk = heldDesk();
+    const desk = await heldDesk();
     expect(await effects(desk)).toEqual({
       [more]: "waits-longer",
       [handoff]: "told-and-stopped",
@@ -188,7 +207,7 @@ describe("what each decision would lead to", () => {
   });
 
   it("knows the checkpoint by its name even where it cannot be read", async () => {
-    const desk = heldDesk();
+    const desk = await heldDesk();
     desk.becomes({ ...desk.record("worker-1"), checkpoint: "abc" });
     expect((await noticeOf(desk)).context.recovery).toMatchObject({
       supervised: true,
@@ -201,7 +220,7 @@ describe("what each decision would lead to", () => {
     ["the policy protects it", { protected: true }],
     ["the policy lets Rouse only assist", { mode: "assist" }],
   ])("is a person's matter when %s", async (_, changes) => {
-    expect(await effects(heldDesk(changes))).toMatchObject({
+    expect(await effects(await heldDesk(changes))).toMatchObject({
       [handoff]: "handed-to-a-person",
       [stop]: "handed-to-a-person",
     });
@@ -209,7 +228,7 @@ describe("what each decision would lead to", () => {
 
   it("is a person's matter when somebody is attached, or its holder is gone", async () => {
     for (const change of [{ attached: 1 }, { holder: "lost" as const }]) {
-      const desk = heldDesk();
+      const desk = await heldDesk();
       const record = desk.record("worker-1");
       if (record.terminal === null) throw new Error("it is held");
       desk.becomes({ ...record, terminal: { ...record.terminal, ...change } });
@@ -218,7 +237,7 @@ describe("what each decision would lead to", () => {
   });
 
   it("is that one who is not ill is left alone", async () => {
-    const desk = escalationDesk();
+    const desk = await escalationDesk();
     desk.heldBy("worker-1");
     desk.beat("worker-1");
     const { escalation } = await desk.escalations.escalate("worker-1", "ada", "I have doubts");
@@ -228,15 +247,15 @@ describe("what each decision would lead to", () => {
 });
 
 describe("what a decision leads to", () => {
-  const situations: Record<string, () => EscalationDesk | Promise<EscalationDesk>> = {
+  const situations: Record<string, () => Promise<EscalationDesk>> = {
     "one that is stuck": () => heldDesk(),
-    "one with a checkpoint": () => {
-      const desk = heldDesk();
+    "one with a checkpoint": async () => {
+      const desk = await heldDesk();
       desk.becomes({ ...desk.record("worker-1"), checkpoint: "abc" });
       return desk;
     },
     "one with a warning": async () => {
-      const desk = escalationDesk();
+      const desk = await escalationDesk();
       desk.heldBy("worker-1");
       desk.beat("worker-1", { progressIndicator: "a" });
       desk.beat("worker-1", { progressIndicator: "b" });
@@ -245,7 +264,7 @@ describe("what a decision leads to", () => {
       return desk;
     },
     "one that is well": async () => {
-      const desk = escalationDesk();
+      const desk = await escalationDesk();
       desk.heldBy("worker-1");
       desk.beat("worker-1");
       await desk.escalations.escalate("worker-1", "ada", "");
@@ -279,7 +298,7 @@ describe("what a decision leads to", () => {
 
 describe("how an escalation ended", () => {
   it("is known by who decided what", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     await desk.escalations.decide("worker-1.1", { decision: "allow_more_time", actor: "ada", reason: "long build" });
     expect(await desk.escalations.howItEnded("worker-1.1")).toEqual({
       how: "decided",
@@ -291,7 +310,7 @@ describe("how an escalation ended", () => {
   });
 
   it("is told of each question by itself", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     await desk.escalations.decide("worker-1.1", { decision: "allow_more_time", actor: "ada", reason: "" });
     desk.passesFor("worker-1", minutes(20), { taskId: "bd-288", progressIndicator: hostile });
     expect(await desk.notice("worker-1.2")).toMatchObject({ reason: "more-time-used-up" });
@@ -301,13 +320,13 @@ describe("how an escalation ended", () => {
   });
 
   it("is known when nobody answered, and when the agent was well again before", async () => {
-    const unanswered = stuckDesk();
+    const unanswered = await stuckDesk();
     unanswered.passesFor("worker-1", minutes(20), { taskId: "bd-288", progressIndicator: hostile });
     expect(await unanswered.escalations.howItEnded("worker-1.1")).toMatchObject({
       how: "unanswered",
       waitedSeconds: 900,
     });
-    const well = stuckDesk();
+    const well = await stuckDesk();
     well.beat("worker-1", { taskId: "bd-288", progressIndicator: "something new" });
     expect(await well.escalations.howItEnded("worker-1.1")).toMatchObject({
       how: "incident-closed",
@@ -317,12 +336,12 @@ describe("how an escalation ended", () => {
   });
 
   it("is that something else came first when nothing tells more", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     expect(await desk.escalations.howItEnded("worker-1.1")).toEqual({ how: "overtaken" });
   });
 
   it("is unknown of what was never asked, also of the question with the next number or of another agent", async () => {
-    const desk = stuckDesk();
+    const desk = await stuckDesk();
     for (const id of ["worker-1.2", "worker-1.11", "worker.1", "worker-1", "", "..1", "worker-1.01"])
       expect(await desk.escalations.howItEnded(id), id).toBeNull();
   });

@@ -4,7 +4,7 @@ import { agentOf, claimOf, type TaskRecord } from "@rouse/core";
 /** What was asked for, as far as the answer has to speak of it. */
 export interface Asked {
   readonly task: TaskRecord;
-  /** Who asked; `null` for a person. */
+  /** Who asked, or whom a person meant; `null` when they meant nobody. */
   readonly agentId: string | null;
   /** What of that which it depends on is not completed. */
   readonly waitsFor: readonly string[];
@@ -12,12 +12,10 @@ export interface Asked {
 
 /** One sentence for whoever was refused: what is, and what they can do about it. */
 export function explainRefusal(because: TaskRefusal, asked: Asked): Fault {
-  if (because === "unknown-task")
-    return new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
   return new Fault("task-refused", `${sentenceFor(because, asked)} (${because})`);
 }
 
-function sentenceFor(because: Exclude<TaskRefusal, "unknown-task">, { task, agentId, waitsFor }: Asked): string {
+function sentenceFor(because: TaskRefusal, { task, agentId, waitsFor }: Asked): string {
   const { taskId } = task;
   const who = agentId ?? "that agent";
   switch (because) {
@@ -43,10 +41,10 @@ function sentenceFor(because: Exclude<TaskRefusal, "unknown-task">, { task, agen
       return `too many of ${who}'s last tasks failed: it gets none until \`rouse tasks trust ${who}\``;
     case "quarantined":
       return `${who} is quarantined: it gets no new tasks`;
+    case "agent-over":
+      return `${who} is not there any more: it gets no tasks before it is started again`;
     case "recoveries-exhausted":
       return `agents went down too often with task ${taskId}; \`rouse tasks unblock ${taskId}\` lets it be tried again`;
-    case "nothing-to-claim":
-      return "there is nothing to claim";
   }
 }
 

@@ -16,27 +16,34 @@ export interface ForgetParts {
 }
 
 /** Removes the files of states that no checkpoint needs any more: those of tasks that were tidied away, and what a crash left before its commit. */
-export function forgetStates({ states, store, isAwaited, inTurn }: ForgetParts) {
+export function forgetStates(parts: ForgetParts) {
+  const { states } = parts;
+  const forgetFile = forgetFiles(parts);
   let after: string | null = null;
   let restUntil: MonoMs | null = null;
-
-  async function forgetOne(stateHash: string): Promise<void> {
-    if (isAwaited(stateHash) || (await store.refersToState(stateHash))) return;
-    await states.remove(stateHash);
-  }
 
   /** One step. True while there is more to do; after a whole round it rests. */
   return async (now: MonoMs): Promise<boolean> => {
     if (restUntil !== null && now < restUntil) return false;
     restUntil = null;
     const found = await states.list(after, perStep);
-    // In turn with whoever saves the same state: between the question and the removal nobody may come to need it.
-    for (const stateHash of found) await inTurn(stateKey(stateHash), () => forgetOne(stateHash));
+    for (const stateHash of found) await forgetFile(stateHash);
     const isMore = found.length === perStep;
     after = isMore ? (found.at(-1) ?? null) : null;
     if (!isMore) restUntil = now + restFor;
     return isMore;
   };
+}
+
+/** Removes the file of a state unless a checkpoint needs it. */
+export function forgetFiles({ states, store, isAwaited, inTurn }: ForgetParts) {
+  async function forgetOne(stateHash: string): Promise<void> {
+    if (isAwaited(stateHash) || (await store.refersToState(stateHash))) return;
+    await states.remove(stateHash);
+  }
+
+  // In turn with whoever saves the same state: between the question and the removal nobody may come to need it.
+  return (stateHash: string): Promise<void> => inTurn(stateKey(stateHash), () => forgetOne(stateHash));
 }
 
 export const stateKey = (stateHash: string): string => `state ${stateHash}`;

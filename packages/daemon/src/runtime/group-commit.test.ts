@@ -202,7 +202,7 @@ describe("a store that cannot be written", () => {
     expect(commits).toEqual([[1], [1], [1], [1]]);
     mends();
     await time.pass(500);
-    expect(told).toEqual(["down store-unavailable", "committed 1", "back"]);
+    expect(told).toEqual(["down store-unavailable", "back", "committed 1"]);
     expect(group.down()).toBeNull();
     await time.turn();
     expect(await kept()).toEqual([1, 2]);

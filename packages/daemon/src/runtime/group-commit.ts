@@ -117,8 +117,9 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
     store.commit(commit).then(
       () => {
         down = null;
-        hooks.committed(commit);
+        // What was decided before the outage is done by somebody who knows of it.
         hooks.cameBack();
+        hooks.committed(commit);
         schedule();
       },
       (error: unknown) => {

@@ -272,6 +272,31 @@ describe("a checkpoint that cannot be saved for now", () => {
   });
 });
 
+describe("many checkpoints of one task", () => {
+  it("wait for a slow disk up to a hundred, and others do not wait for them", async () => {
+    const world = await openCheckpointWorld();
+    const release = world.stalls();
+    const waiting = Array.from({ length: 100 }, (_, step) => world.save(step));
+    const fault = await faultOf(world.save(100));
+    expect(fault).toMatchObject({ code: "store-unavailable", retryable: true });
+    expect(fault.message).toMatch(/100 checkpoints of task fix-42 wait/);
+    const other = world.save(1, {}, "other");
+    release();
+    await Promise.all([...waiting, other]);
+    expect(await world.save(100)).toMatchObject({ number: 101 });
+  });
+
+  it("are refused beyond a hundred thousand, with a way on", async () => {
+    const world = await openCheckpointWorld();
+    const { id } = await world.save(1);
+    world.replaceRow(id, { number: 99_999 });
+    expect(await world.save(2)).toMatchObject({ number: 100_000 });
+    const fault = await faultOf(world.save(3));
+    expect(fault).toMatchObject({ code: "checkpoint-refused", retryable: false });
+    expect(fault.message).toMatch(/100000 checkpoints.*go on in a new task/);
+  });
+});
+
 describe("a checkpoint that may not be saved", () => {
   it("is refused with what is wrong, and told", async () => {
     const world = await openCheckpointWorld();
@@ -325,7 +350,7 @@ describe("a checkpoint that may not be saved", () => {
 describe("a checkpoint with the working tree", () => {
   const snapshot = { commit: "c".repeat(40), folder: "/work/repo", ref: "refs/rouse/x" };
 
-  it("holds the snapshot that was taken, a new one each time", async () => {
+  it("holds the snapshot that was taken, a new one each time: what was done since the last is not missed", async () => {
     const world = await openCheckpointWorld();
     world.workspace.outcome = snapshot;
     expect(await world.save(1, { workspace: true })).toMatchObject({ workspace: snapshot });

@@ -11,7 +11,9 @@ import {
   type WorkspaceSnapshot,
 } from "@rouse/contract";
 import type { States } from "../ports/states.ts";
-import type { SavedCheckpoint, Store } from "../ports/store.ts";
+import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
+import { boundCheckpoints } from "./bound-checkpoints.ts";
+import { boundLine } from "./bound-line.ts";
 import { readHead, sealHead, sha256 } from "./checkpoint-head.ts";
 import { forgetStates, stateKey } from "./forget-states.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -21,7 +23,7 @@ import type { Moment } from "./steady-clock.ts";
 import { takeTurns } from "./take-turns.ts";
 
 export interface CheckpointParts {
-  readonly store: Pick<Store, "readCheckpoints" | "findCheckpoint" | "refersToState">;
+  readonly store: Pick<Store, "readCheckpoints" | "findCheckpoint" | "refersToState" | "forgetOldStates">;
   readonly states: States;
   readonly commits: Pick<GroupCommit, "draft" | "saved" | "schedule" | "down">;
   readonly readClock: () => Moment;
@@ -34,6 +36,8 @@ export interface CheckpointParts {
     incarnation: number | null,
     key: string,
   ) => Promise<WorkspaceSnapshot | null>;
+  /** The checkpoint that the task's record names as its newest; `null` when it names none. */
+  readonly newestOf: (taskId: string) => string | null;
   /** What becomes true with a checkpoint is saved with it, or not at all. */
   readonly alsoInCommit: (checkpoint: Checkpoint, moment: Moment) => void;
 }
@@ -46,6 +50,8 @@ export interface SavedAnswer {
 
 /** So many of the newest are compared with what is to be saved. */
 const compared = 5;
+/** So many of one task wait at most, until those before them are saved. */
+const mostWaiting = 100;
 /** Refusals that are told, by task: the first, second, fourth, eighth … of each. */
 const mostRefusalsCounted = 1000;
 const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
@@ -58,6 +64,10 @@ const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
 export function keepCheckpoints(parts: CheckpointParts) {
   const { store, states, commits, readClock } = parts;
   const inTurn = takeTurns();
+  const inLine = boundLine(
+    mostWaiting,
+    (taskId) => `${mostWaiting} checkpoints of task ${taskId} wait to be saved; send it again in a moment`,
+  );
   /** What is in a commit that is not known to have succeeded. Refused ones are tried again, so they are part of the chain. */
   const awaited = new Map<string, SavedCheckpoint[]>();
   const refusals = new Map<string, number>();
@@ -66,8 +76,10 @@ export function keepCheckpoints(parts: CheckpointParts) {
   async function save(taskId: string, sent: unknown, speaker: CheckpointSpeaker): Promise<SavedAnswer> {
     refuseName(taskId);
     try {
-      const wanted = readCheckpoint(taskId, sent, speaker);
-      return await inTurn(`task ${taskId}`, () => append(wanted));
+      return await inLine(taskId, async () => {
+        const wanted = readCheckpoint(taskId, sent, speaker);
+        return inTurn(`task ${taskId}`, () => append(wanted));
+      });
     } catch (error) {
       if (error instanceof Fault && toldRefusals.has(error.code)) noteRefused(taskId, speaker.agentId, error.message);
       throw error;
@@ -78,16 +90,17 @@ export function keepCheckpoints(parts: CheckpointParts) {
     refuseWhileDown();
     parts.admit(wanted.taskId, wanted);
     const known = await readNewest(wanted.taskId);
-    const twin = findTwin(known, wanted);
+    const twin = await findTwin(known, wanted);
     if (twin !== null) return repeat(twin, wanted);
     const parent = await findParent(known, wanted);
     const number = (known[0]?.number ?? 0) + 1;
+    room.refuseTooMany(wanted.taskId, number);
     const link = () => commit(wanted, number, parent);
     return wanted.state.inFile ? inTurn(stateKey(wanted.state.hash), link) : link();
   }
 
   /** Newest first, those included that are on their way. */
-  async function readNewest(taskId: string): Promise<readonly SavedCheckpoint[]> {
+  async function readNewest(taskId: string): Promise<readonly SavedHead[]> {
     const saved = await store.readCheckpoints(taskId, compared);
     const coming = (awaited.get(taskId) ?? []).filter(({ number }) => number > (saved[0]?.number ?? 0));
     if (coming.length === 0) awaited.delete(taskId);
@@ -96,7 +109,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
   }
 
   async function findParent(
-    known: readonly SavedCheckpoint[],
+    known: readonly SavedHead[],
     { taskId, step, parent }: WantedCheckpoint,
   ): Promise<string | null> {
     const [newest] = known;
@@ -132,6 +145,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     parts.alsoInCommit(checkpoint, moment);
     await commits.saved();
     awaited.delete(taskId);
+    room.makeRoom(taskId, number);
     return { checkpoint, isNew: true };
   }
 
@@ -144,10 +158,29 @@ export function keepCheckpoints(parts: CheckpointParts) {
   }
 
   /** The same once more, by somebody who did not hear the answer: it may be on its way still, and a file that was damaged is written again. */
-  async function repeat(twin: Twin, { state }: WantedCheckpoint): Promise<SavedAnswer> {
+  async function repeat(twin: Checkpoint, { state }: WantedCheckpoint): Promise<SavedAnswer> {
     if (state.inFile) await inTurn(stateKey(state.hash), () => states.put(state.hash, state.text));
-    if ((awaited.get(twin.checkpoint.taskId) ?? []).includes(twin.saved)) await commits.saved();
-    return { checkpoint: twin.checkpoint, isNew: false };
+    const { taskId, id } = twin;
+    if ((awaited.get(taskId) ?? []).some((saved) => saved.id === id)) await commits.saved();
+    return { checkpoint: twin, isNew: false };
+  }
+
+  /** The same content after the same checkpoint, whole: then there is nothing to save. */
+  async function findTwin(known: readonly SavedHead[], wanted: WantedCheckpoint): Promise<Checkpoint | null> {
+    for (const [place, saved] of known.entries()) {
+      const { checkpoint, flaws } = readHead(saved);
+      if (checkpoint === null || flaws.length > 0 || !isSame(checkpoint, wanted)) continue;
+      const isPlaced = wanted.parent === undefined ? place === 0 : checkpoint.parent === wanted.parent;
+      if (isPlaced && (await isWhole(checkpoint))) return checkpoint;
+    }
+    return null;
+  }
+
+  /** The state in its row is right. One that lies in a file is written again; one that is on its way cannot be damaged. */
+  async function isWhole({ id, stateHash }: Checkpoint): Promise<boolean> {
+    const saved = await store.findCheckpoint(id);
+    if (saved === null || saved.state === null) return !saved?.stateForgotten;
+    return sha256(saved.state) === stateHash;
   }
 
   function noteRefused(taskId: string, agentId: string | null, problem: string): void {
@@ -167,16 +200,22 @@ export function keepCheckpoints(parts: CheckpointParts) {
     if (down !== null) throw down;
   }
 
+  /** While one is on its way, its task names it already. */
+  const newestOf = (taskId: string): string | null => (awaited.has(taskId) ? null : parts.newestOf(taskId));
+
   const isAwaited = (stateHash: string): boolean =>
     [...awaited.values()].flat().some((saved) => readHead(saved).checkpoint?.stateHash === stateHash);
 
+  const forgetting = { states, store, isAwaited, inTurn };
+  const room = boundCheckpoints(forgetting);
+
   return {
-    ...recallCheckpoints(parts),
+    ...recallCheckpoints({ store, states, newestOf }),
     save,
     /** A request that was refused before it got here. */
     noteRefused,
     /** Removes some of the state files that nobody needs. True while there is more to do. */
-    forget: forgetStates({ states, store, isAwaited, inTurn }),
+    forget: forgetStates(forgetting),
   };
 }
 
@@ -191,7 +230,7 @@ function headOf(
 }
 
 /** Whoever goes back says from where: otherwise an agent that forgot its place would bury what is done. */
-function refuseStepBack(newest: SavedCheckpoint | undefined, step: number): void {
+function refuseStepBack(newest: SavedHead | undefined, step: number): void {
   if (newest === undefined) return;
   const { checkpoint, flaws } = readHead(newest);
   if (checkpoint === null || flaws.length > 0 || step >= checkpoint.step) return;
@@ -201,23 +240,7 @@ function refuseStepBack(newest: SavedCheckpoint | undefined, step: number): void
   );
 }
 
-interface Twin {
-  readonly saved: SavedCheckpoint;
-  readonly checkpoint: Checkpoint;
-}
-
-/** The same content after the same checkpoint, whole: then there is nothing to save. */
-function findTwin(known: readonly SavedCheckpoint[], wanted: WantedCheckpoint): Twin | null {
-  for (const [place, saved] of known.entries()) {
-    const { checkpoint, flaws } = readHead(saved);
-    if (checkpoint === null || flaws.length > 0 || !isSame(checkpoint, wanted)) continue;
-    const isPlaced = wanted.parent === undefined ? place === 0 : checkpoint.parent === wanted.parent;
-    if (isPlaced && (saved.state === null || sha256(saved.state) === wanted.state.hash)) return { saved, checkpoint };
-  }
-  return null;
-}
-
-/** A working tree is never the same: with one, it is always a new checkpoint. */
+/** Whether a working tree is the same nobody knows, and what was done since must not be missed: with one, it is always a new checkpoint. */
 const isSame = (checkpoint: Checkpoint, wanted: WantedCheckpoint): boolean =>
   checkpoint.step === wanted.step &&
   checkpoint.stepName === wanted.stepName &&

@@ -1,7 +1,7 @@
 import { days, minutes, seconds } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { createMemoryDisk } from "../adapters/store-memory/memory-disk.ts";
-import { exited, stopped, type TaskWorld, taskWorld } from "./task-world.test-support.ts";
+import { dawn, exited, stopped, type TaskWorld, taskWorld } from "./task-world.test-support.ts";
 
 /** Agent `a`, whose terminal Rouse holds, works on task `t`. */
 async function atWork(config?: string): Promise<TaskWorld> {
@@ -14,7 +14,7 @@ async function atWork(config?: string): Promise<TaskWorld> {
 
 async function crash(world: TaskWorld, incarnation: number): Promise<void> {
   world.reports("a", 1, exited({ code: 1 }));
-  world.pass(minutes(10));
+  world.pass(seconds(90));
   await world.handsAnswer("restart-agent", { kind: "restarted", incarnation, recovery: null });
   world.holds({ agentId: "a", taskId: "t", incarnation });
 }
@@ -30,6 +30,19 @@ describe("a task whose agent ends", () => {
     world.reports("a", 1, exited({ code: 0 }));
     expect(world.tell("t")).toBe("completed done");
     expect(world.tell("other")).toBe("pending agent-finished");
+  });
+
+  it("still waits for a person when its agent said so and then ended with 0", async () => {
+    const world = await atWork();
+    await world.service.create({ taskId: "next", dependsOn: ["t"] });
+    await world.service.update("t", { agentId: "a", status: "blocked", note: "need the password" });
+    world.reports("a", 1, exited({ code: 0 }));
+    await world.saved();
+    expect(world.tell("t")).toBe("blocked agent-blocked");
+    expect(world.actions.map(({ kind }) => kind)).toEqual(["raise-alert"]);
+    expect((await world.service.claimNext({ agentId: "b" })).task).toBeNull();
+    await world.service.unblock("t", {});
+    expect((await world.service.claimNext({ agentId: "b" })).task?.taskId).toBe("t");
   });
 
   it("is given back when a person ended the agent, and taken by whoever asks next", async () => {
@@ -156,6 +169,64 @@ describe("a task on an agent's hook", () => {
   });
 });
 
+describe("a task taken from the queue", () => {
+  const atWork = async (): Promise<TaskWorld> => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a", taskId: null });
+    await world.service.create({ taskId: "t" });
+    await world.service.claimNext({ agentId: "a" });
+    return world;
+  };
+  const record = (world: TaskWorld) => world.mustWatch("a").record;
+
+  it("is what its agent works on, for as long as it holds it, and its own word goes first", async () => {
+    const world = await atWork();
+    expect(record(world)).toMatchObject({ taskId: "t", taskClaimed: true });
+    expect(world.tasks.isWorkOf("a", "t")).toBe(true);
+    await world.service.complete("t", { agentId: "a" });
+    expect(record(world)).toMatchObject({ taskId: null, taskAssignedAt: null });
+    expect(world.tasks.isWorkOf("a", "t")).toBe(false);
+    world.holds({ agentId: "b", taskId: "other" });
+    await world.service.create({ taskId: "u" });
+    await world.service.claim("u", { agentId: "b" });
+    expect(world.mustWatch("b").record.taskId).toBe("other");
+  });
+
+  it("is what its agent is brought back for", async () => {
+    const world = await atWork();
+    world.reports("a", 1, exited({ code: 1 }));
+    world.pass(minutes(2));
+    await world.saved();
+    expect(world.actions.find(({ kind }) => kind === "restart-agent")).toMatchObject({ agentId: "a", taskId: "t" });
+  });
+
+  it("is not done because its agent ends: who works through a queue says when it is", async () => {
+    const world = await atWork();
+    world.reports("a", 1, exited({ code: 0 }));
+    expect(world.tasks.find("t")?.state.status).toBe("pending");
+  });
+});
+
+describe("a task taken from an agent that is being brought back", () => {
+  it("is not given to its next life, which is told so", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a", taskId: "t" });
+    world.holds({ agentId: "b", taskId: null });
+    await world.service.create({ taskId: "t" });
+    await world.service.claim("t", { agentId: "a" });
+    world.reports("a", 1, exited({ code: 1 }));
+    world.pass(minutes(2));
+    expect(world.tasks.find("t")?.state.status).toBe("recovering");
+    await world.service.reassign("t", { actor: "ann", to: "b" });
+    await world.service.claim("t", { agentId: "b" });
+    expect(world.told).toEqual(["a reassigned-by-person"]);
+    await world.handsAnswer("restart-agent", { kind: "restarted", incarnation: 2, recovery: null });
+    world.holds({ agentId: "a", taskId: "t", incarnation: 2 });
+    expect(world.told).toEqual(["a reassigned-by-person", "a reassigned-by-person"]);
+    expect(world.tasks.isWorkOf("b", "t")).toBe(true);
+  });
+});
+
 describe("clocks", () => {
   it("stalls after 30 min without a word, is escalated 10 min later, and is well again with the next word", async () => {
     const world = await taskWorld();
@@ -251,11 +322,30 @@ describe("clocks", () => {
     disk.crash();
     const after = await taskWorld({ disk, at: minutes(50) });
     after.doubt.openGap("restart", 20 * 60_000, 50 * 60_000);
-    after.tasks.wakeAll(after.readClock());
-    expect(after.tell("t")).toBe("claimed claimed a#1");
-    after.pass(minutes(31));
+    expect(after.service.show("t").timeoutAt).toBe("2026-02-05T10:30:00.000Z");
+    after.pass(minutes(39));
+    expect(after.tell("t")).toBe("claimed claimed a#1 stalled");
+    after.pass(minutes(1));
     expect(after.tell("t")).toBe("pending timed-out timed-out");
     expect(after.told).toEqual(["a timed-out"]);
+  });
+
+  it("remember across a restart what nobody saw before it", async () => {
+    const disk = createMemoryDisk();
+    const before = await taskWorld({ disk });
+    await before.service.create({ taskId: "t", timeoutMinutes: 60 });
+    await before.service.claim("t", { agentId: "a" });
+    before.pass(minutes(20));
+    before.doubt.openGap("store-outage", 0 + minutes(5), 0 + minutes(20));
+    before.pass(seconds(1));
+    await before.saved();
+    disk.crash();
+    const after = await taskWorld({ disk, at: minutes(50) });
+    after.doubt.openGap("restart", 0 + minutes(20), 0 + minutes(50));
+    expect(after.service.show("t")).toMatchObject({
+      startedAt: "2026-02-05T09:00:00.000Z",
+      timeoutAt: "2026-02-05T10:45:00.000Z",
+    });
   });
 });
 
@@ -306,6 +396,50 @@ describe("trust", () => {
     expect(later.eventTypes()).toContain("ASSIGNMENTS_RESTORED");
   });
 
+  it("is not lost or given back in silence: somebody is told each time, once, whenever Rouse is started anew", async () => {
+    const disk = createMemoryDisk();
+    const alerts = async (world: TaskWorld): Promise<string[]> => {
+      await world.saved();
+      return world.actions.map(({ kind, key }) => `${kind} ${key}`);
+    };
+    const first = await taskWorld({ disk });
+    first.beats({ agentId: "a" });
+    for (const n of [1, 2, 3, 4]) await ends(first, `t${n}`, "fail");
+    expect(await alerts(first)).toEqual(["raise-alert assignments/a/few/1"]);
+    disk.crash();
+    const second = await taskWorld({ disk, at: minutes(1) });
+    for (const n of [5, 6, 7, 8]) await ends(second, `t${n}`, "fail");
+    expect(await alerts(second)).toEqual([
+      "resolve-alert assignments/a/few/1/resolved",
+      "raise-alert assignments/a/none/2",
+    ]);
+    expect(second.actions[1]).toMatchObject({ agentId: "a", severity: "critical" });
+    expect(JSON.stringify(second.actions[1])).toContain("`rouse tasks trust a`");
+    expect(types(second, "ALERT_")).toEqual(["ALERT_RESOLVED", "ALERT_RAISED"]);
+    disk.crash();
+    const third = await taskWorld({ disk, at: minutes(2) });
+    for (const _ of [1, 2]) await third.service.restoreAssignments("a", { actor: "ann" });
+    expect(await alerts(third)).toEqual(["resolve-alert assignments/a/none/2/resolved"]);
+    disk.crash();
+    const fourth = await taskWorld({ disk, at: minutes(3) });
+    for (const n of [11, 12, 13]) await ends(fourth, `t${n}`, "fail");
+    expect(await alerts(fourth)).toEqual(["raise-alert assignments/a/few/3"]);
+  });
+
+  it("that was lost before anybody was told of it can be given back, and lost again", async () => {
+    const disk = createMemoryDisk();
+    const before = await taskWorld({ disk });
+    const saved = { agentId: "a", outcomes: ["failed", "failed", "failed"], since: 0, standing: "none" };
+    before.commits.draft().marks["assignments/a"] = JSON.stringify(saved);
+    await before.saved();
+    disk.crash();
+    const after = await taskWorld({ disk, at: minutes(1) });
+    await after.service.restoreAssignments("a", {});
+    for (const n of [1, 2, 3]) await ends(after, `t${n}`, "fail");
+    await after.saved();
+    expect(after.actions.map(({ key }) => key)).toEqual(["assignments/a/few/1"]);
+  });
+
   it("is not asked of an agent in quarantine: it gets nothing new and may end what it has", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "RUNNING" });
@@ -320,6 +454,161 @@ describe("trust", () => {
   });
 });
 
+describe("an agent that is over", () => {
+  /** Of an agent that Rouse started: `a`, which has ended by itself, with task `t` to be had. */
+  async function ended(code: number): Promise<TaskWorld> {
+    const world = await taskWorld();
+    world.holds({ agentId: "a" });
+    world.reports("a", 1, exited({ code }));
+    await world.service.create({ taskId: "t" });
+    return world;
+  }
+  const over = expect.objectContaining({ code: "task-refused", message: expect.stringContaining("(agent-over)") });
+
+  it("gets no task with the token of the life that ended, nor without one; its next life does, and whoever was never heard of", async () => {
+    const world = await ended(0);
+    for (const life of [1, null]) {
+      await expect(world.service.claim("t", { agentId: "a" }, life)).rejects.toEqual(over);
+      await expect(world.service.claimNext({ agentId: "a" }, life)).rejects.toEqual(over);
+    }
+    await expect(world.service.claim("t", { agentId: "a" })).rejects.toThrow("before it is started again");
+    expect((await world.service.claim("t", { agentId: "a" }, 2)).claim?.agentId).toBe("a");
+    await world.service.create({ taskId: "u" });
+    expect((await world.service.claim("u", { agentId: "never-heard-of" })).status).toBe("claimed");
+  });
+
+  it("because it said that it has finished gets one as soon as it goes on", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    world.beats({ agentId: "a", status: "FINISHED" });
+    await expect(world.service.claim("t", { agentId: "a" })).rejects.toEqual(over);
+    await expect(world.service.reassign("t", { to: "a" })).rejects.toEqual(over);
+    world.beats({ agentId: "a", status: "RUNNING" });
+    expect((await world.service.claim("t", { agentId: "a" })).status).toBe("claimed");
+  });
+
+  it("is not waited for: nothing can be meant for it, and that was tried is on record", async () => {
+    const world = await ended(0);
+    await expect(world.service.reassign("t", { to: "a", actor: "ann" })).rejects.toEqual(over);
+    await expect(world.service.reassign("t", { to: "a" })).rejects.toThrow("a is not there any more");
+    expect((await world.service.claimNext({ agentId: "b" })).task?.taskId).toBe("t");
+    const trail = await world.store.readAudit({ limit: 10 });
+    expect(trail.filter(({ reason }) => reason === "agent-over")).toHaveLength(2);
+    await world.service.complete("t", { agentId: "b" });
+    await expect(world.service.reassign("t", { to: "a" })).rejects.toThrow("(over)");
+  });
+
+  it("and is being started again may have something kept for it, but its last life gets nothing more", async () => {
+    const world = await ended(1);
+    await world.saved();
+    expect(world.actions.map(({ kind }) => kind)).toContain("restart-agent");
+    expect((await world.service.reassign("t", { to: "a" })).reservedFor).toBe("a");
+    await expect(world.service.claim("t", { agentId: "a" }, 1)).rejects.toEqual(over);
+    await world.handsAnswer("restart-agent", { kind: "restarted", incarnation: 2, recovery: null });
+    world.holds({ agentId: "a", incarnation: 2 });
+    expect((await world.service.claim("t", { agentId: "a" }, 2)).status).toBe("claimed");
+  });
+
+  it("may be meant in its absence by somebody who does not say which life, while it is being started again", async () => {
+    const world = await ended(1);
+    expect((await world.service.claim("t", { agentId: "a" })).claim?.agentId).toBe("a");
+  });
+
+  it("as far as anybody can tell, because it is silent and a person's matter, has nothing kept for it, and is there when it speaks", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a", status: "RUNNING" });
+    for (let minute = 0; minute < 120; minute++) {
+      world.beats({ agentId: "b", status: "RUNNING", progressIndicator: String(minute) });
+      world.pass(minutes(1));
+    }
+    expect(world.mustWatch("a").record.health.state).toBe("UNRESPONSIVE");
+    await world.service.create({ taskId: "t" });
+    await expect(world.service.reassign("t", { to: "a" })).rejects.toEqual(over);
+    expect((await world.service.claim("t", { agentId: "a" })).status).toBe("claimed");
+  });
+
+  it("is not one that wrote its completion marker and still sits in its terminal", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a" });
+    const watched = world.mustWatch("a");
+    watched.record = { ...watched.record, activity: { kind: "FINISHED", since: 0 } };
+    await world.service.create({ taskId: "t" });
+    await world.service.reassign("t", { to: "a" });
+    expect((await world.service.claim("t", { agentId: "a" }, 1)).status).toBe("claimed");
+  });
+});
+
+describe("several critical tasks that wait for a person", () => {
+  const blocked = (world: TaskWorld, agentId: string) =>
+    world.doubt.about(world.mustWatch(agentId).record, 0).criticalBlocked;
+  const block = (world: TaskWorld, taskId: string, agentId: string) =>
+    world.service.update(taskId, { agentId, status: "blocked" });
+
+  /** a and b work on critical tasks of their own, c on another. */
+  async function threeAtWork(disk = createMemoryDisk()): Promise<TaskWorld> {
+    const world = await taskWorld({ disk });
+    const work = [
+      ["a", "x", "critical"],
+      ["b", "y", "critical"],
+      ["c", "z", "high"],
+    ] as const;
+    for (const [agentId, taskId, priority] of work) {
+      await world.service.create({ taskId, priority });
+      world.beats({ agentId, taskId, status: "RUNNING" });
+      await world.service.claim(taskId, { agentId });
+    }
+    return world;
+  }
+
+  it("count for those that worked on them, and for nobody else", async () => {
+    const disk = createMemoryDisk();
+    const world = await threeAtWork(disk);
+    await block(world, "x", "a");
+    await block(world, "y", "b");
+    await block(world, "z", "c");
+    expect(["a", "b", "c"].map((agentId) => blocked(world, agentId))).toEqual([2, 2, 0]);
+    await world.saved();
+    await world.store.close();
+    const later = await taskWorld({ disk });
+    expect(["a", "b", "c"].map((agentId) => blocked(later, agentId))).toEqual([2, 2, 0]);
+    later.beats({ agentId: "a", taskId: "another", status: "RUNNING", sequenceNumber: 2 });
+    expect(["a", "b"].map((agentId) => blocked(later, agentId))).toEqual([0, 2]);
+    await later.service.unblock("x", {});
+    expect(blocked(later, "b")).toBe(1);
+    await later.service.cancel("y", {});
+    expect(blocked(later, "b")).toBe(0);
+  });
+
+  it("are none that a person blocked: they know of those", async () => {
+    const world = await threeAtWork();
+    await world.service.block("x", {});
+    await block(world, "y", "b");
+    expect(["a", "b"].map((agentId) => blocked(world, agentId))).toEqual([0, 1]);
+    await world.service.block("y", {});
+    expect(blocked(world, "b")).toBe(0);
+  });
+
+  it("are told as SEV-1 when the second one blocks, and what is asked about their agents is SEV-1 at once", async () => {
+    const world = await threeAtWork();
+    for (const agentId of ["a", "c"])
+      world.turns.take(world.mustWatch(agentId), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
+    const severityOf = (agentId: string) => world.mustWatch(agentId).record.incident?.severity;
+    await block(world, "x", "a");
+    expect(["a", "c"].map(severityOf)).toEqual(["SEV-3", "SEV-3"]);
+    await block(world, "y", "b");
+    expect(["a", "c"].map(severityOf)).toEqual(["SEV-1", "SEV-3"]);
+    await world.saved();
+    const summaries = world.actions.flatMap((action) => (action.kind === "raise-alert" ? [action.summary] : []));
+    expect(summaries).toEqual([
+      "task x needs a person: agent-blocked",
+      "task y needs a person: agent-blocked",
+      "SEV-1: 2 critical tasks need a person, the last of them task y: agent-blocked",
+    ]);
+    const raised = await world.store.readEvents({ types: ["ESCALATION_RAISED"], limit: 10 });
+    expect(raised.map(({ payload }) => payload)).toMatchObject([{ escalation: "a.1", criticalBlocked: 2 }]);
+  });
+});
+
 describe("what is remembered", () => {
   it("is found under the agent it was about, also when that agent lost the task with it", async () => {
     const world = await atWork();
@@ -327,19 +616,6 @@ describe("what is remembered", () => {
     await world.saved();
     const kept = await world.store.readEvents({ agentId: "a", types: ["TASK_RELEASED", "TASK_CHANGED"], limit: 10 });
     expect(kept.map(({ type }) => type)).toEqual(["TASK_CHANGED", "TASK_RELEASED", "TASK_CHANGED"]);
-  });
-
-  it("how many critical tasks wait for a person is told to whoever judges agents", async () => {
-    const world = await taskWorld();
-    world.beats({ agentId: "a" });
-    const blocked = () => world.doubt.about(world.mustWatch("a").record, 0).criticalBlocked;
-    for (const taskId of ["x", "y"]) await world.service.create({ taskId, priority: "critical" });
-    await world.service.create({ taskId: "z" });
-    for (const taskId of ["x", "y", "z"]) await world.service.block(taskId, {});
-    expect(blocked()).toBe(2);
-    await world.service.unblock("x", {});
-    await world.service.cancel("y", {});
-    expect(blocked()).toBe(0);
   });
 
   it("is never so old that a task waits for it in vain", async () => {
@@ -366,6 +642,47 @@ describe("what is remembered", () => {
     await world.service.cancel("third", {});
     world.tasks.forgetOld({ ...world.readClock(), now: 40 * 86_400_000 }, days(30));
     expect(world.tasks.all()).toEqual([]);
+  });
+
+  it.each(["fail", "cancel"] as const)(
+    "what a task depended on, as long as it can be tried again (%s)",
+    async (how) => {
+      const disk = createMemoryDisk();
+      const world = await taskWorld({ disk });
+      const at = (day: number) => ({ now: 0 + days(day), time: dawn + days(day) });
+      await world.service.create({ taskId: "first" });
+      await world.service.create({ taskId: "t", dependsOn: ["first"] });
+      await world.service.claim("first", { agentId: "a" });
+      await world.service.complete("first", { agentId: "a" });
+      world.tasks.claim("t", "a", at(31));
+      if (how === "fail") world.tasks.say("t", { kind: "fail", agentId: "a" }, at(31));
+      else world.tasks.order("t", { kind: "cancel", actor: "ann", reason: "" }, at(31));
+      await world.saved();
+      await world.store.tidy({ now: dawn + days(32), beats: days(1), history: days(30) });
+      world.tasks.forgetOld(at(32), days(30));
+      disk.crash();
+      const later = await taskWorld({ disk, at: days(33) });
+      await later.service.retry("t", {});
+      expect((await later.service.claim("t", { agentId: "b" })).status).toBe("claimed");
+    },
+  );
+
+  it("nothing for ever: once nobody can wait for it any more, the store forgets it as well", async () => {
+    const disk = createMemoryDisk();
+    const world = await taskWorld({ disk });
+    await world.service.create({ taskId: "first" });
+    await world.service.create({ taskId: "t", dependsOn: ["first"] });
+    await world.service.claim("first", { agentId: "a" });
+    await world.service.complete("first", { agentId: "a" });
+    await world.service.cancel("t", {});
+    const left = async () => (await world.store.resume()).tasks.map(({ taskId }) => taskId);
+    for (const day of [31, 31.1]) {
+      await world.saved();
+      await world.store.tidy({ now: dawn + days(day), beats: days(1), history: days(30) });
+      world.tasks.forgetOld({ now: 0 + days(day), time: dawn + days(day) }, days(30));
+      expect(world.tasks.all()).toEqual([]);
+    }
+    expect(await left()).toEqual([]);
   });
 
   it("a task that failed can be tried again, and who held it before has no say in it", async () => {

@@ -16,6 +16,9 @@ import {
   type Fate,
   fateOfWork,
   isAtWork,
+  isCriticalBlocked,
+  isGoneForGood,
+  isLifeOver,
   isTaskOver,
   isTaskReady,
   newTask,
@@ -23,13 +26,15 @@ import {
   type TaskOrderSignal,
   type TaskRecord,
   type TaskReply,
-  type TaskRules,
   type TaskSignal,
   takenFrom,
+  takenMeanwhile,
   type WordSignal,
+  workerOf,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption, SavedTask } from "../ports/store.ts";
+import { chooseTaskRules } from "./choose-task-rules.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { keepHooks } from "./keep-hooks.ts";
 import { relateTasks } from "./relate-tasks.ts";
@@ -57,10 +62,13 @@ class KeptTask implements Sleeper {
   task: TaskRecord;
   /** Since when it has its status. After a restart nobody knows better than that it was worked on before. */
   since: MonoMs;
+  /** The store forgets it by itself in time. */
+  ages: boolean;
   slot: number | null = null;
-  constructor(task: TaskRecord) {
+  constructor(task: TaskRecord, ages: boolean) {
     this.task = task;
     this.since = task.updatedAt;
+    this.ages = ages;
   }
   wakeAt(): MonoMs | null {
     return this.task.wakeAt;
@@ -69,24 +77,24 @@ class KeptTask implements Sleeper {
 
 /** The tasks the monitor knows: who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
 export function keepTasks(parts: TaskParts) {
-  const { roster, commits, doubt, config } = parts;
+  const { roster, commits, doubt } = parts;
   const tasks = new Map<string, KeptTask>();
   const relations = relateTasks();
   const trust = trustAgents(parts);
   const wheel = createWakeWheel<KeptTask>();
   const awaitingWork = new Set<KeptTask>();
-  const hooks = keepHooks({ roster, statusOf: (taskId) => tasks.get(taskId)?.task.state.status ?? null, claim });
-  let criticalBlocked = 0;
-
-  const rulesFor = (taskId: string): TaskRules => {
-    const policy = config().policyFor({ agentId: "", agentType: null, taskId });
-    return { ...policy.tasks, maxRecoveries: policy.recovery.maxPerTask };
-  };
+  let gapForgiven = 0;
+  const rulesFor = chooseTaskRules(parts);
+  const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task;
+  const hooks = keepHooks({ roster, find, dependentsOf: relations.dependentsOf, claim });
+  const criticalBlocked = new Map<string, string | null>();
+  doubt.noteCriticalBlocked(criticalBlocked);
 
   function run(kept: KeptTask, signal: TaskSignal, moment: Moment): TaskReply | null {
     const before = kept.task;
-    const rules = rulesFor(before.taskId);
-    const about = { gaps: doubt.gaps(), frozen: doubt.frozen() !== null };
+    const rules = signal.kind === "claim" ? rulesFor(before, signal.agentId) : rulesFor(before);
+    const othersBlocked = criticalBlocked.size - Number(criticalBlocked.has(before.taskId));
+    const about = { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked };
     const turn = superviseTask(before, signal, moment.now, rules, about);
     kept.task = turn.task;
     wheel.file(kept);
@@ -94,7 +102,7 @@ export function keepTasks(parts: TaskParts) {
     if (turn.task.state.status !== before.state.status) kept.since = moment.now;
     listenFor(kept);
     relations.note(before, turn.task);
-    countCritical(Number(isCriticalBlocked(turn.task)) - Number(isCriticalBlocked(before)));
+    noteCritical(turn.task);
     for (const event of turn.events) parts.saveEvents([event], moment.time, agentIn(event));
     for (const action of turn.actions) parts.intend(action, moment.time);
     save(kept);
@@ -102,7 +110,19 @@ export function keepTasks(parts: TaskParts) {
     trust.noteTurn(before, turn.task, rules, moment);
     const taken = takenFrom(before, turn.task);
     if (taken !== null) parts.tellAgent(taken.agentId, { kind: "task-taken", ...taken.task }, moment);
+    tellWorkers(before, turn.task, moment);
+    if (isCriticalBlocked(turn.task) && !isCriticalBlocked(before)) wakeBlocked(moment);
+    hooks.noteTask(before, turn.task, moment);
     return turn.reply;
+  }
+
+  /** Who claimed it is judged by it, and given back to it: of those who work through a queue nobody else says what they work on. */
+  function tellWorkers(before: TaskRecord, after: TaskRecord, moment: Moment): void {
+    const [was, is] = [workerOf(before), workerOf(after)];
+    const { taskId } = after;
+    if (was === is) return;
+    if (was !== null) parts.tellAgent(was, { kind: "assigned", taskId, isOver: true }, moment);
+    if (is !== null) parts.tellAgent(is, { kind: "assigned", taskId, isOver: false }, moment);
   }
 
   /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */
@@ -113,17 +133,18 @@ export function keepTasks(parts: TaskParts) {
     else awaitingWork.delete(kept);
   }
 
-  const save = (kept: KeptTask): void => void commits.draft().tasks.set(kept.task.taskId, () => toSave(kept.task));
+  const save = (kept: KeptTask): void => void commits.draft().tasks.set(kept.task.taskId, () => toSave(kept));
 
   /** What is over and still waited for must not be forgotten, or what waits for it would never be ready. */
-  function toSave(task: TaskRecord): SavedTask {
-    const { taskId, state } = task;
-    const ages = "overAt" in state && !isWaitedFor(taskId);
-    return { taskId, record: JSON.stringify(task), overAt: ages ? parts.toWall(state.overAt) : null };
+  function toSave(kept: KeptTask): SavedTask {
+    const { taskId, state } = kept.task;
+    const overAt = "overAt" in state && !isWaitedFor(taskId) ? parts.toWall(state.overAt) : null;
+    kept.ages = overAt !== null;
+    return { taskId, record: JSON.stringify(kept.task), overAt };
   }
 
-  const isWaitedFor = (taskId: string): boolean =>
-    relations.dependentsOf(taskId).some((id) => !isTaskOver(mustFind(id).task));
+  /** Also by what failed or was cancelled: that may be tried again. */
+  const isWaitedFor = (taskId: string): boolean => relations.dependentsOf(taskId).some((id) => !isCompleted(id));
 
   /** Who waits for them has changed. */
   function saveAgain(taskIds: readonly string[]): void {
@@ -133,10 +154,15 @@ export function keepTasks(parts: TaskParts) {
     }
   }
 
-  function countCritical(more: number): void {
-    if (more === 0) return;
-    criticalBlocked += more;
-    doubt.noteCriticalBlocked(criticalBlocked);
+  function noteCritical(task: TaskRecord): void {
+    if (isCriticalBlocked(task)) criticalBlocked.set(task.taskId, task.alert?.agentId ?? agentOf(task));
+    else criticalBlocked.delete(task.taskId);
+  }
+
+  /** What is asked about them may be graver now. */
+  function wakeBlocked(moment: Moment): void {
+    for (const agentId of new Set(criticalBlocked.values()))
+      if (agentId !== null) parts.tellAgent(agentId, { kind: "wake" }, moment);
   }
 
   function mustFind(taskId: string): KeptTask {
@@ -145,8 +171,8 @@ export function keepTasks(parts: TaskParts) {
     return kept;
   }
 
-  function add(task: TaskRecord): KeptTask {
-    const kept = new KeptTask(task);
+  function add(task: TaskRecord, ages = false): KeptTask {
+    const kept = new KeptTask(task, ages);
     tasks.set(task.taskId, kept);
     relations.add(task);
     listenFor(kept);
@@ -155,10 +181,17 @@ export function keepTasks(parts: TaskParts) {
 
   const isCompleted = (taskId: string): boolean => tasks.get(taskId)?.task.state.status === "completed";
 
+  /** Of whom nobody has heard, nobody knows that. */
+  function isGone(agentId: string | null): boolean {
+    const record = agentId === null ? undefined : roster.find(agentId)?.record;
+    return record !== undefined && isGoneForGood(record);
+  }
+
   /** `life`: which one of the agent's asks, where that is known better than by what was heard of it. */
   function claim(taskId: string, agentId: string, moment: Moment, life: number | null = null): TaskReply {
     const kept = mustFind(taskId);
     const record = roster.find(agentId)?.record;
+    if (record !== undefined && isLifeOver(record, life)) return refusal("agent-over");
     if (record?.health.state === "QUARANTINED" && agentOf(kept.task) !== agentId) return refusal("quarantined");
     const heldClaims = relations.heldBy(agentId).filter((id) => id !== taskId).length;
     const standing = trust.standingOf(agentId, moment.now);
@@ -177,16 +210,26 @@ export function keepTasks(parts: TaskParts) {
     for (const { task } of tasks.values()) yield task;
   }
 
-  function meetFate(kept: KeptTask, fate: Fate, { agentId, taskId }: AgentRecord, moment: Moment): void {
+  function meetFate(kept: KeptTask, fate: Fate, record: AgentRecord, moment: Moment): void {
+    const { agentId } = record;
     if (fate.kind === "recovered") {
       run(kept, { kind: "agent-recovered", agentId, incarnation: fate.incarnation }, moment);
     } else if (fate.kind !== "completed") {
       run(kept, { kind: "agent-down", agentId, because: fate.because, fate: fate.kind }, moment);
     } else {
-      const isOwn = kept.task.taskId === taskId && claimOf(kept.task)?.agentId === agentId;
+      // An agent that said it cannot go on and then ended has not done it; nor has one that took it from a queue and says nothing.
+      const isNamed = kept.task.taskId === record.taskId && !record.taskClaimed;
+      const isOwn = isNamed && isAtWork(kept.task.state) && agentOf(kept.task) === agentId;
       if (isOwn) run(kept, { kind: "complete", agentId }, moment);
       else run(kept, { kind: "agent-down", agentId, because: "agent-finished", fate: "released" }, moment);
     }
+  }
+
+  /** Its task may have become somebody else's while it was down. */
+  function tellOfLoss({ agentId, taskId }: AgentRecord, moment: Moment): void {
+    const task = taskId === null ? undefined : find(taskId);
+    const taken = task === undefined ? null : takenMeanwhile(task, agentId);
+    if (taken !== null) parts.tellAgent(agentId, { kind: "task-taken", ...taken }, moment);
   }
 
   /** What its agent did counts as an update, as of when it did it, for a task whose agent works on nothing else and does not say so itself. */
@@ -199,13 +242,21 @@ export function keepTasks(parts: TaskParts) {
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
   }
 
+  /** Gaps are known only while we run: what they mean for a task is kept with it. */
+  function forgiveBlindness(moment: Moment): void {
+    const gap = doubt.lastGap()?.id ?? gapForgiven;
+    if (gap === gapForgiven) return;
+    gapForgiven = gap;
+    for (const kept of tasks.values()) if (claimOf(kept.task) !== null) run(kept, { kind: "wake" }, moment);
+  }
+
   return {
     /** After the agents were. */
     restore({ tasks: saved, marks }: Pick<Resumption, "tasks" | "marks">): void {
-      for (const { record } of saved) wheel.file(add(JSON.parse(record) as TaskRecord));
+      for (const { record, overAt } of saved) wheel.file(add(JSON.parse(record) as TaskRecord, overAt !== null));
       hooks.restore();
       trust.restore(marks);
-      for (const { task } of tasks.values()) countCritical(Number(isCriticalBlocked(task)));
+      for (const { task } of tasks.values()) noteCritical(task);
     },
 
     create(request: TaskRequest, moment: Moment): TaskReply {
@@ -213,7 +264,6 @@ export function keepTasks(parts: TaskParts) {
       const kept = add(newTask(request, moment.now));
       const reply = run(kept, { kind: "created" }, moment) ?? refusal("exists");
       saveAgain(request.dependsOn);
-      hooks.noteCreated(request.taskId, moment);
       return reply;
     },
 
@@ -222,11 +272,13 @@ export function keepTasks(parts: TaskParts) {
       const kept = mustFind(taskId);
       const retried = retryTask(kept.task, actor, moment.now);
       if (retried === null) return refusal(isTaskOver(kept.task) ? "over" : "exists");
+      const before = kept.task;
       kept.task = retried.task;
       kept.since = moment.now;
       parts.saveEvents([retried.event], moment.time, agentIn(retried.event));
       save(kept);
       saveAgain(kept.task.dependsOn);
+      hooks.noteTask(before, kept.task, moment);
       return { kind: "granted", claim: null };
     },
 
@@ -245,8 +297,11 @@ export function keepTasks(parts: TaskParts) {
     say: (taskId: string, word: WordSignal, moment: Moment): TaskReply =>
       run(mustFind(taskId), word, moment) ?? refusal("not-yours"),
 
-    order: (taskId: string, order: TaskOrderSignal, moment: Moment): TaskReply =>
-      run(mustFind(taskId), order, moment) ?? refusal("over"),
+    order(taskId: string, order: TaskOrderSignal, moment: Moment): TaskReply {
+      const kept = mustFind(taskId);
+      if (order.kind === "reassign" && !isTaskOver(kept.task) && isGone(order.to)) return refusal("agent-over");
+      return run(kept, order, moment) ?? refusal("over");
+    },
 
     noteCheckpoint(taskId: string, checkpoint: string, agentId: string | null, moment: Moment): void {
       const kept = tasks.get(taskId);
@@ -266,23 +321,29 @@ export function keepTasks(parts: TaskParts) {
         const kept = tasks.get(id);
         if (kept !== undefined) meetFate(kept, fate, after, moment);
       }
+      if (fate.kind === "recovered") tellOfLoss(after, moment);
     },
 
     restoreAssignments: trust.giveBack,
 
     judgeDue(moment: Moment): void {
+      forgiveBlindness(moment);
       for (const kept of awaitingWork) hearAgent(kept, moment);
       for (const kept of wheel.takeDue(moment.now)) {
         hearAgent(kept, moment);
         run(kept, { kind: "wake" }, moment);
       }
     },
-    /** A gap of the monitor, or a thaw: every clock may have changed. */
+    /** A thaw, or other settings: every clock may have changed. */
     wakeAll(moment: Moment): void {
       for (const kept of tasks.values()) if (!isTaskOver(kept.task)) run(kept, { kind: "wake" }, moment);
     },
 
-    find: (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task,
+    find,
+    isWorkOf(agentId: string, taskId: string): boolean {
+      const task = find(taskId);
+      return task !== undefined && workerOf(task) === agentId;
+    },
     all: (): TaskRecord[] => [...records()],
     statusSince: (taskId: string): MonoMs => mustFind(taskId).since,
     isCompleted,
@@ -291,10 +352,13 @@ export function keepTasks(parts: TaskParts) {
     standingOf: trust.find,
     /** The store forgets them too. */
     forgetOld({ now }: Moment, history: DurationMs): void {
-      for (const { task } of tasks.values()) {
+      // Those that wait came after what they wait for: they go first.
+      for (const kept of [...tasks.values()].reverse()) {
+        const { task } = kept;
         if (!("overAt" in task.state) || now - task.state.overAt <= history || isWaitedFor(task.taskId)) continue;
         tasks.delete(task.taskId);
         relations.forget(task);
+        if (!kept.ages) save(kept);
       }
     },
   };
@@ -303,9 +367,6 @@ export function keepTasks(parts: TaskParts) {
 export type Tasks = ReturnType<typeof keepTasks>;
 
 const refusal = (because: TaskRefusal): TaskReply => ({ kind: "refused", because });
-
-const isCriticalBlocked = ({ priority, state }: TaskRecord): boolean =>
-  priority === "critical" && state.status === "blocked";
 
 const agentIn = ({ payload }: RouseEvent): string | null =>
   "agentId" in payload && typeof payload.agentId === "string" ? payload.agentId : null;

@@ -15,6 +15,7 @@ import { arrangeHelp, type Help } from "./arrange-help.ts";
 import { freezeAndThaw } from "./freeze-and-thaw.ts";
 import { goOn } from "./go-on.ts";
 import { hearBeats, type SentBeat } from "./hear-beats.ts";
+import { hearHands } from "./hear-hands.ts";
 import { hearRegistrations } from "./hear-registrations.ts";
 import { type HearSteps, hearSteps } from "./hear-steps.ts";
 import { judgeDue, tickEvery } from "./judge-due.ts";
@@ -95,9 +96,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const people = obeyPeople({ ...common, afterCommits: news.onCommit, after: timers.after });
   const help = arrangeHelp({ ...common, recover: people.recover, onTasksSaved: news.onTasksSaved });
   const { tasks } = help;
-  const outbox = startOutbox(help.hands, timers, log, (action, outcome) =>
-    turns.actionDone(action, outcome, readClock()),
-  );
+  const outbox = startOutbox(help.hands, timers, log, hearHands({ ...common, afterCommits: news.onCommit }));
   const { meetWith, settle } = meetHolders(common);
   const { sendCanaryBy, sendCanary, takeCanary, canaryIsMissing } = provePath(common);
   const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary });

@@ -68,6 +68,18 @@ describe("an order to stop", () => {
     expect(world.actions.map(({ kind }) => kind)).toEqual(["save-work"]);
   });
 
+  it("is refused for an agent that Rouse did not start, and that is on record", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a" });
+    await expect(peopleIn(world).recover("a", ann)).rejects.toMatchObject({ code: "not-supervised" });
+    expect(
+      (await world.store.readAudit({ limit: 10 })).map(({ actor, action, reason }) => [actor, action, reason]),
+    ).toEqual([
+      [ann.actor, "order-restart", ann.reason],
+      ["rouse", "order-refused", "not-supervised"],
+    ]);
+  });
+
   it("is refused in a freeze, whatever was under way before", async () => {
     const world = await taskWorld();
     world.holds({ agentId: "a" });

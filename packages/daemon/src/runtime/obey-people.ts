@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
 import type { GroupCommit } from "./group-commit.ts";
+import { type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -33,7 +34,9 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
   ): Promise<OrderAnswer> {
     const down = commits.down();
     if (down !== null) throw down;
-    const watched = mustBeHeld(roster.find(agentId), agentId);
+    const watched = mustFind(roster.find(agentId));
+    if (watched.record.terminal === null)
+      throw await refuseUnheld({ order: what, subject: agentId, actor, reason, evidence: { force } });
     // One that is just being started again is stopped in the life that begins, and not in the one that is over.
     if (what === "stop") await until(() => !isStartingAgain(watched.record));
     const moment = readClock();
@@ -54,6 +57,17 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     if (refused === "already-over") return { agentId, outcome: "already-over" };
     if (refused !== null) throw refusal(refused);
     return untilAnswered(watched, before, what, key);
+  }
+
+  async function refuseUnheld(order: GivenOrder): Promise<Fault> {
+    const { time } = readClock();
+    turns.addToTrail(orderLine(order, time));
+    turns.addToTrail(refusalLine(order, "not-supervised", time));
+    await commits.saved();
+    return new Fault(
+      "not-supervised",
+      `${order.subject} was not started by \`rouse run\` or \`rouse spawn\`, so Rouse cannot stop or start it`,
+    );
   }
 
   async function untilAnswered(
@@ -107,13 +121,8 @@ const isTheirs = ({ stop }: AgentRecord, before: AgentRecord, key: string): bool
   stop !== null &&
   (stop.key === key || (stop.cause === "ordered" && stop.key === before.stop?.key && before.stop.outcome === null));
 
-function mustBeHeld(watched: Watched | undefined, agentId: string): Watched {
+function mustFind(watched: Watched | undefined): Watched {
   if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
-  if (watched.record.terminal === null)
-    throw new Fault(
-      "not-supervised",
-      `${agentId} was not started by \`rouse run\` or \`rouse spawn\`, so Rouse cannot stop or start it`,
-    );
   return watched;
 }
 

@@ -11,6 +11,7 @@ import {
   largeState,
   openCheckpointWorld,
   task,
+  turn,
 } from "./checkpoint-world.test-support.ts";
 
 let folder = "";
@@ -99,6 +100,33 @@ describe("the way back", () => {
     expect(context).toMatchObject({ checkpoint: newest.id, lost: { checkpoints: 0, flaws: ["parent-missing"] } });
   });
 
+  it("does not go past the newest in silence when that is gone", async () => {
+    const saved = [];
+    for (let step = 1; step <= 6; step++) saved.push(await world.save(step));
+    const [, , , fourth, fifth, sixth] = saved;
+    for (const gone of [fifth, sixth]) world.replaceRow(gone?.id ?? "", null);
+    const { context } = await world.checkpoints.contextFor(task, why);
+    expect(context).toMatchObject({ checkpoint: fourth?.id, step: 4 });
+    expect(context.lost).toEqual({ checkpoints: 1, steps: null, flaws: ["missing"], startsOver: false });
+    for (const gone of saved.slice(0, 4)) world.replaceRow(gone.id, null);
+    const { lost } = (await world.checkpoints.contextFor(task, why)).context;
+    expect(lost).toEqual({ checkpoints: 1, steps: null, flaws: ["missing"], startsOver: true });
+  });
+
+  it("misses nothing while the newest is on its way to the disk", async () => {
+    const first = await world.save(1);
+    const release = world.stalls();
+    const saving = world.save(2);
+    while (world.told.length < 2) await turn();
+    const { context } = await world.checkpoints.contextFor(task, why);
+    expect(context).toMatchObject({ checkpoint: first.id, lost: { checkpoints: 0, flaws: [] } });
+    expect((await world.checkpoints.verify(task)).sound).toBe(true);
+    release();
+    expect((await world.checkpoints.contextFor(task, why)).context.lost.flaws).toEqual([]);
+    await saving;
+    expect((await world.checkpoints.verify(task)).checks).toHaveLength(2);
+  });
+
   it("reads one checkpoint when that is right, not the whole chain", async () => {
     for (let step = 0; step < 30; step++) await world.save(step);
     const asked: number[] = [];
@@ -153,6 +181,48 @@ describe("verifying", () => {
     expect(await flawsOf()).toEqual({ 2: ["parent-missing"], 3: ["parent-flawed"] });
   });
 
+  it("finds that the newest is gone, and when all are", async () => {
+    const first = await world.save(1);
+    const newest = await world.save(2);
+    world.replaceRow(newest.id, null);
+    const gone = { id: newest.id, number: null, step: null, stepName: null, time: null, flaws: ["missing"] };
+    const verdict = await world.checkpoints.verify(task);
+    expect(verdict).toMatchObject({ sound: false, checks: [gone, { number: 1, flaws: [] }] });
+    world.replaceRow(first.id, null);
+    expect(await world.checkpoints.verify(task)).toMatchObject({ sound: false, checks: [gone] });
+    expect(await world.checkpoints.verify("new")).toMatchObject({ sound: true, checks: [] });
+  });
+
+  it("is done once at a time, and once more for all who ask meanwhile", async () => {
+    for (let step = 1; step <= 3; step++) await world.save(step);
+    const { readCheckpoints, findCheckpoint } = world.store;
+    const count = { chains: 0, reading: 0, mostReading: 0 };
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    Object.assign(world.store, {
+      async readCheckpoints(taskId: string, limit: number) {
+        count.chains += 1;
+        await gate;
+        return readCheckpoints(taskId, limit);
+      },
+      async findCheckpoint(id: string) {
+        count.mostReading = Math.max(count.mostReading, ++count.reading);
+        await turn();
+        count.reading -= 1;
+        return findCheckpoint(id);
+      },
+    });
+    const first = world.checkpoints.verify(task);
+    while (count.chains === 0) await turn();
+    const others = Array.from({ length: 20 }, () => world.checkpoints.verify(task));
+    for (let i = 0; i < 5; i++) await turn();
+    open();
+    for (const verdict of await Promise.all([first, ...others])) expect(verdict).toMatchObject({ sound: true });
+    expect(count).toEqual({ chains: 2, reading: 0, mostReading: 1 });
+  });
+
   it("finds whatever was changed in a row: any letter of its head, its id, its place, its task, its state", async () => {
     const { id } = await world.save(1, { stepName: "plan" });
     const row = world.disk.checkpoints.get(id);
@@ -173,21 +243,22 @@ describe("verifying", () => {
     world.replaceRow(id, { number: 1, state: '{"step":2}' });
     expect(await flawsOf()).toEqual({ 1: ["state-changed"] });
     world.replaceRow(id, { ...row, id: "0".repeat(64) });
-    expect(await flawsOf()).toEqual({ 1: ["head-changed"] });
+    expect(await flawsOf()).toMatchObject({ 1: ["head-changed"] });
   });
 
   it("finds a checkpoint that was moved from another task", async () => {
     const { id } = await world.save(1, {}, "other");
-    const [stolen] = await world.store.readCheckpoints("other", 1);
-    if (stolen === undefined) throw new Error("it was saved");
+    const stolen = await world.store.findCheckpoint(id);
+    if (stolen === null) throw new Error("it was saved");
     world.replaceRow(id, null);
     world.disk.checkpointsOf.set(task, [{ ...stolen, taskId: task }]);
     expect(await flawsOf()).toEqual({ 1: ["head-changed"] });
   });
 
   it("looks at the newest 1000 and says when there are more", async () => {
-    const [first] = await Promise.all(Array.from({ length: 1001 }, (_, step) => world.save(step)));
-    world.replaceRow(first?.id ?? "", { state: '"changed"' });
+    const first = await world.save(0);
+    for (let step = 1; step <= 1000; step++) await world.save(step);
+    world.replaceRow(first.id, { state: '"changed"' });
     const { checks, more } = await world.checkpoints.verify(task);
     expect({ count: checks.length, more }).toEqual({ count: 1000, more: true });
     // The oldest of them still knows the one before it.

@@ -18,10 +18,13 @@ const context: RecoveryContext = {
   workspace: null,
 };
 
-const recoveryIn = ({ roster, tasks }: TaskWorld) =>
+const recoveryIn = ({ roster, tasks, commits, readClock, turns: { addToTrail } }: TaskWorld) =>
   recoverTasks({
     roster,
     tasks,
+    commits,
+    readClock,
+    addToTrail,
     checkpoints: { contextFor: () => Promise.reject(new Error("nobody is started here")) },
     config: () => config,
     toWall: (at: MonoMs): EpochMs => dawn + at,
@@ -38,7 +41,7 @@ async function atWork(): Promise<TaskWorld> {
 
 async function crashAndComeBack(world: TaskWorld, incarnation: number): Promise<void> {
   world.reports("a", 1, exited({ code: 1 }));
-  world.pass(minutes(2));
+  world.pass(minutes(1));
   await world.handsAnswer("restart-agent", { kind: "restarted", incarnation, recovery: context });
   world.holds({ agentId: "a", taskId: "t", incarnation });
 }
@@ -99,6 +102,20 @@ describe("bringing a task back", () => {
       code: "task-refused",
       message: "t is completed: there is nothing to go on with",
     });
+  });
+
+  it("that is refused is on record, with who wanted it and why not", async () => {
+    const world = await atWork();
+    await world.service.create({ taskId: "u" });
+    await world.service.complete("t", { agentId: "a" });
+    for (const taskId of ["t", "u"]) await expect(recoveryIn(world).recoverTask(taskId, order)).rejects.toThrow();
+    const trail = await world.store.readAudit({ limit: 10 });
+    expect(trail.map(({ actor, action, subject, reason }) => [actor, action, subject, reason].join(" "))).toEqual([
+      "ann order-restart t I want it",
+      "rouse order-refused t over",
+      "ann order-restart u I want it",
+      "rouse order-refused u nobodys",
+    ]);
   });
 
   it("is refused when it has failed, with the way to begin it anew", async () => {

@@ -16,12 +16,17 @@ import {
   isStartingAgain,
   isTaskOver,
   type TaskRecord,
+  takenMeanwhile,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Revival } from "../ports/holders.ts";
+import type { NewAuditLine } from "./audit-trail.ts";
+import type { GroupCommit } from "./group-commit.ts";
 import type { Checkpoints } from "./keep-checkpoints.ts";
 import type { Tasks } from "./keep-tasks.ts";
+import { orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster, Watched } from "./roster.ts";
+import type { Moment } from "./steady-clock.ts";
 
 interface RecoveryParts {
   readonly roster: Roster;
@@ -30,10 +35,15 @@ interface RecoveryParts {
   readonly config: () => Config;
   readonly toWall: (at: MonoMs) => EpochMs;
   readonly recover: (agentId: string, request: OrderRequest) => Promise<OrderAnswer>;
+  readonly commits: Pick<GroupCommit, "saved">;
+  readonly readClock: () => Moment;
+  readonly addToTrail: (line: NewAuditLine) => void;
 }
 
 /** Bringing a task's agent back, by itself or by a person's word, and how far that has come. */
-export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recover }: RecoveryParts) {
+export function recoverTasks(parts: RecoveryParts) {
+  const { roster, tasks, checkpoints, config, toWall, recover, commits, readClock, addToTrail } = parts;
+
   /** Whoever has the task, had it last, or says that it works on it. */
   function findAgent(taskId: string): Watched | undefined {
     const task = tasks.find(taskId);
@@ -51,6 +61,20 @@ export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recov
     return watched;
   }
 
+  async function refuse(
+    taskId: string,
+    { actor, reason }: OrderRequest,
+    because: string,
+    sentence: string,
+  ): Promise<never> {
+    const order = { order: "restart", subject: taskId, actor, reason };
+    const { time } = readClock();
+    addToTrail(orderLine(order, time));
+    addToTrail(refusalLine(order, because, time));
+    await commits.saved();
+    throw new Fault("task-refused", sentence);
+  }
+
   return {
     findAgent,
     /** What the next life of an agent is given: from the newest checkpoint that can be used, or from the start. */
@@ -60,15 +84,18 @@ export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recov
       reason,
       attempt,
     }: Extract<Action, { kind: "restart-agent" }>): Promise<Revival> {
-      const { context, state } = await checkpoints.contextFor(taskId, { reason, attempt });
+      const task = taskId === null ? undefined : tasks.find(taskId);
+      const isAnothers = task !== undefined && takenMeanwhile(task, agentId) !== null;
+      const { context, state } = await checkpoints.contextFor(isAnothers ? null : taskId, { reason, attempt });
       const session = roster.find(agentId)?.record.terminal?.session?.id ?? null;
       return { context: { ...context, stateFile: null }, state, session };
     },
     async recoverTask(taskId: string, request: OrderRequest): Promise<OrderAnswer> {
       const watched = mustFind(taskId);
-      mustGoOn(tasks.find(taskId));
+      const over = whyOver(tasks.find(taskId));
+      if (over !== null) return refuse(taskId, request, "over", over);
       if (watched === undefined)
-        throw new Fault("task-refused", `nobody works on ${taskId}: it can be claimed by any agent`);
+        return refuse(taskId, request, "nobodys", `nobody works on ${taskId}: it can be claimed by any agent`);
       return recover(watched.record.agentId, request);
     },
     recoveryStatus(taskId: string): RecoveryStatus {
@@ -85,12 +112,12 @@ export function recoverTasks({ roster, tasks, checkpoints, config, toWall, recov
 export type TaskRecovery = ReturnType<typeof recoverTasks>;
 
 /** Whoever came back for it would find that nobody takes its checkpoints. */
-function mustGoOn(task: TaskRecord | undefined): void {
-  if (task === undefined || !isTaskOver(task)) return;
+function whyOver(task: TaskRecord | undefined): string | null {
+  if (task === undefined || !isTaskOver(task)) return null;
   const { taskId, state } = task;
   const way =
     state.status === "completed" ? "there is nothing to go on with" : `\`rouse tasks retry ${taskId}\` begins it anew`;
-  throw new Fault("task-refused", `${taskId} is ${state.status}: ${way}`);
+  return `${taskId} is ${state.status}: ${way}`;
 }
 
 const nobody = (taskId: string): RecoveryStatus => ({

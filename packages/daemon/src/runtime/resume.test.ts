@@ -123,6 +123,23 @@ describe("resuming", () => {
     expect(roster.find("w")?.record.facts.tokenCount).toBe(5);
   });
 
+  it("what an earlier version saved of an incident is understood", () => {
+    const restored = (stage: object) => {
+      const { saved } = live([], 0);
+      const incident = { id: "w/1", stage };
+      const record = JSON.stringify({ ...JSON.parse(saved.record), incident });
+      const roster = createRoster();
+      restoreAgents({ ...nothing, records: [{ ...saved, record }] }, roster, config);
+      return roster.find("w")?.record.incident?.stage;
+    };
+    const asked = (severity: string) => ({ kind: "escalated", escalation: { id: "w.1", severity, openedAt: noon } });
+    expect(restored(asked("SEV-1"))).toMatchObject({ escalation: { severeSince: noon } });
+    expect(restored(asked("SEV-3"))).toMatchObject({ escalation: { severeSince: null } });
+    expect(restored({ kind: "stopping", cause: "decided" })).toMatchObject({ actor: "orchestrator" });
+    expect(restored({ kind: "stopping", cause: "no-progress" })).toMatchObject({ actor: "rouse" });
+    expect(restored({ kind: "stopping", cause: "decided", actor: "anna" })).toMatchObject({ actor: "anna" });
+  });
+
   it("numbers for new agents go on after the largest that was given", () => {
     const { saved } = live([], 0);
     const roster = createRoster();

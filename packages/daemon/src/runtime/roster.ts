@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { type AgentRecord, newRecord } from "@rouse/core";
+import { type AgentRecord, type Incident, newRecord } from "@rouse/core";
 import type { SavedRecord } from "../ports/store.ts";
 import type { Sleeper } from "./wake-wheel.ts";
 
@@ -65,8 +65,21 @@ function restoreRecord(saved: AgentRecord): AgentRecord {
     ...born,
     ...saved,
     facts: { ...born.facts, ...facts },
+    incident: restoreIncident(saved.incident),
     terminal: terminal === null ? null : { ...terminal, seenAt: terminal.seenAt ?? saved.heardAt },
   };
+}
+
+function restoreIncident(incident: Incident | null = null): Incident | null {
+  if (incident === null) return null;
+  const { stage } = incident;
+  if (stage.kind === "stopping") {
+    const by = stage.cause === "decided" ? "orchestrator" : "rouse";
+    return { ...incident, stage: { ...stage, actor: stage.actor ?? by } };
+  }
+  if (stage.kind !== "escalated") return incident;
+  const { severity, openedAt, severeSince = severity === "SEV-1" ? openedAt : null } = stage.escalation;
+  return { ...incident, stage: { ...stage, escalation: { ...stage.escalation, severeSince } } };
 }
 
 export type Roster = ReturnType<typeof createRoster>;

@@ -119,4 +119,21 @@ describe("a freeze", () => {
     doubt.freeze(null);
     expect(about(dawn).frozen).toBe(false);
   });
+
+  it("keeps whoever waits for its end, also when the next one begins in the same breath", async () => {
+    const { doubt } = doubter();
+    const still = { since: dawn, actor: "operator", reason: "deploying" };
+    let goesOn = false;
+    await doubt.thawed();
+    doubt.freeze(still);
+    const waited = doubt.thawed().then(() => {
+      goesOn = true;
+    });
+    doubt.freeze(null);
+    doubt.freeze(still);
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    expect(goesOn).toBe(false);
+    doubt.freeze(null);
+    await waited;
+  });
 });

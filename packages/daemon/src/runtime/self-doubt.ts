@@ -32,11 +32,19 @@ export function doubtSelf(fleet: FleetWatch, budget: KillBudgetKeeper, started: 
   let lag = 0;
   let lagAt = started;
   let frozen: Frozen | null = null;
+  let waitForThaw: (() => void)[] = [];
   let canaryPassedAt = started;
   let pathHold: Hold | null = null;
-  let criticalBlocked = 0;
+  let criticalBlocked: ReadonlyMap<string, string | null> = new Map();
 
   const currentLag = (now: MonoMs): DurationMs => Math.round(lag * Math.max(0, 1 - (now - lagAt) / lagFades));
+
+  /** Only whom it is about: what others wait with is no graver for its own trouble. */
+  function countBlocked({ agentId, taskId }: AgentRecord): number {
+    for (const [blocked, last] of criticalBlocked)
+      if (last === agentId && (taskId === null || taskId === blocked)) return criticalBlocked.size;
+    return 0;
+  }
 
   return {
     openGap(cause: GapCause, from: MonoMs, to: MonoMs): Gap {
@@ -76,15 +84,23 @@ export function doubtSelf(fleet: FleetWatch, budget: KillBudgetKeeper, started: 
       return true;
     },
 
-    /** How many critical tasks wait for a person. */
-    noteCriticalBlocked(count: number): void {
-      criticalBlocked = count;
+    /** The critical tasks that wait for a person, each with the agent that had it last. */
+    noteCriticalBlocked(blocked: ReadonlyMap<string, string | null>): void {
+      criticalBlocked = blocked;
     },
 
     freeze(by: Frozen | null): void {
       frozen = by;
+      if (by !== null) return;
+      const waiting = waitForThaw;
+      waitForThaw = [];
+      for (const goOn of waiting) goOn();
     },
     frozen: (): Frozen | null => frozen,
+    /** At once, unless a person told us to keep still: then when they let us go on. */
+    async thawed(): Promise<void> {
+      while (frozen !== null) await new Promise<void>((resolve) => waitForThaw.push(resolve));
+    },
     pathHold: (): Hold | null => pathHold,
     lag: currentLag,
     lastGap: (): Gap | null => lastGap({ gaps }),
@@ -101,7 +117,7 @@ export function doubtSelf(fleet: FleetWatch, budget: KillBudgetKeeper, started: 
         frozen: frozen !== null,
         // Only whom something is the matter with could be stopped at all.
         brake: record.incident === null ? null : budget.brake(hostOf(record), now),
-        criticalBlocked,
+        criticalBlocked: countBlocked(record),
       };
     },
   };

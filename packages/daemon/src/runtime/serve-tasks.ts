@@ -21,7 +21,7 @@ import type { z } from "zod";
 import type { NewAuditLine } from "./audit-trail.ts";
 import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
 import { explainRefusal } from "./explain-refusal.ts";
-import { findCircle } from "./find-circle.ts";
+import { describeCircle, findCircle } from "./find-circle.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import { listTasks, type TaskFilter } from "./list-tasks.ts";
@@ -124,7 +124,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       const what = { action: "order-refused", subject: taskId, reason: reply.because, evidence: { order: kind } };
       addToTrail({ time, actor: "rouse", ...what, policy: null });
     }
-    return answer(taskId, reply, null, moment);
+    return answer(taskId, reply, sent.to ?? null, moment);
   }
 
   /** What becomes of it is a line of its own; only here is why a person wanted it. */
@@ -139,8 +139,12 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
   }
 
   function refuseCircle(request: TaskRequest): void {
-    const circle = findCircle(request, (taskId) => tasks.find(taskId)?.dependsOn ?? []);
-    if (circle !== null) throw new Fault("bad-request", `dependsOn: it would wait for itself: ${circle.join(" → ")}`);
+    const circle = findCircle(request, {
+      dependenciesOf: (taskId) => tasks.find(taskId)?.dependsOn ?? [],
+      isWaitedFor: (taskId) => tasks.dependentsOf(taskId).length > 0,
+    });
+    if (circle !== null)
+      throw new Fault("bad-request", `dependsOn: it would wait for itself: ${describeCircle(circle)}`);
   }
 
   return {
@@ -151,8 +155,10 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       refuseCircle(request);
       const known = tasks.find(request.taskId);
       const again = known !== undefined && known.because === "created" && isSame(known, request);
-      const reply: TaskReply = again ? { kind: "granted", claim: null } : tasks.create(request, moment);
-      return answer(request.taskId, reply, null, moment);
+      const { taskId, actor } = request;
+      const create = (): TaskReply => (again ? { kind: "granted", claim: null } : tasks.create(request, moment));
+      if (again || actor === undefined) return answer(taskId, create(), null, moment);
+      return carryOut("task-create", taskId, PlainOrder.parse({ actor }), moment, create);
     },
     list(filter: TaskFilter & { readonly limit: number }): TaskPage {
       const found = listTasks(tasks.all(), filter);

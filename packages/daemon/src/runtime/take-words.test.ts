@@ -32,3 +32,53 @@ describe("a person's words to an agent", () => {
     expect(await why("gone")).toBe("it has ended");
   });
 });
+
+const trailOf = async ({ store }: TaskWorld): Promise<string[]> =>
+  (await store.readAudit({ limit: 100 })).map(({ actor, action, subject, reason, evidence }) =>
+    [actor, action, subject, reason, JSON.stringify(evidence)].join(" "),
+  );
+
+describe("what came of a person's word is on record", () => {
+  it("also of who came second, or too late", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a", status: "RUNNING" });
+    const { escalate, decide, acknowledge } = wordsIn(world);
+    await escalate("a", "ann", "it looks odd");
+    const more = { decision: "allow_more_time", actor: "ann", reason: "a build" } as const;
+    const stop = { decision: "terminate_and_recover", actor: "bob", reason: "enough" } as const;
+    const [first, second] = await Promise.all([decide("a.1", more), decide("a.1", stop)]);
+    expect(first).toEqual({ outcome: "taken" });
+    expect(second).toMatchObject({ outcome: "over", ended: { how: "decided", actor: "ann" } });
+    expect(await acknowledge("a.1", "cid")).toMatchObject({ outcome: "over" });
+    expect((await trailOf(world)).slice(-4)).toEqual([
+      'bob order-decision a enough {"escalation":"a.1","decision":"terminate_and_recover"}',
+      'rouse order-refused a decided {"order":"decision","escalation":"a.1","decision":"terminate_and_recover"}',
+      'cid order-acknowledgement a acknowledged {"escalation":"a.1"}',
+      'rouse order-refused a decided {"order":"acknowledgement","escalation":"a.1"}',
+    ]);
+  });
+
+  it("but not of an answer to what was never asked", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a", status: "RUNNING" });
+    const { decide } = wordsIn(world);
+    for (const id of ["a.1", "b.1", "a", ""])
+      expect(await decide(id, { decision: "force_handoff", actor: "ann", reason: "" })).toEqual({ outcome: "unknown" });
+    expect(await trailOf(world)).toEqual([]);
+  });
+
+  it("when nobody can be asked, and when there is no way to an agent", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "gone" });
+    world.reports("gone", 1, exited({ code: 0 }));
+    const { escalate, nudge } = wordsIn(world);
+    await expect(escalate("gone", "ann", "it looks odd")).rejects.toMatchObject({ code: "order-refused" });
+    await nudge("gone", "ann", "go on");
+    expect(await trailOf(world)).toEqual([
+      "ann order-escalation gone it looks odd {}",
+      'rouse order-refused gone nothing-to-ask {"order":"escalation"}',
+      "ann order-nudge gone operator {}",
+      'rouse order-refused gone it has ended {"order":"nudge"}',
+    ]);
+  });
+});

@@ -1,11 +1,10 @@
 import {
   type AgentAnswer,
-  type DecisionOutcome,
+  agentOfEscalation,
   type DecisionRequest,
-  type EscalationDecision,
+  type EscalationEnding,
   type EscalationReport,
   type EscalationResult,
-  type EventType,
   Fault,
   minutes,
   type NudgeResult,
@@ -17,6 +16,8 @@ import type { Config } from "../config/read-config.ts";
 import type { Store } from "../ports/store.ts";
 import { describeEscalation } from "./describe-incident.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+import { recallEnding } from "./recall-ending.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -31,18 +32,18 @@ interface WordParts {
   readonly config: () => Config;
 }
 
-/** What its tasks mean for an agent: a word to it, for whose answer nobody waits. */
+/** What its tasks mean for an agent: a word to it or a look at it, for whose answer nobody waits. */
 export type TellAgent = (
   agentId: string,
-  signal: Extract<Signal, { kind: "reflection-wanted" | "task-taken" }>,
+  signal: Extract<Signal, { kind: "reflection-wanted" | "task-taken" | "assigned" | "wake" }>,
   moment: Moment,
 ) => void;
 
-/** What became of a decision; when it was not taken, who was before. */
-export interface Decided {
-  readonly outcome: DecisionOutcome;
-  readonly by?: { readonly actor: string; readonly decision: EscalationDecision };
-}
+/** What became of a decision or an acknowledgement: taken in, too late, or for what was never asked. */
+export type Answered =
+  | { readonly outcome: "taken" }
+  | { readonly outcome: "over"; readonly ended: EscalationEnding }
+  | { readonly outcome: "unknown" };
 
 /** Words of people, of the orchestrator and of agents about agents: taken in, saved, and answered with what came of them. */
 export function takeWords({ roster, turns, commits, store, clock, readClock, config }: WordParts) {
@@ -67,24 +68,24 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
   const report = (record: AgentRecord): EscalationReport | null =>
     describeEscalation(record, config().policyFor(record), clock.toWall);
 
-  /** `worker-1.3` is the third question about worker-1; ids of agents may have dots themselves. */
-  const agentOf = (escalation: string): string => escalation.slice(0, Math.max(0, escalation.lastIndexOf(".")));
+  const findWatched = (escalation: string): Watched | undefined => roster.find(agentOfEscalation(escalation) ?? "");
 
   /** The question is not open: was it ever, and how did it end? */
-  async function lookBack(escalation: string): Promise<Decided> {
+  async function lookBack(escalation: string, given: Omit<GivenOrder, "subject">): Promise<Answered> {
     // Whoever was first may be on the way to the disk.
     await commits.saved();
-    const agentId = agentOf(escalation);
-    const types: EventType[] = ["ESCALATION_TRIGGERED", "ESCALATION_DECIDED"];
-    const events = await store.readEvents({ agentId, types, limit: 1000, newestFirst: true });
-    for (const event of events) {
-      if (event.type !== "ESCALATION_DECIDED" || event.payload.escalation !== escalation) continue;
-      return { outcome: "already-decided", by: { actor: event.payload.actor, decision: event.payload.decision } };
-    }
-    const asked = events.some(
-      (event) => event.type === "ESCALATION_TRIGGERED" && event.payload.escalation === escalation,
-    );
-    return { outcome: asked ? "closed" : "unknown" };
+    const ended = await recallEnding(store.readEvents, escalation);
+    if (ended === null) return { outcome: "unknown" };
+    const evidence = { escalation, ...given.evidence };
+    const order = { ...given, subject: agentOfEscalation(escalation) ?? escalation, evidence };
+    turns.addToTrail(orderLine(order, readClock().time));
+    await refuse(order, ended.how);
+    return { outcome: "over", ended };
+  }
+
+  async function refuse(order: GivenOrder, because: string): Promise<void> {
+    turns.addToTrail(refusalLine(order, because, readClock().time));
+    await commits.saved();
   }
 
   const isOpen = (watched: Watched | undefined, escalation: string): watched is Watched =>
@@ -94,24 +95,25 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
     escalations: (): EscalationReport[] => [...roster.all()].flatMap(({ record }) => report(record) ?? []),
     /** The open question with its record, for whoever tells more about it. */
     findEscalation(escalation: string): { report: EscalationReport; record: AgentRecord } | null {
-      const watched = roster.find(agentOf(escalation));
+      const watched = findWatched(escalation);
       if (!isOpen(watched, escalation)) return null;
       const found = report(watched.record);
       return found === null ? null : { report: found, record: watched.record };
     },
-    lookBack,
-    async decide(escalation: string, request: DecisionRequest): Promise<Decided> {
-      const watched = roster.find(agentOf(escalation));
-      if (!isOpen(watched, escalation)) return lookBack(escalation);
-      mustFind(watched.record.agentId);
+    async decide(escalation: string, request: DecisionRequest): Promise<Answered> {
       const { decision, actor, reason } = request;
+      const watched = findWatched(escalation);
+      if (!isOpen(watched, escalation))
+        return lookBack(escalation, { order: "decision", actor, reason, evidence: { decision } });
+      mustFind(watched.record.agentId);
       const more = request.minutes === undefined ? null : minutes(request.minutes);
       await tell(watched, { kind: "decided", escalation, decision, actor, reason, more });
       return { outcome: "taken" };
     },
-    async acknowledge(escalation: string, actor: string): Promise<Decided> {
-      const watched = roster.find(agentOf(escalation));
-      if (!isOpen(watched, escalation)) return lookBack(escalation);
+    async acknowledge(escalation: string, actor: string): Promise<Answered> {
+      const watched = findWatched(escalation);
+      if (!isOpen(watched, escalation))
+        return lookBack(escalation, { order: "acknowledgement", actor, reason: "acknowledged" });
       mustFind(watched.record.agentId);
       await tell(watched, { kind: "acknowledged", escalation, actor });
       return { outcome: "taken" };
@@ -130,36 +132,28 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       const text = message === null ? null : printable(message, 2000);
       await tell(watched, { kind: "nudge-ordered", actor, text });
       const { nudge } = watched.record;
-      if (nudge === null || nudge.id === before?.id)
-        return {
-          agentId,
-          nudge: null,
-          state: "not-sent",
-          channel: null,
-          message: text ?? "",
-          because: whyNot(watched.record),
-        };
+      if (nudge === null || nudge.id === before?.id) {
+        const because = whyNot(watched.record);
+        const order = { order: "nudge", subject: agentId, actor, reason: text === null ? "reminder" : "operator" };
+        turns.addToTrail(orderLine(order, readClock().time));
+        await refuse(order, because);
+        return { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because };
+      }
       return { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text };
     },
     async escalate(agentId: string, actor: string, reason: string): Promise<EscalationResult> {
       const watched = mustFind(agentId);
-      const { time } = readClock();
-      turns.addToTrail({
-        time,
-        actor,
-        action: "order-escalation",
-        subject: agentId,
-        reason,
-        evidence: {},
-        policy: null,
-      });
+      const order = { order: "escalation", subject: agentId, actor, reason };
+      turns.addToTrail(orderLine(order, readClock().time));
       await tell(watched, { kind: "escalation-ordered", actor });
       const escalation = openEscalation(watched.record);
-      if (escalation === null)
+      if (escalation === null) {
+        await refuse(order, "nothing-to-ask");
         throw new Fault(
           "order-refused",
           `${agentId} has finished, or is being stopped or brought back: there is nothing to ask about`,
         );
+      }
       const answerBy = toIso(clock.toWall(escalation.until));
       return { agentId, escalation: escalation.id, severity: escalation.severity, answerBy };
     },

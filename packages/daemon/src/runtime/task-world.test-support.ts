@@ -95,8 +95,12 @@ export async function taskWorld({
     toWall,
     saveEvents: turns.saveEvents,
     intend: turns.intend,
-    tellAgent: (agentId, signal) =>
-      void told.push(`${agentId} ${signal.kind === "task-taken" ? signal.because : `${signal.failed}/${signal.of}`}`),
+    tellAgent: (agentId, signal, moment) => {
+      const watched = roster.find(agentId);
+      if (signal.kind === "reflection-wanted" || signal.kind === "task-taken")
+        told.push(`${agentId} ${signal.kind === "task-taken" ? signal.because : `${signal.failed}/${signal.of}`}`);
+      else if (watched !== undefined) turns.take(watched, signal, moment);
+    },
   });
   restoreAgents(resumption, roster, config);
   tasks.restore(resumption);

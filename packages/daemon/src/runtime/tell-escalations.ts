@@ -1,4 +1,12 @@
-import type { EpochMs, EscalationEnding, EscalationNotice, MonoMs } from "@rouse/contract";
+import {
+  type EpochMs,
+  type EscalationEnding,
+  type EscalationNotice,
+  type EventType,
+  eventTypes,
+  type MonoMs,
+  type SavedEvent,
+} from "@rouse/contract";
 import type { Config } from "../config/read-config.ts";
 import type { Store } from "../ports/store.ts";
 import { eventsInNotice, writeNotice } from "./escalation-notice.ts";
@@ -16,8 +24,22 @@ interface TellingParts {
   readonly toWall: (at: MonoMs) => EpochMs;
 }
 
+/** How many of its last events may be its own answers. */
+const answersInNotice = 2;
+const allButAnswers = eventTypes.filter((type: EventType) => type !== "AGENT_ANSWERED");
+
 /** Open questions with everything somebody who answers may want to know, and how those that are over ended. */
 export function tellEscalations({ words, store, checkpoints, config, readClock, toWall }: TellingParts) {
+  /** What the agent says of itself does not push out what happened to it. */
+  async function readLastEvents(agentId: string): Promise<SavedEvent[]> {
+    const newest = { agentId, newestFirst: true };
+    const [answers, events] = await Promise.all([
+      store.readEvents({ ...newest, types: ["AGENT_ANSWERED"], limit: answersInNotice }),
+      store.readEvents({ ...newest, types: allButAnswers, limit: eventsInNotice }),
+    ]);
+    return [...answers, ...events];
+  }
+
   return {
     /** `null` when it does not wait for an answer (any more). */
     async notice(escalation: string): Promise<EscalationNotice | null> {
@@ -25,7 +47,7 @@ export function tellEscalations({ words, store, checkpoints, config, readClock, 
       if (found === null) return null;
       const { report, record } = found;
       const { agentId, taskId } = record;
-      const lastEvents = await store.readEvents({ agentId, limit: eventsInNotice, newestFirst: true });
+      const lastEvents = await readLastEvents(agentId);
       const chain = taskId === null ? null : await checkpoints.list(taskId, 1);
       return writeNotice({
         report,

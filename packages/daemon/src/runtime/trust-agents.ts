@@ -1,6 +1,8 @@
 import type { AssignmentStanding, EpochMs, MonoMs, RouseEvent } from "@rouse/contract";
 import {
+  type Action,
   type Assignments,
+  type JudgedAssignments,
   judgeAssignments,
   newAssignments,
   outcomeOf,
@@ -15,28 +17,31 @@ import type { TellAgent } from "./take-words.ts";
 interface TrustParts {
   readonly commits: GroupCommit;
   readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
+  readonly intend: (action: Action, time: EpochMs) => void;
   readonly tellAgent: TellAgent;
 }
 
 const markOf = (agentId: string): string => `assignments/${agentId}`;
 
 /** With how many tasks each agent is trusted, by how its last ones ended. */
-export function trustAgents({ commits, saveEvents, tellAgent }: TrustParts) {
+export function trustAgents({ commits, saveEvents, intend, tellAgent }: TrustParts) {
   const known = new Map<string, Assignments>();
 
   const of = (agentId: string, now: MonoMs): Assignments => known.get(agentId) ?? newAssignments(agentId, now);
 
-  function keep(next: Assignments, events: readonly RouseEvent[], { time }: Moment): void {
+  function keep({ assignments: next, events, actions }: JudgedAssignments, { time }: Moment): void {
     known.set(next.agentId, next);
     commits.draft().marks[markOf(next.agentId)] = JSON.stringify(next);
     if (events.length > 0) saveEvents(events, time, next.agentId);
+    for (const action of actions) intend(action, time);
   }
 
   return {
     restore(marks: Readonly<Record<string, string>>): void {
       for (const [mark, value] of Object.entries(marks)) {
         if (!mark.startsWith(markOf(""))) continue;
-        const assignments = JSON.parse(value) as Assignments;
+        // One saved by an earlier version knows nothing of alerts.
+        const assignments = { alert: null, alertsRaised: 0, ...JSON.parse(value) } as Assignments;
         known.set(assignments.agentId, assignments);
       }
     },
@@ -47,7 +52,7 @@ export function trustAgents({ commits, saveEvents, tellAgent }: TrustParts) {
       const ended = outcomeOf(before, after);
       if (ended === null) return;
       const judged = judgeAssignments(of(ended.agentId, moment.now), ended.outcome, moment.now, rules);
-      keep(judged.assignments, judged.events, moment);
+      keep(judged, moment);
       for (const event of judged.events) {
         if (event.type !== "ASSIGNMENTS_REDUCED") continue;
         const { failed, of: last } = event.payload;
@@ -57,8 +62,7 @@ export function trustAgents({ commits, saveEvents, tellAgent }: TrustParts) {
     giveBack(agentId: string, actor: string, moment: Moment): void {
       const before = known.get(agentId);
       if (before === undefined) return;
-      const judged = restoreAssignments(before, actor, moment.now);
-      keep(judged.assignments, judged.events, moment);
+      keep(restoreAssignments(before, actor, moment.now), moment);
     },
   };
 }

@@ -18,6 +18,10 @@ export interface Hands {
   readonly revivalFor: (action: Of<"restart-agent">) => Promise<Revival>;
   readonly ask: (action: Of<"escalate">) => Promise<ActionOutcome>;
   readonly withdraw: (action: Of<"withdraw-escalation">) => Promise<void>;
+  /** Whether the kill gate is still open for a stop of our own. */
+  readonly stillOpen: (action: Of<"stop-agent">) => boolean;
+  /** Resolves when no freeze stands. */
+  readonly thawed: () => Promise<void>;
   readonly toWall: (at: MonoMs) => EpochMs;
 }
 
@@ -38,6 +42,7 @@ export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcom
         return startAgain(hands, action);
       case "nudge-agent": {
         const { key, agentId, incarnation, text, notAfter } = action;
+        await hands.thawed();
         const delivery = await holders.nudge({ key, agentId, incarnation, text, notAfter: toWall(notAfter) });
         return { kind: "nudge", delivery };
       }
@@ -51,10 +56,10 @@ export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcom
 }
 
 async function saveWork({ workspaces, folderOf }: Hands, action: Of<"save-work">): Promise<SavedWork> {
-  const { agentId, incarnation, key } = action;
+  const { agentId, incarnation, key, within } = action;
   const folder = folderOf(agentId);
-  if (folder === null) return { kind: "nothing-to-save" };
-  const request = { agentId, incarnation, key, folder, reason: "before it is stopped" };
+  if (folder === null) return { kind: "not-saved", problem: "nobody knows which folder it works in" };
+  const request = { agentId, incarnation, key, folder, reason: "before it is stopped", within };
   const outcome = await workspaces.snapshot(request);
   switch (outcome.kind) {
     case "taken":
@@ -66,11 +71,16 @@ async function saveWork({ workspaces, folderOf }: Hands, action: Of<"save-work">
   }
 }
 
-/** Our own decision is not repeated blindly when it could not be carried out: time has passed, so it is decided anew. */
-async function stop({ holders, log }: Hands, action: Of<"stop-agent">): Promise<ActionOutcome> {
+/**
+ * Our own decision is not carried out blindly: when saving the order took so long that the gate shut, or when it could not be carried out, time has
+ * passed, and it is decided anew.
+ */
+async function stop({ holders, log, stillOpen, thawed }: Hands, action: Of<"stop-agent">): Promise<ActionOutcome> {
   const { key, agentId, incarnation, grace, spends } = action;
+  if (!spends) await thawed();
+  else if (!stillOpen(action)) return { kind: "interrupted" };
   try {
-    return { kind: "stop", stop: await holders.stop({ key, agentId, incarnation, grace }) };
+    return { kind: "stop", stop: await holders.stop({ key, agentId, incarnation, grace, unlessAttached: spends }) };
   } catch (error) {
     if (!spends) throw error;
     log.warn({ agentId, error: String(error) }, "an agent could not be stopped; whether it should be is decided anew");
@@ -79,7 +89,9 @@ async function stop({ holders, log }: Hands, action: Of<"stop-agent">): Promise<
 }
 
 async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<ActionOutcome> {
-  const done = await hands.holders.startAgain(action.agentId, action.incarnation, await hands.revivalFor(action));
+  const revival = await hands.revivalFor(action);
+  await hands.thawed();
+  const done = await hands.holders.startAgain(action.agentId, action.incarnation, revival);
   return "problem" in done
     ? { kind: "not-restarted", problem: done.problem }
     : { kind: "restarted", incarnation: done.incarnation, recovery: done.recovery };

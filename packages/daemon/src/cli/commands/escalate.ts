@@ -16,7 +16,7 @@ export const addEscalate: AddCommand = (program, here) => {
     .command("escalate")
     .description("ask the orchestrator about an agent")
     .argument("<agent>", "id of an agent")
-    .requiredOption("--reason <text>", "why somebody should look, for the record")
+    .requiredOption("--reason <text>", "why somebody should look, for the record (required)")
     .option("--json", "print one JSON document")
     .addHelpText("after", help)
     .action(async (agentId: string, { reason, json }: { reason: string; json?: true }) => {

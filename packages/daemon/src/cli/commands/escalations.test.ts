@@ -21,7 +21,7 @@ let url: string;
 /** A Rouse with the real routes, and agents judged by the real core. */
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "rouse-escalations-"));
-  desk = escalationDesk();
+  desk = await escalationDesk();
   app = serveEscalations(desk, {
     agentOf: () => null,
     secret: "s3cret-s3cret-s3cret",
@@ -152,7 +152,7 @@ describe("rouse nudge", () => {
   });
 
   it("ends with 1 when there is no way to reach it", async () => {
-    desk.take("worker-1", { kind: "registered", registration: { agentId: "worker-1" } });
+    desk.registers("worker-1");
     expect(await rouse("nudge", "worker-1")).toMatchObject({ code: 1, out: expect.stringContaining("was not nudged") });
   });
 });

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
 import { type DurationMs, Fault, type OrderAnswer, type OrderRequest, type StopOutcome } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
-import { withoutAgentToken } from "../ask-daemon.ts";
+import { agentTokenPrefix } from "../../home/agent-token.ts";
 import { exit } from "../exit-codes.ts";
-import { findDaemon } from "../find-daemon.ts";
+import { findDaemon, readDaemonFile } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -18,7 +18,7 @@ export interface OrderOptions {
   readonly json?: true;
 }
 
-/** Through the daemon, so that it is on record; without one, straight to the holder, and it is said. */
+/** Through the daemon, so that it is on record; when surely none is there, straight to the holder, and it is said. */
 export async function orderAgent(
   here: Surroundings,
   what: "terminateAgent" | "recoverAgent",
@@ -26,18 +26,44 @@ export async function orderAgent(
   options: OrderOptions,
   withoutDaemon: () => Promise<OrderAnswer>,
 ): Promise<OrderAnswer> {
-  try {
-    return await (await openForOrders(here))[what](agentId, orderOf(options));
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== "daemon-unreachable") throw error;
+  const byHand = (): Promise<OrderAnswer> => {
     here.warn("no Rouse is running, so this is not on record");
     return withoutDaemon();
+  };
+  const isOurs = isForOwnHolders(here);
+  if (isOurs && (await readDaemonFile(here.home)) === null) return byHand();
+  const rouse = await openForOrders(here);
+  try {
+    return await rouse[what](agentId, orderOf(options));
+  } catch (error) {
+    if (isOurs && troubleOf(error) === "ECONNREFUSED") return byHand();
+    throw orInDoubt(error, `rouse events --agent ${agentId}`);
   }
 }
 
 /** Orders take as long as the agent takes to end. */
 export const openForOrders = async (here: Surroundings): Promise<RouseClient> =>
-  connectRouse({ ...(await findDaemon(withoutAgentToken(here))), timeout: patience });
+  connectRouse({ ...(await findDaemon(here)), timeout: patience });
+
+/** A Rouse named by its address may have its holders elsewhere; and what an agent may not order, it may not do by hand. */
+const isForOwnHolders = ({ environment }: Surroundings): boolean =>
+  !environment.ROUSE_URL && !environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix);
+
+/** What comes between an order that was sent and its answer. */
+const brokenOff = new Set(["TimeoutError", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** An order that was saved is carried out, though nobody lived to answer it. */
+export function orInDoubt(error: unknown, whereToLook: string): unknown {
+  if (!(error instanceof Fault) || !brokenOff.has(troubleOf(error))) return error;
+  const message = `${error.message}; the order may be under way all the same: \`${whereToLook}\` tells`;
+  return new Fault(error.code, message, { retryable: false, cause: error.cause });
+}
+
+function troubleOf(error: unknown): string {
+  if (!(error instanceof Fault) || error.code !== "daemon-unreachable" || !(error.cause instanceof Error)) return "";
+  const { name, cause } = error.cause;
+  return name === "TimeoutError" ? name : cause instanceof Error && "code" in cause ? String(cause.code) : "";
+}
 
 export const orderOf = ({ reason, force }: OrderOptions): Partial<OrderRequest> => ({
   actor: nameOfUser(),

@@ -12,6 +12,7 @@ import {
   openForOrders,
   orderAgent,
   orderOf,
+  orInDoubt,
   stopByHolder,
   tellAnswer,
 } from "./order-agent.ts";
@@ -44,11 +45,20 @@ export const addRecover: AddCommand = (program, here, finish) => {
       if (options.task !== undefined && options.status) return tellStatus(here, options.task, options);
       const answer =
         options.task !== undefined
-          ? await (await openForOrders(here)).initiateRecovery(options.task, orderOf(options))
+          ? await recoverTask(here, options.task, options)
           : await orderAgent(here, "recoverAgent", agentId ?? "", options, () => recoverByHand(here, agentId ?? ""));
       tellAnswer(here, answer, options, finish);
     });
 };
+
+async function recoverTask(here: Surroundings, taskId: string, options: RecoverOptions): Promise<OrderAnswer> {
+  const rouse = await openForOrders(here);
+  try {
+    return await rouse.initiateRecovery(taskId, orderOf(options));
+  } catch (error) {
+    throw orInDoubt(error, `rouse recover --task ${taskId} --status`);
+  }
+}
 
 async function tellStatus(here: Surroundings, taskId: string, { json }: RecoverOptions): Promise<void> {
   const status = await (await openForOrders(here)).getRecoveryStatus(taskId);

@@ -46,11 +46,12 @@ const addAdd: AddCommand = (tasks, here) => {
     .option("--timeout <duration>", "how long one agent may take, such as 2h", readTimeout)
     .addOption(new Option("--on-timeout <what>", "and then (default: reassign)").choices(OnTimeout.options))
     .option("--depends-on <ids>", "what must be completed first, by commas", readIds)
-    .option("--owner <name>", "who is told when it stalls")
+    .option("--owner <name>", "who is named when it stalls, is late or needs a person")
     .option("--json", "print one JSON document")
     .action(async (taskId: string, { timeout, dependsOn, json, ...rest }: AddOptions) => {
       const task = await (await tasksOf(here)).createTask({
         taskId,
+        actor: nameOfUser(),
         ...rest,
         ...(timeout === undefined ? {} : { timeoutMinutes: timeout / minutes(1) }),
         ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),

@@ -11,6 +11,7 @@ import { readWhole } from "./read-whole.ts";
 export const addTaskWords: AddCommand = (tasks, here, finish) => {
   addClaim(tasks, here, finish);
   addUpdate(tasks, here, finish);
+  addRefresh(tasks, here, finish);
   addWord(tasks, here, { name: "complete", what: "it is done", say: (rouse) => rouse.completeTask });
   addWord(tasks, here, { name: "fail", what: "it cannot be done", say: (rouse) => rouse.failTask });
   addWord(tasks, here, {
@@ -58,6 +59,15 @@ const addUpdate: AddCommand = (tasks, here) => {
     });
 };
 
+const addRefresh: AddCommand = (tasks, here) => {
+  withClaim(tasks.command("refresh").description("the claim is still meant; that is no work")).action(
+    async (id: string, options: Speaking, command: Command) => {
+      const said = speakerOf(here, options, command);
+      tellTask(here, await (await tasksOf(here)).refreshTask(id, said), options);
+    },
+  );
+};
+
 interface Word {
   readonly name: string;
   readonly what: string;
@@ -72,11 +82,13 @@ function addWord(tasks: Command, here: Surroundings, { name, what, say }: Word):
 }
 
 const withSpeaker = (command: Command): Command =>
+  withClaim(command).option("--note <text>", "what else there is to say");
+
+const withClaim = (command: Command): Command =>
   command
     .argument("<id>", "id of a task")
     .option("--agent <id>", "who says so (default: $ROUSE_AGENT_ID)")
     .option("--claim <n>", "the number of its claim", readWhole(1, Number.MAX_SAFE_INTEGER))
-    .option("--note <text>", "what else there is to say")
     .option("--json", "print one JSON document");
 
 function speakerOf(here: Surroundings, options: Speaking, command: Command) {

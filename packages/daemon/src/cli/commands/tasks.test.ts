@@ -135,6 +135,7 @@ describe("rouse tasks", () => {
     expect((await rouse("retry", "fix-42", "--reason", "again")).out).toContain("is pending");
     expect((await rouse("cancel", "fix-42")).out).toContain("is cancelled");
     const trail = await world.store.readAudit({ limit: 100 });
+    expect(trail[0]).toMatchObject({ actor: userInfo().username, action: "order-task-create", subject: "fix-42" });
     expect(trail.find(({ action }) => action === "order-task-retry")).toMatchObject({
       actor: userInfo().username,
       reason: "again",
@@ -171,6 +172,21 @@ describe("rouse tasks", () => {
     expect(JSON.parse(out)).toMatchObject({ taskId: "a", status: "pending", createdAt: toIso(dawn) });
     expect(JSON.parse((await rouse("show", "a", "--json")).out)).toEqual(world.service.show("a"));
     expect(JSON.parse((await rouse("claim", "--next", "--agent", "w", "--json")).out)).toMatchObject({ taskId: "a" });
+  });
+
+  it("says that a claim is still meant, which is no work", async () => {
+    await rouse("add", "a");
+    await rouse("claim", "a", "--agent", "w");
+    world.pass(minutes(5));
+    expect((await rouse("refresh", "a", "--agent", "w", "--claim", "1")).out).toBe(
+      "a is claimed, by w with claim 1.\n",
+    );
+    expect(world.service.show("a")).toMatchObject({
+      claim: { refreshedAt: toIso(dawn + minutes(5)) },
+      updatedAt: toIso(dawn),
+    });
+    expect((await rouse("refresh", "a", "--agent", "w", "--claim", "2")).code).toBe(1);
+    expect((await rouse("refresh", "a", "--agent", "w", "--note", "x")).code).toBe(2);
   });
 
   it("hands a task to one agent, or to any", async () => {
@@ -227,7 +243,7 @@ describe("rouse tasks", () => {
   });
 
   it("says how it is used within 80 columns", async () => {
-    for (const words of [[], ["add"], ["claim"], ["update"], ["complete"], ["reassign"], ["trust"]]) {
+    for (const words of [[], ["add"], ["claim"], ["update"], ["refresh"], ["complete"], ["reassign"], ["trust"]]) {
       const { code, out } = await rouse(...words, "--help");
       expect(code).toBe(0);
       for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);

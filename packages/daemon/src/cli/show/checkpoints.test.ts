@@ -20,6 +20,16 @@ const summaryOf = (checks: readonly CheckpointCheck[], more: boolean): string[] 
 };
 
 describe("a verdict on checkpoints", () => {
+  it("says what became of one that is gone, and of a state that is not kept any more", () => {
+    const gone = { ...check(0, ["missing"]), number: null, step: null, stepName: null, time: null };
+    const checks = [gone, { ...check(1), stateForgotten: true }];
+    const lines = showVerdict({ taskId: "t", sound: false, checks, more: false }, 0, 120);
+    const [, first, second] = lines.map((line) => paintLine(line, false));
+    expect(first).toMatch(/^– .*it was saved as the newest, and is gone/);
+    expect(second).toMatch(/^1 .*as it was saved; its state is not kept any more/);
+    expect(summaryOf(checks, false)).toEqual(["1 of 2 is not right."]);
+  });
+
   it("is about all of them", () => {
     expect(summaryOf([check(2), check(1)], false)).toEqual(["All 2 are right."]);
   });

@@ -70,6 +70,7 @@ const inWords: Readonly<Record<CheckpointFlaw, string>> = {
   "state-missing": "its state is gone",
   "state-changed": "its state was changed",
   unreadable: "it cannot be read",
+  missing: "it was saved as the newest, and is gone",
   "parent-missing": "the one it goes on from is gone",
   "parent-flawed": "one that it goes on from is not right",
 };
@@ -86,13 +87,13 @@ const verdictColumns: readonly Column[] = [
 export function showVerdict(verdict: CheckpointVerdict, now: EpochMs, width: number): Line[] {
   const { taskId, checks, sound, more } = verdict;
   if (checks.length === 0) return [[`Task ${taskId} has no checkpoints.`]];
-  const rows = checks.map(({ number, step, stepName, time, flaws }) => [
-    String(number),
+  const rows = checks.map(({ number, step, stepName, time, flaws, stateForgotten = false }) => [
+    number === null ? none : String(number),
     step === null ? none : String(step),
     stepName === null || stepName === "" ? none : stepName,
-    ago(time, now),
+    time === null ? none : ago(time, now),
     flaws.length === 0
-      ? styled("green", "as it was saved")
+      ? styled("green", stateForgotten ? "as it was saved; its state is not kept any more" : "as it was saved")
       : styled("red", flaws.map((flaw) => inWords[flaw]).join("; ")),
   ]);
   return [...drawTable(verdictColumns, rows, width), [], ...summarise(checks, sound, more)];

@@ -31,6 +31,7 @@ function styledType(event: RouseEvent): Line[number] {
     INCIDENT_OPENED: "yellow",
     NUDGE_SENT: "yellow",
     ESCALATION_TRIGGERED: "yellow",
+    ESCALATION_RAISED: "red",
     ESCALATION_UNACKNOWLEDGED: "red",
     AGENT_TERMINATED: "red",
     WORK_NOT_SAVED: "red",
@@ -102,6 +103,8 @@ type HeldEvent = Extract<
     type:
       | "AGENT_HELD"
       | "HOLDER_LOST"
+      | "AGENT_ATTACHED"
+      | "AGENT_DETACHED"
       | "PROCESS_EXITED"
       | `AGENT_NEEDS_YOU${string}`
       | "RATE_LIMITED"
@@ -118,6 +121,9 @@ function describeHeldEvent(event: HeldEvent): string {
       return `incarnation ${event.payload.incarnation}, process ${event.payload.pid}${event.payload.adopted ? ", found again" : ""}`;
     case "HOLDER_LOST":
       return event.payload.process === "alive" ? "its process lives on" : "its process is gone as well";
+    case "AGENT_ATTACHED":
+    case "AGENT_DETACHED":
+      return `${event.payload.attached} at its terminal`;
     case "PROCESS_EXITED": {
       const { code, signal, cause } = event.payload;
       return `${signal !== null ? `by ${signal}` : code !== null ? `with status ${code}` : "nobody saw how"} (${inWords(cause)})`;

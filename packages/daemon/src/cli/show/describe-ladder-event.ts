@@ -78,6 +78,10 @@ function describeEscalationEvent(event: Extract<LadderEvent, { type: `ESCALATION
       const { escalation, severity, reason, answerWithinSeconds } = event.payload;
       return `${escalation} ${severity}: ${inWords(reason)}, answer within ${describeSeconds(answerWithinSeconds)}`;
     }
+    case "ESCALATION_RAISED": {
+      const { escalation, severity, criticalBlocked } = event.payload;
+      return `${escalation} ${severity}: ${criticalBlocked} critical tasks need a person`;
+    }
     case "ESCALATION_DECIDED":
       return `${event.payload.escalation}: ${inWords(event.payload.decision)} by ${event.payload.actor}: ${event.payload.reason}`;
     case "ESCALATION_ACKNOWLEDGED":

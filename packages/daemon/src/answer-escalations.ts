@@ -1,0 +1,30 @@
+import { AcknowledgeRequest, DecisionRequest, type DecisionResult } from "@rouse/contract";
+import type { AskAndAnswer } from "@rouse/sdk";
+import { tooLate } from "./http/describe-ending.ts";
+import { readRequest } from "./http/read-request.ts";
+import type { Help } from "./runtime/arrange-help.ts";
+import type { Answered } from "./runtime/take-words.ts";
+
+export type Answering = Pick<AskAndAnswer, "escalations" | "escalation" | "decide" | "acknowledge">;
+
+/** Questions about agents for a program that has the monitor inside: the same methods as over HTTP, with the same answers and faults. */
+export function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): Answering {
+  return {
+    async escalations({ agentId } = {}) {
+      const open = words.escalations();
+      return agentId === undefined ? open : open.filter((one) => one.agentId === agentId);
+    },
+    async escalation(id) {
+      const notice = await escalations.notice(id);
+      if (notice === null) throw tooLate(id, await escalations.howItEnded(id));
+      return notice;
+    },
+    decide: async (id, decision) => resultOf(id, await words.decide(id, readRequest(DecisionRequest, decision))),
+    acknowledge: async (id, by) => resultOf(id, await words.acknowledge(id, readRequest(AcknowledgeRequest, by).actor)),
+  };
+}
+
+function resultOf(escalation: string, answered: Answered): DecisionResult {
+  if (answered.outcome === "taken") return { escalation, outcome: "taken" };
+  throw tooLate(escalation, answered.outcome === "over" ? answered.ended : null);
+}

@@ -1,0 +1,320 @@
+import { Fault, type HolderReport, minutes, seconds } from "@rouse/contract";
+import type { Action } from "@rouse/core";
+import { describe, expect, it } from "vitest";
+import { createMemoryDisk } from "../adapters/store-memory/memory-disk.ts";
+import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { type HolderNews, type Holders, noHolders, type StopRequest } from "../ports/holders.ts";
+import type { Commit } from "../ports/store.ts";
+import { noWorkspaces, type SnapshotOutcome, type SnapshotRequest } from "../ports/workspaces.ts";
+import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
+import { handsOff } from "./hands-off.test-support.ts";
+import { startMonitor } from "./monitor.ts";
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const failing = { agentId: "a", status: "RUNNING", healthMetrics: { consecutiveFailures: 9 } };
+const well = { agentId: "a", status: "RUNNING", healthMetrics: { consecutiveFailures: 0 } };
+
+interface Given {
+  readonly hands?: Partial<Holders>;
+  readonly config?: string;
+  readonly disk?: ReturnType<typeof createMemoryDisk>;
+  readonly at?: number;
+  /** How saving its work goes. */
+  readonly save?: () => Promise<SnapshotOutcome>;
+}
+
+/** A whole monitor and the hands of a held agent, on a clock and a disk that the story moves. */
+async function world({ hands = {}, config = "preset: default", disk = createMemoryDisk(), at = 0, save }: Given = {}) {
+  const time = handWoundTimers();
+  const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
+  const inner = await openMemoryStore(disk);
+  const store = { refuses: (_: Commit): boolean => false, delay: null as Promise<void> | null };
+  const stops: StopRequest[] = [];
+  const saves: SnapshotRequest[] = [];
+  let news: HolderNews | null = null;
+  const monitor = await startMonitor({
+    ...handsOff,
+    holders: {
+      ...noHolders,
+      async begin(to) {
+        news = to;
+      },
+      folderOf: () => "/work/a",
+      async stop(request) {
+        stops.push(request);
+        return { kind: "stopped", forced: false, processes: 1 };
+      },
+      ...hands,
+    },
+    workspaces: {
+      ...noWorkspaces,
+      snapshot(request) {
+        saves.push(request);
+        return save?.() ?? noWorkspaces.snapshot(request);
+      },
+    },
+    store: {
+      ...inner,
+      async commit(commit) {
+        if (store.refuses(commit)) throw new Fault("store-unavailable", "the disk is full", { retryable: true });
+        if (store.delay !== null) await store.delay;
+        await inner.commit(commit);
+      },
+    },
+    clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
+    timers: time.timers,
+    alerts: { deliver: async () => {} },
+    log: silent,
+    config: requireConfig(readConfig({ file: { name: "test", text: config } })),
+    version: "test",
+  });
+
+  let seq = 0;
+  function reports(over: Partial<HolderReport> = {}): void {
+    const process = { processes: 1, cpuMs: 100, ioBytes: 1000, memoryBytes: 1 };
+    const rest = { process, attached: 0, fullScreen: false, outputKept: true, exit: null };
+    const report = { seq: seq + 1, at: clock.wall, sights: [], output: { bytes: 0, rows: 0, lastAt: null }, ...rest };
+    seq += 1;
+    // What could not be taken is told again under the same number.
+    news?.reported("a", 1, { ...report, ...over }).catch(() => {
+      seq -= 1;
+    });
+  }
+
+  /** Time passes; its holder gives a sign of life every ten seconds. */
+  async function live(duration: number): Promise<void> {
+    for (let passed = 0; passed < duration; passed += 250) {
+      clock.mono += 250;
+      clock.boot += 250;
+      clock.wall += 250;
+      await time.pass(250);
+      await time.turn();
+      if (passed % 10_000 === 0 && seq > 0) reports();
+      await time.turn();
+    }
+  }
+
+  async function asked<T>(answer: Promise<T>): Promise<T> {
+    for (let i = 0; i < 3; i++) await time.turn();
+    return answer;
+  }
+
+  // Holders are listened to once the monitor's epoch is saved.
+  await live(seconds(1));
+  return {
+    monitor,
+    stops,
+    saves,
+    store,
+    disk,
+    clock,
+    live,
+    reports,
+    isHeld(input: "none" | "stdin" = "none"): void {
+      const whoIs = { agentId: "a", agentType: null, taskId: null, policy: null, incarnation: 1, pid: 4242 };
+      const how = { family: "generic", structured: false, foreground: false, startedAt: clock.wall } as const;
+      void news?.held({ ...whoIs, ...how, input }, false);
+      reports();
+    },
+    async beats(beat: object): Promise<string> {
+      const taken = new Promise<string>((resolve) =>
+        monitor.takeBeats(
+          [{ beat }],
+          ([ack]) => resolve(ack?.status ?? "nothing"),
+          (error) => resolve((error as Fault).code),
+        ),
+      );
+      return asked(taken);
+    },
+    freeze: () => asked(monitor.freeze("anna", "keep still")),
+    thaw: () => asked(monitor.thaw("anna", "go on")),
+    async told(type: "TERMINATION_REFUSED" | "HEALTH_STATE_CHANGED" | "WORK_NOT_SAVED"): Promise<object[]> {
+      return (await monitor.events({ types: [type], limit: 100 })).map(({ payload }) => payload);
+    },
+  };
+}
+
+const intends =
+  (kind: Action["kind"]) =>
+  ({ actions }: Commit): boolean =>
+    actions.some(({ body }) => (JSON.parse(body) as Action).kind === kind);
+
+describe("a stop of our own", () => {
+  it("is carried out when nothing stands between, also with the last of the budget", async () => {
+    const config = "preset: default\nhealth_monitoring: { budgets: { host_burst: 1, fleet_kills: 1 } }";
+    const { live, isHeld, beats, stops } = await world({ config });
+    isHeld();
+    await live(minutes(5));
+    await beats(failing);
+    await live(seconds(2));
+    expect(stops).toMatchObject([{ agentId: "a", incarnation: 1, unlessAttached: true }]);
+  });
+
+  it("that could not be saved for long is not carried out when the store is back: it is decided anew, and we were blind", async () => {
+    const { live, isHeld, beats, stops, store, told } = await world();
+    isHeld();
+    await live(minutes(5));
+    store.refuses = intends("stop-agent");
+    await beats(failing);
+    await live(minutes(20));
+    expect(await beats(well)).toBe("store-unavailable");
+    store.refuses = () => false;
+    await live(seconds(5));
+    expect(stops).toEqual([]);
+    expect(await told("TERMINATION_REFUSED")).toMatchObject([{ because: "monitor-in-doubt" }]);
+    await beats(well);
+    await live(minutes(2));
+    expect(stops).toEqual([]);
+  });
+
+  it("whose saving took so long that the agent is well again is not carried out", async () => {
+    const { live, isHeld, beats, stops, store, monitor } = await world();
+    isHeld();
+    await live(minutes(5));
+    let goOn: () => void = () => undefined;
+    store.refuses = (commit) => {
+      if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (goOn = resolve));
+      return false;
+    };
+    await beats(failing);
+    await live(seconds(2));
+    expect(store.delay).not.toBeNull();
+    void beats(well);
+    await live(minutes(10));
+    expect(monitor.agent("a")?.state).toBe("HEALTHY");
+    store.refuses = () => false;
+    goOn();
+    store.delay = null;
+    await live(seconds(5));
+    expect(stops).toEqual([]);
+  });
+
+  it("does not come of an answer that the hands give while the store is down, and nobody is judged by it", async () => {
+    let saved: (outcome: SnapshotOutcome) => void = () => undefined;
+    const save = () => new Promise<SnapshotOutcome>((resolve) => (saved = resolve));
+    const { live, isHeld, beats, stops, store, told } = await world({ save });
+    isHeld();
+    await live(minutes(5));
+    await beats(failing);
+    await live(seconds(2));
+    store.refuses = () => true;
+    await live(minutes(20));
+    saved({ kind: "nothing-to-save", because: "no-repository" });
+    await live(minutes(1));
+    store.refuses = () => false;
+    await live(seconds(5));
+    expect(stops).toEqual([]);
+    expect(await told("TERMINATION_REFUSED")).toMatchObject([{ because: "monitor-in-doubt" }]);
+    expect((await told("HEALTH_STATE_CHANGED")).map((change) => (change as { to: string }).to)).not.toContain(
+      "UNRESPONSIVE",
+    );
+  });
+});
+
+describe("in a freeze", () => {
+  it("a nudge that could not be given before is not given either, nor after it, when its time is over", async () => {
+    const tries: string[] = [];
+    let first = "";
+    let reachable = false;
+    const { live, isHeld, freeze, thaw, reports, clock } = await world({
+      hands: {
+        async nudge({ key, notAfter }) {
+          if (first === "") first = key;
+          if (key !== first) return { kind: "sent", channel: "stdin", echoed: false };
+          tries.push(reachable ? (clock.wall > notAfter ? "too late" : "in time") : "in vain");
+          if (!reachable) throw new Fault("holder-unreachable", "busy", { retryable: true });
+          return { kind: "not-sent", because: "expired" };
+        },
+      },
+    });
+    isHeld("stdin");
+    reports({ sights: [{ kind: "output", rows: 1, novel: 1 }] });
+    await live(minutes(17));
+    expect(tries).toContain("in vain");
+    await freeze();
+    reachable = true;
+    await live(minutes(15));
+    expect(tries.filter((how) => how !== "in vain")).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    expect(tries.filter((how) => how !== "in vain")).toEqual(["too late"]);
+  });
+
+  it("nobody is started again, also not by a monitor that finds the order when it comes; after it, they are", async () => {
+    const before = await world({ hands: { startAgain: () => new Promise(() => {}) } });
+    before.isHeld();
+    await before.live(minutes(1));
+    before.reports({ exit: { code: 1, signal: null, cause: "by-itself" } });
+    await before.live(seconds(1));
+    await before.freeze();
+    // It was killed: nobody gave the disk back.
+    before.disk.holder = null;
+    const started: number[] = [];
+    const { live, thaw } = await world({
+      disk: before.disk,
+      at: before.clock.mono + seconds(60),
+      hands: {
+        async startAgain(_, after) {
+          started.push(after + 1);
+          return { incarnation: after + 1, recovery: null };
+        },
+      },
+    });
+    await live(minutes(5));
+    expect(started).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    expect(started).toEqual([2]);
+  });
+
+  it("an order to stop that could not be given before waits", async () => {
+    let reachable = false;
+    const stopped: string[] = [];
+    const { live, isHeld, freeze, thaw, monitor } = await world({
+      hands: {
+        async stop({ key, unlessAttached }) {
+          if (!reachable) throw new Fault("holder-unreachable", "busy", { retryable: true });
+          stopped.push(`${key.split("/")[1]} ${unlessAttached}`);
+          return { kind: "stopped", forced: false, processes: 1 };
+        },
+      },
+    });
+    isHeld();
+    await live(minutes(1));
+    void monitor.terminate("a", { actor: "anna", reason: "enough", force: false });
+    await live(seconds(2));
+    await freeze();
+    reachable = true;
+    await live(minutes(5));
+    expect(stopped).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    // A person's own word: that somebody is attached does not matter to it.
+    expect(stopped).toEqual(["stop false"]);
+  });
+});
+
+describe("saving the work", () => {
+  it("may take as long as the policy says", async () => {
+    const { live, isHeld, beats, saves } = await world({
+      config: "preset: default\nhealth_monitoring: { intervention: { termination: { cleanup_timeout_seconds: 90 } } }",
+    });
+    isHeld();
+    await live(minutes(5));
+    await beats(failing);
+    await live(seconds(2));
+    expect(saves).toMatchObject([{ agentId: "a", folder: "/work/a", within: seconds(90) }]);
+  });
+
+  it("fails when nobody knows in which folder it works, and it is not stopped", async () => {
+    const { live, isHeld, beats, stops, told } = await world({ hands: { folderOf: () => null } });
+    isHeld();
+    await live(minutes(5));
+    await beats(failing);
+    await live(seconds(2));
+    expect(stops).toEqual([]);
+    expect(await told("WORK_NOT_SAVED")).toMatchObject([{ problem: "nobody knows which folder it works in" }]);
+    expect(await told("TERMINATION_REFUSED")).toMatchObject([{ because: "work-not-saved" }]);
+  });
+});

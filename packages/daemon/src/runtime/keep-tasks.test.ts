@@ -192,6 +192,15 @@ describe("a task taken from the queue", () => {
     expect(world.mustWatch("b").record.taskId).toBe("other");
   });
 
+  it("while it has another is followed by that one", async () => {
+    const world = await atWork();
+    await world.service.create({ taskId: "u" });
+    await world.service.claim("u", { agentId: "a" });
+    expect(record(world).taskId).toBe("u");
+    await world.service.complete("u", { agentId: "a" });
+    expect(record(world)).toMatchObject({ taskId: "t", taskClaimed: true });
+  });
+
   it("is what its agent is brought back for", async () => {
     const world = await atWork();
     world.reports("a", 1, exited({ code: 1 }));

@@ -121,8 +121,14 @@ export function keepTasks(parts: TaskParts) {
     const [was, is] = [workerOf(before), workerOf(after)];
     const { taskId } = after;
     if (was === is) return;
-    if (was !== null) parts.tellAgent(was, { kind: "assigned", taskId, isOver: true }, moment);
-    if (is !== null) parts.tellAgent(is, { kind: "assigned", taskId, isOver: false }, moment);
+    const tell = (agentId: string, id: string, isOver: boolean): void =>
+      parts.tellAgent(agentId, { kind: "assigned", taskId: id, isOver }, moment);
+    if (was !== null) {
+      tell(was, taskId, true);
+      const [other] = relations.heldBy(was);
+      if (other !== undefined) tell(was, other, false);
+    }
+    if (is !== null) tell(is, taskId, false);
   }
 
   /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */

@@ -1,4 +1,4 @@
-import { agentOf, isTaskOver, type TaskRecord } from "@rouse/core";
+import { isTaskOver, type TaskRecord, workerOf } from "@rouse/core";
 
 /** Which tasks have to do with whom, kept up with every change: an agent's end, or a task's, finds them without looking through all there are. */
 export function relateTasks() {
@@ -10,11 +10,11 @@ export function relateTasks() {
     /** A task that was not there before. */
     add(task: TaskRecord): void {
       for (const other of task.dependsOn) dependents.add(other, task.taskId);
-      held.move(task.taskId, null, holderOf(task));
+      held.move(task.taskId, null, workerOf(task));
       reserved.move(task.taskId, null, reserverOf(task));
     },
     note(before: TaskRecord, after: TaskRecord): void {
-      held.move(after.taskId, holderOf(before), holderOf(after));
+      held.move(after.taskId, workerOf(before), workerOf(after));
       reserved.move(after.taskId, reserverOf(before), reserverOf(after));
     },
     /** Only one that is over: nobody has it. */
@@ -28,7 +28,6 @@ export function relateTasks() {
   };
 }
 
-const holderOf = (task: TaskRecord): string | null => (isTaskOver(task) ? null : agentOf(task));
 const reserverOf = (task: TaskRecord): string | null => (isTaskOver(task) ? null : task.reservedFor);
 
 function indexById() {

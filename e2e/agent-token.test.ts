@@ -183,12 +183,22 @@ describe("a token that speaks for somebody else", () => {
     await expectUnknown("straying");
   });
 
-  it("is refused with any task when it has none, and may not register with one", async () => {
+  it("is heard but not with any task when it has none, and with what it took from the queue until that is taken from it", async () => {
     const agent = agentWith({ agentId: "taskless" });
-    expectForbidden(await agent.says({ agentId: "taskless", taskId: "deploy" }), "taskless");
-    expectForbidden(await agent.registers({ agentId: "taskless", taskId: "deploy" }), "taskless");
-    await recorded({ agentId: "taskless", claimed: "deploy", because: "other-task" });
-    expect(acceptedBy(await agent.says({ agentId: "taskless", taskId: null }))).toEqual(accepted);
+    const works = async (taskId: string | null, name = "taskId") => {
+      expect(acceptedBy(await agent.says({ agentId: "taskless", [name]: taskId }))).toEqual(accepted);
+      return (await daemon.rouse.getAgentHealth("taskless")).taskId;
+    };
+    expect((await agent.registers({ agentId: "taskless", taskId: "deploy" })).status).toBe(201);
+    expect(await works("deploy")).toBeNull();
+    expect(await works(null)).toBeNull();
+    await daemon.rouse.createTask({ taskId: "queued" });
+    await agent.send({ path: "/api/v1/tasks/queued/claim", body: "{}" });
+    expect(await works("queued")).toBe("queued");
+    expect(await works("deploy")).toBe("queued");
+    await daemon.rouse.cancelTask("queued", { actor: "ann" });
+    expect(await works("queued")).toBeNull();
+    expect(await refusalsOf("taskless")).toEqual([]);
   });
 
   it("is recorded the first, second, fourth and eighth time, in words that any terminal can show", async () => {

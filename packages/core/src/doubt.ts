@@ -52,7 +52,15 @@ export const noDoubt: Doubt = {
 
 /** How much of the time since then the monitor could not hear anybody. */
 export const blindSince = ({ gaps }: Pick<Doubt, "gaps">, since: MonoMs): DurationMs =>
-  gaps.reduce((sum, { from, to }) => sum + Math.max(0, to - Math.max(from, since)), 0);
+  gaps.reduce((sum, gap) => sum + newIn(gap, gaps, since), 0);
+
+/** How much of a gap, from then on, lies in none before it: a suspend is often noticed as a stall as well. */
+export function newIn({ id, from, to }: Gap, gaps: readonly Gap[], since: MonoMs): DurationMs {
+  const start = Math.max(from, since);
+  const known = gaps.filter((gap) => gap.id < id);
+  const covered = known.reduce((sum, gap) => sum + Math.max(0, Math.min(gap.to, to) - Math.max(gap.from, start)), 0);
+  return Math.max(0, to - start - covered);
+}
 
 export const lastGap = ({ gaps }: Pick<Doubt, "gaps">): Gap | null =>
   gaps.length === 0 ? null : (gaps[gaps.length - 1] ?? null);

@@ -1,4 +1,5 @@
 import type {
+  DurationMs,
   EndingReason,
   EscalationReason,
   FindingKind,
@@ -111,6 +112,8 @@ export interface NudgeLife {
   readonly sent: Reached["sent"] | null;
   /** From then on nobody waits for it any more. */
   readonly expiresAt: MonoMs;
+  /** For how long of the time since it was queued nobody was there to see what came of it. */
+  readonly unseen: DurationMs;
 }
 
 /** One attempt to bring an agent back, for the budget. */

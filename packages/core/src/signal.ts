@@ -44,8 +44,8 @@ export type Signal =
   | { readonly kind: "nudge-ordered"; readonly actor: string; readonly text: string | null }
   /** Too many of its last tasks failed. */
   | { readonly kind: "reflection-wanted"; readonly failed: number; readonly of: number }
-  /** It has claimed a task, or the claim is over. Who says itself what it works on need not be told. */
-  | { readonly kind: "assigned"; readonly taskId: string; readonly isOver: boolean }
+  /** It holds a task by a claim, has lost it, or the task is done with. */
+  | { readonly kind: "assigned"; readonly taskId: string; readonly claim: "held" | "lost" | "done" }
   /** A task it was at work on is no longer its own. */
   | ({ readonly kind: "task-taken" } & TakenTask)
   | { readonly kind: "escalation-ordered"; readonly actor: string }

@@ -209,6 +209,10 @@ export function story(given: StoryGiven = {}) {
       doubt = { ...doubt, gaps: [...doubt.gaps, gap] };
       return gap;
     },
+    /** The same stretch, noticed in another way as well. */
+    monitorAlsoMissed(from: MonoMs, to: MonoMs, cause: GapCause): void {
+      doubt = { ...doubt, gaps: [...doubt.gaps, { id: (lastGap(doubt)?.id ?? 0) + 1, cause, from, to }] };
+    },
     /** Something changes about the monitor; whoever changed it wakes the agent. */
     monitorDoubts(change: Partial<Doubt>): void {
       doubt = { ...doubt, ...change };

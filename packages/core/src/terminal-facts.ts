@@ -35,6 +35,8 @@ export interface TerminalFacts {
   readonly family: AgentFamily;
   readonly structured: boolean;
   readonly foreground: boolean;
+  /** The task it was started for. */
+  readonly startedFor: string | null;
   /** How words can be put to it, besides answers to its beats. */
   readonly input: "stdin" | "terminal" | "none";
   /** Number of the last report that is part of this. */
@@ -80,6 +82,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     family: hold.family,
     structured: hold.structured,
     foreground: hold.foreground,
+    startedFor: hold.taskId,
     input: hold.input ?? "none",
     lastReport: 0,
     seenAt: born.at,

@@ -23,13 +23,15 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
   const base = isNew ? nextIncarnation(record, incarnation, now) : withoutUnseen(record, now, policy);
   const sameTerminal = !isNew && base.terminal !== null && base.terminal.pid === hold.pid;
   const mark = markNow(base.work, now);
-  const taskId = hold.taskId ?? base.taskId;
+  // Found again, it may be at work on something else than what it was started for.
+  const named = sameTerminal ? null : hold.taskId;
+  const taskId = named ?? base.taskId;
   const next: AgentRecord = {
     ...base,
     agentType: hold.agentType ?? base.agentType,
     taskId,
     taskAssignedAt: taskId === base.taskId ? base.taskAssignedAt : now,
-    taskClaimed: hold.taskId === null && base.taskClaimed,
+    taskClaimed: named === null && base.taskClaimed,
     policy: hold.policy ?? base.policy,
     heard: true,
     heardAt: now,

@@ -65,15 +65,17 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
   }
 }
 
-/** Whoever works through a queue says what it works on by claiming it. Its own word goes first. */
+/** Whoever works through a queue says what it works on by claiming it. Its own word goes first, until what it named is done with. */
 function noteClaim(
   record: AgentRecord,
-  { taskId, isOver }: Extract<Signal, { kind: "assigned" }>,
+  { taskId, claim }: Extract<Signal, { kind: "assigned" }>,
   now: MonoMs,
 ): AgentRecord {
-  if (record.taskId !== null && !record.taskClaimed) return record;
-  if (isOver) return record.taskId === taskId ? { ...record, ...assignTask(record, null, now) } : record;
-  return { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
+  const isOwnWord = record.taskId !== null && !record.taskClaimed;
+  if (claim === "held")
+    return isOwnWord ? record : { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
+  const endsIt = record.taskId === taskId && (claim === "done" || !isOwnWord);
+  return endsIt ? { ...record, ...assignTask(record, null, now) } : record;
 }
 
 /** A checkpoint of its task is a fact of work, whoever brought it to us. */

@@ -54,4 +54,15 @@ describe("the time in which Rouse itself was away", () => {
     replaced.passes("2m");
     expect(replaced.agent.record.incident).toBeNull();
   });
+
+  it("is counted once, however it was noticed", () => {
+    const held = isAsked();
+    const stage = () => held.agent.record.incident?.stage;
+    const until = held.agent.now + 900_000;
+    const { now } = held.agent;
+    held.agent.monitorIsBlindFor("10m", "suspend");
+    held.agent.monitorAlsoMissed(now, held.agent.now, "stall");
+    held.passes("10s");
+    expect(stage()).toMatchObject({ escalation: { until: until + 600_000 } });
+  });
 });

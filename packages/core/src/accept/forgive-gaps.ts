@@ -1,5 +1,5 @@
-import type { MonoMs } from "@rouse/contract";
-import { type Doubt, type Gap, lastGap } from "../doubt.ts";
+import type { DurationMs, MonoMs } from "@rouse/contract";
+import { type Doubt, lastGap, newIn } from "../doubt.ts";
 import type { Stage } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { withoutStretch } from "./work-clock.ts";
@@ -11,23 +11,32 @@ export function forgiveGaps(record: AgentRecord, doubt: Doubt): AgentRecord {
   let { work, incident, nudge } = record;
   for (const gap of doubt.gaps) {
     if (gap.id <= record.gapsSeen) continue;
+    const blind: BlindAfter = (since) => newIn(gap, doubt.gaps, since);
     work = withoutStretch(work, gap.from, gap.to);
-    if (incident !== null) incident = { ...incident, stage: waitLonger(incident.stage, gap) };
-    if (nudge !== null) nudge = { ...nudge, expiresAt: later(nudge.expiresAt, nudge.queuedAt, gap) };
+    if (incident !== null) incident = { ...incident, stage: waitLonger(incident.stage, gap.from, blind) };
+    if (nudge !== null) {
+      const { expiresAt, queuedAt } = nudge;
+      const unseen = nudge.unseen + blind(queuedAt);
+      nudge = { ...nudge, unseen, expiresAt: later(expiresAt, queuedAt, gap.from, blind) };
+    }
   }
   return { ...record, work, incident, nudge, gapsSeen: newest.id };
 }
 
+/** How much of a gap lies after a moment, and in no gap before. */
+type BlindAfter = (since: MonoMs) => DurationMs;
+
 /** Whoever was asked could not reach us meanwhile, and who was to be watched was not. */
-function waitLonger(stage: Stage, gap: Gap): Stage {
+function waitLonger(stage: Stage, from: MonoMs, blind: BlindAfter): Stage {
   switch (stage.kind) {
     case "escalated": {
       const { escalation } = stage;
-      return { ...stage, escalation: { ...escalation, until: later(escalation.until, escalation.openedAt, gap) } };
+      const until = later(escalation.until, escalation.openedAt, from, blind);
+      return { ...stage, escalation: { ...escalation, until } };
     }
     case "more-time":
     case "probation":
-      return { ...stage, until: later(stage.until, gap.from, gap) };
+      return { ...stage, until: later(stage.until, from, from, blind) };
     case "open":
     case "nudged":
     case "stopping":
@@ -37,5 +46,5 @@ function waitLonger(stage: Stage, gap: Gap): Stage {
 }
 
 /** A deadline that was running when the gap began, put off by as much of it as it ran through. */
-const later = (deadline: MonoMs, since: MonoMs, { from, to }: Gap): MonoMs =>
-  deadline > from ? deadline + Math.max(0, to - Math.max(from, since)) : deadline;
+const later = (deadline: MonoMs, since: MonoMs, from: MonoMs, blind: BlindAfter): MonoMs =>
+  deadline > from ? deadline + blind(since) : deadline;

@@ -27,6 +27,7 @@ const after = (record: AgentRecord, channel: NudgeChannel, state: NudgeState): A
     queuedAt: 0,
     state,
     sent: null,
+    unseen: 0,
     expiresAt: 0,
   },
 });

@@ -2,7 +2,7 @@ import type { FindingKind, Illness, MonoMs, Policy } from "@rouse/contract";
 import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
-import { blindSince, type Doubt } from "../doubt.ts";
+import type { Doubt } from "../doubt.ts";
 import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { asFinding, ask, awaitAnswer, awaitThaw, causeOf, causeToStop, isQuestion } from "./ask-orchestrator.ts";
@@ -44,7 +44,7 @@ export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, dou
     case "down":
       return chooseFirst(record, incident, policy);
     case "nudged":
-      return afterNudge(record, incident, now, policy, doubt);
+      return afterNudge(record, incident, now, policy);
     case "escalated":
       return afterEscalation(record, incident, stage.escalation, now, policy);
     case "more-time":
@@ -168,10 +168,10 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
 }
 
 /** The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed before our eyes. */
-function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
+function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
   const { nudge } = record;
   const from = nudge?.sent?.at ?? nudge?.queuedAt ?? now;
-  const due = from + policy.nudge.interval + blindSince(doubt, from);
+  const due = from + policy.nudge.interval + (nudge?.unseen ?? 0);
   return now < due ? wait(due) : chooseNudge(record, incident, policy);
 }
 

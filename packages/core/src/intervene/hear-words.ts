@@ -194,10 +194,10 @@ function tellTaken(
   policy: Policy,
   doubt: Doubt,
 ): Intervened {
-  const { taskId, taskClaimed, activity, incident } = record;
+  const { taskId, activity, incident, terminal } = record;
   if (taskId !== signal.taskId || activity.kind === "FINISHED") return unchanged(record);
   if (!isOver(record)) return tell(record, takenWording(signal), now, policy, doubt);
   // What was started for this task alone is not brought back for it any more.
-  if (incident === null || taskClaimed || isStartingAgain(record)) return unchanged(record);
+  if (incident === null || terminal?.startedFor !== taskId || isStartingAgain(record)) return unchanged(record);
   return closeIncident(record, incident, "recovered", "handed-off", now);
 }

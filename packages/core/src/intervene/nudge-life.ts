@@ -50,6 +50,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     state: "queued",
     sent: null,
     expiresAt,
+    unseen: 0,
   };
   const before = waiting === null ? concludeNudge(record, now) : joinWithNext(record, waiting);
   const queued: RouseEvent = {

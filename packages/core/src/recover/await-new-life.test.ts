@@ -87,6 +87,15 @@ describe("a new life that is late", () => {
     expect(failures(held)).toHaveLength(1);
   });
 
+  it("is not waited for for ever by a monitor that stumbles again and again", () => {
+    const held = isGone();
+    for (let gap = 0; gap < 6 && failures(held).length === 0; gap++) {
+      held.passes("110s");
+      held.agent.monitorIsBlindFor("3s");
+    }
+    expect(failures(held)).toHaveLength(1);
+  });
+
   it.each<[string, Partial<Doubt>, Partial<Doubt>]>([
     ["we doubt our own path", { hold: { because: "mass-silence", since: 0, provenAt: null } }, { hold: null }],
     ["nothing may be started", { frozen: true }, { frozen: false }],

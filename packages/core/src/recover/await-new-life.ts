@@ -1,6 +1,6 @@
 import { type DurationMs, type MonoMs, minutes, seconds } from "@rouse/contract";
 import { earliest } from "../assess/look.ts";
-import { type Doubt, lastGap } from "../doubt.ts";
+import { blindSince, type Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { failRestart } from "./restart-life.ts";
@@ -15,7 +15,7 @@ const lookEvery: DurationMs = seconds(10);
 
 /**
  * An order of which nothing is heard ends like one that failed: tried again within the budget, then a person's matter. Only time in which it could
- * have been carried out and heard of counts, in one piece.
+ * have been carried out and heard of counts.
  */
 export function awaitNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): Intervened {
   const { restart } = record;
@@ -39,5 +39,9 @@ export function lookForNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): 
 /** In a freeze nothing is started, and while we doubt our own path we may not hear of it. */
 const isBound = ({ frozen, hold }: Doubt): boolean => frozen || hold !== null;
 
-const dueAfter = (awaitedSince: MonoMs, doubt: Doubt): MonoMs =>
-  Math.max(awaitedSince, lastGap(doubt)?.to ?? awaitedSince) + longestBirth + doubt.lag;
+/** After a gap the order may have been given anew. The first one near its end counts, or a monitor that stumbles again and again would never come to it. */
+function dueAfter(awaitedSince: MonoMs, doubt: Doubt): MonoMs {
+  const due = awaitedSince + longestBirth + blindSince(doubt, awaitedSince);
+  const near = doubt.gaps.find(({ to }) => to > awaitedSince && to + longestBirth > due);
+  return (near === undefined ? due : near.to + longestBirth) + doubt.lag;
+}

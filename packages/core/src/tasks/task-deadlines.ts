@@ -27,8 +27,9 @@ export function nextLook(task: TaskRecord, rules: TaskRules, doubt: TaskDoubt): 
 export function timeoutDue({ timeout }: TaskRecord, claim: Claim, rules: TaskRules, doubt: TaskDoubt): MonoMs | null {
   if (timeout === null) return null;
   const due = startLater(claim, doubt).startedAt + timeout;
-  const seenAgainAt = lastGap(doubt)?.to ?? claim.since;
-  return seenAgainAt > claim.since ? Math.max(due, seenAgainAt + rules.recheck) : due;
+  // The first gap near its end counts, or a monitor that stumbles again and again would never come to it.
+  const near = doubt.gaps.find(({ to }) => to > claim.since && to + rules.recheck > due);
+  return near === undefined ? due : near.to + rules.recheck;
 }
 
 export function stallDue(task: TaskRecord, state: AtWork, rules: TaskRules, doubt: TaskDoubt): MonoMs | null {

@@ -264,6 +264,17 @@ describe("the monitor's own blindness", () => {
     expect(after(task, () => task.pass("1s"))[0]).toBe("5100s TASK_TIMED_OUT");
   });
 
+  it("that comes again and again does not put its timeout off for ever", () => {
+    const task = running({ request: { timeoutMinutes: 20 }, rules: { stalled: 1e12 } });
+    const told = after(task, () => {
+      for (let gap = 0; gap < 6; gap++) {
+        task.pass("9m");
+        task.monitorIsBlindFor("3s");
+      }
+    });
+    expect(told.filter((one) => one.includes("TASK_TIMED_OUT"))).toHaveLength(1);
+  });
+
   it("is not counted for its timeout, each stretch once, however often it is looked at", () => {
     const task = running({ request: { timeoutMinutes: 60 }, rules: { stalled: 1e12 } });
     task.pass("15m");

@@ -10,6 +10,7 @@ import { addEscalationRoutes } from "./escalation-routes.ts";
 import { type AgentSpeaker, forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
+import { leaveForeignTask } from "./own-task.ts";
 import { readRequest } from "./read-request.ts";
 import { addStepRoutes } from "./step-routes.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
@@ -88,8 +89,10 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
 /** An agent announces the life its token is for and no other; without a number it would be the next one. */
 function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): unknown {
   if (typeof body !== "object" || body === null) return body;
-  const overreach = findOverreach(agent, body as Record<string, unknown>, monitor.help.tasks.isWorkOf);
-  if (overreach === null) return { incarnation: agent.incarnation, ...body };
+  const { isWorkOf } = monitor.help.tasks;
+  const said = leaveForeignTask(agent, body as Record<string, unknown>, isWorkOf);
+  const overreach = findOverreach(agent, said, isWorkOf);
+  if (overreach === null) return { incarnation: agent.incarnation, ...said };
   monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
   throw forbid(agent);
 }

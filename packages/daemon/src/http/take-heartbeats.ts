@@ -5,6 +5,7 @@ import type { Log } from "../ports/log.ts";
 import type { Monitor, SentBeat } from "../runtime/monitor.ts";
 import { readBeat } from "../runtime/read-beat.ts";
 import { type AgentSpeaker, forbid } from "./guard.ts";
+import { leaveForeignTask } from "./own-task.ts";
 import { parseJson } from "./parse-json.ts";
 import { printAck, printAcks } from "./print-ack.ts";
 import { sendProblem } from "./problem.ts";
@@ -74,9 +75,12 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
   return sent.map((one) => {
     if (typeof one.beat !== "object" || one.beat === null) return one;
     const message = one.beat as Record<string, unknown>;
-    const said = "agentId" in message ? message : renameSnakeCase(message);
-    const overreach = findOverreach(agent, said, monitor.help.tasks.isWorkOf);
-    if (overreach === null) return sayWhichLife(one, message, agent.incarnation);
+    const { isWorkOf } = monitor.help.tasks;
+    const all = "agentId" in message ? message : renameSnakeCase(message);
+    const said = leaveForeignTask(agent, all, isWorkOf);
+    const overreach = findOverreach(agent, said, isWorkOf);
+    const isWhole = said === all && said["incarnation"] !== undefined;
+    if (overreach === null) return isWhole ? one : understand(one, message, said, agent.incarnation);
     monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
     throw forbid(agent);
   });
@@ -86,15 +90,15 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
  * A beat that does not say of which life it is would be taken for the present one's; by its token it is known. It is kept as it is understood then, not
  * as it was sent. A checksum is compared before, while it still fits; a wrong one, or a malformed beat, is left to be refused.
  */
-function sayWhichLife(one: SentBeat, message: Record<string, unknown>, incarnation: number): SentBeat {
-  if (message["incarnation"] !== undefined) return one;
-  const { checksum, ...rest } = message;
+function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, incarnation: number): SentBeat {
   if (checksum !== undefined) {
-    const signal = readBeat(message, 0);
+    const signal = readBeat(sent, 0);
     if ("refused" in signal || signal.checksum !== "right") return one;
   }
-  return { beat: { ...rest, incarnation } };
+  return { beat: { incarnation, ...said } };
 }
+
+type Said = Record<string, unknown>;
 
 /** One broken line does not spoil the others: it is answered as the beat it failed to be. */
 function readLines(text: string): SentBeat[] {

@@ -4,7 +4,10 @@ interface KeptState extends Pick<SavedHead, "id" | "head"> {
   readonly isForgotten: boolean;
 }
 
-/** Of the states of a task, newest first, those beyond what is kept. Where one was forgotten before, all older ones were too. */
+/** A commit waits behind them. */
+const mostAtOnce = 200;
+
+/** Of the states of a task, newest first, the oldest of those beyond what is kept. Where one was forgotten before, all older ones were too. */
 export function surplusStates<T extends KeptState>(newestFirst: Iterable<T>, keep: StatesToKeep): T[] {
   const surplus: T[] = [];
   let states = 0;
@@ -15,7 +18,7 @@ export function surplusStates<T extends KeptState>(newestFirst: Iterable<T>, kee
     bytes += bytesIn(one.head);
     if (states > 1 && (states > keep.states || bytes > keep.bytes)) surplus.push(one);
   }
-  return surplus;
+  return surplus.slice(-mostAtOnce);
 }
 
 /** What a damaged head says is nothing to count with. */

@@ -201,6 +201,51 @@ describe("a task taken from the queue", () => {
     expect(record(world)).toMatchObject({ taskId: "t", taskClaimed: true });
   });
 
+  it("is known of an agent that was never heard before it claimed it, and of one whose claim an earlier version gave", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    await world.service.claimNext({ agentId: "late" });
+    world.beats({ agentId: "late" });
+    expect(world.mustWatch("late").record).toMatchObject({ taskId: "t", taskClaimed: true });
+  });
+
+  it("after another that its agent was started for is done with is what it works on, and is brought back for", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "first" });
+    world.holds({ agentId: "a", taskId: "first" });
+    await world.service.complete("first", { agentId: "a" });
+    expect(record(world).taskId).toBeNull();
+    await world.service.create({ taskId: "second" });
+    await world.service.claimNext({ agentId: "a" });
+    world.holds({ agentId: "a", taskId: "first" });
+    expect(record(world)).toMatchObject({ taskId: "second", taskClaimed: true });
+  });
+
+  it("stays the one its agent is known by when another of its tasks is done", async () => {
+    const world = await atWork();
+    for (const taskId of ["u", "v"]) {
+      await world.service.create({ taskId });
+      await world.service.claim(taskId, { agentId: "a" });
+    }
+    await world.service.complete("u", { agentId: "a" });
+    expect(record(world).taskId).toBe("v");
+  });
+
+  it("is taken away while its agent is down: that was not started for it, and is brought back", async () => {
+    const world = await atWork();
+    world.beats({ agentId: "a", taskId: "t" });
+    expect(record(world).taskClaimed).toBe(false);
+    world.reports("a", 1, exited({ code: 1 }));
+    await world.handsAnswer("restart-agent", { kind: "restarted", incarnation: 2, recovery: null });
+    world.holds({ agentId: "a", taskId: null, incarnation: 2 });
+    world.reports("a", 1, exited({ code: 1 }));
+    expect(record(world).incident?.stage.kind).toBe("down");
+    await world.service.cancel("t", { actor: "ann" });
+    world.pass(seconds(90));
+    await world.saved();
+    expect(world.actions.filter(({ kind }) => kind === "restart-agent")).toHaveLength(2);
+  });
+
   it("is what its agent is brought back for", async () => {
     const world = await atWork();
     world.reports("a", 1, exited({ code: 1 }));
@@ -605,6 +650,7 @@ describe("several critical tasks that wait for a person", () => {
     await block(world, "x", "a");
     expect(["a", "c"].map(severityOf)).toEqual(["SEV-3", "SEV-3"]);
     await block(world, "y", "b");
+    world.pass(seconds(1));
     expect(["a", "c"].map(severityOf)).toEqual(["SEV-1", "SEV-3"]);
     await world.saved();
     const summaries = world.actions.flatMap((action) => (action.kind === "raise-alert" ? [action.summary] : []));

@@ -57,6 +57,9 @@ interface TaskParts {
   readonly tellAgent: TellAgent;
 }
 
+/** A few hundredths of a second. */
+const forgivenAtOnce = 2000;
+
 /** One task in memory. */
 class KeptTask implements Sleeper {
   task: TaskRecord;
@@ -84,6 +87,9 @@ export function keepTasks(parts: TaskParts) {
   const wheel = createWakeWheel<KeptTask>();
   const awaitingWork = new Set<KeptTask>();
   let gapForgiven = 0;
+  let blockedAnew = false;
+  let toForgive: KeptTask[] = [];
+  const toRemind: string[] = [];
   const rulesFor = chooseTaskRules(parts);
   const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task;
   const hooks = keepHooks({ roster, find, dependentsOf: relations.dependentsOf, claim });
@@ -111,7 +117,7 @@ export function keepTasks(parts: TaskParts) {
     const taken = takenFrom(before, turn.task);
     if (taken !== null) parts.tellAgent(taken.agentId, { kind: "task-taken", ...taken.task }, moment);
     tellWorkers(before, turn.task, moment);
-    if (isCriticalBlocked(turn.task) && !isCriticalBlocked(before)) wakeBlocked(moment);
+    if (isCriticalBlocked(turn.task) && !isCriticalBlocked(before)) blockedAnew = true;
     hooks.noteTask(before, turn.task, moment);
     return turn.reply;
   }
@@ -121,14 +127,19 @@ export function keepTasks(parts: TaskParts) {
     const [was, is] = [workerOf(before), workerOf(after)];
     const { taskId } = after;
     if (was === is) return;
-    const tell = (agentId: string, id: string, isOver: boolean): void =>
-      parts.tellAgent(agentId, { kind: "assigned", taskId: id, isOver }, moment);
     if (was !== null) {
-      tell(was, taskId, true);
-      const [other] = relations.heldBy(was);
-      if (other !== undefined) tell(was, other, false);
+      parts.tellAgent(was, { kind: "assigned", taskId, claim: isTaskOver(after) ? "done" : "lost" }, moment);
+      remindOfClaim(was, moment);
     }
-    if (is !== null) tell(is, taskId, false);
+    if (is !== null) parts.tellAgent(is, { kind: "assigned", taskId, claim: "held" }, moment);
+  }
+
+  /** Whoever holds something and is not known to work on anything works on that. */
+  function remindOfClaim(agentId: string, moment: Moment): void {
+    if (roster.find(agentId)?.record.taskId !== null) return;
+    const held = relations.heldBy(agentId).flatMap((id) => find(id) ?? []);
+    const next = held.find(({ state }) => isAtWork(state)) ?? held[0];
+    if (next !== undefined) parts.tellAgent(agentId, { kind: "assigned", taskId: next.taskId, claim: "held" }, moment);
   }
 
   /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */
@@ -165,8 +176,10 @@ export function keepTasks(parts: TaskParts) {
     else criticalBlocked.delete(task.taskId);
   }
 
-  /** What is asked about them may be graver now. */
+  /** What is asked about them may be graver now. Once for however many came to it at the same time. */
   function wakeBlocked(moment: Moment): void {
+    if (!blockedAnew) return;
+    blockedAnew = false;
     for (const agentId of new Set(criticalBlocked.values()))
       if (agentId !== null) parts.tellAgent(agentId, { kind: "wake" }, moment);
   }
@@ -248,12 +261,12 @@ export function keepTasks(parts: TaskParts) {
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
   }
 
-  /** Gaps are known only while we run: what they mean for a task is kept with it. */
+  /** Gaps are known only while we run: what they mean for a task is kept with it. A part of them at a time, so that it makes no gap of its own. */
   function forgiveBlindness(moment: Moment): void {
     const gap = doubt.lastGap()?.id ?? gapForgiven;
-    if (gap === gapForgiven) return;
+    if (gap !== gapForgiven) toForgive = [...tasks.values()].filter(({ task }) => claimOf(task) !== null);
     gapForgiven = gap;
-    for (const kept of tasks.values()) if (claimOf(kept.task) !== null) run(kept, { kind: "wake" }, moment);
+    for (const kept of toForgive.splice(0, forgivenAtOnce)) run(kept, { kind: "wake" }, moment);
   }
 
   return {
@@ -263,6 +276,8 @@ export function keepTasks(parts: TaskParts) {
       hooks.restore();
       trust.restore(marks);
       for (const { task } of tasks.values()) noteCritical(task);
+      // Claims that an earlier version gave were told to nobody.
+      for (const { record } of roster.all()) if (record.taskId === null) toRemind.push(record.agentId);
     },
 
     create(request: TaskRequest, moment: Moment): TaskReply {
@@ -317,6 +332,7 @@ export function keepTasks(parts: TaskParts) {
     /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
     noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
       hooks.noteTurn(before, after, moment);
+      if (after.heard && !before.heard) remindOfClaim(after.agentId, moment);
       const fate = fateOfWork(before, after);
       if (fate === null) return;
       const { agentId, taskId } = after;
@@ -333,12 +349,14 @@ export function keepTasks(parts: TaskParts) {
     restoreAssignments: trust.giveBack,
 
     judgeDue(moment: Moment): void {
+      for (const agentId of toRemind.splice(0)) remindOfClaim(agentId, moment);
       forgiveBlindness(moment);
       for (const kept of awaitingWork) hearAgent(kept, moment);
       for (const kept of wheel.takeDue(moment.now)) {
         hearAgent(kept, moment);
         run(kept, { kind: "wake" }, moment);
       }
+      wakeBlocked(moment);
     },
     /** A thaw, or other settings: every clock may have changed. */
     wakeAll(moment: Moment): void {

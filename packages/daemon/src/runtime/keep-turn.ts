@@ -38,7 +38,7 @@ export function keepTurns(parts: KeepingParts) {
       intend(action, moment.time);
       if (action.kind === "stop-agent" && action.spends) charge(watched.record, moment);
     }
-    if (isOfConsequence(turn) || isWord(signal)) records.saveNow(watched);
+    if (isOfConsequence(turn) || isWord(signal) || hasForgiven(watched.record, turn.record)) records.saveNow(watched);
     else if (signal.kind !== "wake") records.saveLater(watched, moment.now);
   }
 
@@ -60,6 +60,10 @@ export function keepTurns(parts: KeepingParts) {
 export type TurnKeeper = ReturnType<typeof keepTurns>;
 
 export const isOfConsequence = (turn: Turn): boolean => turn.events.length > 0 || turn.actions.length > 0;
+
+/** Gaps are known only while we run: what they mean for a deadline that runs is known from the record alone. */
+const hasForgiven = (before: AgentRecord, { gapsSeen, incident, nudge }: AgentRecord): boolean =>
+  gapsSeen !== before.gapsSeen && (incident !== null || nudge !== null);
 
 /** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
 const longestText = 1024;

@@ -45,6 +45,20 @@ describe("an order to stop", () => {
     expect(await Promise.race([recovered, "still waiting"])).toBe("still waiting");
   });
 
+  it("takes over also one that has to go out again, and is answered by how that went", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a" });
+    void peopleIn(world).recover("a", ann);
+    await world.handsAnswer("save-work", { kind: "work", work: { kind: "nothing-to-save" } });
+    await world.saved();
+    const answer = peopleIn(world).terminate("a", ann);
+    await world.saved();
+    await world.handsAnswer("stop-agent", { kind: "interrupted" });
+    await world.handsAnswer("stop-agent", { kind: "stop", stop: stopped });
+    expect(ordersIn(world)).toEqual(["stop-agent 1", "stop-agent 1"]);
+    expect(await answer).toEqual({ agentId: "a", outcome: "stopped", forced: false });
+  });
+
   it("of one that is just being started again is for the life that begins", async () => {
     const world = await taskWorld();
     world.holds({ agentId: "a" });

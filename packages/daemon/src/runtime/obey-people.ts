@@ -119,7 +119,11 @@ function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopR
 /** Their own stop, or one that was under way when the order came and is theirs since then. */
 const isTheirs = ({ stop }: AgentRecord, before: AgentRecord, key: string): boolean =>
   stop !== null &&
-  (stop.key === key || (stop.cause === "ordered" && stop.key === before.stop?.key && before.stop.outcome === null));
+  (stop.key === key ||
+    (stop.cause === "ordered" && before.stop?.outcome === null && goesBackTo(stop.key, before.stop.key)));
+
+/** One that had to go out again has a key made from the first. */
+const goesBackTo = (key: string, first: string): boolean => key === first || key.startsWith(`${first}/again`);
 
 function mustFind(watched: Watched | undefined): Watched {
   if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");

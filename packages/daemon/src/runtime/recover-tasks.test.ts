@@ -18,18 +18,18 @@ const context: RecoveryContext = {
   workspace: null,
 };
 
-const recoveryIn = ({ roster, tasks, commits, readClock, turns: { addToTrail } }: TaskWorld) =>
-  recoverTasks({
-    roster,
-    tasks,
-    commits,
-    readClock,
-    addToTrail,
-    checkpoints: { contextFor: () => Promise.reject(new Error("nobody is started here")) },
-    config: () => config,
-    toWall: (at: MonoMs): EpochMs => dawn + at,
-    recover: () => Promise.reject(new Error("nobody is started here")),
-  });
+const partsIn = ({ roster, tasks, commits, readClock, turns: { addToTrail } }: TaskWorld) => ({
+  roster,
+  tasks,
+  commits,
+  readClock,
+  addToTrail,
+  checkpoints: { contextFor: () => Promise.reject(new Error("nobody is started here")) },
+  config: () => config,
+  toWall: (at: MonoMs): EpochMs => dawn + at,
+  recover: () => Promise.reject(new Error("nobody is started here")),
+});
+const recoveryIn = (world: TaskWorld) => recoverTasks(partsIn(world));
 
 async function atWork(): Promise<TaskWorld> {
   const world = await taskWorld();
@@ -89,6 +89,36 @@ describe("how far the recovery of a task has come", () => {
     const problem = "cannot run ./agent.sh: no such file";
     await world.handsAnswer("restart-agent", { kind: "not-restarted", problem });
     expect(recoveryIn(world).recoveryStatus("t")).toMatchObject({ phase: "none", because: problem });
+  });
+});
+
+describe("what an agent is brought back with", () => {
+  it("is nothing of a task that became another's while it was down", async () => {
+    const world = await atWork();
+    const asked: (string | null)[] = [];
+    const { revivalFor } = recoverTasks({
+      ...partsIn(world),
+      checkpoints: {
+        async contextFor(taskId) {
+          asked.push(taskId);
+          return { context: { ...context, taskId }, state: null };
+        },
+      },
+    });
+    const start = {
+      kind: "restart-agent",
+      key: "k",
+      agentId: "a",
+      incarnation: 1,
+      taskId: "t",
+      reason: "r",
+      attempt: 1,
+    } as const;
+    await revivalFor(start);
+    world.holds({ agentId: "b", taskId: null });
+    await world.service.reassign("t", { actor: "ann", to: "b" });
+    await revivalFor(start);
+    expect(asked).toEqual(["t", null]);
   });
 });
 

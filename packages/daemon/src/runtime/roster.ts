@@ -66,7 +66,11 @@ function restoreRecord(saved: AgentRecord): AgentRecord {
     ...saved,
     facts: { ...born.facts, ...facts },
     incident: restoreIncident(saved.incident),
-    terminal: terminal === null ? null : { ...terminal, seenAt: terminal.seenAt ?? saved.heardAt },
+    nudge: saved.nudge == null ? null : { ...saved.nudge, unseen: saved.nudge.unseen ?? 0 },
+    terminal:
+      terminal === null
+        ? null
+        : { ...terminal, seenAt: terminal.seenAt ?? saved.heardAt, startedFor: terminal.startedFor ?? null },
   };
 }
 

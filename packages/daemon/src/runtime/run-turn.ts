@@ -42,13 +42,13 @@ export function runTurns(parts: RunningParts) {
     const policy = config().policyFor(before);
     const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
     counters.turns += 1;
-    watched.record = turn.record;
     keepTurn(watched, signal, turn, moment, text, policy.id);
+    watched.record = turn.record;
     wheel.file(watched);
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.reply?.status !== "rejected")
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(turn.record), moment.now), moment.time);
-    if (isOfConsequence(turn) || turn.record.taskId !== before.taskId) afterTurn(before, turn.record, moment);
+    if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);
     return turn;
   }
 
@@ -85,3 +85,7 @@ export function runTurns(parts: RunningParts) {
 }
 
 export type TurnRunner = ReturnType<typeof runTurns>;
+
+/** Whoever names another task, or is heard for the first time, may hold one. */
+const concernsTasks = (before: AgentRecord, { taskId, heard }: AgentRecord): boolean =>
+  taskId !== before.taskId || heard !== before.heard;

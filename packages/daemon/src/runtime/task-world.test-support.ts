@@ -97,9 +97,9 @@ export async function taskWorld({
     intend: turns.intend,
     tellAgent: (agentId, signal, moment) => {
       const watched = roster.find(agentId);
-      if (signal.kind === "reflection-wanted" || signal.kind === "task-taken")
-        told.push(`${agentId} ${signal.kind === "task-taken" ? signal.because : `${signal.failed}/${signal.of}`}`);
-      else if (watched !== undefined) turns.take(watched, signal, moment);
+      if (signal.kind === "reflection-wanted") told.push(`${agentId} ${signal.failed}/${signal.of}`);
+      if (signal.kind === "task-taken") told.push(`${agentId} ${signal.because}`);
+      if (watched !== undefined) turns.take(watched, signal, moment);
     },
   });
   restoreAgents(resumption, roster, config);

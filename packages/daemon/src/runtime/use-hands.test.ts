@@ -268,6 +268,37 @@ describe("in a freeze", () => {
     expect(started).toEqual([2]);
   });
 
+  it("what there is to go on with is looked for after it, because it may have changed meanwhile", async () => {
+    const before = await world({ hands: { startAgain: () => new Promise(() => {}) } });
+    const nobody = { agentId: null, incarnation: null };
+    before.isHeld();
+    await before.beats({ agentId: "a", taskId: "t" });
+    void before.monitor.help.checkpoints.save("t", { step: 1 }, nobody);
+    await before.live(minutes(1));
+    before.reports({ exit: { code: 1, signal: null, cause: "by-itself" } });
+    await before.live(seconds(1));
+    await before.freeze();
+    before.disk.holder = null;
+    const steps: (number | null)[] = [];
+    const { live, thaw, monitor } = await world({
+      disk: before.disk,
+      at: before.clock.mono + seconds(60),
+      hands: {
+        async startAgain(_, after, revival) {
+          steps.push(revival?.context.step ?? null);
+          return { incarnation: after + 1, recovery: null };
+        },
+      },
+    });
+    await live(minutes(1));
+    void monitor.help.checkpoints.save("t", { step: 2 }, nobody);
+    await live(minutes(1));
+    expect(steps).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    expect(steps).toEqual([2]);
+  });
+
   it("an order to stop that could not be given before waits", async () => {
     let reachable = false;
     const stopped: string[] = [];

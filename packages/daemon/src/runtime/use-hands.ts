@@ -89,6 +89,8 @@ async function stop({ holders, log, stillOpen, thawed }: Hands, action: Of<"stop
 }
 
 async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<ActionOutcome> {
+  // What there is to go on with may change in a freeze, and reading it takes a while in which one can begin.
+  await hands.thawed();
   const revival = await hands.revivalFor(action);
   await hands.thawed();
   const done = await hands.holders.startAgain(action.agentId, action.incarnation, revival);

@@ -177,7 +177,10 @@ export function createJudge(parts: Parts) {
         "announcedUntil" in sickness ? sickness.announcedUntil : 0,
       );
       const allowed = allowedFor(sickness, actor);
-      if (now - since > allowed && state !== wantedFor(sickness)) {
+      const wanted = wantedFor(sickness);
+      // Who failed before and gets nowhere now has achieved nothing since: the graver verdict stands, and somebody knows.
+      const isSeen = state === wanted || (wanted === "STUCK" && state === "FAILING");
+      if (now - since > allowed && !isSeen) {
         complain(
           `${actor.id} has been ${sickness.kind} for ${((now - sickness.since) / minute).toFixed(1)} min and is ${state}`,
         );

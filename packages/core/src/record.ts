@@ -159,7 +159,7 @@ export interface AgentRecord {
   readonly heardAt: MonoMs;
   readonly taskId: string | null;
   readonly taskAssignedAt: MonoMs | null;
-  /** Known by its claim alone: it has not said itself what it works on. */
+  /** Known by its claim alone, or named by itself and done with since: what it claims next says better what it works on. */
   readonly taskClaimed: boolean;
   readonly health: { readonly state: HealthState; readonly since: MonoMs; readonly reason: HealthReason };
   readonly activity: Activity;

@@ -74,8 +74,10 @@ function noteClaim(
   const isOwnWord = record.taskId !== null && !record.taskClaimed;
   if (claim === "held")
     return isOwnWord ? record : { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
-  const endsIt = record.taskId === taskId && (claim === "done" || !isOwnWord);
-  return endsIt ? { ...record, ...assignTask(record, null, now) } : record;
+  if (record.taskId !== taskId) return record;
+  if (!isOwnWord) return { ...record, ...assignTask(record, null, now) };
+  // Its checkpoints are still the best there is to go on with, if a person brings it back.
+  return claim === "done" ? { ...record, taskClaimed: true } : record;
 }
 
 /** A checkpoint of its task is a fact of work, whoever brought it to us. */

@@ -214,7 +214,7 @@ describe("a task taken from the queue", () => {
     await world.service.create({ taskId: "first" });
     world.holds({ agentId: "a", taskId: "first" });
     await world.service.complete("first", { agentId: "a" });
-    expect(record(world).taskId).toBeNull();
+    expect(record(world).taskId).toBe("first");
     await world.service.create({ taskId: "second" });
     await world.service.claimNext({ agentId: "a" });
     world.holds({ agentId: "a", taskId: "first" });

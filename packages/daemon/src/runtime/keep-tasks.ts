@@ -134,9 +134,19 @@ export function keepTasks(parts: TaskParts) {
     if (is !== null) parts.tellAgent(is, { kind: "assigned", taskId, claim: "held" }, moment);
   }
 
+  /** Its own word, or what it holds. */
+  const isKnownWork = ({ agentId, taskId, taskClaimed }: AgentRecord): boolean =>
+    taskId !== null && (!taskClaimed || isWorkOf(agentId, taskId));
+
+  function isWorkOf(agentId: string, taskId: string): boolean {
+    const task = find(taskId);
+    return task !== undefined && workerOf(task) === agentId;
+  }
+
   /** Whoever holds something and is not known to work on anything works on that. */
   function remindOfClaim(agentId: string, moment: Moment): void {
-    if (roster.find(agentId)?.record.taskId !== null) return;
+    const record = roster.find(agentId)?.record;
+    if (record === undefined || isKnownWork(record)) return;
     const held = relations.heldBy(agentId).flatMap((id) => find(id) ?? []);
     const next = held.find(({ state }) => isAtWork(state)) ?? held[0];
     if (next !== undefined) parts.tellAgent(agentId, { kind: "assigned", taskId: next.taskId, claim: "held" }, moment);
@@ -364,10 +374,7 @@ export function keepTasks(parts: TaskParts) {
     },
 
     find,
-    isWorkOf(agentId: string, taskId: string): boolean {
-      const task = find(taskId);
-      return task !== undefined && workerOf(task) === agentId;
-    },
+    isWorkOf,
     all: (): TaskRecord[] => [...records()],
     statusSince: (taskId: string): MonoMs => mustFind(taskId).since,
     isCompleted,

@@ -16,7 +16,6 @@ import {
   type Fate,
   fateOfWork,
   isAtWork,
-  isCriticalBlocked,
   isGoneForGood,
   isLifeOver,
   isTaskOver,
@@ -27,14 +26,12 @@ import {
   type TaskRecord,
   type TaskReply,
   type TaskSignal,
-  takenFrom,
-  takenMeanwhile,
   type WordSignal,
-  workerOf,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption, SavedTask } from "../ports/store.ts";
 import { chooseTaskRules } from "./choose-task-rules.ts";
+import { countBlocked } from "./count-blocked.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { keepHooks } from "./keep-hooks.ts";
 import { relateTasks } from "./relate-tasks.ts";
@@ -43,6 +40,7 @@ import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { TellAgent } from "./take-words.ts";
+import { tellWorkers } from "./tell-workers.ts";
 import { trustAgents } from "./trust-agents.ts";
 import { createWakeWheel, type Sleeper } from "./wake-wheel.ts";
 
@@ -87,19 +85,18 @@ export function keepTasks(parts: TaskParts) {
   const wheel = createWakeWheel<KeptTask>();
   const awaitingWork = new Set<KeptTask>();
   let gapForgiven = 0;
-  let blockedAnew = false;
   let toForgive: KeptTask[] = [];
   const toRemind: string[] = [];
   const rulesFor = chooseTaskRules(parts);
   const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task;
   const hooks = keepHooks({ roster, find, dependentsOf: relations.dependentsOf, claim });
-  const criticalBlocked = new Map<string, string | null>();
-  doubt.noteCriticalBlocked(criticalBlocked);
+  const blocked = countBlocked(doubt, parts.tellAgent);
+  const workers = tellWorkers({ roster, find, heldBy: relations.heldBy, tellAgent: parts.tellAgent });
 
   function run(kept: KeptTask, signal: TaskSignal, moment: Moment): TaskReply | null {
     const before = kept.task;
     const rules = signal.kind === "claim" ? rulesFor(before, signal.agentId) : rulesFor(before);
-    const othersBlocked = criticalBlocked.size - Number(criticalBlocked.has(before.taskId));
+    const othersBlocked = blocked.othersThan(before.taskId);
     const about = { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked };
     const turn = superviseTask(before, signal, moment.now, rules, about);
     kept.task = turn.task;
@@ -108,48 +105,15 @@ export function keepTasks(parts: TaskParts) {
     if (turn.task.state.status !== before.state.status) kept.since = moment.now;
     listenFor(kept);
     relations.note(before, turn.task);
-    noteCritical(turn.task);
+    blocked.note(before, turn.task);
     for (const event of turn.events) parts.saveEvents([event], moment.time, agentIn(event));
     for (const action of turn.actions) parts.intend(action, moment.time);
     save(kept);
     if (isTaskOver(turn.task) && !isTaskOver(before)) saveAgain(turn.task.dependsOn);
     trust.noteTurn(before, turn.task, rules, moment);
-    const taken = takenFrom(before, turn.task);
-    if (taken !== null) parts.tellAgent(taken.agentId, { kind: "task-taken", ...taken.task }, moment);
-    tellWorkers(before, turn.task, moment);
-    if (isCriticalBlocked(turn.task) && !isCriticalBlocked(before)) blockedAnew = true;
+    workers.noteTurn(before, turn.task, moment);
     hooks.noteTask(before, turn.task, moment);
     return turn.reply;
-  }
-
-  /** Who claimed it is judged by it, and given back to it: of those who work through a queue nobody else says what they work on. */
-  function tellWorkers(before: TaskRecord, after: TaskRecord, moment: Moment): void {
-    const [was, is] = [workerOf(before), workerOf(after)];
-    const { taskId } = after;
-    if (was === is) return;
-    if (was !== null) {
-      parts.tellAgent(was, { kind: "assigned", taskId, claim: isTaskOver(after) ? "done" : "lost" }, moment);
-      remindOfClaim(was, moment);
-    }
-    if (is !== null) parts.tellAgent(is, { kind: "assigned", taskId, claim: "held" }, moment);
-  }
-
-  /** Its own word, or what it holds. */
-  const isKnownWork = ({ agentId, taskId, taskClaimed }: AgentRecord): boolean =>
-    taskId !== null && (!taskClaimed || isWorkOf(agentId, taskId));
-
-  function isWorkOf(agentId: string, taskId: string): boolean {
-    const task = find(taskId);
-    return task !== undefined && workerOf(task) === agentId;
-  }
-
-  /** Whoever holds something and is not known to work on anything works on that. */
-  function remindOfClaim(agentId: string, moment: Moment): void {
-    const record = roster.find(agentId)?.record;
-    if (record === undefined || isKnownWork(record)) return;
-    const held = relations.heldBy(agentId).flatMap((id) => find(id) ?? []);
-    const next = held.find(({ state }) => isAtWork(state)) ?? held[0];
-    if (next !== undefined) parts.tellAgent(agentId, { kind: "assigned", taskId: next.taskId, claim: "held" }, moment);
   }
 
   /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */
@@ -179,19 +143,6 @@ export function keepTasks(parts: TaskParts) {
       const kept = tasks.get(taskId);
       if (kept !== undefined && isTaskOver(kept.task)) save(kept);
     }
-  }
-
-  function noteCritical(task: TaskRecord): void {
-    if (isCriticalBlocked(task)) criticalBlocked.set(task.taskId, task.alert?.agentId ?? agentOf(task));
-    else criticalBlocked.delete(task.taskId);
-  }
-
-  /** What is asked about them may be graver now. Once for however many came to it at the same time. */
-  function wakeBlocked(moment: Moment): void {
-    if (!blockedAnew) return;
-    blockedAnew = false;
-    for (const agentId of new Set(criticalBlocked.values()))
-      if (agentId !== null) parts.tellAgent(agentId, { kind: "wake" }, moment);
   }
 
   function mustFind(taskId: string): KeptTask {
@@ -254,13 +205,6 @@ export function keepTasks(parts: TaskParts) {
     }
   }
 
-  /** Its task may have become somebody else's while it was down. */
-  function tellOfLoss({ agentId, taskId }: AgentRecord, moment: Moment): void {
-    const task = taskId === null ? undefined : find(taskId);
-    const taken = task === undefined ? null : takenMeanwhile(task, agentId);
-    if (taken !== null) parts.tellAgent(agentId, { kind: "task-taken", ...taken }, moment);
-  }
-
   /** What its agent did counts as an update, as of when it did it, for a task whose agent works on nothing else and does not say so itself. */
   function hearAgent(kept: KeptTask, { time }: Moment): void {
     const held = claimOf(kept.task);
@@ -285,7 +229,7 @@ export function keepTasks(parts: TaskParts) {
       for (const { record, overAt } of saved) wheel.file(add(JSON.parse(record) as TaskRecord, overAt !== null));
       hooks.restore();
       trust.restore(marks);
-      for (const { task } of tasks.values()) noteCritical(task);
+      for (const { task } of tasks.values()) blocked.note(null, task);
       // Claims that an earlier version gave were told to nobody.
       for (const { record } of roster.all()) if (record.taskId === null) toRemind.push(record.agentId);
     },
@@ -342,7 +286,7 @@ export function keepTasks(parts: TaskParts) {
     /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
     noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
       hooks.noteTurn(before, after, moment);
-      if (after.heard && !before.heard) remindOfClaim(after.agentId, moment);
+      if (after.heard && !before.heard) workers.remindOfClaim(after.agentId, moment);
       const fate = fateOfWork(before, after);
       if (fate === null) return;
       const { agentId, taskId } = after;
@@ -353,20 +297,20 @@ export function keepTasks(parts: TaskParts) {
         const kept = tasks.get(id);
         if (kept !== undefined) meetFate(kept, fate, after, moment);
       }
-      if (fate.kind === "recovered") tellOfLoss(after, moment);
+      if (fate.kind === "recovered") workers.tellOfLoss(after, moment);
     },
 
     restoreAssignments: trust.giveBack,
 
     judgeDue(moment: Moment): void {
-      for (const agentId of toRemind.splice(0)) remindOfClaim(agentId, moment);
+      for (const agentId of toRemind.splice(0)) workers.remindOfClaim(agentId, moment);
       forgiveBlindness(moment);
       for (const kept of awaitingWork) hearAgent(kept, moment);
       for (const kept of wheel.takeDue(moment.now)) {
         hearAgent(kept, moment);
         run(kept, { kind: "wake" }, moment);
       }
-      wakeBlocked(moment);
+      blocked.wakeConcerned(moment);
     },
     /** A thaw, or other settings: every clock may have changed. */
     wakeAll(moment: Moment): void {
@@ -374,7 +318,7 @@ export function keepTasks(parts: TaskParts) {
     },
 
     find,
-    isWorkOf,
+    isWorkOf: workers.isWorkOf,
     all: (): TaskRecord[] => [...records()],
     statusSince: (taskId: string): MonoMs => mustFind(taskId).since,
     isCompleted,

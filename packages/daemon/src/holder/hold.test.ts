@@ -1,21 +1,19 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { BundledHolder } from "./bundle-holder.test-support.ts";
 import { nextIncarnation } from "./claim-name.ts";
 import { kill, openWorld, readHolderFile, run, until, type World } from "./holding.test-support.ts";
 import { isSame, readProcess } from "./processes/read-processes.ts";
+import { worldOfEach } from "./world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let bundled: BundledHolder;
 let world: World;
-beforeAll(async () => {
-  bundled = await bundleHolder();
-});
-afterAll(() => bundled.remove());
-beforeEach(() => {
-  world = openWorld(bundled.holderFile);
+worldOfEach((fresh, made) => {
+  world = fresh;
+  bundled = made;
 });
 afterEach(() => world.remove());
 

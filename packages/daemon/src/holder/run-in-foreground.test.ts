@@ -3,23 +3,21 @@ import { once } from "node:events";
 import { openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawn as spawnInTerminal } from "@lydell/node-pty";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
-import { kill, openWorld, readHolderFile, until, type World } from "./holding.test-support.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { BundledHolder } from "./bundle-holder.test-support.ts";
+import { kill, readHolderFile, until, type World } from "./holding.test-support.ts";
 import { isSame } from "./processes/read-processes.ts";
 import { ExitFile, type Spec } from "./spec.ts";
+import { worldOfEach } from "./world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let bundled: BundledHolder;
 let world: World;
 const undo: (() => void)[] = [];
-beforeAll(async () => {
-  bundled = await bundleHolder();
-});
-afterAll(() => bundled.remove());
-beforeEach(() => {
-  world = openWorld(bundled.holderFile);
+worldOfEach((fresh, made) => {
+  world = fresh;
+  bundled = made;
 });
 afterEach(async () => {
   for (const end of undo.splice(0)) end();

@@ -1,18 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
-import { type Client, openWorld, until, type World } from "./holding.test-support.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Client, until, type World } from "./holding.test-support.ts";
 import { isSame } from "./processes/read-processes.ts";
+import { worldOfEach } from "./world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let bundled: BundledHolder;
 let world: World;
-beforeAll(async () => {
-  bundled = await bundleHolder();
-});
-afterAll(() => bundled.remove());
-beforeEach(() => {
-  world = openWorld(bundled.holderFile);
+worldOfEach((fresh) => {
+  world = fresh;
 });
 afterEach(() => world.remove());
 

@@ -2,23 +2,21 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "./bundle-holder.test-support.ts";
-import { kill, openWorld, readHolderFile, run, until, type World } from "./holding.test-support.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { BundledHolder } from "./bundle-holder.test-support.ts";
+import { kill, readHolderFile, run, until, type World } from "./holding.test-support.ts";
 import { hasMark, identityOf, isSame } from "./processes/read-processes.ts";
 import type { HolderFile } from "./spec.ts";
 import { startAgain } from "./start-again.ts";
+import { worldOfEach } from "./world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let bundled: BundledHolder;
 let world: World;
-beforeAll(async () => {
-  bundled = await bundleHolder();
-});
-afterAll(() => bundled.remove());
-beforeEach(() => {
-  world = openWorld(bundled.holderFile);
+worldOfEach((fresh, made) => {
+  world = fresh;
+  bundled = made;
 });
 afterEach(async () => {
   const last = readHolderFile(world.files());

@@ -16,10 +16,3 @@ export interface Orchestrator {
   withdraw(escalation: string, agentId: string, because: string): Promise<void>;
   close(): void;
 }
-
-/** Nobody is told: whoever wants to know asks the API. */
-export const noOrchestrator: Orchestrator = {
-  ask: async () => "delivered",
-  withdraw: async () => undefined,
-  close: () => undefined,
-};

@@ -1,21 +1,18 @@
 import { minutes, TaskRequest } from "@rouse/contract";
 import { newTask, type TaskRecord } from "@rouse/core";
 import { expect, it } from "vitest";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { chooseTaskRules } from "./choose-task-rules.ts";
 import { describeTaskHealth, type TaskView } from "./describe-task.ts";
+import { createRoster } from "./roster.ts";
 
 const task = (taskId: string, over: Partial<TaskRecord> = {}): TaskRecord => ({
   ...newTask(TaskRequest.parse({ taskId }), 0),
   ...over,
 });
 
-const rules = {
-  stalled: minutes(30),
-  recheck: minutes(10),
-  longRunning: minutes(120),
-  highErrorRate: 0.3,
-  maxRecoveries: 3,
-  mode: "act",
-} as const;
+const config = requireConfig(readConfig({ file: { name: "test", text: "preset: default" } }));
+const rulesFor = chooseTaskRules({ roster: createRoster(), config: () => config });
 
 it("the health of very many tasks describes only those it lists, the ones something is the matter with among them", () => {
   const described: string[] = [];
@@ -23,7 +20,7 @@ it("the health of very many tasks describes only those it lists, the ones someth
     now: 0 + minutes(1),
     toWall: (at) => 0 + at,
     doubt: { gaps: [], frozen: false },
-    rulesFor: () => rules,
+    rulesFor,
     statusSince: () => 0,
     isCompleted: () => false,
     statusOf: () => null,

@@ -1,7 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { openMemoryStates } from "../adapters/states-memory/open-memory-states.ts";
 import { noHolders } from "../ports/holders.ts";
-import { noOrchestrator } from "../ports/orchestrator.ts";
 import { noWorkspaces } from "../ports/workspaces.ts";
 import type { MonitorParts } from "./monitor.ts";
 
@@ -11,7 +10,7 @@ const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 export const handsOff: Pick<MonitorParts, "holders" | "workspaces" | "orchestrator" | "states" | "signing"> = {
   holders: noHolders,
   workspaces: noWorkspaces,
-  orchestrator: noOrchestrator,
+  orchestrator: { ask: async () => "delivered", withdraw: async () => undefined, close: () => undefined },
   states: openMemoryStates(),
   signing: {
     sign: (text) => sign(null, Buffer.from(text), privateKey).toString("base64"),

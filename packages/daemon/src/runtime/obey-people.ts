@@ -42,15 +42,9 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
-    turns.addToTrail({
-      time: moment.time,
-      actor,
-      action: `order-${what}`,
-      subject: agentId,
-      reason,
-      evidence: { key, force },
-      policy: null,
-    });
+    turns.addToTrail(
+      orderLine({ order: what, subject: agentId, actor, reason, evidence: { key, force } }, moment.time),
+    );
     turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
     const refused = refusalOf(watched.record, before, key);

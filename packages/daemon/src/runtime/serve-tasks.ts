@@ -25,6 +25,7 @@ import { describeCircle, findCircle } from "./find-circle.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import { listTasks, type TaskFilter } from "./list-tasks.ts";
+import { type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -109,7 +110,6 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     return carryOut(`task-${given.kind}`, taskId, sent, moment, () => tasks.order(taskId, given, moment));
   }
 
-  /** An order that came to nothing must not look as if it had been obeyed. */
   function carryOut(
     kind: string,
     taskId: string,
@@ -117,20 +117,17 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     moment: Moment,
     obey: () => TaskReply,
   ): Promise<TaskReport> {
-    noteOrder(kind, taskId, sent, moment);
+    const given = noteOrder(kind, taskId, sent, moment);
     const reply = obey();
-    if (reply.kind === "refused") {
-      const { time } = moment;
-      const what = { action: "order-refused", subject: taskId, reason: reply.because, evidence: { order: kind } };
-      addToTrail({ time, actor: "rouse", ...what, policy: null });
-    }
+    if (reply.kind === "refused") addToTrail(refusalLine(given, reply.because, moment.time));
     return answer(taskId, reply, sent.to ?? null, moment);
   }
 
   /** What becomes of it is a line of its own; only here is why a person wanted it. */
-  function noteOrder(kind: string, subject: string, { actor, reason, to }: TaskOrder, { time }: Moment): void {
-    const evidence = to === undefined ? {} : { to };
-    addToTrail({ time, actor, action: `order-${kind}`, subject, reason, evidence, policy: null });
+  function noteOrder(order: string, subject: string, { actor, reason, to }: TaskOrder, { time }: Moment): GivenOrder {
+    const given = { order, subject, actor, reason, evidence: to === undefined ? {} : { to } };
+    addToTrail(orderLine(given, time));
+    return given;
   }
 
   function refuseUnknownAgent(agentId: string | null | undefined): void {

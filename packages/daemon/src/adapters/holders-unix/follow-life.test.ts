@@ -1,18 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "../../holder/bundle-holder.test-support.ts";
-import { openWorld, type World } from "../../holder/holding.test-support.ts";
+import { afterEach, expect, it, vi } from "vitest";
+import type { World } from "../../holder/holding.test-support.ts";
+import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import { openHolders } from "./open-holders.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-let bundled: BundledHolder;
 let world: World;
-beforeAll(async () => {
-  bundled = await bundleHolder();
-});
-afterAll(() => bundled.remove());
-beforeEach(() => {
-  world = openWorld(bundled.holderFile);
+worldOfEach((fresh) => {
+  world = fresh;
 });
 afterEach(() => world.remove());
 

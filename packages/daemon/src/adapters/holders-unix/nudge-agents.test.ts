@@ -2,28 +2,25 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import type { HolderReport, NudgeDelivery } from "@rouse/contract";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "../../holder/bundle-holder.test-support.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createFrameReader, jsonFrame } from "../../holder/frames.ts";
-import { type Client, kill, openWorld, until, type World } from "../../holder/holding.test-support.ts";
+import { type Client, kill, until, type World } from "../../holder/holding.test-support.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import type { HolderFile, Spec } from "../../holder/spec.ts";
 import { letGo, type Reads, type TypedInto, writeTypedInto } from "../../holder/typed-into.test-support.ts";
+import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import type { Holders, NudgeRequest } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { openHolders } from "./open-holders.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let bundled: BundledHolder;
 let world: World;
 let monitors: Holders[];
-beforeAll(async () => {
-  bundled = await bundleHolder();
+worldOfEach((fresh) => {
+  world = fresh;
 });
-afterAll(() => bundled.remove());
 beforeEach(() => {
-  world = openWorld(bundled.holderFile);
   monitors = [];
 });
 afterEach(async () => {

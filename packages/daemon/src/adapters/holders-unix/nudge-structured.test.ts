@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HolderReport, NudgeDelivery, Sight } from "@rouse/contract";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "../../holder/bundle-holder.test-support.ts";
-import { kill, openWorld, readHolderFile, until, type World } from "../../holder/holding.test-support.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { BundledHolder } from "../../holder/bundle-holder.test-support.ts";
+import { kill, readHolderFile, until, type World } from "../../holder/holding.test-support.ts";
 import type { HolderFile, Spec } from "../../holder/spec.ts";
+import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import type { Holders, NudgeRequest } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 
@@ -16,12 +17,11 @@ let bundled: BundledHolder;
 let world: World;
 let monitors: Holders[];
 const undo: (() => void)[] = [];
-beforeAll(async () => {
-  bundled = await bundleHolder();
+worldOfEach((fresh, made) => {
+  world = fresh;
+  bundled = made;
 });
-afterAll(() => bundled.remove());
 beforeEach(() => {
-  world = openWorld(bundled.holderFile);
   monitors = [];
 });
 afterEach(async () => {

@@ -1,22 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BundledHolder, bundleHolder } from "../../holder/bundle-holder.test-support.ts";
-import { type Client, openWorld, until, type World } from "../../holder/holding.test-support.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Client, until, type World } from "../../holder/holding.test-support.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import type { HolderFile } from "../../holder/spec.ts";
+import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import type { Holders } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let bundled: BundledHolder;
 let world: World;
 let holders: Holders;
-beforeAll(async () => {
-  bundled = await bundleHolder();
+worldOfEach((fresh) => {
+  world = fresh;
 });
-afterAll(() => bundled.remove());
 beforeEach(async () => {
-  world = openWorld(bundled.holderFile);
   holders = openHolders({ folder: world.home, token: "t", url: () => null }, { info() {}, warn() {}, error() {} });
   const settings = { patterns: [], completionMarker: "DONE" };
   const held = async () => ({ lastReport: 0, settings });

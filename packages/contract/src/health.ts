@@ -85,15 +85,31 @@ export const findingKinds = [
   "process-exited",
   "holder-lost",
   "api-errors",
+  "overdue-call",
+  "memory-limit",
   ...loopKinds,
 ] as const;
 export const FindingKind = z.enum(findingKinds).meta({ id: "FindingKind" });
 export type FindingKind = z.infer<typeof FindingKind>;
 
-/** Independent ways of knowing. A termination needs two of them to agree. */
-export const EvidenceClass = z
-  .enum(["process", "protocol-silence", "no-progress", "explicit-error", "resource", "self-report", "order"])
-  .meta({ id: "EvidenceClass" });
+/**
+ * Kinds of evidence. A stop needs absence and one other, or two others; absence is one kind, however many eyes report it: no beats, no output, no
+ * progress, low CPU. `overdue`: a call is open beyond the time-out its program keeps. `owner-rule`: the owner said in advance that this agent is to be
+ * stopped for it. `resource` and `self-report` are shown; only a limit the owner set makes the first one count.
+ */
+export const evidenceClasses = [
+  "absence",
+  "process",
+  "repetition",
+  "explicit-error",
+  "overdue",
+  "unanswered-nudge",
+  "resource",
+  "owner-rule",
+  "order",
+  "self-report",
+] as const;
+export const EvidenceClass = z.enum(evidenceClasses).meta({ id: "EvidenceClass" });
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 
 /** Why a finding argues for less than it could: the monitor doubts itself, or the agent said in advance that it would be quiet. */

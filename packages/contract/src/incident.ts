@@ -86,6 +86,7 @@ export const agentOfEscalation = (id: string): string | null =>
 export const EscalationReason = z
   .enum([
     "nudges-unanswered",
+    "nudges-undelivered",
     "falls-back",
     "no-way-to-nudge",
     "not-supervised",
@@ -159,7 +160,9 @@ export const EscalationReport = z
     acknowledgeBy: z.string().nullable(),
     acknowledged: z.object({ actor: z.string(), at: z.string() }).nullable(),
     /** What happens if nobody answers. */
-    otherwise: z.enum(["terminate-and-recover", "hand-to-a-person"]),
+    otherwise: z.enum(["terminate-and-recover", "hand-to-a-person", "keep-and-ask-again"]),
+    /** How often this was asked before without an answer. */
+    askedBefore: z.number().int(),
     decisions: z.array(EscalationDecision),
     summary: z.string(),
   })

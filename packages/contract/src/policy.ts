@@ -7,6 +7,10 @@ import { type DurationMs, days, hours, minutes, seconds } from "./time.ts";
 export const PolicyMode = z.enum(["observe", "assist", "act"]);
 export type PolicyMode = z.infer<typeof PolicyMode>;
 
+/** What follows when nobody answers a question about an agent. */
+export const OnUnanswered = z.enum(["keep", "terminate"]);
+export type OnUnanswered = z.infer<typeof OnUnanswered>;
+
 const secondsSetting = (what: string) => z.number().positive().max(2_592_000).describe(what);
 const minutesSetting = (what: string) => z.number().positive().max(43_200).describe(what);
 const share = (what: string) => z.number().min(0).max(1).describe(what);
@@ -44,6 +48,9 @@ export const Settings = z.strictObject({
     timeout_seconds: secondsSetting("silence after which an agent is DEGRADED; two beats when not set").optional(),
     grace_seconds: z.number().min(0).max(3600).describe("how late a beat may be before it counts as missed"),
     startup_grace_seconds: secondsSetting("how long a new incarnation may take to be heard"),
+    restart_on_missed_beats: flag(
+      "true: an agent that has shown that it beats by a timer is stopped and started again for missed beats alone",
+    ),
   }),
   health_check: z.strictObject({
     interval_seconds: secondsSetting("how often a poller would look; Rouse looks when a verdict can change"),
@@ -58,10 +65,14 @@ export const Settings = z.strictObject({
     consecutive_failures: count("more failures than this in a row make an agent FAILING"),
     task_not_started_seconds: secondsSetting("how long assigned work may lie before it is a finding"),
     memory_pressure_threshold: share("share of its memory limit worth a note"),
+    memory_limit_mb: count("memory of all its processes together that is too much; no limit when not set").optional(),
   }),
   activity: z.strictObject({
     open_tool_seconds: secondsSetting("least time an open tool suspends the progress clock"),
     open_tool_margin_seconds: secondsSetting("added to a tool's declared timeout"),
+    model_request_seconds: secondsSetting(
+      "how long a model request may stay open without a byte before it is overdue; what its program is known to keep when not set",
+    ).optional(),
     wait_margin_seconds: secondsSetting("added to an advertised reset or a declared end of waiting"),
     input_wait_seconds: secondsSetting("longest wait for a person before the progress clock runs again"),
     provider_wait_seconds: secondsSetting("longest wait for a provider that advertised no reset"),
@@ -92,6 +103,9 @@ export const Settings = z.strictObject({
     escalation: z.strictObject({
       timeout_seconds: secondsSetting("how long the orchestrator may take to answer"),
       unchanged_after_seconds: secondsSetting("a warning that stood this long without any change is escalated"),
+      on_unanswered: OnUnanswered.describe(
+        "terminate: stop it if the kill gate has its evidence, and never for absence alone; keep: never without an answer",
+      ),
     }),
     termination: z.strictObject({
       grace_seconds: secondsSetting("how long an agent may take to end by itself before it is forced"),
@@ -162,7 +176,8 @@ export const Settings = z.strictObject({
       .max(30)
       .describe("identical errors before they are a finding"),
     repeated_error_window_minutes: minutesSetting("the time within which they are counted"),
-    auto_kill_on_idle: flag("stop an agent without output"),
+    auto_kill_on_idle: flag("true: stop an agent that shows no sign of work for idle_timeout_minutes"),
+    max_text_wait_seconds: secondsSetting("longest wait that is believed because the output says so"),
     auto_kill_on_repeated_error: flag("stop an agent that repeats an error"),
     alert_channel: z.string().max(100).describe("where terminal alerts go"),
     completion_marker: z.string().min(1).max(200).describe("text in the output that says the work is done"),
@@ -221,6 +236,7 @@ export interface Policy {
   readonly degradedAfterSilence: DurationMs | null;
   readonly beatGrace: DurationMs;
   readonly startupGrace: DurationMs;
+  readonly restartOnMissedBeats: boolean;
   readonly staleDegraded: DurationMs;
   readonly staleStuck: DurationMs;
   readonly noToolCall: DurationMs;
@@ -230,8 +246,12 @@ export interface Policy {
   readonly consecutiveFailures: number;
   readonly taskNotStarted: DurationMs;
   readonly memoryPressure: number;
+  /** In bytes. */
+  readonly memoryLimit: number | null;
   readonly openTool: DurationMs;
   readonly openToolMargin: DurationMs;
+  /** `null`: what the program is known to keep. */
+  readonly modelRequest: DurationMs | null;
   readonly waitMargin: DurationMs;
   readonly longestWait: {
     readonly input: DurationMs;
@@ -253,6 +273,7 @@ export interface Policy {
     readonly timeout: DurationMs;
     readonly unchangedAfter: DurationMs;
     readonly acknowledgeWithin: DurationMs;
+    readonly onUnanswered: OnUnanswered;
   };
   /** How long saving its work may take, and whether it is stopped when that failed. */
   readonly saving: { readonly within: DurationMs; readonly acceptFailure: boolean };
@@ -281,6 +302,7 @@ export interface TerminalPolicy {
   readonly repeatedErrorWindow: DurationMs;
   readonly stopOnRepeatedError: boolean;
   readonly stopOnIdle: boolean;
+  readonly maxTextWait: DurationMs;
 }
 
 export function policyFrom(id: string, settings: Settings): Policy {
@@ -294,6 +316,7 @@ export function policyFrom(id: string, settings: Settings): Policy {
     degradedAfterSilence: heartbeat.timeout_seconds === undefined ? null : seconds(heartbeat.timeout_seconds),
     beatGrace: seconds(heartbeat.grace_seconds),
     startupGrace: seconds(heartbeat.startup_grace_seconds),
+    restartOnMissedBeats: heartbeat.restart_on_missed_beats,
     staleDegraded: seconds(check.checkpoint_degraded_threshold_seconds ?? check.checkpoint_stale_threshold_seconds / 3),
     staleStuck: seconds(check.checkpoint_stale_threshold_seconds),
     noToolCall: seconds(check.no_tool_call_seconds),
@@ -303,8 +326,10 @@ export function policyFrom(id: string, settings: Settings): Policy {
     consecutiveFailures: check.consecutive_failures,
     taskNotStarted: seconds(check.task_not_started_seconds),
     memoryPressure: check.memory_pressure_threshold,
+    memoryLimit: check.memory_limit_mb === undefined ? null : check.memory_limit_mb * 1024 * 1024,
     openTool: seconds(activity.open_tool_seconds),
     openToolMargin: seconds(activity.open_tool_margin_seconds),
+    modelRequest: activity.model_request_seconds === undefined ? null : seconds(activity.model_request_seconds),
     waitMargin: seconds(activity.wait_margin_seconds),
     longestWait: Object.freeze({
       input: seconds(activity.input_wait_seconds),
@@ -344,6 +369,7 @@ function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
       timeout: seconds(intervention.escalation.timeout_seconds),
       unchangedAfter: seconds(intervention.escalation.unchanged_after_seconds),
       acknowledgeWithin: seconds(escalation.ack_sla_seconds),
+      onUnanswered: intervention.escalation.on_unanswered,
     }),
     saving: Object.freeze({
       within: seconds(intervention.termination.cleanup_timeout_seconds),
@@ -378,6 +404,7 @@ function terminalPolicyFrom(terminal: Settings["terminal"]): TerminalPolicy {
     repeatedErrorWindow: minutes(terminal.repeated_error_window_minutes),
     stopOnRepeatedError: terminal.auto_kill_on_repeated_error,
     stopOnIdle: terminal.auto_kill_on_idle,
+    maxTextWait: seconds(terminal.max_text_wait_seconds),
   });
 }
 

@@ -5,7 +5,13 @@ const defaults: Settings = {
   enabled: true,
   mode: "act",
   protected: false,
-  heartbeat: { interval_seconds: 300, idle_interval_seconds: 300, grace_seconds: 2, startup_grace_seconds: 600 },
+  heartbeat: {
+    interval_seconds: 300,
+    idle_interval_seconds: 300,
+    grace_seconds: 2,
+    startup_grace_seconds: 600,
+    restart_on_missed_beats: false,
+  },
   health_check: {
     interval_seconds: 60,
     checkpoint_stale_threshold_seconds: 1800,
@@ -36,7 +42,7 @@ const defaults: Settings = {
   retention: { heartbeats_hours: 24, history_days: 30 },
   intervention: {
     nudge: { enabled: true, max_attempts: 3, interval_seconds: 600 },
-    escalation: { timeout_seconds: 900, unchanged_after_seconds: 3600 },
+    escalation: { timeout_seconds: 900, unchanged_after_seconds: 3600, on_unanswered: "terminate" },
     termination: { grace_seconds: 10, cleanup_timeout_seconds: 30, accept_failed_snapshot: false },
   },
   circuit_breaker: {
@@ -77,7 +83,8 @@ const defaults: Settings = {
     rate_limit_backoff_seconds: 60,
     repeated_error_threshold: 5,
     repeated_error_window_minutes: 10,
-    auto_kill_on_idle: true,
+    auto_kill_on_idle: false,
+    max_text_wait_seconds: 21_600,
     auto_kill_on_repeated_error: false,
     alert_channel: "ops",
     completion_marker: "<promise>COMPLETE</promise>",
@@ -102,9 +109,15 @@ const defaults: Settings = {
   },
 };
 
-/** Fast workers: a beat every 5 s at work and 10 s idle; three missed beats are a TTL (15 s, 30 s). */
+/** Fast workers: a beat every 5 s at work and 10 s idle, by a timer; three missed beats are a TTL (15 s, 30 s). */
 const fleet: PartialSettings = {
-  heartbeat: { interval_seconds: 5, idle_interval_seconds: 10, grace_seconds: 2, startup_grace_seconds: 60 },
+  heartbeat: {
+    interval_seconds: 5,
+    idle_interval_seconds: 10,
+    grace_seconds: 2,
+    startup_grace_seconds: 60,
+    restart_on_missed_beats: true,
+  },
 };
 
 /** Long task queues: a look every 5 min, silent for 15 min is three missed beats. */

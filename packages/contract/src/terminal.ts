@@ -6,8 +6,11 @@ export const agentFamilies = ["claude-code", "codex", "gemini-cli", "aider", "ge
 export const AgentFamily = z.enum(agentFamilies).meta({ id: "AgentFamily" });
 export type AgentFamily = z.infer<typeof AgentFamily>;
 
-/** What somebody at the terminal is wanted for: to allow something, to answer, or to say what is next. */
-export const Question = z.enum(["permission", "question", "prompt"]).meta({ id: "Question" });
+/**
+ * What somebody at the terminal is wanted for: to allow something, to answer, to say what is next. `draft`: its input line holds words that nobody has
+ * sent. `input`: its process waits in a read of the terminal, for what nobody knows.
+ */
+export const Question = z.enum(["permission", "question", "prompt", "draft", "input"]).meta({ id: "Question" });
 export type Question = z.infer<typeof Question>;
 
 const digest = z.string().max(64);
@@ -71,6 +74,14 @@ export const ProcessFacts = z
     cpuMs: ms,
     ioBytes: ms,
     memoryBytes: ms,
+    /** Its network connections, and what went through them so far in both directions. `null`, here and below: nobody could look. */
+    network: z.object({ sockets: z.number().int().nonnegative(), bytes: ms }).nullable().optional(),
+    /** How often something below its working folder was seen to change so far. */
+    files: z.object({ changes: z.number().int().nonnegative() }).nullable().optional(),
+    /** When the youngest process of the tree, the agent itself left out, was started; `null` when it has no children. */
+    youngestChildAt: z.number().nullable().optional(),
+    /** A process of the tree waits in a read of the terminal. */
+    readsTerminal: z.boolean().nullable().optional(),
   })
   .meta({ id: "ProcessFacts" });
 export type ProcessFacts = z.infer<typeof ProcessFacts>;
@@ -126,6 +137,8 @@ export const Hold = z
     startedAt: z.number(),
     /** How words reach it: lines of JSON it reads, its terminal, or not at all. Holders of an earlier version do not tell it. */
     input: z.enum(["stdin", "terminal", "none"]).optional(),
+    /** Its owner's own rule: stop it after so long without output or any other sign of work (`spawn --idle-kill`). */
+    idleKillMs: ms.nullable().optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;

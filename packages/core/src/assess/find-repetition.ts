@@ -46,7 +46,7 @@ function findTokensWithoutNews(record: AgentRecord, now: MonoMs): Finding | null
     kind: "token-burn",
     level: "note",
     confidence: 0.5,
-    class: "no-progress",
+    class: "absence",
     text: `${burnt} tokens spent since it last did or learnt something new`,
     evidence: { tokens: burnt },
   });
@@ -63,41 +63,41 @@ interface Wording {
 
 const wordings: Readonly<Record<LoopKind, Wording>> = {
   "identical-step": {
-    class: "no-progress",
+    class: "repetition",
     confidence: 0.95,
     say: (n) => `the same call with the same result ${n} times and nothing changed in between`,
   },
-  "identical-call": { class: "no-progress", confidence: 0.9, say: (n) => `the same call ${n} times in a row` },
+  "identical-call": { class: "repetition", confidence: 0.9, say: (n) => `the same call ${n} times in a row` },
   "identical-change": {
-    class: "no-progress",
+    class: "repetition",
     confidence: 0.95,
     say: (n) => `the very same change applied ${n} times in a row`,
   },
-  cycle: { class: "no-progress", confidence: 0.9, say: (n) => `the same few steps ${n} times over` },
+  cycle: { class: "repetition", confidence: 0.9, say: (n) => `the same few steps ${n} times over` },
   "error-class": {
-    class: "explicit-error",
+    class: "repetition",
     confidence: 0.9,
     say: (n) => `the same class of error ${n} times in a row, whatever was tried`,
   },
-  "error-streak": { class: "explicit-error", confidence: 0.8, say: (n) => `${n} failures in a row` },
+  "error-streak": { class: "repetition", confidence: 0.8, say: (n) => `${n} failures in a row` },
   "blocked-call": {
-    class: "explicit-error",
+    class: "repetition",
     confidence: 0.8,
     say: (n) => `one call failed the same way ${n} times, whatever was changed in between`,
   },
-  "replies-only": { class: "no-progress", confidence: 0.8, say: (n) => `${n} replies in a row without a tool call` },
+  "replies-only": { class: "repetition", confidence: 0.8, say: (n) => `${n} replies in a row without a tool call` },
   "same-words": {
-    class: "no-progress",
+    class: "repetition",
     confidence: 0.8,
     say: (n) => `the same message ${n} times with nothing new done in between`,
   },
   "no-novelty": {
-    class: "no-progress",
+    class: "repetition",
     confidence: 0.85,
     say: (n) => `${n} steps in a row with neither a new call nor a new result`,
   },
   "stale-results": {
-    class: "no-progress",
+    class: "repetition",
     confidence: 0.8,
     say: (n) => `${n} of its last 20 steps brought a result it had already seen, and it changed nothing`,
   },

@@ -37,7 +37,7 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
       kind: "missed-beats",
       level,
       confidence: ceiling === null ? confidences[missed] : 0.3,
-      class: "protocol-silence",
+      class: "absence",
       text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed${goesOn ? ", but its work goes on" : ""}`,
       evidence: {
         missed,

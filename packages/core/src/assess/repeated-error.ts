@@ -24,7 +24,7 @@ export const findRepeatedError: Detector = (record, now, policy) => {
       kind: "repeated-error",
       level: circles ? "stuck" : "degraded",
       confidence: circles ? 0.7 : 0.4,
-      class: "explicit-error",
+      class: "repetition",
       text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
       evidence: { times, newLines: novel, errorClass: digest, ...(circles ? {} : { goesOn: "yes" }) },
     }),

@@ -11,7 +11,7 @@ describe("a stale checkpoint", () => {
     agent.beats({ lastCheckpoint: "c1" });
     livesFor(agent, "31m", { lastCheckpoint: "c1" });
     expect(agent.past).toEqual(["600s DEGRADED", "1800s STUCK"]);
-    expect(agent.finding("stale-checkpoint")).toMatchObject({ level: "stuck", class: "no-progress" });
+    expect(agent.finding("stale-checkpoint")).toMatchObject({ level: "stuck", class: "absence" });
     expect(agent.reason).toBe("stale-checkpoint");
   });
 

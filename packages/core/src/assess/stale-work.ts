@@ -24,7 +24,7 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
       kind: "stale-checkpoint",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
-      class: "no-progress",
+      class: "absence",
       text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
@@ -50,7 +50,7 @@ export const findNoProgress: Detector = (record, now, policy) => {
       kind: "no-progress",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.85 : record.facts.progressMoves ? 0.5 : 0.3,
-      class: "no-progress",
+      class: "absence",
       text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
@@ -78,7 +78,7 @@ export const findNoToolCall: Detector = (record, now, policy) => {
       kind: "no-tool-call",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.8 : 0.4,
-      class: "no-progress",
+      class: "absence",
       text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
@@ -105,7 +105,7 @@ export const findZeroTokens: Detector = (record, now, policy) => {
       kind: "zero-tokens",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.8 : 0.4,
-      class: "no-progress",
+      class: "absence",
       text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
@@ -132,7 +132,7 @@ export const findUnstartedTask: Detector = (record, now, policy) => {
       kind: "task-not-started",
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? 0.8 : 0.6,
-      class: "no-progress",
+      class: "absence",
       text: `its task was assigned ${describeDuration(lain)} ago and it is idle`,
       evidence: { assignedSeconds: wholeSeconds(lain), allowedSeconds: wholeSeconds(policy.taskNotStarted) },
     }),

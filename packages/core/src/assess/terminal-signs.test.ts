@@ -26,7 +26,7 @@ describe("no output", () => {
     expect(held.agent.past).toEqual(["900s STUCK"]);
     expect(held.agent.finding("no-output")).toMatchObject({
       level: "stuck",
-      class: "no-progress",
+      class: "absence",
       evidence: { allowedSeconds: 900, busy: "no" },
     });
     expect(held.agent.finding("no-output")?.text).toContain("its processes are quiet");

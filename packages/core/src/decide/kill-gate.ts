@@ -57,7 +57,7 @@ export function kindsOfEvidence(record: AgentRecord, policy: Policy): ReadonlySe
   for (const finding of record.findings) {
     if (finding.level === "note" || !speaksAgainst(finding)) continue;
     kinds.add(kindOf(finding));
-    if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("no-progress");
+    if (finding.kind === "repeated-error" && finding.level === "stuck") kinds.add("absence");
   }
   if (kinds.size > 0 && stateOfTree(record, policy).kind === "quiet") kinds.add("resource");
   return kinds;

@@ -14,7 +14,10 @@ export interface Bottom {
   readonly cursor: number;
 }
 
-const kindOf: Readonly<Record<Question, PatternKind>> = {
+/** What is asked in words. A draft and a blocked read are seen in other ways. */
+type Worded = Exclude<Question, "draft" | "input">;
+
+const kindOf: Readonly<Record<Worded, PatternKind>> = {
   permission: "asks-permission",
   question: "asks-question",
   prompt: "at-prompt",
@@ -27,7 +30,7 @@ const lowestRows = 12;
 export function findQuestion(
   bottom: Bottom,
   patterns: readonly KnownPattern[],
-  wanted: readonly Question[],
+  wanted: readonly Worded[],
 ): Asked | null {
   for (const what of wanted) {
     const found = patterns.find((pattern) => pattern.kind === kindOf[what] && standsIn(bottom, pattern));

@@ -69,6 +69,7 @@ export function describeEscalation(
     answerBy: iso(escalation.until),
     acknowledgeBy: severeSince === null ? null : iso(severeSince + policy.escalation.acknowledgeWithin),
     acknowledged: acknowledged === null ? null : { actor: acknowledged.actor, at: iso(acknowledged.at) },
+    askedBefore: 0,
     otherwise: escalation.otherwise.kind === "stop" ? "terminate-and-recover" : "hand-to-a-person",
     decisions: ["allow_more_time", "force_handoff", "terminate_and_recover"],
     summary: `${record.agentId} is ${record.health.state}: ${reasons.join("; ") || incident.cause}`,

@@ -21,6 +21,7 @@ const loop = (what: string): Advice => [
 
 const byReason: Readonly<Record<EscalationReason, Advice>> = {
   "nudges-unanswered": ["it was reminded and did not react: bring it back, or look what it is at first", bringBack],
+  "nudges-undelivered": ["no reminder could be given to it, so its silence says nothing: look what it is at", look],
   "falls-back": ["each reminder helped for a moment only: say what is wrong with it, or let it start over", bringBack],
   "no-way-to-nudge": [
     "it takes no words: let it send heartbeats and read `commands`, or start it with rouse run",
@@ -68,6 +69,8 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "process-exited": ["its process is gone: see how it ended", watch],
   "holder-lost": ["the process that holds its terminal is gone", startAgain],
   "api-errors": ["its provider answers with errors: see the provider's status before it is brought back", watch],
+  "overdue-call": ["a call of it is open for longer than its program allows: bring it back, or look first", watch],
+  "memory-limit": ["it uses more memory than its policy allows: raise the limit or bring it back", bringBack],
   "identical-step": loop("it repeats the same call and gets the same result"),
   "identical-call": loop("it repeats the same call"),
   "identical-change": loop("it makes the same change again"),

@@ -167,6 +167,8 @@ export const neededFor = {
   permission: "to allow something",
   question: "to answer",
   prompt: "to say what is next",
+  draft: "to send or clear what is half typed in its input",
+  input: "to type what it waits for",
 } as const;
 
 function describeMonitorEvent(event: MonitorEvent): string {

@@ -22,6 +22,7 @@ const report: EscalationReport = {
   acknowledgeBy: null,
   acknowledged: null,
   otherwise: "terminate-and-recover",
+  askedBefore: 0,
   decisions: ["allow_more_time", "force_handoff", "terminate_and_recover"],
   summary: "worker-1 is STUCK: no new fact in 42 min of work",
 };

@@ -77,6 +77,8 @@ export const Heartbeat = z
     healthMetrics: HealthMetrics.optional(),
     /** Ids of commands it has read: the evidence that a nudge was seen. */
     seen: z.array(z.string().max(300)).max(20).optional(),
+    /** Who has read them. Only `agent` is a receipt: a timer that fetches commands has shown them to nobody. `program` when not given. */
+    seenBy: z.enum(["agent", "program"]).optional(),
     answer: AgentAnswer.optional(),
     checksum: z.string().max(200).optional(),
   })

@@ -1,4 +1,4 @@
-import type { MonoMs, Policy, StopCause } from "@rouse/contract";
+import type { MonoMs, Policy, StopCause, StopRefusal } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
@@ -7,6 +7,7 @@ import type { Doubt } from "./doubt.ts";
 import type { Incident, Stage } from "./incident.ts";
 import { type Intervened, respond } from "./intervene/alert-life.ts";
 import {
+  askAgain,
   escalate,
   followEscalation,
   openEscalation,
@@ -16,7 +17,7 @@ import {
 } from "./intervene/escalation-life.ts";
 import { hearWords } from "./intervene/hear-words.ts";
 import { closeIncident, openIncident, turnIncident } from "./intervene/incident-life.ts";
-import { followNudge, nudgeExpires, queueNudge, spendNudge } from "./intervene/nudge-life.ts";
+import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
 import {
   concludeOrder,
@@ -25,6 +26,7 @@ import {
   orderStop,
   refuseStop,
   saveWork,
+  tellShutGate,
   withdrawStop,
 } from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
@@ -53,7 +55,7 @@ export function climbLadder(
     (record) => awaitNewLife(record, now, doubt),
     (record) => followEscalation(record, signal, now),
     (record) => raiseEscalation(record, now, doubt),
-    (record) => followNudge(record, signal, now),
+    (record) => followNudge(record, signal, now, policy),
     (record) => hearWords(record, signal, now, policy, doubt),
     (record) => obeyOrder(record, signal, now, policy, doubt),
     (record) => obeyRestart(record, signal, now, doubt),
@@ -113,6 +115,8 @@ function takeRung(
       return nudge(record, incident, rung, now, policy);
     case "escalate":
       return escalate(record, incident, rung.reason, rung.otherwise, now, policy, doubt);
+    case "ask-again":
+      return askAgain(record, incident, rung.otherwise, now, policy, doubt);
     case "tell-overdue":
       return tell(record, now);
     case "stop":
@@ -122,9 +126,11 @@ function takeRung(
     case "order-stop":
       return record.stop === null ? only(record) : orderStop(record, record.stop, now, policy);
     case "withdraw-stop":
-      return withdrawStop(record, rung.because);
+      return noteShut(withdrawStop(record, rung.because), incident, now);
     case "refuse-stop":
-      return refuseStop(record, rung.because, rung.cause);
+      return noteShut(refuseStop(record, rung.because, rung.cause), incident, now);
+    case "tell-shut":
+      return tellShut(record, incident, rung.because, now);
     case "go-down":
       return goDown(record, incident, rung.by, now);
     case "revive":
@@ -148,7 +154,22 @@ const stopFor = (cause: StopCause): Stage => ({
   actor: "rouse",
   next: "bring-back",
   interrupted: 0,
+  shut: null,
 });
+
+/** The gate is shut from here on, for whichever reason; how long counts from the first. */
+function noteShut(refused: Intervened, incident: Incident, now: MonoMs): Intervened {
+  const { stage } = incident;
+  if (stage.kind !== "stopping" || stage.shut !== null) return refused;
+  return { ...refused, record: stand(refused.record, incident, { ...stage, shut: { since: now, told: false } }) };
+}
+
+function tellShut(record: AgentRecord, incident: Incident, because: StopRefusal, now: MonoMs): Intervened {
+  const { stage } = incident;
+  if (stage.kind !== "stopping" || stage.shut === null) return only(record);
+  const told = stand(record, incident, { ...stage, shut: { ...stage.shut, told: true } });
+  return tellShutGate(told, incident, because, stage.shut.since, now);
+}
 
 const only = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
 
@@ -169,9 +190,7 @@ function nudge(
   policy: Policy,
 ): Intervened {
   const order = { channel, attempt, cause, actor: "rouse", wording: null };
-  const queued = queueNudge(record, order, now, policy);
-  const spent = { ...queued.record, nudged: spendNudge(record, incident.cause, now, policy) };
-  return { ...queued, record: stand(spent, { ...incident, nudges: incident.nudges + 1 }, { kind: "nudged" }) };
+  return queueNudge(stand(record, incident, { kind: "nudged" }), order, now, policy);
 }
 
 function tell(record: AgentRecord, now: MonoMs): Intervened {

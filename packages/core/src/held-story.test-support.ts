@@ -46,7 +46,16 @@ export function heldStory(given: HeldGiven = {}) {
   const agent: Story = story({ preset: "default", hands, ...given });
   let seq = 0;
   let processes = given.processes ?? "quiet";
-  let facts: ProcessFacts = { processes: 1, cpuMs: 100, ioBytes: 1000, memoryBytes: 50_000_000 };
+  let facts: ProcessFacts = {
+    processes: 1,
+    cpuMs: 100,
+    ioBytes: 1000,
+    memoryBytes: 50_000_000,
+    network: { sockets: 1, bytes: 0 },
+    files: { changes: 0 },
+    youngestChildAt: null,
+    readsTerminal: false,
+  };
   let output: HolderReport["output"] = { bytes: 0, rows: 0, lastAt: null };
   let attached = given.hold?.foreground ? 1 : 0;
   let fullScreen = false;
@@ -124,6 +133,10 @@ export function heldStory(given: HeldGiven = {}) {
     prints: (novel = 1, rows = novel) => report([{ kind: "output", rows, novel }]),
     processesAre(next: "quiet" | "busy" | "unknown"): void {
       processes = next;
+    },
+    /** What the next reports tell of its processes, from now on. */
+    processesShow(next: Partial<ProcessFacts>): void {
+      facts = { ...facts, ...next };
     },
     personAttaches(terminals: number): Turn {
       attached = terminals;

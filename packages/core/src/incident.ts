@@ -24,8 +24,11 @@ export interface Incident {
   readonly cause: HealthReason;
   readonly severity: Severity;
   readonly openedAt: MonoMs;
-  /** How often it was nudged for this, and how often somebody was asked. */
+  /** Nudges for this that were sent. */
   readonly nudges: number;
+  /** Nudges for this that could not be given to it: no attempts, and nothing it could have answered. */
+  readonly undelivered: number;
+  /** How often somebody was asked. */
   readonly escalations: number;
   readonly stage: Stage;
 }
@@ -57,6 +60,8 @@ export type Stage =
       readonly next: "bring-back" | "hand-off";
       /** Orders of which nobody knows whether they arrived. */
       readonly interrupted: number;
+      /** Since when the gate is shut for a reason that should end by itself; `told`: a person knows that it does not. */
+      readonly shut: { readonly since: MonoMs; readonly told: boolean } | null;
     }
   /** Its process is over. `pressed`: the orchestrator wants it back although the budget is used up. `notBefore`: it wants that to wait. */
   | {
@@ -76,8 +81,13 @@ export interface Escalation {
   readonly severeSince: MonoMs | null;
   readonly openedAt: MonoMs;
   readonly until: MonoMs;
-  /** What happens without an answer. */
-  readonly otherwise: { readonly kind: "stop" } | { readonly kind: "hand-over"; readonly because: EndingReason };
+  /** How often the same was asked before and nobody answered. */
+  readonly askedBefore: number;
+  /** What happens without an answer. `keep`: it runs on, and somebody is asked again. */
+  readonly otherwise:
+    | { readonly kind: "stop" }
+    | { readonly kind: "keep" }
+    | { readonly kind: "hand-over"; readonly because: EndingReason };
   readonly delivery: "queued" | "delivered" | "failed";
   readonly acknowledged: { readonly actor: string; readonly at: MonoMs } | null;
   /** It was told that no person acknowledged it in time. */
@@ -109,6 +119,8 @@ export interface NudgeLife {
   readonly actor: string;
   readonly queuedAt: MonoMs;
   readonly state: NudgeState;
+  /** That it was seen was said by the agent itself, not by a program around it. */
+  readonly receipt: boolean;
   readonly sent: Reached["sent"] | null;
   /** From then on nobody waits for it any more. */
   readonly expiresAt: MonoMs;

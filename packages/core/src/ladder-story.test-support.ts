@@ -1,4 +1,4 @@
-import type { Sight } from "@rouse/contract";
+import { overlay, type PartialSettings, type Sight } from "@rouse/contract";
 import { type HeldGiven, type HeldStory, heldStory } from "./held-story.test-support.ts";
 
 /** A held agent that wrote a line and then nothing more: STUCK after fifteen minutes, its processes quiet. */
@@ -9,9 +9,23 @@ export function goesQuiet(given: HeldGiven = {}): HeldStory {
   return held;
 }
 
-/** Quiet and out of reach: the orchestrator is asked after fifteen minutes. */
+/**
+ * A held agent whose request to the model is open for longer than its program lets it be, without a byte: STUCK after fifteen minutes, and against it
+ * speak two kinds of evidence.
+ */
+export function hangs(given: HeldGiven = {}): HeldStory {
+  const clocks = { activity: { model_request_seconds: 900 }, terminal: { idle_timeout_minutes: 16 } };
+  const settings = overlay<PartialSettings>(clocks, given.settings);
+  const hold = { input: "terminal", structured: true, ...given.hold } as const;
+  const held = heldStory({ taskId: "t1", ...given, settings, hold });
+  held.shows({ kind: "model-asked" });
+  held.passes("15m");
+  return held;
+}
+
+/** It hangs and is out of reach: the orchestrator is asked after fifteen minutes. */
 export const isAsked = (given: HeldGiven = {}): HeldStory =>
-  goesQuiet({ obedient: true, ...given, hold: { input: "none", ...given.hold } });
+  hangs({ obedient: true, ...given, hold: { input: "none", ...given.hold } });
 
 /** A held agent that says of itself that it fails again and again, its processes quiet: FAILING after five minutes. */
 export function startsFailing(given: HeldGiven = {}): HeldStory {

@@ -2,6 +2,7 @@ import type {
   AgentAnswer,
   AgentStatus,
   AlertSeverity,
+  DurationMs,
   EpochMs,
   EvidenceClass,
   FindingKind,
@@ -172,6 +173,8 @@ export interface AgentRecord {
   readonly checkIn: CheckIn | null;
   /** Name of the policy it was started with. */
   readonly policy: string | null;
+  /** The longest stretch of work without a new fact or line that this lineage came back from by itself. */
+  readonly longestQuiet: DurationMs;
   /** Only of an agent that Rouse holds: what its terminal and its processes show. */
   readonly terminal: TerminalFacts | null;
   /** What is remembered of its calls and messages; `null` when it never told of any. */
@@ -280,6 +283,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     alertsRaised: 0,
     checkIn: null,
     policy: null,
+    longestQuiet: 0,
     terminal: null,
     steps: null,
     stop: null,
@@ -315,6 +319,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     alert: record.alert,
     alertsRaised: record.alertsRaised,
     policy: record.policy,
+    longestQuiet: record.longestQuiet,
     restarts: record.restarts,
     restartedAt: record.restartedAt,
     incident: record.incident,
@@ -362,6 +367,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     alertsRaised: record.alertsRaised,
     checkIn: record.checkIn,
     policy: record.policy,
+    longestQuiet: record.longestQuiet,
     terminal: record.terminal,
     steps: record.steps,
     stop: record.stop,

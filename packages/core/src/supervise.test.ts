@@ -248,6 +248,7 @@ const judged: readonly (keyof AgentRecord)[] = [
   "checkIn",
   "incident",
   "handedOver",
+  "nudged",
   "nudge",
   "reached",
   "counts",

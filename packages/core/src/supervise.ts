@@ -29,7 +29,7 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
     ? calm(alerted.record)
     : climbLadder(alerted.record, signal, now, policy, doubt);
   const checkedIn = askToCheckIn(climbed.record, signal, doubt);
-  const told = giveCommands(checkedIn.record, signal, now, doubt);
+  const told = giveCommands(checkedIn.record, signal, now, policy, doubt);
   const { record } = told;
   return {
     record,

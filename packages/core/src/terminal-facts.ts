@@ -1,5 +1,6 @@
 import type {
   AgentFamily,
+  DurationMs,
   ExitStatus,
   Hold,
   MonoMs,
@@ -18,6 +19,9 @@ export interface ErrorClass {
   readonly seen: readonly { readonly at: MonoMs; readonly novel: number }[];
 }
 
+/** The ways in which the processes of an agent are looked at. */
+export type TreeEye = "cpu" | "disk" | "network" | "files";
+
 /** What the tree of processes used up to the last reading, and when it was last seen to work. */
 export interface TreeFacts {
   readonly at: MonoMs;
@@ -25,8 +29,16 @@ export interface TreeFacts {
   readonly ioBytes: number;
   readonly processes: number;
   readonly memoryBytes: number;
+  /** `null`, here and below: nobody could look. */
+  readonly network: { readonly sockets: number; readonly bytes: number } | null;
+  readonly files: { readonly changes: number } | null;
+  readonly readsTerminal: boolean | null;
+  /** When its youngest child was started; `null` when it has none. */
+  readonly youngestChildAt: MonoMs | null;
   /** The first reading shows no rate: until there are two, it is taken to be at work. */
   readonly busyAt: MonoMs;
+  /** Which eyes saw it work then; none at the first reading. */
+  readonly busyBy: readonly TreeEye[];
 }
 
 /** What is known of a held agent from its terminal, its stream and its processes. Every list in it is bounded. */
@@ -43,6 +55,8 @@ export interface TerminalFacts {
   readonly lastReport: number;
   /** When that was made: what was kept for a monitor that was away comes late, and is judged as of then. */
   readonly seenAt: MonoMs;
+  /** Its owner's own rule: stop it after so long without any sign of work. */
+  readonly idleKill: DurationMs | null;
   readonly attached: number;
   readonly fullScreen: boolean;
   readonly outputKept: boolean;
@@ -86,6 +100,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     input: hold.input ?? "none",
     lastReport: 0,
     seenAt: born.at,
+    idleKill: hold.idleKillMs ?? null,
     attached: hold.foreground ? 1 : 0,
     fullScreen: false,
     outputKept: true,

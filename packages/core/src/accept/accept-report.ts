@@ -1,16 +1,19 @@
 import {
   type DurationMs,
+  type EpochMs,
   type MonoMs,
   type Policy,
   type ProcessFacts,
   type RouseEvent,
+  type Sight,
   seconds,
 } from "@rouse/contract";
 import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
-import { newTerminal, type TerminalFacts, type TreeFacts } from "../terminal-facts.ts";
+import { newTerminal, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
+import { noteQuiet } from "./longest-quiet.ts";
 import { needsYouNoMore, readSight, type Sighted } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
@@ -70,14 +73,18 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   };
   const context = { agentId: record.agentId, at, mark, policy };
   // What trails in after the end is the end of the output, not the next thing the agent does.
-  if (terminal.exit === null) for (const sight of report.sights) readSight(sighted, sight, context);
+  if (terminal.exit === null) {
+    for (const sight of report.sights) readSight(sighted, sight, context);
+    for (const sight of sightsOfReading(terminal, report.process, sighted.activity)) readSight(sighted, sight, context);
+  }
   const { events, ...seen } = sighted;
   const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
   if (ended !== heard) events.push(...exited(heard, ended, at));
-  return { record: withClocks(record, ended, now, policy), answer: taken(report.seq), events };
+  const clocked = withClocks(record, ended, now, policy);
+  return { record: noteQuiet(record, clocked), answer: taken(report.seq), events };
 }
 
 function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {
@@ -171,23 +178,50 @@ function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalF
     bytes: output.bytes,
     rows: output.rows,
     wroteAt: wroteAgo === null ? before.wroteAt : at + ago - wroteAgo,
-    tree: process === null ? before.tree : readTree(before.tree, process, at),
+    tree: process === null ? before.tree : readTree(before.tree, process, at, (wall) => at - (report.at - wall)),
   };
 }
 
-/** A spinner costs a few hundredths of a core and writes next to nothing; a build, a test run or a download costs more than this. */
-const busyShare = 0.2;
+/** A spinner costs a few hundredths of a core and writes next to nothing; a build or a test run costs more than this. */
+const busyShare = 0.08;
 const busyBytesPerSecond = 50_000;
 const shortestReading: DurationMs = seconds(1);
 
-function readTree(before: TreeFacts | null, facts: ProcessFacts, at: MonoMs): TreeFacts {
-  if (before === null) return { ...facts, at, busyAt: at };
+/** Of the network and of files every movement counts: a slow download and an edit now and then are work. */
+function readTree(
+  before: TreeFacts | null,
+  facts: ProcessFacts,
+  at: MonoMs,
+  agoOfWall: (wall: EpochMs) => MonoMs,
+): TreeFacts {
+  const { cpuMs, ioBytes, processes, memoryBytes } = facts;
+  const { network = null, files = null, readsTerminal = null, youngestChildAt = null } = facts;
+  const born = youngestChildAt === null ? null : agoOfWall(youngestChildAt);
+  const now = { at, cpuMs, ioBytes, processes, memoryBytes, network, files, readsTerminal, youngestChildAt: born };
+  if (before === null) return { ...now, busyAt: at, busyBy: [] };
   const elapsed = at - before.at;
   if (elapsed < shortestReading) return before;
-  const isBusy =
-    facts.cpuMs - before.cpuMs >= busyShare * elapsed ||
-    facts.ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000;
-  return { ...facts, at, busyAt: isBusy ? at : before.busyAt };
+  const eyes: TreeEye[] = [];
+  if (cpuMs - before.cpuMs >= busyShare * elapsed) eyes.push("cpu");
+  if (ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000) eyes.push("disk");
+  if (network !== null && network.bytes > (before.network?.bytes ?? network.bytes)) eyes.push("network");
+  if (files !== null && files.changes > (before.files?.changes ?? files.changes)) eyes.push("files");
+  return eyes.length > 0
+    ? { ...now, busyAt: at, busyBy: eyes }
+    : { ...now, busyAt: before.busyAt, busyBy: before.busyBy };
+}
+
+/**
+ * A process that waits in a read of its terminal wants something typed, whatever its question looks like. Two readings in a row, so that a line that
+ * is read and done with is no question.
+ */
+function sightsOfReading(before: TerminalFacts, process: ProcessFacts | null, activity: Activity): readonly Sight[] {
+  const { asks, tree, structured } = before;
+  const reads = process?.readsTerminal ?? null;
+  if (asks?.what === "input" && reads === false) return [{ kind: "asks-no-more" }];
+  const isAtWork = activity.kind === "STARTING" || (activity.kind === "RUNNING" && activity.open === null);
+  if (asks !== null || structured || !isAtWork || reads !== true || tree?.readsTerminal !== true) return [];
+  return [{ kind: "asks", what: "input", pattern: "reads its terminal" }];
 }
 
 const taken = (sequence: number | null) => ({ status: "accepted" as const, sequence, because: null });

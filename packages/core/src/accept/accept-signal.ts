@@ -15,6 +15,7 @@ import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
 import { acceptSteps } from "./accept-steps.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
+import { noteQuiet } from "./longest-quiet.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
@@ -49,7 +50,7 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "assigned":
       return { record: noteClaim(record, signal, now), answer: null, events: [] };
     case "checkpointed":
-      return { record: noteCheckpoint(record, signal.checkpoint, now), answer: null, events: [] };
+      return { record: noteQuiet(record, noteCheckpoint(record, signal.checkpoint, now)), answer: null, events: [] };
     case "registered":
       return acceptRegistration(record, signal, now);
     case "heartbeat":
@@ -144,7 +145,7 @@ function acceptHeartbeat(
   }
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
   return {
-    record: isOver(record) ? heard : takeIn(heard, signal, ordered.lostBefore, now, policy, doubt),
+    record: isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered.lostBefore, now, policy, doubt)),
     answer: ordered,
     events: lostEvents(record, ordered),
   };

@@ -5,6 +5,7 @@ import {
   findConsecutiveFailures,
   findContextFill,
   findErrorRate,
+  findMemoryLimit,
   findMemoryPressure,
   findSelfReport,
   findTokenSpike,
@@ -14,6 +15,7 @@ import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
+import { findOverdueCall } from "./overdue-call.ts";
 import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
@@ -46,8 +48,10 @@ const detectors: readonly Detector[] = [
   findConsecutiveFailures,
   findTokenSpike,
   findMemoryPressure,
+  findMemoryLimit,
   findSelfReport,
   findNoOutput,
+  findOverdueCall,
   findRepeatedError,
   findTokenBurn,
   findCompletionTimeout,

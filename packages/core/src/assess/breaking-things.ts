@@ -89,6 +89,24 @@ export const findMemoryPressure: Detector = (record, now, policy) => {
   };
 };
 
+/** All its processes together use more than its owner allows. */
+export const findMemoryLimit: Detector = (record, now, policy) => {
+  const tree = record.terminal?.tree ?? null;
+  if (policy.memoryLimit === null || tree === null || tree.memoryBytes <= policy.memoryLimit) return nothing;
+  const mb = (bytes: number): number => Math.round(bytes / 1024 / 1024);
+  return {
+    finding: conclude(record, now, {
+      kind: "memory-limit",
+      level: "failing",
+      confidence: 0.9,
+      class: "resource",
+      text: `its processes use ${mb(tree.memoryBytes)} MB, and ${mb(policy.memoryLimit)} MB are allowed`,
+      evidence: { memoryMb: mb(tree.memoryBytes), limitMb: mb(policy.memoryLimit) },
+    }),
+    lookAgainAt: null,
+  };
+};
+
 /** An agent that calls itself unwell is believed, but only that far. */
 export const findSelfReport: Detector = (record, now) => {
   const status = record.facts.selfReported;

@@ -23,7 +23,7 @@ describe("the same error", () => {
     const held = heldStory();
     failsFor(held, 5, 1);
     expect(held.agent.past).toEqual(["240s STUCK"]);
-    expect(held.agent.finding("repeated-error")).toMatchObject({ class: "explicit-error", evidence: { times: 5 } });
+    expect(held.agent.finding("repeated-error")).toMatchObject({ class: "repetition", evidence: { times: 5 } });
     expect(held.agent.finding("repeated-error")?.text).not.toContain("cannot open");
     expect(held.agent.did("raise-alert")).toHaveLength(1);
     failsFor(held, 60, 1);

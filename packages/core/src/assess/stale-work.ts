@@ -1,5 +1,6 @@
 import { type DurationMs, describeDuration, type MonoMs, type Policy } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
+import { patienceWith } from "../accept/longest-quiet.ts";
 import { whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { AgentRecord, Mark } from "../record.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
@@ -14,11 +15,12 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
   const mark = record.facts.checkpoint;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
-  const look = ageOf(record, mark, now, seen, [policy.staleDegraded, policy.staleStuck]);
+  const staleStuck = patienceWith(record, policy.staleStuck);
+  const look = ageOf(record, mark, now, seen, [policy.staleDegraded, staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.staleDegraded);
   const building = mayBuild(record, now, policy);
-  const stuck = look.age >= policy.staleStuck && !others.fresh && !building.now;
+  const stuck = look.age >= staleStuck && !others.fresh && !building.now;
   return {
     finding: conclude(record, now, {
       kind: "stale-checkpoint",
@@ -28,7 +30,7 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
       text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
-        staleAfterSeconds: wholeSeconds(policy.staleStuck),
+        staleAfterSeconds: wholeSeconds(staleStuck),
         ...(others.fresh || building.now ? goesOn : {}),
       },
     }),
@@ -40,11 +42,12 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
 export const findNoProgress: Detector = (record, now, policy) => {
   const mark = record.facts.progress;
   if (mark === null) return nothing;
-  const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, policy.staleStuck]);
+  const staleStuck = patienceWith(record, policy.staleStuck);
+  const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const building = mayBuild(record, now, policy);
   const stands = record.facts.progressMoves && certainlyStands(record) && !building.now;
-  const stuck = look.age >= policy.staleStuck && stands;
+  const stuck = look.age >= staleStuck && stands;
   return {
     finding: conclude(record, now, {
       kind: "no-progress",
@@ -54,7 +57,7 @@ export const findNoProgress: Detector = (record, now, policy) => {
       text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
-        staleAfterSeconds: wholeSeconds(policy.staleStuck),
+        staleAfterSeconds: wholeSeconds(staleStuck),
         ...(building.now ? goesOn : {}),
       },
     }),
@@ -67,10 +70,11 @@ export const findNoToolCall: Detector = (record, now, policy) => {
   const mark = record.facts.toolCall;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
-  const look = ageOf(record, mark, now, seen, [policy.noToolCall]);
-  if (look.age < policy.noToolCall) return nothingUntil(look.next);
-  const others = otherWork(record, now, seen, policy.noToolCall);
-  const tokens = freshness(record, record.facts.tokens, now, seen, policy.noToolCall);
+  const patience = patienceWith(record, policy.noToolCall);
+  const look = ageOf(record, mark, now, seen, [patience]);
+  if (look.age < patience) return nothingUntil(look.next);
+  const others = otherWork(record, now, seen, patience);
+  const tokens = freshness(record, record.facts.tokens, now, seen, patience);
   const building = mayBuild(record, now, policy);
   const stuck = !others.fresh && !tokens.fresh && certainlyStands(record) && !building.now;
   return {
@@ -82,7 +86,7 @@ export const findNoToolCall: Detector = (record, now, policy) => {
       text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(policy.noToolCall),
+        allowedSeconds: wholeSeconds(patience),
         ...(others.fresh || tokens.fresh || building.now ? goesOn : {}),
       },
     }),
@@ -95,9 +99,10 @@ export const findZeroTokens: Detector = (record, now, policy) => {
   const mark = record.facts.tokens;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
-  const look = ageOf(record, mark, now, seen, [policy.zeroTokens]);
-  if (look.age < policy.zeroTokens) return nothingUntil(look.next);
-  const others = otherWork(record, now, seen, policy.zeroTokens);
+  const patience = patienceWith(record, policy.zeroTokens);
+  const look = ageOf(record, mark, now, seen, [patience]);
+  if (look.age < patience) return nothingUntil(look.next);
+  const others = otherWork(record, now, seen, patience);
   const building = mayBuild(record, now, policy);
   const stuck = record.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
   return {
@@ -109,7 +114,7 @@ export const findZeroTokens: Detector = (record, now, policy) => {
       text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(policy.zeroTokens),
+        allowedSeconds: wholeSeconds(patience),
         ...(others.fresh || building.now ? goesOn : {}),
       },
     }),

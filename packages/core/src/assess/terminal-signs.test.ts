@@ -212,7 +212,7 @@ describe("beats of a held agent", () => {
 describe("a turn that ended without the completion marker", () => {
   const withTask = () => heldStory({ taskId: "t1", hold: { family: "claude-code" } });
 
-  it("for ten minutes is STUCK; whom nobody can nudge and nobody answers for is stopped", () => {
+  it("for ten minutes is STUCK; whom nobody can nudge and nobody answers for runs on, and is asked about again", () => {
     const held = withTask();
     held.prints();
     held.shows(prompt);
@@ -221,7 +221,8 @@ describe("a turn that ended without the completion marker", () => {
     expect(held.agent.reason).toBe("completion-timeout");
     expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "no-way-to-nudge" }]);
     held.passes("14m");
-    expect(held.agent.did("stop-agent")).toMatchObject([{ incarnation: 1, spends: true }]);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(2);
+    expect(held.agent.did("save-work")).toEqual([]);
   });
 
   it("in a stream counts the same", () => {
@@ -363,6 +364,7 @@ describe("a structured stream", () => {
 
   it("or for as long as it declared, and a minute more", () => {
     const held = stream();
+    held.processesShow({ network: null });
     held.shows(tool("t1", 1800));
     held.passes("40m");
     expect(held.agent.past).toEqual([]);

@@ -1,4 +1,5 @@
-import { describeDuration } from "@rouse/contract";
+import { type DurationMs, describeDuration, type Policy } from "@rouse/contract";
+import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
@@ -13,7 +14,7 @@ import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 export const findNoOutput: Detector = (record, now, policy) => {
   const { terminal } = record;
   if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
-  const { idle } = policy.terminal;
+  const idle = idleAllowed(record, policy);
   const patience = policy.longestWait.children;
   const seen = seenUntil(record, policy);
   const look = ageOf(record, terminal.output, now, seen, [idle, Math.max(idle, patience)]);
@@ -40,6 +41,12 @@ export const findNoOutput: Detector = (record, now, policy) => {
     lookAgainAt: earliest(earliest(look.next, others.staleAt), busy && tree.until > now ? tree.until : null),
   };
 };
+
+/** Its owner's own rule counts as it was said; otherwise its own history makes us more patient than the policy is. */
+function idleAllowed(record: AgentRecord, { terminal }: Policy): DurationMs {
+  const ruled = record.terminal?.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
+  return ruled ?? patienceWith(record, terminal.idle);
+}
 
 /** What quiet processes argued for stands while nobody can look at them, until the agent writes: our not knowing makes nobody well. */
 const stoodStill = ({ findings }: AgentRecord, { output }: TerminalFacts): boolean =>

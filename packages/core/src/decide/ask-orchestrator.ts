@@ -12,6 +12,7 @@ import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
+import { isEnough, kindsOfEvidence } from "./evidence.ts";
 import { type Rung, wait } from "./rung.ts";
 
 export const causeOf = (record: AgentRecord): HealthReason => gravest(record.findings)?.kind ?? record.health.reason;
@@ -20,17 +21,30 @@ export const asFinding = (reason: HealthReason): FindingKind | null =>
   findingKinds.includes(reason as FindingKind) ? (reason as FindingKind) : null;
 
 /** Asks the orchestrator; what follows without an answer depends on whether the agent may be stopped at all. */
-export function ask(record: AgentRecord, incident: Incident, reason: EscalationReason, policy: Policy): Rung {
-  return { kind: "escalate", reason, otherwise: unanswered(record, incident, policy) };
+export function ask(
+  record: AgentRecord,
+  incident: Incident,
+  reason: EscalationReason,
+  now: MonoMs,
+  policy: Policy,
+): Rung {
+  return { kind: "escalate", reason, otherwise: unanswered(record, incident, now, policy) };
 }
 
-function unanswered(record: AgentRecord, incident: Incident, policy: Policy): Escalation["otherwise"] {
+/** Nobody answering is no order to stop it: that takes the gate's own evidence, and a policy that wants it. Otherwise it runs on. */
+export function unanswered(
+  record: AgentRecord,
+  incident: Incident,
+  now: MonoMs,
+  policy: Policy,
+): Escalation["otherwise"] {
   const give = (because: EndingReason): Escalation["otherwise"] => ({ kind: "hand-over", because });
   if (incident.illness === "DEGRADED") return give("nobody-answered");
   if (record.terminal === null) return give("not-supervised");
   if (policy.mode !== "act") return give("mode");
   if (policy.protected) return give("protected");
-  return causeToStop(record, incident, policy) === null ? give("nobody-answered") : { kind: "stop" };
+  const mayStop = causeToStop(record, incident, policy) !== null && policy.escalation.onUnanswered === "terminate";
+  return mayStop && isEnough(kindsOfEvidence(record, now, policy)) ? { kind: "stop" } : { kind: "keep" };
 }
 
 /** What it may be stopped for: the gravest thing found that the user's own words do not exclude, or what the incident was opened for. */

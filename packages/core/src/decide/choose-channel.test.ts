@@ -26,6 +26,7 @@ const after = (record: AgentRecord, channel: NudgeChannel, state: NudgeState): A
     actor: "rouse",
     queuedAt: 0,
     state,
+    receipt: false,
     sent: null,
     unseen: 0,
     expiresAt: 0,

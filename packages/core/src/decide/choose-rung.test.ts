@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { heldStory } from "../held-story.test-support.ts";
-import { endings, goesQuiet, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { endings, goesQuiet, hangs, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
 import { times } from "../run-story.test-support.ts";
 import { story } from "../story.test-support.ts";
 
@@ -16,7 +16,7 @@ const ladder = [
 
 describe("an agent that gets nowhere", () => {
   it("is nudged three times, then escalated, then stopped and brought back, and watched until it has stood probation", () => {
-    const held = goesQuiet({ obedient: true });
+    const held = hangs({ obedient: true });
     held.passes("1h");
     expect(held.agent.when(...ladder)).toEqual([
       "900s NUDGE_SENT",
@@ -37,7 +37,7 @@ describe("an agent that gets nowhere", () => {
         to: 2,
         because: "recovery",
         cause: "stopped",
-        chain: ["STUCK: no-output", "stopped: no-output", "exit: stopped SIGTERM", "started again: recovery"],
+        chain: ["STUCK: overdue-call", "stopped: overdue-call", "exit: stopped SIGTERM", "started again: recovery"],
       },
     ]);
   });
@@ -87,11 +87,45 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.told("NUDGE_QUEUED")).toHaveLength(1);
   });
 
-  it("is not stopped for being quiet where the user said so: it goes to a person", () => {
-    const held = goesQuiet({ settings: { terminal: { auto_kill_on_idle: false } } });
-    held.passes("2h");
-    expect(held.agent.did("stop-agent")).toEqual([]);
-    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+  it("is never stopped for being quiet alone: it runs on, and people are asked at widening intervals", () => {
+    const held = goesQuiet();
+    held.passes("24h");
+    expect(held.agent.did("save-work")).toEqual([]);
+    expect(held.agent.when("ESCALATION_TRIGGERED")).toEqual(
+      [2700, 3600, 5400, 9000, 16_200, 30_600, 59_400].map((at) => `${at}s ESCALATION_TRIGGERED`),
+    );
+    expect(held.agent.record.incident?.stage).toMatchObject({
+      kind: "escalated",
+      escalation: { askedBefore: 6, otherwise: { kind: "keep" } },
+    });
+    expect(held.agent.record.alert?.severity).toBe("critical");
+    held.prints(9);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    expect(held.agent.record.alert).toBe(null);
+  });
+
+  it("is stopped for being quiet, without a nudge, where its owner said so: in its policy, or when it was started", () => {
+    const byPolicy = goesQuiet({ obedient: true, settings: { terminal: { auto_kill_on_idle: true } } });
+    expect(byPolicy.agent.when("NUDGE_SENT", "TERMINATION_ORDERED")).toEqual(["900s TERMINATION_ORDERED"]);
+    expect(byPolicy.agent.told("TERMINATION_ORDERED")[0]?.evidence).toEqual(
+      expect.arrayContaining(["absence", "owner-rule"]),
+    );
+    const atStart = goesQuiet({ obedient: true, hold: { idleKillMs: 30 * 60_000 } });
+    atStart.passes("1h");
+    expect(atStart.agent.when("NUDGE_SENT", "TERMINATION_ORDERED")[0]).toBe("1800s TERMINATION_ORDERED");
+  });
+
+  it("is not stopped by its owner's rule while bytes move on its sockets, or files change below its folder", () => {
+    for (const eye of ["network", "files"] as const) {
+      const held = heldStory({ hold: { idleKillMs: 20 * 60_000 } });
+      held.prints();
+      for (let i = 1; i < 60; i++) {
+        held.processesShow(eye === "network" ? { network: { sockets: 1, bytes: i } } : { files: { changes: i } });
+        held.passes("1m");
+      }
+      expect(held.agent.did("save-work")).toEqual([]);
+      expect(held.agent.told("INCIDENT_OPENED")).toEqual([]);
+    }
   });
 
   it("nor when it repeated itself first and fell quiet after the nudge", () => {
@@ -110,7 +144,8 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.reason).toBe("identical-step");
     expect(held.agent.finding("no-output")?.level).toBe("stuck");
     expect(held.agent.did("stop-agent")).toEqual([]);
-    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+    expect(endings(held)).toEqual([]);
+    expect(held.agent.record.incident?.stage).toMatchObject({ escalation: { otherwise: { kind: "keep" } } });
   });
 
   it("is nudged as before during a freeze only after the thaw", () => {
@@ -148,13 +183,16 @@ describe("an agent that repeats an error", () => {
     expect(endings(held)).toEqual(["handed-to-a-person: not-brought-back"]);
   });
 
-  it("is nudged and escalated when it does not, and then a person's matter", () => {
+  it("is nudged and asked about when it does not, and runs on while nobody answers", () => {
     const held = heldStory({ taskId: "t1", hold: { input: "terminal" } });
     held.prints();
     repeatsError(held, 60);
     expect(held.agent.told("NUDGE_SENT")).toHaveLength(3);
-    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "nudges-unanswered" }]);
-    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+    expect(held.agent.told("ESCALATION_TRIGGERED").map(({ reason }) => reason)).toEqual([
+      "nudges-unanswered",
+      "nudges-unanswered",
+    ]);
+    expect(endings(held)).toEqual([]);
     expect(held.agent.did("stop-agent")).toEqual([]);
   });
 
@@ -191,13 +229,24 @@ describe("an agent that breaks things", () => {
 });
 
 describe("an agent that is not there", () => {
+  /** Its beats come from a timer: they came in the middle of a tool, in rhythm. */
+  const beatsByTimer = (held: HeldStory, interval: string): void => {
+    for (let i = 0; i < 5; i++) {
+      held.agent.beats({ open: { kind: "tool", name: "build" } });
+      held.passes(interval);
+    }
+    held.agent.beats();
+  };
+  const restarting = { heartbeat: { restart_on_missed_beats: true } };
+
   it("and speaks again before it is stopped, but gets nowhere, is nudged like anybody who gets nowhere", () => {
-    const held = heldStory({ taskId: "t1", hold: { input: "stdin" } });
+    const held = heldStory({ taskId: "t1", hold: { input: "stdin" }, settings: restarting });
+    beatsByTimer(held, "5m");
     const says = { progressIndicator: "p2", toolCallCount: 3, tokenCount: 10 };
     held.agent.beats({ ...says, progressIndicator: "p1" });
     held.agent.beats(says);
     held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 3_600_000 } });
-    held.passes("16m");
+    held.passes("31m");
     expect(held.agent.record.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
     held.agent.beats(says);
     expect(held.agent.record.incident).toMatchObject({ illness: "STUCK", stage: { kind: "nudged" } });
@@ -206,12 +255,33 @@ describe("an agent that is not there", () => {
     expect(held.agent.did("stop-agent")).toEqual([]);
   });
 
-  it("while its process lives is stopped and started again", () => {
+  it("while its process lives is stopped and started again where its policy says so and its beats came by a timer", () => {
     const held = heldStory({ preset: "fleet", obedient: true });
-    held.agent.beats();
+    beatsByTimer(held, "5s");
     held.passes("3m");
     expect(held.agent.told("AGENT_RESTARTED")).toMatchObject([{ because: "stopped-as-unresponsive" }]);
+    expect(held.agent.told("TERMINATION_ORDERED")[0]?.evidence).toEqual(
+      expect.arrayContaining(["absence", "owner-rule"]),
+    );
     expect(endings(held)).toEqual(["recovered: replaced"]);
+  });
+
+  it("while its process lives is asked about, and not stopped, where it never showed a timer or no policy says so", () => {
+    const never = heldStory({ preset: "fleet", obedient: true });
+    never.agent.beats();
+    never.passes("3m");
+    const noRule = heldStory({
+      preset: "fleet",
+      obedient: true,
+      settings: { heartbeat: { restart_on_missed_beats: false } },
+    });
+    beatsByTimer(noRule, "5s");
+    noRule.passes("3m");
+    for (const { agent } of [never, noRule]) {
+      expect(agent.state).toBe("UNRESPONSIVE");
+      expect(agent.did("save-work")).toEqual([]);
+      expect(agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "one-kind-of-evidence" }]);
+    }
   });
 
   it("that Rouse does not hold is escalated, and a person's matter when nobody answers", () => {

@@ -5,10 +5,19 @@ import { newestFact } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
-import { asFinding, ask, awaitAnswer, awaitThaw, causeOf, causeToStop, isQuestion } from "./ask-orchestrator.ts";
+import {
+  asFinding,
+  ask,
+  awaitAnswer,
+  awaitThaw,
+  causeOf,
+  causeToStop,
+  isQuestion,
+  unanswered,
+} from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { chooseWayBack } from "./choose-way-back.ts";
-import { kindsOfEvidence } from "./kill-gate.ts";
+import { isRuledByOwner } from "./evidence.ts";
 import { passGate } from "./pass-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
@@ -35,20 +44,28 @@ export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, dou
     const isSpared = turned !== null && stopsForAnother(record, incident, stage, turned.illness);
     return isSpared ? turned : passGate(record, incident, stage, now, policy, doubt);
   }
-  if (turned !== null && gravityOf[turned.illness] > gravityOf[incident.illness]) return turned;
+  const isWorse = turned !== null && gravityOf[turned.illness] > gravityOf[incident.illness];
+  // What was asked is waited for: only the agent's return, its end or somebody's word takes a question back, not that it became worse.
+  if (stage.kind === "escalated" && (question !== null || illness !== null)) {
+    const waiting = doubt.frozen
+      ? awaitThaw(stage.escalation, now, policy)
+      : awaitAnswer(stage.escalation, now, policy);
+    if (waiting !== null) return waiting;
+  }
+  if (isWorse) return turned;
   if (question !== null) return afterEscalation(record, incident, question, now, policy);
   if (illness === null) return recovered("well-again");
   if (doubt.frozen) return chooseInFreeze(record, incident, now, policy);
   switch (stage.kind) {
     case "open":
     case "down":
-      return chooseFirst(record, incident, policy);
+      return chooseFirst(record, incident, now, policy);
     case "nudged":
       return afterNudge(record, incident, now, policy);
     case "escalated":
       return afterEscalation(record, incident, stage.escalation, now, policy);
     case "more-time":
-      return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", policy);
+      return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", now, policy);
   }
 }
 
@@ -122,18 +139,19 @@ function watchReplacement(record: AgentRecord, until: MonoMs, now: MonoMs, polic
   return now < until ? wait(until) : recovered("stood-probation");
 }
 
-function chooseFirst(record: AgentRecord, incident: Incident, policy: Policy): Rung {
+function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
   switch (incident.illness) {
     case "DEGRADED":
-      return ask(record, incident, "unchanged-finding", policy);
-    case "STUCK":
-      if (incident.cause === "repeated-error" && policy.terminal.stopOnRepeatedError && record.terminal !== null)
-        return { kind: "stop", cause: "repeated-error" };
-      return chooseNudge(record, incident, policy);
+      return ask(record, incident, "unchanged-finding", now, policy);
+    case "STUCK": {
+      const ruled = record.findings.find((finding) => isRuledByOwner(record, finding, policy));
+      if (ruled !== undefined && record.terminal !== null) return { kind: "stop", cause: ruled.kind };
+      return chooseNudge(record, incident, now, policy);
+    }
     case "FAILING":
     case "UNRESPONSIVE":
       return record.terminal === null
-        ? ask(record, incident, "not-supervised", policy)
+        ? ask(record, incident, "not-supervised", now, policy)
         : stop(record, incident, policy);
   }
 }
@@ -142,7 +160,7 @@ function chooseFirst(record: AgentRecord, incident: Incident, policy: Policy): R
 function chooseInFreeze(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
   const { stage } = incident;
   if (stage.kind === "escalated") return awaitThaw(stage.escalation, now, policy);
-  const first = stage.kind === "open" ? chooseFirst(record, incident, policy) : null;
+  const first = stage.kind === "open" ? chooseFirst(record, incident, now, policy) : null;
   return first?.kind === "stop" ? first : wait();
 }
 
@@ -151,14 +169,15 @@ const stop = (record: AgentRecord, incident: Incident, policy: Policy): Rung => 
   cause: causeToStop(record, incident, policy) ?? "no-progress",
 });
 
-function chooseNudge(record: AgentRecord, incident: Incident, policy: Policy): Rung {
-  if (policy.nudge.enabled && incident.nudges < policy.nudge.max) {
-    const channel = chooseChannel(record);
-    if (channel === null) return ask(record, incident, "no-way-to-nudge", policy);
-    return { kind: "nudge", channel, attempt: incident.nudges + 1, cause: nudgedFor(record) };
-  }
-  if (!policy.nudge.enabled) return ask(record, incident, "no-way-to-nudge", policy);
-  return ask(record, incident, incident.stage.kind === "open" ? "falls-back" : "nudges-unanswered", policy);
+/** What could not be given to it is no attempt, and is not tried without end either. */
+function chooseNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+  const { nudges, undelivered, stage } = incident;
+  const channel = policy.nudge.enabled ? chooseChannel(record) : null;
+  if (channel === null) return ask(record, incident, "no-way-to-nudge", now, policy);
+  if (nudges < policy.nudge.max && undelivered < policy.nudge.max)
+    return { kind: "nudge", channel, attempt: nudges + 1, cause: nudgedFor(record) };
+  if (stage.kind === "open" && nudges >= policy.nudge.max) return ask(record, incident, "falls-back", now, policy);
+  return ask(record, incident, nudges === 0 ? "nudges-undelivered" : "nudges-unanswered", now, policy);
 }
 
 /** What it goes round in, or what it did when nothing has been found since it was last told. */
@@ -172,7 +191,7 @@ function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy
   const { nudge } = record;
   const from = nudge?.sent?.at ?? nudge?.queuedAt ?? now;
   const due = from + policy.nudge.interval + (nudge?.unseen ?? 0);
-  return now < due ? wait(due) : chooseNudge(record, incident, policy);
+  return now < due ? wait(due) : chooseNudge(record, incident, now, policy);
 }
 
 function afterEscalation(
@@ -182,11 +201,16 @@ function afterEscalation(
   now: MonoMs,
   policy: Policy,
 ): Rung {
-  const { otherwise, reason } = escalation;
-  // All that was missing was a second kind of evidence, and now it is there: nobody's word is needed any more.
-  const isProven = reason === "one-kind-of-evidence" && kindsOfEvidence(record, policy).size >= 2;
-  const waiting = isProven && otherwise.kind === "stop" ? null : awaitAnswer(escalation, now, policy);
+  const { otherwise } = escalation;
+  const waiting = awaitAnswer(escalation, now, policy);
   if (waiting !== null) return waiting;
-  if (otherwise.kind === "hand-over") return handOver(otherwise.because);
-  return record.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
+  switch (otherwise.kind) {
+    case "hand-over":
+      return handOver(otherwise.because);
+    // What follows next time is said with the next question: what was announced with this one is kept.
+    case "keep":
+      return { kind: "ask-again", otherwise: unanswered(record, incident, now, policy) };
+    case "stop":
+      return record.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
+  }
 }

@@ -68,15 +68,17 @@ const lasting: readonly Condition[] = [
     comes: ({ agent }) => agent.policyBecomes({ protected: true }),
   },
   { because: "holder-lost", when: "its holder is gone", comes: ({ holderIsLost }) => void holderIsLost("alive") },
-  {
-    because: "one-kind-of-evidence",
-    when: "its processes are at work",
-    comes({ processesAre, passes }) {
-      processesAre("busy");
-      passes("10s");
-    },
-  },
 ];
+
+/** Whoever is only suspected of one thing is not stopped, but asked about for as long as it lasts. */
+const oneKind: Condition = {
+  because: "one-kind-of-evidence",
+  when: "its processes are at work",
+  comes({ processesAre, passes }) {
+    processesAre("busy");
+    passes("10s");
+  },
+};
 
 /** Answers the last question after the work: it is safe. */
 function workIsSaved(held: HeldStory): void {
@@ -117,14 +119,14 @@ describe("the gate is open: all of it holds", () => {
         key,
         actor: "rouse",
         because: "consecutive-failures",
-        evidence: expect.arrayContaining(["explicit-error", "resource"]),
+        evidence: expect.arrayContaining(["explicit-error", "absence"]),
       },
     ]);
     expect(refusals(held)).toEqual([]);
   });
 });
 
-describe.each([...passing, ...lasting])("nobody is stopped while $when", ({ because, comes }) => {
+describe.each([...passing, ...lasting, oneKind])("nobody is stopped while $when", ({ because, comes }) => {
   it("when it is so at the first look", () => {
     const held = aboutToFail();
     comes(held);
@@ -176,6 +178,26 @@ it.each(lasting)(
     expect(held.agent.did("stop-agent")).toEqual([]);
   },
 );
+
+it("while one kind of evidence is all there is, somebody is asked, and asked again, and it runs on", () => {
+  const held = aboutToFail();
+  held.agent.beats(failing);
+  oneKind.comes(held);
+  workIsSaved(held);
+  for (let i = 0; i < 12; i++) {
+    held.passes("4m");
+    held.agent.beats(failing);
+  }
+  expect(
+    held.agent.told("ESCALATION_TRIGGERED").map(({ reason, answerWithinSeconds }) => [reason, answerWithinSeconds]),
+  ).toEqual([
+    ["one-kind-of-evidence", 900],
+    ["one-kind-of-evidence", 1800],
+    ["one-kind-of-evidence", 3600],
+  ]);
+  expect(endings(held)).toEqual([]);
+  expect(held.agent.did("stop-agent")).toEqual([]);
+});
 
 describe("nobody is stopped who is well again", () => {
   it("when it is so before the first look", () => {

@@ -1,10 +1,18 @@
 import type { MonoMs, Policy, StopRefusal } from "@rouse/contract";
+import { earliest } from "../assess/look.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Incident, Stage } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { ask } from "./ask-orchestrator.ts";
 import { refuseKill, refuseUnsaved } from "./kill-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
+
+/** Reasons that should end by themselves. A freeze is a person's own doing, and they know. */
+const endsByItself: ReadonlySet<StopRefusal> = new Set<StopRefusal>([
+  "monitor-in-doubt",
+  "host-budget",
+  "fleet-budget",
+]);
 
 /** Orders that led nowhere before it is a person's matter. */
 const mostInterrupted = 3;
@@ -13,7 +21,7 @@ const mostInterrupted = 3;
 export function passGate(
   record: AgentRecord,
   incident: Incident,
-  { cause, next, interrupted }: Extract<Stage, { kind: "stopping" }>,
+  { cause, next, interrupted, shut }: Extract<Stage, { kind: "stopping" }>,
   now: MonoMs,
   policy: Policy,
   doubt: Doubt,
@@ -33,11 +41,16 @@ export function passGate(
   // To try once more at once would fail once more. Who is attached the holder knows before we do.
   const { stopRefused } = record;
   if (refusal === null && (stopRefused === "work-not-saved" || stopRefused === "attached"))
-    return afterRefusal(record, incident, stopRefused, null, policy);
+    return afterRefusal(record, incident, stopRefused, null, now, policy);
   if (refusal === null) return { kind: "save-work", cause };
   if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
   if (record.stopRefused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
-  return afterRefusal(record, incident, refusal.because, refusal.until, policy);
+  if (endsByItself.has(refusal.because) && shut !== null && !shut.told) {
+    const tellAt = shut.since + policy.escalation.timeout;
+    if (now >= tellAt) return { kind: "tell-shut", because: refusal.because };
+    return wait(earliest(refusal.until, tellAt));
+  }
+  return afterRefusal(record, incident, refusal.because, refusal.until, now, policy);
 }
 
 /** A person's order that the holder refused is that person's matter, and over. */
@@ -50,6 +63,7 @@ function afterRefusal(
   incident: Incident,
   because: StopRefusal,
   until: MonoMs | null,
+  now: MonoMs,
   policy: Policy,
 ): Rung {
   switch (because) {
@@ -58,13 +72,15 @@ function afterRefusal(
     case "host-budget":
     case "fleet-budget":
       return wait(until);
+    // Whoever is only quiet runs on: somebody is asked, and asked again. Whoever was asked and decided so is not asked once more.
+    case "one-kind-of-evidence":
+      return isDecided(incident) ? handOver("kill-refused") : ask(record, incident, because, now, policy);
     case "mode":
     case "protected":
     case "attached":
     case "holder-lost":
-    case "one-kind-of-evidence":
     case "work-not-saved":
-      return incident.escalations === 0 ? ask(record, incident, because, policy) : handOver(refusedFor[because]);
+      return incident.escalations === 0 ? ask(record, incident, because, now, policy) : handOver(refusedFor[because]);
     case "well-again":
       return recovered("well-again");
     case "already-over":
@@ -73,11 +89,12 @@ function afterRefusal(
   }
 }
 
+const isDecided = ({ stage }: Incident): boolean => stage.kind === "stopping" && stage.cause === "decided";
+
 const refusedFor = {
   mode: "mode",
   protected: "protected",
   attached: "in-a-persons-terminal",
   "holder-lost": "kill-refused",
-  "one-kind-of-evidence": "kill-refused",
   "work-not-saved": "kill-refused",
 } as const;

@@ -25,12 +25,16 @@ export type Rung =
       readonly cause: FindingKind | null;
     }
   | { readonly kind: "escalate"; readonly reason: EscalationReason; readonly otherwise: Escalation["otherwise"] }
+  /** Nobody answered: it runs on, and somebody is asked again, with more time than before. */
+  | { readonly kind: "ask-again"; readonly otherwise: Escalation["otherwise"] }
   | { readonly kind: "tell-overdue" }
   | { readonly kind: "stop"; readonly cause: StopCause }
   | { readonly kind: "save-work"; readonly cause: StopCause }
   | { readonly kind: "order-stop" }
   | { readonly kind: "withdraw-stop"; readonly because: StopRefusal }
   | { readonly kind: "refuse-stop"; readonly because: StopRefusal; readonly cause: StopCause }
+  /** The gate stays shut for longer than its cause should last: somebody is to know. */
+  | { readonly kind: "tell-shut"; readonly because: StopRefusal }
   | { readonly kind: "go-down"; readonly by: "restart" | "recovery" }
   | { readonly kind: "revive"; readonly by: "restart" | "recovery"; readonly attempt: number }
   | { readonly kind: "give-up"; readonly by: "restart" | "recovery"; readonly attempts: number }

@@ -1,9 +1,17 @@
-import type { EscalationReason, MonoMs, Policy, RouseEvent, Severity } from "@rouse/contract";
+import {
+  type DurationMs,
+  type EscalationReason,
+  hours,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+  type Severity,
+} from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, raiseAlert } from "./alert-life.ts";
 
 /** Critical tasks waiting for a person that make it everybody's matter. */
 const severalBlocked = 2;
@@ -22,12 +30,14 @@ export function escalate(
   now: MonoMs,
   policy: Policy,
   doubt: Doubt,
+  askedBefore = 0,
 ): Intervened {
   const { agentId } = record;
   const number = record.counts.escalations + 1;
   const id = `${agentId}.${number}`;
   const severity = severityOf(reason, doubt);
-  const until = now + policy.escalation.timeout;
+  const allowed = timeToAnswer(askedBefore, policy);
+  const until = now + allowed;
   const escalation: Escalation = {
     id,
     reason,
@@ -35,6 +45,7 @@ export function escalate(
     severeSince: severity === "SEV-1" ? now : null,
     openedAt: now,
     until,
+    askedBefore,
     otherwise,
     delivery: "queued",
     acknowledged: null,
@@ -46,12 +57,43 @@ export function escalate(
     escalations: incident.escalations + 1,
     stage: { kind: "escalated", escalation },
   };
-  const answerWithinSeconds = Math.round(policy.escalation.timeout / 1000);
+  const answerWithinSeconds = Math.round(allowed / 1000);
   const payload = { agentId, escalation: id, incident: incident.id, reason, severity, answerWithinSeconds };
   return {
     record: { ...record, incident: asked, counts: { ...record.counts, escalations: number } },
     events: [{ type: "ESCALATION_TRIGGERED", payload }],
     actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
+  };
+}
+
+/** However often nobody answered, somebody is asked again in every shift. */
+const longestToAnswer = hours(8);
+
+/** Twice as long each time: who sleeps is not woken every quarter of an hour. */
+const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
+  Math.max(escalation.timeout, Math.min(longestToAnswer, escalation.timeout * 2 ** askedBefore));
+
+/** Nobody answered and the agent runs on: a person is called, and the same is asked again. */
+export function askAgain(
+  record: AgentRecord,
+  incident: Incident,
+  otherwise: Escalation["otherwise"],
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  const last = openEscalation(record);
+  if (last === null) return { record, events: [], actions: [] };
+  const { agentId, health } = record;
+  const over = withdrawEscalation(record, "nobody answered; it is asked again", now);
+  const times = last.askedBefore + 1;
+  const asked = escalate(record, incident, last.reason, otherwise, now, policy, doubt, times);
+  const summary = `${agentId} needs a person: ${incident.illness} (${incident.cause}); nobody answered ${times === 1 ? "the question" : `${times} questions`} about it, it runs on`;
+  const told = raiseAlert(asked.record, { cause: health.reason, severity: "critical" }, summary, now);
+  return {
+    record: told.record,
+    events: [...over.events, ...asked.events, ...told.events],
+    actions: [...over.actions, ...asked.actions, ...told.actions],
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { kindsOfEvidence } from "../decide/kill-gate.ts";
+import { kindsOfEvidence } from "../decide/evidence.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, goesQuiet, isAsked, refusals, repeatsError } from "../ladder-story.test-support.ts";
 import { fateOfWork } from "../recover/fate-of-work.ts";
@@ -55,7 +55,7 @@ describe("terminate_and_recover", () => {
     const { agent, shows, passes } = heldStory({ taskId: "t1", processes: "unknown", obedient: true });
     shows({ kind: "turn-ended", outcome: "success", reason: "end" });
     passes("10m");
-    expect([...kindsOfEvidence(agent.record, agent.policy)]).toEqual(["no-progress"]);
+    expect([...kindsOfEvidence(agent.record, agent.now, agent.policy)]).toEqual(["absence"]);
     agent.decides("terminate_and_recover");
     expect(agent.told("TERMINATION_ORDERED")).toMatchObject([
       { actor: "orchestrator", because: "decided", evidence: expect.arrayContaining(["order"]) },

@@ -167,11 +167,14 @@ describe("a person who asks the orchestrator about an agent", () => {
     expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
   });
 
-  it("is overtaken by an illness that cannot wait", () => {
+  it("is waited for, although the agent becomes worse meanwhile: that is asked about next", () => {
     const agent = story();
     agent.beats();
     agent.isEscalatedBy("anna");
-    agent.silentFor("1m");
+    agent.silentFor("14m");
+    expect(agent.state).toBe("UNRESPONSIVE");
+    expect(agent.told("ESCALATION_TRIGGERED").map(({ reason }) => reason)).toEqual(["ordered"]);
+    agent.silentFor("2m");
     expect(agent.told("ESCALATION_TRIGGERED").map(({ reason }) => reason)).toEqual(["ordered", "not-supervised"]);
     expect(agent.did("withdraw-escalation")).toHaveLength(1);
   });

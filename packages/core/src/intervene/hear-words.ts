@@ -77,9 +77,10 @@ function hearDecision(
     case "terminate_and_recover":
       // One that is down already need not be stopped.
       if (by !== null) return decided({ kind: "down", by, pressed: true, notBefore: null });
-      return decided({ kind: "stopping", cause: "decided", actor, next: "bring-back", interrupted: 0 });
+      return decided({ kind: "stopping", cause: "decided", actor, next: "bring-back", interrupted: 0, shut: null });
     case "force_handoff": {
-      const going = decided({ kind: "stopping", cause: "decided", actor, next: "hand-off", interrupted: 0 });
+      const next = "hand-off" as const;
+      const going = decided({ kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null });
       return by !== null || doubt.frozen ? going : handOff(going, actor, now, policy);
     }
   }

@@ -33,6 +33,7 @@ export function openIncident(
     severity: "SEV-3",
     openedAt: now,
     nudges: nudgesSpent(record, cause, now, policy),
+    undelivered: 0,
     escalations: 0,
     stage: { kind: "open" },
   };

@@ -48,6 +48,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     actor,
     queuedAt: now,
     state: "queued",
+    receipt: false,
     sent: null,
     expiresAt,
     unseen: 0,
@@ -92,22 +93,19 @@ export function nudgesSpent({ nudged }: AgentRecord, cause: HealthReason, now: M
   return nudged.filter((one) => one.at > now - roundsOf(policy) && isSame(one.cause)).length;
 }
 
-export function spendNudge(
-  record: AgentRecord,
-  cause: HealthReason,
-  now: MonoMs,
-  policy: Policy,
-): readonly NudgeSpent[] {
+function spendNudge(record: AgentRecord, cause: HealthReason, now: MonoMs, policy: Policy): readonly NudgeSpent[] {
   return [...record.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
 }
 
 /** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */
-export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
+export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy): Intervened {
   const { nudge } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (nudge === null || isSettled(nudge)) return unchanged;
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
-    return signal.outcome.kind === "nudge" ? noteDelivery(record, nudge, signal.outcome.delivery, now) : unchanged;
+    return signal.outcome.kind === "nudge"
+      ? noteDelivery(record, nudge, signal.outcome.delivery, now, policy)
+      : unchanged;
   const evidence = evidenceOf(record, nudge, signal);
   if (evidence !== null) return advance(record, nudge, evidence);
   return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
@@ -116,19 +114,43 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs): I
 const isSettled = ({ state }: NudgeLife): boolean =>
   state === "acted" || state === "unconfirmed" || state === "not-sent";
 
-function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, now: MonoMs): Intervened {
+function noteDelivery(
+  record: AgentRecord,
+  nudge: NudgeLife,
+  delivery: NudgeDelivery,
+  now: MonoMs,
+  policy: Policy,
+): Intervened {
   if (nudge.state !== "queued") return { record, events: [], actions: [] };
-  if (delivery.kind === "sent") return noteSent(record, nudge, now);
+  if (delivery.kind === "sent") return noteSent(record, nudge, now, policy);
   const { agentId } = record;
   const { id, channel } = nudge;
   return {
-    record: { ...record, nudge: { ...nudge, state: "not-sent" } },
+    record: { ...countUndelivered(record, nudge), nudge: { ...nudge, state: "not-sent" } },
     events: [{ type: "NUDGE_NOT_SENT", payload: { agentId, nudge: id, channel, because: delivery.because } }],
     actions: [],
   };
 }
 
-function noteSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervened {
+/** Only what belongs to the incident counts for it: people and other matters put words to an agent, too. */
+const isForIncident = ({ incident }: AgentRecord, nudge: NudgeLife): boolean =>
+  incident !== null && incident.stage.kind === "nudged" && nudge.actor === "rouse" && isReminder(nudge);
+
+function countSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): AgentRecord {
+  const { incident } = record;
+  if (incident === null || !isForIncident(record, nudge)) return record;
+  const nudged = spendNudge(record, incident.cause, now, policy);
+  return { ...record, nudged, incident: { ...incident, nudges: incident.nudges + 1 } };
+}
+
+function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
+  const { incident } = record;
+  if (incident === null || !isForIncident(record, nudge)) return record;
+  return { ...record, incident: { ...incident, undelivered: incident.undelivered + 1 } };
+}
+
+function noteSent(before: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): Intervened {
+  const record = countSent(before, nudge, now, policy);
   const { agentId, terminal } = record;
   const { id, attempt, channel, text, cause } = nudge;
   const sent = { ...markNow(record.work, now), novel: terminal?.novel ?? 0 };
@@ -158,7 +180,7 @@ function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
   };
 }
 
-type Evidence = { readonly state: "seen" | "acted"; readonly by: string };
+type Evidence = { readonly state: "seen" | "acted"; readonly by: string; readonly receipt?: boolean };
 
 /** Only the agent's side counts: it names the nudge, answers it, or does something it had not done before. */
 function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evidence | null {
@@ -170,7 +192,7 @@ function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evid
   if (movedSince(record, nudge)) return { state: "acted", by: "did something new" };
   if (nudge.state !== "sent") return null;
   if (signal.kind === "heartbeat" && signal.beat.seen?.includes(nudge.id) === true)
-    return { state: "seen", by: "named in a heartbeat" };
+    return { state: "seen", by: "named in a heartbeat", receipt: signal.beat.seenBy === "agent" };
   const wroteAt = record.terminal?.output.at ?? Number.NEGATIVE_INFINITY;
   if (nudge.channel !== "acknowledgement" && wroteAt > nudge.sent.at) return { state: "seen", by: "wrote after it" };
   return null;
@@ -180,7 +202,7 @@ function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence): Int
   const { agentId } = record;
   const payload = { agentId, nudge: nudge.id, evidence: evidence.by };
   return {
-    record: { ...record, nudge: { ...nudge, state: evidence.state } },
+    record: { ...record, nudge: { ...nudge, state: evidence.state, receipt: evidence.receipt ?? nudge.receipt } },
     events: [{ type: evidence.state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload }],
     actions: [],
   };
@@ -192,8 +214,9 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged;
   const waitedSeconds = Math.round((now - (nudge.sent?.at ?? nudge.queuedAt)) / 1000);
+  const counted = nudge.state === "queued" ? countUndelivered(record, nudge) : record;
   return {
-    record: { ...record, nudge: { ...nudge, state: "unconfirmed" } },
+    record: { ...counted, nudge: { ...nudge, state: "unconfirmed" } },
     events: [{ type: "NUDGE_UNCONFIRMED", payload: { agentId, nudge: nudge.id, waitedSeconds } }],
     actions: [],
   };
@@ -213,11 +236,12 @@ export function giveCommands(
   record: AgentRecord,
   signal: Signal,
   now: MonoMs,
+  policy: Policy,
   doubt: Doubt,
 ): Intervened & { readonly commands: readonly Command[] } {
   const nothing = { record, events: [], actions: [], commands: [] };
   if (signal.kind !== "heartbeat") return nothing;
-  const nudged = doubt.frozen ? nothing : giveNudge(record, now);
+  const nudged = doubt.frozen ? nothing : giveNudge(record, now, policy);
   const { recovered } = nudged.record;
   // The answer of the hands may be here before the new life is: what is still heard then is the old one.
   if (recovered === null || recovered.told || recovered.life !== record.incarnation) return nudged;
@@ -230,11 +254,15 @@ export function giveCommands(
   };
 }
 
-function giveNudge(record: AgentRecord, now: MonoMs): Intervened & { readonly commands: readonly Command[] } {
+function giveNudge(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+): Intervened & { readonly commands: readonly Command[] } {
   const { nudge } = record;
   const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
   if (!open || (nudge.state !== "queued" && nudge.state !== "sent"))
     return { record, events: [], actions: [], commands: [] };
-  const given = nudge.state === "queued" ? noteSent(record, nudge, now) : { record, events: [], actions: [] };
+  const given = nudge.state === "queued" ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
   return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
 }

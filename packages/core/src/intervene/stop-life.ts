@@ -1,9 +1,17 @@
-import type { MonoMs, Policy, RouseEvent, StopCause, StopRefusal } from "@rouse/contract";
-import { kindsOfEvidence } from "../decide/kill-gate.ts";
+import {
+  describeDuration,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+  type StopCause,
+  type StopRefusal,
+} from "@rouse/contract";
+import { kindsOfEvidence } from "../decide/evidence.ts";
+import type { Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import type { ActionOutcome, Signal } from "../signal.ts";
 import type { StopLife } from "../terminal-facts.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, raiseAlert } from "./alert-life.ts";
 
 export interface StopOrder {
   readonly key: string;
@@ -29,7 +37,7 @@ export function saveWork(record: AgentRecord, order: StopOrder, now: MonoMs, pol
 export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, policy: Policy): Intervened {
   const { agentId, incarnation } = record;
   const { key, cause, actor } = stop;
-  const evidence = evidenceFor(record, cause, policy);
+  const evidence = evidenceFor(record, cause, now, policy);
   const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
     record: { ...record, stop: { ...stop, orderedAt: now, evidence } },
@@ -53,9 +61,23 @@ export function refuseStop(record: AgentRecord, because: StopRefusal, cause: Sto
   };
 }
 
-const evidenceFor = (record: AgentRecord, cause: StopCause, policy: Policy): string[] => [
+/** It should be stopped, and what keeps it from being stopped does not end: whoever runs Rouse has to look. */
+export function tellShutGate(
+  record: AgentRecord,
+  { illness, cause }: Pick<Incident, "illness" | "cause">,
+  because: StopRefusal,
+  since: MonoMs,
+  now: MonoMs,
+): Intervened {
+  const { agentId, health } = record;
+  const lasted = describeDuration(now - since);
+  const summary = `${agentId} should be stopped (${illness}: ${cause}) and cannot be for ${lasted}: ${because}`;
+  return raiseAlert(record, { cause: health.reason, severity: "critical" }, summary, now);
+}
+
+const evidenceFor = (record: AgentRecord, cause: StopCause, now: MonoMs, policy: Policy): string[] => [
   ...(cause === "ordered" || cause === "decided" ? ["order"] : []),
-  ...kindsOfEvidence(record, policy),
+  ...kindsOfEvidence(record, now, policy),
   ...record.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
 ];
 

@@ -38,6 +38,12 @@ export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport 
   };
 }
 
+const otherwise = {
+  stop: "terminate-and-recover",
+  keep: "keep-and-ask-again",
+  "hand-over": "hand-to-a-person",
+} as const;
+
 function nextOf({ stage }: Incident): MonoMs | null {
   if (stage.kind === "escalated") return stage.escalation.until;
   return stage.kind === "more-time" || stage.kind === "probation" ? stage.until : null;
@@ -69,8 +75,8 @@ export function describeEscalation(
     answerBy: iso(escalation.until),
     acknowledgeBy: severeSince === null ? null : iso(severeSince + policy.escalation.acknowledgeWithin),
     acknowledged: acknowledged === null ? null : { actor: acknowledged.actor, at: iso(acknowledged.at) },
-    askedBefore: 0,
-    otherwise: escalation.otherwise.kind === "stop" ? "terminate-and-recover" : "hand-to-a-person",
+    askedBefore: escalation.askedBefore,
+    otherwise: otherwise[escalation.otherwise.kind],
     decisions: ["allow_more_time", "force_handoff", "terminate_and_recover"],
     summary: `${record.agentId} is ${record.health.state}: ${reasons.join("; ") || incident.cause}`,
   };

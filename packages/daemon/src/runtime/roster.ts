@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { type AgentRecord, type Incident, newRecord } from "@rouse/core";
+import { type AgentRecord, type Incident, newRecord, type TerminalFacts } from "@rouse/core";
 import type { SavedRecord } from "../ports/store.ts";
 import type { Sleeper } from "./wake-wheel.ts";
 
@@ -66,24 +66,40 @@ function restoreRecord(saved: AgentRecord): AgentRecord {
     ...saved,
     facts: { ...born.facts, ...facts },
     incident: restoreIncident(saved.incident),
-    nudge: saved.nudge == null ? null : { ...saved.nudge, unseen: saved.nudge.unseen ?? 0 },
-    terminal:
-      terminal === null
+    nudge:
+      saved.nudge == null
         ? null
-        : { ...terminal, seenAt: terminal.seenAt ?? saved.heardAt, startedFor: terminal.startedFor ?? null },
+        : { ...saved.nudge, unseen: saved.nudge.unseen ?? 0, receipt: saved.nudge.receipt ?? false },
+    terminal: terminal === null ? null : restoreTerminal(terminal, saved.heardAt),
   };
 }
 
+function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
+  const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
+  return { ...terminal, seenAt, startedFor, idleKill, tree: tree === null ? null : { ...unseenTree, ...tree } };
+}
+
+const unseenTree = { network: null, files: null, readsTerminal: null, youngestChildAt: null, busyBy: [] };
+
 function restoreIncident(incident: Incident | null = null): Incident | null {
   if (incident === null) return null;
-  const { stage } = incident;
+  const { stage, undelivered = 0 } = incident;
   if (stage.kind === "stopping") {
     const by = stage.cause === "decided" ? "orchestrator" : "rouse";
-    return { ...incident, stage: { ...stage, actor: stage.actor ?? by } };
+    return { ...incident, undelivered, stage: { ...stage, actor: stage.actor ?? by, shut: stage.shut ?? null } };
   }
-  if (stage.kind !== "escalated") return incident;
-  const { severity, openedAt, severeSince = severity === "SEV-1" ? openedAt : null } = stage.escalation;
-  return { ...incident, stage: { ...stage, escalation: { ...stage.escalation, severeSince } } };
+  if (stage.kind !== "escalated") return { ...incident, undelivered };
+  const {
+    severity,
+    openedAt,
+    severeSince = severity === "SEV-1" ? openedAt : null,
+    askedBefore = 0,
+  } = stage.escalation;
+  return {
+    ...incident,
+    undelivered,
+    stage: { ...stage, escalation: { ...stage.escalation, severeSince, askedBefore } },
+  };
 }
 
 export type Roster = ReturnType<typeof createRoster>;

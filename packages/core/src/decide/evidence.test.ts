@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
-import { kindsOfEvidence } from "./kill-gate.ts";
+import { kindsOfEvidence } from "./evidence.ts";
 
 const failing = { healthMetrics: { consecutiveFailures: 9 } };
 
 describe("evidence", () => {
-  const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.policy)].toSorted();
+  const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
 
-  it("an error that repeats with nothing else new rests on two kinds, on three when its processes are quiet", () => {
+  it("an error that repeats with nothing else new rests on two kinds: what was seen, and that nothing else was", () => {
     const circles = (processes: "quiet" | "busy") => {
       const held = heldStory({ processes, settings: { mode: "observe" } });
       held.prints();
       repeatsError(held, 5);
       return held;
     };
-    expect(kinds(circles("busy"))).toEqual(["explicit-error", "no-progress"]);
-    expect(kinds(circles("quiet"))).toEqual(["explicit-error", "no-progress", "resource"]);
+    expect(kinds(circles("busy"))).toEqual(["absence", "repetition"]);
+    expect(kinds(circles("quiet"))).toEqual(["absence", "repetition"]);
   });
 
   it("of processes seen only once, or no longer, is none", () => {
@@ -107,6 +107,6 @@ describe("evidence", () => {
     held.passes("10s");
     expect(held.agent.state).toBe("STUCK");
     expect(kinds(held)).toEqual([]);
-    expect(kinds(goesQuiet())).toEqual(["no-progress", "resource"]);
+    expect(kinds(goesQuiet())).toEqual(["absence"]);
   });
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AgentHealth, HealthSnapshot } from "./agent.ts";
 import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
-import { HealthState } from "./health.ts";
+import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
 import { OrderRefusal } from "./terminal.ts";
 
@@ -68,9 +68,34 @@ export const StepReport = z
 export type StepReport = z.infer<typeof StepReport>;
 
 /** Everything behind a verdict: the state, the clocks it rests on, the findings, what is held back, and the last events. */
+/** What would be done about an agent, and when, if nothing changed. */
+export const Outlook = z
+  .object({
+    /** Since it last showed a new line or fact; `null` when it never did. */
+    quietSeconds: z.number().nullable(),
+    /** Kinds of evidence that speak against it now, and whether they are enough to stop it. */
+    evidence: z.array(EvidenceClass),
+    enough: z.boolean(),
+    next: z.array(z.object({ what: z.enum(["nudge", "ask", "stop"]), at: z.string() })),
+  })
+  .meta({ id: "Outlook" });
+export type Outlook = z.infer<typeof Outlook>;
+
+/** A way in which it is seen, and what that says. `unseen`: nobody could look. */
+export const EyeReport = z
+  .object({
+    eye: z.enum(["beats", "steps", "output", "cpu", "disk", "network", "files", "children", "terminal-read"]),
+    says: z.enum(["at-work", "quiet", "unseen"]),
+    at: z.string().nullable(),
+  })
+  .meta({ id: "Eye" });
+export type EyeReport = z.infer<typeof EyeReport>;
+
 export const WhyReport = z
   .object({
     agent: AgentHealth,
+    outlook: Outlook,
+    eyes: z.array(EyeReport),
     clocks: z.object({
       silentSeconds: z.number(),
       silenceAllowedSeconds: z.number(),

@@ -1,11 +1,15 @@
 export { beatRhythm, type Rhythm } from "./accept/beat-rhythm.ts";
 export { workedSince } from "./accept/work-clock.ts";
 export { silenceCountsFrom } from "./assess/missed-beats.ts";
+export { newestFact } from "./assess/moved-since.ts";
 export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";
+export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { type Kill, type KillBudgetKeeper, keepKillBudget } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
 export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./decide/watch-fleet.ts";
 export * from "./doubt.ts";
+export { type Eye, eyesOn, type Seen } from "./eyes.ts";
+export { type Foreseen, foresee } from "./foresee.ts";
 export * from "./incident.ts";
 export { openEscalation } from "./intervene/escalation-life.ts";
 export * from "./record.ts";

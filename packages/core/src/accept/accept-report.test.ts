@@ -237,3 +237,44 @@ describe("the end of a process", () => {
     expect(held.agent.record.terminal?.exit?.at).toBe(held.agent.now - 300_000);
   });
 });
+
+describe("a process that waits in a read of its terminal", () => {
+  it("wants something typed, whatever its question looks like, and is left alone until it has it", () => {
+    const held = heldStory();
+    held.prints();
+    held.processesShow({ readsTerminal: true });
+    held.passes("20s");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toMatchObject([{ what: "input" }]);
+    held.passes("5h");
+    expect(held.agent.told("INCIDENT_OPENED")).toEqual([]);
+    held.processesShow({ readsTerminal: false });
+    held.passes("10s");
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING" });
+    expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
+  });
+
+  it("for a moment only asks for nothing", () => {
+    const held = heldStory();
+    held.prints();
+    held.processesShow({ readsTerminal: true });
+    held.passes("10s");
+    held.processesShow({ readsTerminal: false });
+    held.passes("1m");
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toEqual([]);
+  });
+});
+
+it("a job at 14 % of a core is at work, a spinner is not", () => {
+  const uses = (share: number) => {
+    const held = heldStory();
+    held.prints();
+    for (let i = 1; i <= 120; i++) {
+      held.processesShow({ cpuMs: 100 + i * share * 10_000 });
+      held.passes("10s");
+    }
+    return held.agent.finding("no-output")?.level;
+  };
+  expect(uses(0.14)).toBe("degraded");
+  expect(uses(0.03)).toBe("stuck");
+});

@@ -157,6 +157,35 @@ describe("an agent that gets nowhere", () => {
   });
 });
 
+describe("a question that is open", () => {
+  it("is waited for to the end, although enough for a stop is found meanwhile; only then is it stopped", () => {
+    const held = goesQuiet({ obedient: true, hold: { input: "none" } });
+    expect(held.agent.when("ESCALATION_TRIGGERED")).toEqual(["900s ESCALATION_TRIGGERED"]);
+    for (let i = 0; i < 16; i++) {
+      held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+      held.passes("1m");
+    }
+    expect(held.agent.past).toContain("900s FAILING");
+    expect(held.agent.when("TERMINATION_ORDERED")).toEqual(["1800s TERMINATION_ORDERED"]);
+  });
+
+  it("is over when the agent returns", () => {
+    const held = goesQuiet({ hold: { input: "none" } });
+    held.passes("5m");
+    held.prints(9);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    expect(held.agent.did("withdraw-escalation")).toHaveLength(1);
+  });
+
+  it("is not answered by anybody's silence where the policy keeps who was not decided about, whatever speaks against it", () => {
+    const settings = { intervention: { escalation: { on_unanswered: "keep" } } } as const;
+    const held = hangs({ obedient: true, hold: { input: "none" }, settings });
+    held.passes("5h");
+    expect(held.agent.did("save-work")).toEqual([]);
+    expect(held.agent.told("ESCALATION_TRIGGERED").length).toBeGreaterThan(3);
+  });
+});
+
 describe("an agent that repeats an error", () => {
   const killing = { terminal: { auto_kill_on_repeated_error: true } };
 

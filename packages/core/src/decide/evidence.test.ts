@@ -109,4 +109,63 @@ describe("evidence", () => {
     expect(kinds(held)).toEqual([]);
     expect(kinds(goesQuiet())).toEqual(["absence"]);
   });
+
+  it("that nothing is seen is one kind, however many eyes miss something", () => {
+    const held = heldStory({ preset: "default", settings: { mode: "observe" } });
+    held.agent.beats({ lastCheckpoint: "c1", progressIndicator: "1", tokenCount: 5, toolCallCount: 2 });
+    held.agent.beats({ lastCheckpoint: "c2", progressIndicator: "2", tokenCount: 6, toolCallCount: 3 });
+    held.prints();
+    held.passes("2h");
+    const found = held.agent.record.findings.filter(({ level }) => level !== "note").map(({ kind }) => kind);
+    expect(found).toEqual(
+      expect.arrayContaining(["missed-beats", "no-progress", "no-output", "no-tool-call", "zero-tokens"]),
+    );
+    expect(kinds(held)).toEqual(["absence"]);
+  });
+
+  it("a loop says by itself that nothing is new; failures of one kind and another do not", () => {
+    const takes = (steps: number, call: (i: number) => string, failed: boolean) => {
+      const held = heldStory({ processes: "busy", settings: { mode: "observe" } });
+      for (let i = 0; i < steps; i++) {
+        held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "shell", args_digest: call(i) }] });
+        const kind = failed ? ("error" as const) : ("tool_result" as const);
+        held.agent.take({ kind: "stepped", events: [{ kind, text_digest: call(i) }] });
+        held.passes("10s");
+      }
+      return held;
+    };
+    expect(kinds(takes(7, () => "same", false))).toEqual(["absence", "repetition"]);
+    const varied = takes(10, (i) => `call ${i}`, true);
+    expect(varied.agent.record.findings.map(({ kind, level }) => `${kind}:${level}`)).toContain("error-streak:stuck");
+    expect(kinds(varied)).toEqual(["repetition"]);
+  });
+
+  it("a nudge that the agent itself has read and did nothing about is one; read by a timer, or not yet in time, it is none", () => {
+    const ignores = (seenBy: "agent" | "program") => {
+      const held = heldStory({ hold: { input: "none" }, settings: { terminal: { idle_timeout_minutes: 5 } } });
+      held.prints();
+      for (let i = 0; i < 40 && held.agent.told("NUDGE_SENT").length === 0; i++) {
+        held.passes("1m");
+        held.agent.beats();
+      }
+      const seen = [held.agent.told("NUDGE_SENT")[0]?.nudge ?? "none"];
+      held.agent.beats({ seen, seenBy });
+      return held;
+    };
+    const read = ignores("agent");
+    expect(read.agent.told("NUDGE_SEEN")).toHaveLength(1);
+    expect(kinds(read)).not.toContain("unanswered-nudge");
+    const later = (held: HeldStory) => kindsOfEvidence(held.agent.record, held.agent.now + 600_000, held.agent.policy);
+    expect(later(read)).toContain("unanswered-nudge");
+    expect(later(ignores("program"))).not.toContain("unanswered-nudge");
+  });
+
+  it("more memory than its owner allows is one, and not enough alone", () => {
+    const held = heldStory({ processes: "busy", settings: { health_check: { memory_limit_mb: 100 } } });
+    held.processesShow({ memoryBytes: 200 * 1024 * 1024 });
+    held.passes("10s");
+    expect(held.agent.finding("memory-limit")).toMatchObject({ level: "failing" });
+    expect(kinds(held)).toEqual(["resource"]);
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
 });

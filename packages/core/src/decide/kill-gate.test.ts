@@ -50,10 +50,8 @@ const passing: readonly Passing[] = [
     because: "monitor-in-doubt",
     when: "the monitor has just been blind",
     comes: ({ agent }) => void agent.monitorIsBlindFor("5s"),
-    goes({ passes, agent }) {
-      passes("17m");
-      agent.beats(failing);
-    },
+    // Its holder has looked at it since.
+    goes: ({ passes }) => passes("10s"),
   },
   { when: "too many of its host were stopped", ...brake("host-budget", 10) },
   { when: "too many of the fleet were stopped", ...brake("fleet-budget", 300) },
@@ -295,5 +293,53 @@ describe("an order that was given", () => {
     held.agent.beats(well);
     held.agent.beats(failing);
     expect(held.agent.did("stop-agent")).toHaveLength(2);
+  });
+});
+
+describe("after we were blind", () => {
+  it("the gate stays shut until the processes were looked at anew, and a whole TTL where nobody can look", () => {
+    const held = aboutToFail();
+    held.processesAre("unknown");
+    held.agent.monitorIsBlindFor("5s");
+    held.agent.beats(failing);
+    held.passes("2m");
+    expect(refusals(held)).toEqual(["monitor-in-doubt"]);
+    expect(held.agent.did("save-work")).toEqual([]);
+    held.processesAre("quiet");
+    held.passes("10s");
+    expect(held.agent.did("save-work")).toHaveLength(1);
+  });
+
+  it("silence of beats takes a whole TTL to be silence again, although the holder has reported", () => {
+    const held = heldStory({ preset: "fleet", work: null });
+    for (let i = 0; i < 5; i++) {
+      held.agent.beats({ open: { kind: "tool", name: "build" } });
+      held.passes("5s");
+    }
+    held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 60_000 } });
+    held.passes("30s");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    held.agent.monitorDoubts({ brake: null });
+    const before = held.agent.did("save-work").length;
+    held.agent.monitorIsBlindFor("5s");
+    held.report([]);
+    expect(refusals(held).at(-1)).toBe(before === 0 ? "monitor-in-doubt" : refusals(held).at(-1));
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("a refusal that lasts longer than its cause should is told to a person, once", () => {
+    const held = aboutToFail();
+    held.agent.monitorDoubts({ hold: { because: "path-unproven", since: 0, provenAt: null } });
+    held.agent.beats(failing);
+    const shut = () => held.agent.did("raise-alert").filter(({ summary }) => summary.includes("cannot be for"));
+    held.passes("14m");
+    held.agent.beats(failing);
+    expect(shut()).toEqual([]);
+    held.passes("2m");
+    expect(shut()).toMatchObject([{ severity: "critical" }]);
+    held.agent.beats(failing);
+    held.passes("14m");
+    expect(shut()).toHaveLength(1);
+    expect(held.agent.did("save-work")).toEqual([]);
   });
 });

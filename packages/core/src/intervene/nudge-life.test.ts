@@ -313,3 +313,26 @@ describe("a person's nudge", () => {
     expect(agent.told("NUDGE_QUEUED")).toEqual([]);
   });
 });
+
+describe("a nudge that could not be given", () => {
+  const refused = { kind: "not-sent", because: "half-typed" } as const;
+
+  it("is no attempt: it is tried as often as an attempt would be, and then somebody is asked, and told why", () => {
+    const held = goesQuiet({ nudges: refused });
+    held.passes("2h");
+    expect(held.agent.told("NUDGE_NOT_SENT")).toHaveLength(3);
+    expect(held.agent.record.incident?.nudges).toBe(0);
+    expect(held.agent.told("ESCALATION_TRIGGERED")[0]).toMatchObject({ reason: "nudges-undelivered" });
+  });
+
+  it("is not counted against the agent when the next way works", () => {
+    const held = goesQuiet({ nudges: null });
+    held.handsAnswer(held.agent.did("nudge-agent")[0]?.key ?? "", { kind: "nudge", delivery: refused });
+    held.passes("10m");
+    held.handsAnswer(held.agent.did("nudge-agent")[1]?.key ?? "", {
+      kind: "nudge",
+      delivery: { kind: "sent", channel: "terminal", echoed: true },
+    });
+    expect(held.agent.record.incident).toMatchObject({ nudges: 1, undelivered: 1 });
+  });
+});

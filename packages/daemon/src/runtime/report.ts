@@ -19,6 +19,7 @@ import type { FleetWatch } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { EventQuery, Store } from "../ports/store.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
+import { describeOutlook } from "./describe-outlook.ts";
 import { describeSteps } from "./describe-steps.ts";
 import { readHistory } from "./read-history.ts";
 import { recallSteps } from "./recall-steps.ts";
@@ -104,9 +105,12 @@ export function createReports(parts: ReportParts): Reports {
       const { record } = mustFind(agentId);
       const { now } = readClock();
       const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
+      const policy = parts.config().policyFor(record);
+      const about = doubt.about(record, now);
       return {
         agent: describeAgent(record, now, clock.toWall),
-        ...describeGrounds(record, now, parts.config().policyFor(record), doubt.about(record, now), clock.toWall),
+        ...describeOutlook(record, now, policy, about, clock.toWall),
+        ...describeGrounds(record, now, policy, about, clock.toWall),
         steps: describeSteps(record),
         monitor: selfDoubt(),
         events,

@@ -78,6 +78,17 @@ export const status: SystemStatus = {
 
 export const why: WhyReport = {
   agent: stuck,
+  outlook: {
+    quietSeconds: 2520,
+    evidence: ["absence"],
+    enough: false,
+    next: [{ what: "ask", at: "2026-02-05T10:22:00.000Z" }],
+  },
+  eyes: [
+    { eye: "beats", says: "at-work", at: "2026-02-05T10:09:48.000Z" },
+    { eye: "cpu", says: "quiet", at: null },
+    { eye: "network", says: "unseen", at: null },
+  ],
   clocks: {
     silentSeconds: 12,
     silenceAllowedSeconds: 902,

@@ -5,6 +5,7 @@ import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal } from "./health.ts";
 import { inWords } from "./in-words.ts";
+import { describeEyes, describeOutlook } from "./outlook.ts";
 import { showSteps } from "./steps.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
@@ -16,7 +17,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   const events = (report.events as readonly SavedEvent[]).toSorted((a, b) => a.id - b.id);
   const doubts = describeDoubt(monitor, now);
   return [
-    ...section(null, verdict(report, now), width),
+    ...section(null, [...verdict(report, now), ...describeOutlook(report, now)], width),
     ...showIncident(agent, now, width),
     ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
@@ -26,6 +27,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
     ...(agent.terminal === null
       ? []
       : [...title("Terminal"), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),
+    ...(report.eyes.length === 0 ? [] : section("Looked at", describeEyes(report.eyes, now), width)),
     ...section("Heartbeats", [beatCounts(report)], width),
     ...section("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
     ...section("The monitor about itself", doubts.length === 0 ? [["nothing to hold against itself"]] : doubts, width),

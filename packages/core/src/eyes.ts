@@ -1,0 +1,56 @@
+import { type DurationMs, type MonoMs, minutes } from "@rouse/contract";
+import type { AgentRecord } from "./record.ts";
+import type { TreeEye } from "./terminal-facts.ts";
+
+/** A way in which an agent is seen. */
+export type Eye = "beats" | "steps" | "output" | TreeEye | "children" | "terminal-read";
+
+export interface Seen {
+  readonly eye: Eye;
+  /** `unseen`: nobody could look. */
+  readonly says: "at-work" | "quiet" | "unseen";
+  /** When it last showed something, where that is known. */
+  readonly at: MonoMs | null;
+}
+
+/** Signs of work this lately are work. */
+const lately: DurationMs = minutes(2);
+const treeEyes: readonly TreeEye[] = ["cpu", "disk", "network", "files"];
+
+/** Through which eyes an agent is seen, and what each says: what was not looked at is said, too. */
+export function eyesOn(record: AgentRecord, now: MonoMs): readonly Seen[] {
+  const { beats, steps, terminal } = record;
+  const heard = (eye: Eye, at: MonoMs | null): Seen => ({ eye, at, says: isRecent(at, now) ? "at-work" : "quiet" });
+  const told: Seen[] = [
+    ...(beats.accepted > 0 ? [heard("beats", beats.lastAt)] : []),
+    ...(steps === null ? [] : [heard("steps", record.facts.progress?.at ?? null)]),
+  ];
+  return terminal === null ? told : [...told, heard("output", terminal.output.at), ...eyesOnTree(record, now)];
+}
+
+const isRecent = (at: MonoMs | null, now: MonoMs): boolean => at !== null && now - at < lately;
+
+function eyesOnTree({ terminal }: AgentRecord, now: MonoMs): readonly Seen[] {
+  const tree = terminal?.tree ?? null;
+  const unseen = (eye: Eye): Seen => ({ eye, says: "unseen", at: null });
+  if (tree === null || !isRecent(tree.at, now))
+    return [...treeEyes, "children" as const, "terminal-read" as const].map(unseen);
+  const blind: Readonly<Record<TreeEye, boolean>> = {
+    cpu: false,
+    disk: false,
+    network: tree.network === null,
+    files: tree.files === null,
+  };
+  const busy = isRecent(tree.busyAt, now);
+  return [
+    ...treeEyes.map((eye): Seen => {
+      if (blind[eye]) return unseen(eye);
+      const saw = tree.busyBy.includes(eye);
+      return { eye, says: saw && busy ? "at-work" : "quiet", at: saw ? tree.busyAt : null };
+    }),
+    { eye: "children", says: tree.processes > 1 ? "at-work" : "quiet", at: tree.youngestChildAt },
+    tree.readsTerminal === null
+      ? unseen("terminal-read")
+      : { eye: "terminal-read", says: tree.readsTerminal ? "at-work" : "quiet", at: null },
+  ];
+}

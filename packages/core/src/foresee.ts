@@ -1,0 +1,69 @@
+import { type DurationMs, hours, type MonoMs, minutes, type Policy } from "@rouse/contract";
+import type { Doubt } from "./doubt.ts";
+import type { AgentRecord } from "./record.ts";
+import type { Action, ActionOutcome } from "./signal.ts";
+import { supervise } from "./supervise.ts";
+
+export interface Foreseen {
+  readonly what: "nudge" | "ask" | "stop";
+  readonly at: MonoMs;
+}
+
+/** A day is as far as anybody plans. */
+const horizon: DurationMs = hours(24);
+/** How often one is looked at whose holder would report meanwhile. */
+const step: DurationMs = minutes(1);
+
+/**
+ * What would be done about an agent, and when, if nothing changed: the same judgement, run ahead on time that has not come. Each thing once, in order.
+ * A nudge is taken to be given and not answered, a question not to be answered.
+ */
+export function foresee(given: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): readonly Foreseen[] {
+  const seen: Foreseen[] = [];
+  let record = given;
+  let at = now;
+  for (let next = nextLook(record, at); next !== null && next <= now + horizon; next = nextLook(record, at)) {
+    at = next;
+    const turn = supervise(stillTheSame(record, at), { kind: "wake" }, at, policy, doubt);
+    record = turn.record;
+    for (const action of turn.actions) {
+      const what = kinds[action.kind];
+      if (what !== undefined && seen.every((one) => one.what !== what)) seen.push({ what, at });
+      const outcome = expected(action);
+      if (outcome === null) continue;
+      record = supervise(record, { kind: "action-outcome", key: action.key, outcome }, at, policy, doubt).record;
+    }
+    if (seen.some(({ what }) => what === "stop")) break;
+  }
+  return seen;
+}
+
+const kinds: Readonly<Partial<Record<Action["kind"], Foreseen["what"]>>> = {
+  "nudge-agent": "nudge",
+  escalate: "ask",
+  // The order itself follows when the work is saved.
+  "save-work": "stop",
+};
+
+function expected(action: Action): ActionOutcome | null {
+  if (action.kind !== "nudge-agent") return null;
+  return { kind: "nudge", delivery: { kind: "sent", channel: "stdin", echoed: false } };
+}
+
+const isHeld = ({ terminal }: AgentRecord): boolean =>
+  terminal !== null && terminal.exit === null && terminal.holder === "here";
+
+/** Past what is known of a held agent, its holder's next report would wake it. */
+function nextLook(record: AgentRecord, at: MonoMs): MonoMs | null {
+  const { wakeAt } = record;
+  if (!isHeld(record)) return wakeAt === null || wakeAt > at ? wakeAt : at + step;
+  return wakeAt === null || wakeAt <= at ? at + step : Math.min(wakeAt, at + step);
+}
+
+/** Its holder goes on to report that nothing has changed. */
+function stillTheSame(record: AgentRecord, at: MonoMs): AgentRecord {
+  const { terminal } = record;
+  if (terminal === null || !isHeld(record)) return record;
+  const tree = terminal.tree === null ? null : { ...terminal.tree, at };
+  return { ...record, heardAt: at, terminal: { ...terminal, seenAt: at, tree } };
+}

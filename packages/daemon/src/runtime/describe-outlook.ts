@@ -1,0 +1,35 @@
+import { type EpochMs, type MonoMs, type Policy, toIso, type WhyReport } from "@rouse/contract";
+import {
+  type AgentRecord,
+  type Doubt,
+  eyesOn,
+  foresee,
+  isEnough,
+  isOver,
+  kindsOfEvidence,
+  newestFact,
+} from "@rouse/core";
+
+/** What would be done about it if nothing changed, and through which eyes it is seen. */
+export function describeOutlook(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+  toWall: (at: MonoMs) => EpochMs,
+): Pick<WhyReport, "outlook" | "eyes"> {
+  const iso = (at: MonoMs): string => toIso(toWall(at));
+  const ended = isOver(record) || record.activity.kind === "FINISHED";
+  const evidence = kindsOfEvidence(record, now, policy);
+  const newest = newestFact(record);
+  const next = ended || policy.mode === "observe" ? [] : foresee(record, now, policy, doubt);
+  return {
+    outlook: {
+      quietSeconds: Number.isFinite(newest) && !ended ? Math.max(0, Math.floor((now - newest) / 1000)) : null,
+      evidence: [...evidence],
+      enough: isEnough(evidence),
+      next: next.map(({ what, at }) => ({ what, at: iso(at) })),
+    },
+    eyes: ended ? [] : eyesOn(record, now).map(({ at, ...seen }) => ({ ...seen, at: at === null ? null : iso(at) })),
+  };
+}

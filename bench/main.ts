@@ -17,6 +17,7 @@ import { benchOutput } from "./terminals/output.ts";
 import { benchTyping } from "./terminals/typing.ts";
 import { benchTerminals } from "./terminals.ts";
 import { type BenchOptions, benchThroughput } from "./throughput.ts";
+import { benchTimeToHelp } from "./time-to-help.ts";
 
 interface Bench {
   readonly name: string;
@@ -85,6 +86,11 @@ const benches: readonly Bench[] = [
     name: "detection",
     about: "verdicts on 951 recorded runs beside two published rules; what the detectors cost: a few seconds",
     run: benchDetection,
+  },
+  {
+    name: "help",
+    about: "from the beginning of each sickness to nudge, question and stop, on virtual time: a few seconds",
+    run: benchTimeToHelp,
   },
   {
     name: "snapshots",

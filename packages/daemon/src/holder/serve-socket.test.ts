@@ -96,7 +96,7 @@ describe("a monitor", () => {
     await client.closed();
     const older = await world.connect(holder);
     older.say({ say: "watch", epoch: 5, after: 0 });
-    await older.hear("replaced");
+    expect((await older.hear("refused")).because).toBe("old-epoch");
     await older.closed();
     expect(newer.heard.some(({ say }) => say === "replaced")).toBe(false);
   });

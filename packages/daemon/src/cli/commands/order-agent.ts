@@ -73,13 +73,14 @@ export const orderOf = ({ reason, force }: OrderOptions): Partial<OrderRequest> 
 
 /** A person's order to a holder, given without a monitor. */
 export async function stopByHolder(here: Surroundings, agentId: string, grace: DurationMs): Promise<StopOutcome> {
-  const [{ connectHolder }, { findHolder }] = await Promise.all([
+  const [{ connectHolder }, { doorOf }, { findHolder }] = await Promise.all([
     import("../../holder/connect-holder.ts"),
+    import("../../holder/read-holder-files.ts"),
     import("../find-holder.ts"),
   ]);
   const file = findHolder(here.home, agentId);
   if (file === null) return { kind: "already-over" };
-  const line = await connectHolder(file.socket, { timeoutMs: 5000 });
+  const line = await connectHolder(doorOf(here.home, file), { timeoutMs: 5000 });
   try {
     const { exit: ended } = await line.probe();
     if (ended !== null) return { kind: "already-over" };

@@ -19,6 +19,19 @@ export interface Admission {
 /** A monitor's epoch grows by one with every start. One that is so much higher is a mistake or a lie, and would lock out all who come after. */
 export const highestLeap = 10_000;
 
+/** What a holder knows of the monitors that came to it. */
+export interface KnownMonitors {
+  readonly store: string | null;
+  readonly epoch: number | null;
+}
+
+export function whyRefused({ store, epoch }: KnownMonitors, monitor: MonitorId): HolderRefusal | null {
+  if (store !== null && monitor.store !== store) return "other-store";
+  if (epoch === null) return null;
+  if (monitor.epoch < epoch) return "old-epoch";
+  return monitor.epoch > epoch + highestLeap ? "epoch-too-high" : null;
+}
+
 /** An epoch counts only for the store it belongs to. `belongsTo` is told whenever that is another than before. */
 export function admitMonitors(bornFor: string | null, belongsTo: (store: string) => void): Admission {
   let store = bornFor;
@@ -32,10 +45,9 @@ export function admitMonitors(bornFor: string | null, belongsTo: (store: string)
 
   return {
     refuses(monitor) {
+      const because = whyRefused({ store, epoch: highest }, monitor);
+      if (because !== null) return because;
       if (store === null) belong(monitor.store);
-      if (monitor.store !== store) return "other-store";
-      if (highest !== null && monitor.epoch < highest) return "old-epoch";
-      if (highest !== null && monitor.epoch > highest + highestLeap) return "epoch-too-high";
       highest = monitor.epoch;
       return null;
     },

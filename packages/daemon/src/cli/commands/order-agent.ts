@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import { type DurationMs, Fault, type OrderAnswer, type OrderRequest, type StopOutcome } from "@rouse/contract";
+import {
+  type DurationMs,
+  Fault,
+  HolderRefusal,
+  type OrderAnswer,
+  type OrderRequest,
+  type StopOutcome,
+} from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
 import { exit } from "../exit-codes.ts";
@@ -46,7 +53,7 @@ export const openForOrders = async (here: Surroundings): Promise<RouseClient> =>
   connectRouse({ ...(await findDaemon(here)), timeout: patience });
 
 /** A Rouse named by its address may have its holders elsewhere; and what an agent may not order, it may not do by hand. */
-const isForOwnHolders = ({ environment }: Surroundings): boolean =>
+export const isForOwnHolders = ({ environment }: Surroundings): boolean =>
   !environment.ROUSE_URL && !environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix);
 
 /** What comes between an order that was sent and its answer. */
@@ -144,7 +151,11 @@ function describeAnswer(answer: OrderAnswer): Line {
         ),
       ];
     case "refused":
-      return [name, styled("red", ` was left alone: ${answer.because.replaceAll("-", " ")}`)];
+      return [
+        name,
+        styled("red", ` was left alone: ${answer.because.replaceAll("-", " ")}`),
+        HolderRefusal.safeParse(answer.because).success ? "; `rouse doctor` says what to do" : "",
+      ];
     case "under-way":
       return [name, " is not over yet; `rouse events -f` tells the rest."];
   }

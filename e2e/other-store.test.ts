@@ -8,8 +8,10 @@ import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
 import { readSecret } from "../packages/daemon/src/holder/holder-secret.ts";
 import { readStore } from "../packages/daemon/src/holder/read-holder-files.ts";
 import type { HolderFile } from "../packages/daemon/src/holder/spec.ts";
+import { agentTokenPrefix } from "../packages/daemon/src/home/agent-token.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { agentLives, holderOf, spawnAgent } from "./held-agents.ts";
+import { runRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
@@ -76,8 +78,8 @@ describe("an agent whose database was replaced", () => {
     replaceDatabase(home);
 
     const daemon = await startDaemon({ home, config });
-    expect(holderOf(home, "keeper").store).not.toBe(readStore(home)?.store);
     await isDegraded(daemon, "keeper");
+    expect(holderOf(home, "keeper").store).not.toBe(readStore(home)?.store);
     const { cli } = daemon;
     expect((await cli("why", "keeper")).stdout).toMatch(/belongs to another database/);
     expect(await daemon.events("HOLDER_LOST")).toMatchObject([
@@ -91,6 +93,9 @@ describe("an agent whose database was replaced", () => {
     expect(doctor.stdout).toMatch(/`rouse adopt keeper`/);
     expect(doctor.code).toBe(1);
 
+    const byAgent = await runRouse(["adopt", "--all"], { home, environment: { ROUSE_TOKEN: `${agentTokenPrefix}x` } });
+    expect(byAgent).toMatchObject({ code: 4, stderr: expect.stringContaining("handed over by their owner") });
+    expect((await cli("adopt")).stderr).toContain("name the agents, or say --all");
     const adopted = await cli("adopt", "--all");
     expect(adopted).toMatchObject({ code: 0, stdout: expect.stringContaining("keeper is taken over") });
     await isHeld(daemon, "keeper");

@@ -62,7 +62,8 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     taskId,
     policy,
     incarnation,
-    store: readStore(home)?.store ?? null,
+    // With no monitor there, the one that was may be of a database that is gone by now.
+    store: daemon.url === null ? null : (readStore(home)?.store ?? null),
     command: [...command],
     cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
     env: environmentFor(base, { agentId, taskId, incarnation }, { url, token }),

@@ -48,7 +48,7 @@ export async function startAgain(
   const next: Spec = {
     ...first,
     incarnation,
-    store: readStore(home)?.store ?? null,
+    store: url === null ? null : (readStore(home)?.store ?? null),
     env,
     foreground: false,
     io: "terminal",

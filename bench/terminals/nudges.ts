@@ -52,6 +52,7 @@ export async function benchNudges({ say }: BenchOptions): Promise<Line[]> {
         lost: async () => {},
       },
       1,
+      "bench",
     );
     const flags = ["-p", "--output-format", "stream-json", "--input-format", "stream-json"];
     const typed = await nudge(holders, home, "typed", boxed, []);

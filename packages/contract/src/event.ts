@@ -14,7 +14,7 @@ import {
   Severity,
 } from "./incident.ts";
 import { TaskPriority, TaskReason, TaskStatus } from "./task.ts";
-import { ExitCause, ExitStatus, Question } from "./terminal.ts";
+import { ExitCause, ExitStatus, HolderLoss, Question } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
 export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "store-outage"]).meta({ id: "GapCause" });
@@ -94,7 +94,13 @@ const payloads = {
   AGENT_SPEECH_REFUSED: z.object({ agentId, claimed: z.string(), because: SpeechRefusal }),
   /** A holder keeps its terminal: newly started, or found again by a monitor that came back. */
   AGENT_HELD: z.object({ agentId, incarnation: z.number(), pid: z.number(), adopted: z.boolean() }),
-  HOLDER_LOST: z.object({ agentId, incarnation: z.number(), process: z.enum(["gone", "alive"]) }),
+  /** `because` is absent in events of earlier versions: the holder was gone. */
+  HOLDER_LOST: z.object({
+    agentId,
+    incarnation: z.number(),
+    process: z.enum(["gone", "alive"]),
+    because: HolderLoss.optional(),
+  }),
   /** A person came to its terminal, or left it; `attached`: how many are there now. */
   AGENT_ATTACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
   AGENT_DETACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),

@@ -143,10 +143,23 @@ export const Hold = z
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;
 
+/**
+ * Why a holder does not listen to a monitor. `other-store`: it was started for another database; `old-epoch`: it has a newer monitor;
+ * `epoch-too-high`: no monitor of its store can have come so far; `wrong-secret`: it was not shown the secret in its file.
+ */
+export const HolderRefusal = z.enum(["old-epoch", "epoch-too-high", "other-store", "wrong-secret"]).meta({
+  id: "HolderRefusal",
+});
+export type HolderRefusal = z.infer<typeof HolderRefusal>;
+
+/** Why a holder is of no use to us: it is gone, does not answer, or refuses us. */
+export const HolderLoss = z.enum(["gone", "silent", ...HolderRefusal.options]).meta({ id: "HolderLoss" });
+export type HolderLoss = z.infer<typeof HolderLoss>;
+
 /** Why an order was not carried out. Each is checked at the instant of the signal. */
 export const OrderRefusal = z
   .enum([
-    "old-epoch",
+    ...HolderRefusal.options,
     "wrong-incarnation",
     "not-registered",
     "identity-changed",
@@ -181,7 +194,7 @@ export const NudgeRefusal = z
     "no-input",
     "over",
     "wrong-incarnation",
-    "old-epoch",
+    ...HolderRefusal.options,
     "not-echoed",
     "busy-screen",
     "expired",

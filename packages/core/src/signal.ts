@@ -11,6 +11,7 @@ import type {
   ExitStatus,
   Heartbeat,
   Hold,
+  HolderLoss,
   HolderReport,
   MonoMs,
   NudgeDelivery,
@@ -38,6 +39,8 @@ export type Signal =
       /** What became of the agent's own process, and how it ended if the holder could still write that down. */
       readonly process: "gone" | "alive";
       readonly exit: ExitStatus | null;
+      /** Why its holder is of no use; absent (saved by an earlier version): it is gone. */
+      readonly because?: HolderLoss;
     }
   | OrderSignal
   /** A person's own nudge; the policy's reminder when there is no text. */

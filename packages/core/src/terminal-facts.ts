@@ -3,6 +3,7 @@ import type {
   DurationMs,
   ExitStatus,
   Hold,
+  HolderLoss,
   MonoMs,
   Question,
   RestartCause,
@@ -87,6 +88,8 @@ export interface TerminalFacts {
   readonly compactions: { readonly times: number; readonly novel: number } | null;
   readonly session: { readonly id: string; readonly model: string | null } | null;
   readonly holder: "here" | "lost";
+  /** Why it was last lost; absent where it never was, or was gone in an earlier version. */
+  readonly lostBecause?: HolderLoss;
   readonly exit: (ExitStatus & { readonly at: MonoMs }) | null;
 }
 

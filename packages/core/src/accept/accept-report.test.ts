@@ -86,6 +86,23 @@ describe("a holder that is lost", () => {
     expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert", severity: "warning" })]);
   });
 
+  it("says why it is of no use, and again when that is another reason", () => {
+    const held = heldStory();
+    const { incarnation } = held.agent.record;
+    const loss = { kind: "holder-lost", incarnation, process: "alive", exit: null } as const;
+    for (const because of ["silent", "other-store", "other-store"] as const) held.agent.take({ ...loss, because });
+    expect(held.agent.eventTypes().filter((type) => type === "HOLDER_LOST")).toHaveLength(2);
+    expect(held.agent.events.findLast(({ type }) => type === "HOLDER_LOST")?.payload).toMatchObject({
+      process: "alive",
+      because: "other-store",
+    });
+    const [finding] = held.agent.record.findings;
+    expect(finding).toMatchObject({ kind: "holder-lost", text: expect.stringContaining("another database") });
+    held.report([]);
+    held.holderIsLost("alive");
+    expect(held.agent.record.findings[0]?.text).toContain("is gone");
+  });
+
   it("is told also when it was a warning already", () => {
     const held = heldStory({ processes: "busy" });
     held.prints();

@@ -110,7 +110,7 @@ function withoutUnseen(record: AgentRecord, now: MonoMs, policy: Policy): AgentR
   return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;
 }
 
-/** A holder that is gone says nothing of the agent, unless the agent's own process is gone as well. */
+/** A holder that is gone, silent or refuses us says nothing of the agent, unless the agent's own process is gone as well. */
 export function acceptLoss(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "holder-lost" }>,
@@ -121,10 +121,11 @@ export function acceptLoss(
   if (terminal === null || signal.incarnation !== record.incarnation || terminal.exit !== null)
     return { record, answer: null, events: [] };
   const { agentId, incarnation } = record;
+  const { process, because = "gone" } = signal;
   const events: RouseEvent[] = [];
-  if (terminal.holder === "here")
-    events.push({ type: "HOLDER_LOST", payload: { agentId, incarnation, process: signal.process } });
-  const lost: AgentRecord = { ...record, terminal: { ...terminal, holder: "lost" } };
+  if (terminal.holder === "here" || (terminal.lostBecause ?? "gone") !== because)
+    events.push({ type: "HOLDER_LOST", payload: { agentId, incarnation, process, because } });
+  const lost: AgentRecord = { ...record, terminal: { ...terminal, holder: "lost", lostBecause: because } };
   if (signal.process === "alive") return { record: lost, answer: null, events };
   const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const ended = takeExit(lost, { ...exit, at: now });

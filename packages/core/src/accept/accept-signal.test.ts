@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { isStartingAgain } from "../record.ts";
 import { story } from "../story.test-support.ts";
 
 describe("a beat with a wrong checksum", () => {
@@ -80,6 +82,29 @@ describe("incarnations", () => {
       because: "old-incarnation",
     });
     expect(agent.record).toEqual(before);
+  });
+
+  it("of a held agent are ours alone to number: nobody's beat or registration begins one", () => {
+    const held = heldStory();
+    held.prints();
+    held.agent.silentFor("1s");
+    const before = held.agent.record;
+    expect(held.agent.beats({ incarnation: 99 })).toMatchObject({ status: "rejected", because: "held" });
+    expect(held.agent.record).toEqual({ ...before, beats: { ...before.beats, refused: 1 } });
+    expect(held.agent.registers({ incarnation: 2 })).toMatchObject({ status: "rejected", because: "held" });
+    expect(held.agent.record).toEqual({ ...before, beats: { ...before.beats, refused: 1 } });
+    held.prints();
+    expect(held.agent.record.terminal?.novel).toBe(2);
+  });
+
+  it("of an agent that is being started again go up by one, also when it is heard before its holder", () => {
+    const held = heldStory();
+    held.isOrdered("restart");
+    held.handsStopped("order-1");
+    held.exits({ code: null, signal: "SIGTERM", cause: "stopped" });
+    expect(isStartingAgain(held.agent.record)).toBe(true);
+    expect(held.agent.beats({ incarnation: 3 })).toMatchObject({ status: "rejected", because: "held" });
+    expect(held.agent.beats({ incarnation: 2 }).status).toBe("accepted");
   });
 
   it("a new one ends UNRESPONSIVE, resolves its alert and is a recovery", () => {

@@ -6,6 +6,7 @@ import {
   draftOf,
   draftOfLedger,
   isOver,
+  isStartingAgain,
   type Mark,
   nextIncarnation,
   noBeats,
@@ -91,6 +92,13 @@ function noteCheckpoint(record: AgentRecord, checkpoint: string, now: MonoMs): A
 /** Of an agent whose process is held, its holder says when a life begins: a program it runs that starts over is still the same life. */
 const isHeld = ({ terminal }: AgentRecord): boolean => terminal !== null && terminal.exit === null;
 
+/**
+ * Lives of a held agent are ours alone to number, whoever speaks: a number from elsewhere would leave its holder behind for good. One that is being
+ * started again may be heard before its holder is, and then it has the next number.
+ */
+const isOursToNumber = (record: AgentRecord, wanted: number): boolean =>
+  wanted > record.incarnation && (isHeld(record) || (isStartingAgain(record) && wanted > record.incarnation + 1));
+
 /** Registering again starts a new life, unless the current one was never heard: then it is the same announcement repeated. */
 function acceptRegistration(
   record: AgentRecord,
@@ -101,6 +109,7 @@ function acceptRegistration(
   const isNewLife = record.heard && !isHeld(record);
   const wanted = registration.incarnation ?? (isNewLife ? record.incarnation + 1 : record.incarnation);
   if (wanted < record.incarnation) return { record, answer: refusal(null, "old-incarnation"), events: [] };
+  if (isOursToNumber(record, wanted)) return { record, answer: refusal(null, "held"), events: [] };
   const isNew = wanted > record.incarnation;
   const base = isNew ? nextIncarnation(record, wanted, now) : record;
   const { taskId } = registration;
@@ -126,6 +135,9 @@ function acceptHeartbeat(
   if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
   if (beat.incarnation !== undefined && beat.incarnation < record.incarnation) {
     return refuse(record, beat.sequenceNumber, "old-incarnation");
+  }
+  if (beat.incarnation !== undefined && isOursToNumber(record, beat.incarnation)) {
+    return refuse(record, beat.sequenceNumber, "held");
   }
   if (beat.incarnation !== undefined && beat.incarnation > record.incarnation) {
     return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, now, policy, doubt);

@@ -1,4 +1,4 @@
-import { type DurationMs, describeDuration, type Policy } from "@rouse/contract";
+import { type DurationMs, describeDuration, type HolderLoss, type Policy } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
@@ -219,7 +219,7 @@ function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]
   return `its process ended with status ${code}`;
 }
 
-/** The process lives, but nobody keeps its terminal any more. */
+/** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */
 export const findHolderLost: Detector = (record, now) => {
   const { terminal } = record;
   if (terminal === null || terminal.holder === "here" || terminal.exit !== null) return nothing;
@@ -229,11 +229,20 @@ export const findHolderLost: Detector = (record, now) => {
       level: "degraded",
       confidence: 0.9,
       class: "process",
-      text: "its process lives, but the holder of its terminal is gone",
-      evidence: { pid: terminal.pid },
+      text: `its process lives, but ${lostInWords[terminal.lostBecause ?? "gone"]}`,
+      evidence: { pid: terminal.pid, because: terminal.lostBecause ?? "gone" },
     }),
     lookAgainAt: null,
   };
+};
+
+const lostInWords: Record<HolderLoss, string> = {
+  gone: "the holder of its terminal is gone",
+  silent: "the holder of its terminal does not answer",
+  "other-store": "its holder belongs to another database; `rouse adopt` takes it over",
+  "old-epoch": "its holder obeys a newer monitor than this one; `rouse adopt` takes it over",
+  "epoch-too-high": "its holder does not believe this monitor's epoch; `rouse adopt` takes it over",
+  "wrong-secret": "its holder does not know the secret in its file",
 };
 
 export const wasStopped = (record: AgentRecord): boolean => record.terminal?.exit?.cause === "stopped";

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { noWorkspaces } from "../ports/workspaces.ts";
 import { version } from "../version.ts";
+import { addAdopt } from "./commands/adopt.ts";
 import { addAttach } from "./commands/attach.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addCheckpoints, type OpenWorkspaces } from "./commands/checkpoints.ts";
@@ -69,6 +70,7 @@ export function createProgram(
     addEscalations,
     addTerminate,
     addRecover,
+    addAdopt,
     addHealth,
     addWhy,
     addLogs,

@@ -6,7 +6,7 @@ import type { Config } from "../config/read-config.ts";
 import { environmentFor } from "../holder/agent-environment.ts";
 import { nextIncarnation } from "../holder/claim-name.ts";
 import { findCommand } from "../holder/find-command.ts";
-import { isHolderAlive, readHolderFile } from "../holder/read-holder-files.ts";
+import { isHolderAlive, readHolderFile, readStore } from "../holder/read-holder-files.ts";
 import type { Spec } from "../holder/spec.ts";
 import { openHome } from "../home/open-home.ts";
 import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
@@ -62,6 +62,8 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     taskId,
     policy,
     incarnation,
+    // With no monitor there, the one that was may be of a database that is gone by now.
+    store: daemon.url === null ? null : (readStore(home)?.store ?? null),
     command: [...command],
     cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
     env: environmentFor(base, { agentId, taskId, incarnation }, { url, token }),

@@ -1,5 +1,5 @@
 import type { ExitStatus } from "@rouse/contract";
-import { connectHolder } from "./connect-holder.ts";
+import { connectHolder, type Door } from "./connect-holder.ts";
 import { followFullScreen } from "./follow-full-screen.ts";
 import { createLeaveKey } from "./leave-key.ts";
 import { pourInto } from "./pour-out.ts";
@@ -20,9 +20,9 @@ const leaveFullScreen = "\x1b[?1049l";
 const makeRoom = (rows: number): Buffer => Buffer.from(`${"\r\n".repeat(rows)}\x1b[H`);
 
 /** This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. */
-export async function attachHere(socket: string): Promise<AttachEnding> {
+export async function attachHere(door: Door): Promise<AttachEnding> {
   const { stdin, stdout } = process;
-  const line = await connectHolder(socket, { timeoutMs: 5000 });
+  const line = await connectHolder(door, { timeoutMs: 5000 });
   const sizeNow = () => ({ cols: Math.max(2, stdout.columns || 80), rows: Math.max(2, stdout.rows || 24) });
   return new Promise((resolve) => {
     const sink = pourInto(1, {

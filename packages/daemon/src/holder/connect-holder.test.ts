@@ -56,7 +56,8 @@ const hold: Extract<FromHolder, { say: "here" }>["hold"] = {
 };
 const here = (id: number): FromHolder => ({ say: "here", id, hold, exit: null, outputEnd: 7, lastReport: 2 });
 const stop = (key: string): OrderToHolder => ({ key, incarnation: 3, epoch: 1, order: { kind: "stop", graceMs: 10 } });
-const connectTo = async (timeoutMs = 5000) => (connection = await connectHolder(path, { timeoutMs }));
+const connectTo = async (timeoutMs = 5000) =>
+  (connection = await connectHolder({ socket: path, secret: null }, { timeoutMs }));
 
 function messageOf(frame: Frame): ToHolder {
   if (frame.kind !== "json") throw new Error(`expected a message, not ${frame.kind}`);
@@ -112,7 +113,7 @@ describe("a connection to a holder", () => {
     server = null;
     writeFileSync(path, "");
     await expect(connectTo()).rejects.toMatchObject({ code: "holder-gone" });
-    await expect(connectHolder(folder, { timeoutMs: 1000 })).rejects.toMatchObject({
+    await expect(connectHolder({ socket: folder, secret: null }, { timeoutMs: 1000 })).rejects.toMatchObject({
       code: expect.stringMatching(/^holder-/),
     });
   });

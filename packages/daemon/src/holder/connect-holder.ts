@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
-import { type DurationMs, describeIssues, Fault } from "@rouse/contract";
+import { type DurationMs, describeIssues, Fault, type HolderRefusal } from "@rouse/contract";
+import type { MonitorId } from "./admit-monitors.ts";
 import { createFrameReader, type Frame, inputFrame, jsonFrame } from "./frames.ts";
 import { FromHolder, type Order, type OutcomeOf, type ToHolder } from "./protocol.ts";
 
@@ -15,6 +16,29 @@ export class NotUnderstood extends Fault {
   }
 }
 
+/** It answered, and does not listen to us. */
+export class RefusedByHolder extends Fault {
+  readonly because: HolderRefusal;
+
+  constructor(because: HolderRefusal) {
+    super("order-refused", `the agent's holder ${refusals[because]}`);
+    this.because = because;
+  }
+}
+
+const refusals: Record<HolderRefusal, string> = {
+  "old-epoch": "obeys a newer monitor; `rouse adopt AGENT` takes it over",
+  "epoch-too-high": "does not believe this monitor's epoch; `rouse adopt AGENT` takes it over",
+  "other-store": "belongs to another database; `rouse adopt AGENT` takes it over",
+  "wrong-secret": "does not know the secret in its file; end its process by hand, `rouse ps` shows it",
+};
+
+/** Where a holder listens and what it wants to be shown; `secret: null`: a holder of an earlier version, which asks for none. */
+export interface Door {
+  readonly socket: string;
+  readonly secret: string | null;
+}
+
 export interface HolderConnection {
   say(message: ToHolder): void;
   /** What a person typed, for the agent. */
@@ -25,6 +49,8 @@ export interface HolderConnection {
   probe(timeoutMs?: DurationMs): Promise<Here>;
   /** May be asked again with the same key: it is carried out once. */
   order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs): Promise<OutcomeOf<O>>;
+  /** Hands the agent over to this store. */
+  adopt(store: string): Promise<void>;
   /** Takes no more until `resume`: for a reader that is slower than the agent. */
   pause(): void;
   resume(): void;
@@ -33,11 +59,25 @@ export interface HolderConnection {
   close(): void;
 }
 
-/** Throws `holder-gone` when nobody listens there any more, `holder-unreachable` when somebody might. */
-export async function connectHolder(path: string, options: { timeoutMs: DurationMs }): Promise<HolderConnection> {
+/**
+ * Throws `holder-gone` when nobody listens there any more, `holder-unreachable` when somebody might, `RefusedByHolder` when it does not listen to us.
+ * Without `monitor` we are a person.
+ */
+export async function connectHolder(
+  { socket: path, secret }: Door,
+  { timeoutMs, monitor = null }: { timeoutMs: DurationMs; monitor?: MonitorId | null },
+): Promise<HolderConnection> {
   const socket = connect({ path });
-  await connected(socket, path, options.timeoutMs);
-  return converse(socket, options.timeoutMs);
+  await connected(socket, path, timeoutMs);
+  const { introduce, ...connection } = converse(socket, timeoutMs);
+  if (secret === null) return connection;
+  try {
+    await introduce(secret, monitor);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 function connected(socket: Socket, path: string, timeoutMs: DurationMs): Promise<void> {
@@ -75,7 +115,12 @@ interface Ask {
   fail(fault: Fault): void;
 }
 
-function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnection {
+interface Conversation extends HolderConnection {
+  /** Shows the secret; the first thing that is said. */
+  introduce(secret: string, monitor: MonitorId | null): Promise<void>;
+}
+
+function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
   const listeners: ((message: FromHolder) => void)[] = [];
   const outputListeners: ((offset: number, bytes: Buffer) => void)[] = [];
   const asks = new Set<Ask>();
@@ -105,6 +150,12 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
 
   const say = (message: ToHolder) => void socket.write(jsonFrame(message));
   return {
+    introduce: (secret, monitor) =>
+      ask({ say: "hello", secret, monitor }, ({ say }) => (say === "welcome" ? true : null), defaultTimeoutMs).then(
+        () => {},
+      ),
+    adopt: (store) =>
+      ask({ say: "adopt", store }, ({ say }) => (say === "adopted" ? true : null), defaultTimeoutMs).then(() => {}),
     say,
     typed: (bytes) => void socket.write(inputFrame(bytes)),
     onMessage: (listen) => void listeners.push(listen),
@@ -156,10 +207,16 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
   }
 
   function hear(message: FromHolder): void {
+    // It does not say which of them it did not understand, or refuses.
+    const failure =
+      message.say === "misunderstood"
+        ? new NotUnderstood(message.problem)
+        : message.say === "refused"
+          ? new RefusedByHolder(message.because)
+          : null;
     for (const one of asks) {
-      // It does not say which of them it did not understand.
-      if (message.say === "misunderstood") one.fail(new NotUnderstood(message.problem));
-      if (message.say === "misunderstood" || one.answers(message)) asks.delete(one);
+      if (failure !== null) one.fail(failure);
+      if (failure !== null || one.answers(message)) asks.delete(one);
     }
     for (const listen of listeners) listen(message);
   }

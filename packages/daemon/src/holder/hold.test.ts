@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BundledHolder } from "./bundle-holder.test-support.ts";
 import { nextIncarnation } from "./claim-name.ts";
-import { kill, openWorld, readHolderFile, run, until, type World } from "./holding.test-support.ts";
+import { kill, openWorld, readHolderFile, run, storeOfTests, until, type World } from "./holding.test-support.ts";
 import { isSame, readProcess } from "./processes/read-processes.ts";
 import { worldOfEach } from "./world-of-each.test-support.ts";
 
@@ -26,7 +26,7 @@ describe("an agent with a holder of its own", () => {
     expect(exit).toEqual({ code: 7, signal: null, cause: "by-itself" });
     expect(incarnation).toBe(1);
     expect(world.output().toString()).toBe("line 1\r\nline 2\r\nline 3\r\n");
-    expect(readHolderFile(world.files())).toEqual(held);
+    expect(readHolderFile(world.files())).toEqual({ ...held, store: storeOfTests });
   });
 
   it("keeps the same bytes that the command writes into a pipe", async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { type ExitStatus, Fault, type Hold } from "@rouse/contract";
+import { admitMonitors } from "./admit-monitors.ts";
 import type { Ended } from "./agent-process.ts";
 import { type Claim, claimWhenFree } from "./claim-name.ts";
 import { compilePatterns } from "./compile-patterns.ts";
@@ -9,6 +10,7 @@ import type { Foreground } from "./foreground.ts";
 import { giveNudges } from "./give-nudge.ts";
 import { type HolderFiles, holderFiles } from "./holder-files.ts";
 import { openHolderLog } from "./holder-log.ts";
+import { makeSecret } from "./holder-secret.ts";
 import { inputOf } from "./input-of.ts";
 import { keepReports } from "./keep-reports.ts";
 import { linger, patienceOf } from "./linger.ts";
@@ -64,7 +66,7 @@ export async function hold(
   }
 }
 
-function describeUs({ agentId, incarnation }: Spec, { folder }: HolderFiles): HolderFile {
+function describeUs({ agentId, incarnation, store = null }: Spec, { folder }: HolderFiles): HolderFile {
   const holder = identityOf(process.pid) ?? { pid: process.pid, startTicks: 0 };
   const mark = randomBytes(16).toString("hex");
   const socket = placeSocket(folder);
@@ -78,6 +80,7 @@ function describeUs({ agentId, incarnation }: Spec, { folder }: HolderFiles): Ho
     cgroup: null,
     mark,
     startedAt: Date.now(),
+    store,
   };
 }
 
@@ -109,17 +112,19 @@ async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
   const log = openHolderLog(files.folder);
   const onTrouble = (trouble: Error | null) => trouble !== null && log("output cannot be kept", trouble);
   const note = reserveExit(files.exit);
+  const secret = makeSecret(files.secret); // before anybody can connect
   const server = await listenAt(socket);
   return {
     log,
     note,
+    secret,
     server,
     ring: openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onTrouble }),
   };
 }
 
 async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
-  const { log, note, ring, server } = books;
+  const { log, note, ring, secret, server } = books;
   const terminal = await tendTerminal(spec, near);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
@@ -146,7 +151,15 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       watch: () => watch,
     }),
   );
+  const admission = admitMonitors(spec.store ?? null, (store) => {
+    try {
+      claim.amend({ store });
+    } catch (error) {
+      log("whose agent it is could not be written down", error);
+    }
+  });
   const orders = obeyOrders(files.orders, spec.incarnation, {
+    refuses: admission.refuses,
     attached: () => terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
     nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
@@ -163,6 +176,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   });
   const service = serve(server, {
     hold: describeHold(spec, claim.file, agent.id.pid),
+    secret,
+    admission,
     reports,
     orders,
     output: readAgain(files, ring),

@@ -9,9 +9,14 @@ import { join } from "node:path";
  *     orders.jsonl    orders already carried out, and nudges begun, by key
  *     recovery.json   where its present life goes on, and recovery-state.json the state it goes on with
  *     output, marks   the last output and when it came (see output-ring.ts)
+ *     secret          what whoever connects has to show, made anew for each life
  *     socket          unless its path would be too long for a socket; holder.json says where it is
+ *
+ * Beside them, `store.json` says whose monitor came last: id of its database and epoch.
  */
 export const holdersFolder = (home: string): string => join(home, "holders");
+
+export const storeFile = (home: string): string => join(holdersFolder(home), "store.json");
 
 export function holderFiles(home: string, agentId: string) {
   const folder = join(holdersFolder(home), agentId);
@@ -20,6 +25,7 @@ export function holderFiles(home: string, agentId: string) {
     spec: join(folder, "spec.json"),
     holder: join(folder, "holder.json"),
     exit: join(folder, "exit.json"),
+    secret: join(folder, "secret"),
     orders: join(folder, "orders.jsonl"),
     recovery: join(folder, "recovery.json"),
     recoveryState: join(folder, "recovery-state.json"),

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { createFrameReader, inputFrame, jsonFrame } from "./frames.ts";
 import { type HolderFiles, holderFiles } from "./holder-files.ts";
+import { readSecret } from "./holder-secret.ts";
 import { readOutput } from "./output/read-output.ts";
 import { isSame } from "./processes/read-processes.ts";
 import type { FromHolder, ToHolder } from "./protocol.ts";
@@ -23,7 +24,10 @@ export interface World {
   ended(held: HolderFile): Promise<ExitFile>;
   /** Everything the agent wrote that is still kept. */
   output(agentId?: string): Buffer;
+  /** Introduces itself with its first message: as a monitor when that has an epoch, otherwise as a person. */
   connect(held: HolderFile): Promise<Client>;
+  /** Somebody who says only what they are told to say. */
+  stranger(held: HolderFile): Promise<Client>;
   remove(): Promise<void>;
 }
 
@@ -42,6 +46,9 @@ export interface Client {
 }
 
 type Said<S> = Extract<FromHolder, { say: S }>;
+
+/** The database that monitors in tests keep. */
+export const storeOfTests = "store-of-tests";
 
 /** Waits for a condition, not for a time. */
 export async function until(
@@ -88,13 +95,18 @@ export function openWorld(holderFile: URL, home = mkdtempSync(join(tmpdir(), "ro
       return held;
     },
     async ended(held) {
-      await hearTheEnd(held);
+      await hearTheEnd(held, files(held.agentId));
       await until(() => !isSame(held.holder), "the holder leaves");
       return ExitFile.parse(JSON.parse(readFileSync(files(held.agentId).exit, "utf8")));
     },
     output: (agentId) => readAll(files(agentId)),
     async connect(held) {
-      const client = await connectTo(held.socket);
+      const client = await connectTo(held.socket, readSecret(files(held.agentId).secret));
+      clients.push(client);
+      return client;
+    },
+    async stranger(held) {
+      const client = await connectTo(held.socket, null);
       clients.push(client);
       return client;
     },
@@ -108,8 +120,8 @@ export function openWorld(holderFile: URL, home = mkdtempSync(join(tmpdir(), "ro
 }
 
 /** As a monitor does; a holder that nobody hears stays a while. */
-async function hearTheEnd({ socket }: HolderFile): Promise<void> {
-  const monitor = await connectTo(socket).catch(() => null);
+async function hearTheEnd({ socket }: HolderFile, files: HolderFiles): Promise<void> {
+  const monitor = await connectTo(socket, readSecret(files.secret)).catch(() => null);
   if (monitor === null) return;
   monitor.say({ say: "watch", epoch: 1000, after: 0 });
   const { report } = await monitor.hear("report", ({ report }) => report.exit !== null);
@@ -134,16 +146,26 @@ function readAll(files: HolderFiles): Buffer {
   }
 }
 
-async function connectTo(path: string): Promise<Client> {
+async function connectTo(path: string, secret: string | null): Promise<Client> {
   const socket = connect(path);
   await once(socket, "connect");
   const heard: FromHolder[] = [];
   const frames: { offset: number; bytes: Buffer }[] = [];
   let closed = false;
   const read = createFrameReader((frame) => {
-    if (frame.kind === "json") heard.push(frame.value as FromHolder);
+    if (frame.kind === "json") hearOne(frame.value as FromHolder);
     if (frame.kind === "output") frames.push({ offset: frame.offset, bytes: Buffer.from(frame.bytes) });
   });
+  const hearOne = (message: FromHolder): void => {
+    if (secret === null || message.say !== "welcome") heard.push(message);
+  };
+  let greeted = secret === null;
+  const greet = (epoch: number | null): void => {
+    if (greeted || secret === null) return;
+    greeted = true;
+    const monitor = epoch === null ? null : { store: storeOfTests, epoch };
+    socket.write(jsonFrame({ say: "hello", secret, monitor } satisfies ToHolder));
+  };
   socket.on("data", read);
   socket.on("error", () => {});
   socket.on("close", () => {
@@ -161,9 +183,18 @@ async function connectTo(path: string): Promise<Client> {
       }
       return Buffer.concat(frames.map(({ bytes }) => bytes));
     },
-    say: (message) => void socket.write(jsonFrame(message)),
-    send: (bytes) => void socket.write(bytes),
-    type: (text) => void socket.write(inputFrame(Buffer.from(text))),
+    say(message) {
+      greet("epoch" in message ? message.epoch : null);
+      socket.write(jsonFrame(message));
+    },
+    send(bytes) {
+      greet(null);
+      socket.write(bytes);
+    },
+    type(text) {
+      greet(null);
+      socket.write(inputFrame(Buffer.from(text)));
+    },
     async hear<S extends FromHolder["say"]>(say: S, wanted: (message: Said<S>) => boolean = () => true) {
       const find = () => heard.find((each): each is Said<S> => each.say === say && wanted(each as Said<S>));
       await until(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NudgeDelivery, StopOutcome } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { admitMonitors } from "./admit-monitors.ts";
 import { type OrderMessage, obeyOrders } from "./obey-orders.ts";
 
 let folder: string;
@@ -21,6 +22,7 @@ const stop = (changes: Partial<OrderMessage> = {}): OrderMessage => ({
   key: "k",
   incarnation: 1,
   epoch: 1,
+  store: "ours",
   order: { kind: "stop", graceMs: 100 },
   ...changes,
 });
@@ -36,7 +38,9 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
   const gate = new Promise<void>((resolve) => {
     finish = resolve;
   });
+  const { refuses } = admitMonitors(null, () => {});
   const orders = obeyOrders(file, 1, {
+    refuses,
     attached: () => attached,
     async stop() {
       did.push("stop");
@@ -54,7 +58,8 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
   const sitsDown = (is = true): void => {
     attached = is;
   };
-  return { orders, finish, sitsDown, times: () => did.length };
+  const comes = (epoch: number) => refuses({ store: "ours", epoch });
+  return { orders, finish, sitsDown, comes, times: () => did.length };
 }
 
 describe("an order", () => {
@@ -82,12 +87,21 @@ describe("an order", () => {
   });
 
   it("is refused from an older monitor than one already heard, but not from a person", async () => {
-    const { orders, finish } = openOrders();
+    const { orders, finish, comes } = openOrders();
     finish();
-    expect(orders.admits(7)).toBe(true);
+    expect(comes(7)).toBe(null);
     expect(await orders.obey(stop({ epoch: 6 }))).toEqual({ kind: "refused", because: "old-epoch" });
-    expect(orders.admits(6)).toBe(false);
-    expect(await orders.obey(stop({ epoch: null }))).toEqual(stopped);
+    expect(comes(6)).toBe("old-epoch");
+    expect(await orders.obey(stop({ epoch: null, store: null }))).toEqual(stopped);
+  });
+
+  it("of another store's monitor is refused, and so is a monitor's from somebody who came as a person", async () => {
+    const { orders, finish, comes } = openOrders();
+    finish();
+    expect(comes(1)).toBe(null);
+    for (const store of ["other", null])
+      expect(await orders.obey(stop({ epoch: 2, store }))).toEqual({ kind: "refused", because: "other-store" });
+    expect(await orders.obey(stop())).toEqual(stopped);
   });
 
   it("for another life is refused, and a refusal is not remembered", async () => {
@@ -132,6 +146,7 @@ describe("an order", () => {
   it("that could not be carried out for a reason of our own is not done, and can be given again", async () => {
     let times = 0;
     const orders = obeyOrders(file, 1, {
+      refuses: () => null,
       attached: () => false,
       async stop() {
         if (++times === 1) throw new Error("/proc is not there");
@@ -201,10 +216,10 @@ describe("a nudge", () => {
   });
 
   it("for another life or from an older monitor is refused, and the right one may still come", async () => {
-    const { orders, finish } = openOrders();
+    const { orders, finish, comes } = openOrders();
     finish();
     expect(await orders.obey(nudge({ incarnation: 2 }))).toEqual(notSent("wrong-incarnation"));
-    orders.admits(7);
+    comes(7);
     expect(await orders.obey(nudge({ epoch: 6 }))).toEqual(notSent("old-epoch"));
     expect(await orders.obey(nudge({ epoch: 7 }))).toEqual(sent);
   });

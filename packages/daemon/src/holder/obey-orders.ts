@@ -1,14 +1,14 @@
-import type { NudgeDelivery, StopOutcome } from "@rouse/contract";
+import type { HolderRefusal, NudgeDelivery, StopOutcome } from "@rouse/contract";
+import type { MonitorId } from "./admit-monitors.ts";
 import type { NudgeOrder, StopOrder, ToHolder } from "./protocol.ts";
 import { endUnknown, rememberOrders } from "./remember-orders.ts";
 
-export type OrderMessage = Extract<ToHolder, { say: "order" }>;
+/** An order, and for which store whoever gives it has introduced itself; `null`: a person. */
+export type OrderMessage = Extract<ToHolder, { say: "order" }> & { readonly store: string | null };
 
 export interface Orders {
   /** Carried out once per key, however often it comes. */
   obey(message: OrderMessage): Promise<StopOutcome | NudgeDelivery>;
-  /** Whether a monitor of this epoch is still to be listened to; remembers the highest. */
-  admits(epoch: number): boolean;
   /** Whether we are bringing the agent down, or have. */
   stopping(): boolean;
   /** Once every order that came is answered. */
@@ -16,6 +16,8 @@ export interface Orders {
 }
 
 export interface OrderHands {
+  /** Why a monitor is no longer to be listened to. */
+  refuses(monitor: MonitorId): HolderRefusal | null;
   /** Whether somebody sits at the agent's terminal. */
   attached(): boolean;
   /** Brings the whole tree down, checking who it is before each signal. */
@@ -32,19 +34,13 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   const memory = rememberOrders(file);
   const stops = new Map<string, Promise<StopOutcome>>();
   const nudges = new Map<string, Promise<NudgeDelivery>>();
-  let highest = Number.NEGATIVE_INFINITY;
   let stopping: Promise<StopOutcome> | null = null;
   let stopped = false;
 
-  function admits(epoch: number): boolean {
-    if (epoch < highest) return false;
-    highest = epoch;
-    return true;
-  }
-
-  function fence({ incarnation: life, epoch }: OrderMessage): "wrong-incarnation" | "old-epoch" | null {
+  function fence({ incarnation: life, epoch, store }: OrderMessage): "wrong-incarnation" | HolderRefusal | null {
     if (life !== incarnation) return "wrong-incarnation";
-    return epoch !== null && !admits(epoch) ? "old-epoch" : null;
+    if (epoch === null) return null;
+    return store === null ? "other-store" : hands.refuses({ store, epoch });
   }
 
   /** A second order while the first is being carried out has the same end. */
@@ -98,7 +94,6 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
           return obeyNudge(message, order);
       }
     },
-    admits,
     stopping: () => stopping !== null || stopped,
     settled: async () => void (await Promise.allSettled([...stops.values(), ...nudges.values()])),
   };

@@ -1,10 +1,10 @@
-import { ExitStatus, Hold, HolderReport, NudgeDelivery, StopOutcome } from "@rouse/contract";
+import { ExitStatus, Hold, HolderRefusal, HolderReport, NudgeDelivery, StopOutcome } from "@rouse/contract";
 import { z } from "zod";
 import { WatchSettings } from "./spec.ts";
 
 /**
- * What goes over a holder's socket. Whoever can open it is the owner: the folder is closed to everybody else. Messages are JSON; output and
- * typed input travel as bytes (see frames.ts).
+ * What goes over a holder's socket. The first message is `hello`, and before it is answered by `welcome` nothing but `refused` comes back: whoever
+ * can open the socket and read the secret beside it is the owner. Messages are JSON; output and typed input travel as bytes (see frames.ts).
  */
 const Size = z.object({ cols: z.number().int().min(2).max(1000), rows: z.number().int().min(2).max(1000) });
 
@@ -31,6 +31,14 @@ export type Order = z.infer<typeof Order>;
 export type OutcomeOf<O extends Order> = O extends StopOrder ? StopOutcome : NudgeDelivery;
 
 export const ToHolder = z.discriminatedUnion("say", [
+  /** `monitor: null` is a person at this machine, with a command of theirs. */
+  z.object({
+    say: z.literal("hello"),
+    secret: z.string().max(200),
+    monitor: z.object({ store: z.string().min(1).max(100), epoch: z.number().int() }).nullable(),
+  }),
+  /** A person hands the agent over to another store. */
+  z.object({ say: z.literal("adopt"), store: z.string().min(1).max(100) }),
   z.object({ say: z.literal("probe"), id: z.number().int() }),
   /** From a monitor: reports after `after` (0: all that are still there), until the next monitor comes. */
   z.object({ say: z.literal("watch"), epoch: z.number().int(), after: z.number().int() }),
@@ -52,6 +60,9 @@ export const ToHolder = z.discriminatedUnion("say", [
 export type ToHolder = z.infer<typeof ToHolder>;
 
 export const FromHolder = z.discriminatedUnion("say", [
+  z.object({ say: z.literal("welcome") }),
+  z.object({ say: z.literal("refused"), because: HolderRefusal }),
+  z.object({ say: z.literal("adopted") }),
   z.object({
     say: z.literal("here"),
     id: z.number().int(),
@@ -59,6 +70,9 @@ export const FromHolder = z.discriminatedUnion("say", [
     exit: ExitStatus.nullable(),
     outputEnd: z.number(),
     lastReport: z.number().int(),
+    /** Whose it is, and the highest epoch it saw. Holders of earlier versions do not tell. */
+    store: z.string().nullable().optional(),
+    epoch: z.number().int().nullable().optional(),
   }),
   z.object({ say: z.literal("watched"), hold: Hold }),
   /** The holder has a newer monitor. */

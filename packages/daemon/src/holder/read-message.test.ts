@@ -13,6 +13,9 @@ const settings = {
 };
 const order = { say: "order", key: "k", incarnation: 1, epoch: null, order: { kind: "stop", graceMs: 10 } };
 const good: object[] = [
+  { say: "hello", secret: "s", monitor: null },
+  { say: "hello", secret: "s", monitor: { store: "one", epoch: 3 } },
+  { say: "adopt", store: "one" },
   { say: "probe", id: 1 },
   { say: "watch", epoch: 1, after: 0 },
   { say: "heard", seq: 3 },

@@ -15,6 +15,10 @@ export function readMessage(value: unknown): ToHolder | null {
 
 function isMessage(message: Fields): boolean {
   switch (message["say"] as ToHolder["say"]) {
+    case "hello":
+      return isText(message["secret"], 200) && (message["monitor"] === null || isMonitor(message["monitor"]));
+    case "adopt":
+      return isStore(message["store"]);
     case "probe":
       return isWhole(message["id"]);
     case "watch":
@@ -54,6 +58,11 @@ function isOrder(order: unknown): boolean {
   }
   return false;
 }
+
+const isMonitor = (monitor: unknown): boolean =>
+  isObject(monitor) && isStore(monitor["store"]) && isWhole(monitor["epoch"]);
+
+const isStore = (store: unknown): boolean => isText(store, 100) && store !== "";
 
 function isSize(size: unknown): boolean {
   return isObject(size) && isWhole(size["cols"], 2, 1000) && isWhole(size["rows"], 2, 1000);

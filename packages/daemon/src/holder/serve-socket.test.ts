@@ -1,5 +1,8 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Client, until, type World } from "./holding.test-support.ts";
+import { readSecret } from "./holder-secret.ts";
+import { type Client, storeOfTests, until, type World } from "./holding.test-support.ts";
 import { isSame } from "./processes/read-processes.ts";
 import { worldOfEach } from "./world-of-each.test-support.ts";
 
@@ -96,7 +99,7 @@ describe("a monitor", () => {
     await client.closed();
     const older = await world.connect(holder);
     older.say({ say: "watch", epoch: 5, after: 0 });
-    await older.hear("replaced");
+    expect((await older.hear("refused")).because).toBe("old-epoch");
     await older.closed();
     expect(newer.heard.some(({ say }) => say === "replaced")).toBe(false);
   });
@@ -297,5 +300,122 @@ describe("orders", () => {
     const second = await client.hear("carried-out", ({ key }) => key === "k2");
     expect(second.outcome).toEqual({ kind: "refused", because: "wrong-incarnation" });
     expect(holder.agent !== null && isSame(holder.agent)).toBe(true);
+  });
+});
+
+describe("whoever comes to the socket", () => {
+  const secretOf = () => readSecret(world.files().secret);
+  const refused = (because: string) => [{ say: "refused", because }];
+  const stopNow = (epoch: number | null) =>
+    ({ say: "order", key: "k", incarnation: 1, epoch, order: { kind: "stop", graceMs: 100 } }) as const;
+
+  it("finds it and the secret closed to everybody but its owner", async () => {
+    const { holder } = await held("read x");
+    const mode = (path: string) => statSync(path).mode & 0o777;
+    expect([dirname(holder.socket), holder.socket, world.files().secret].map(mode)).toEqual([0o700, 0o600, 0o600]);
+    expect(secretOf()).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it("and does not show the secret gets a refusal and nothing else, not even of the end", async () => {
+    const { holder, client } = await held("echo treasure; read x");
+    await until(() => world.output().includes("treasure"), "it has written");
+    const wrong = { say: "hello", secret: "0".repeat(64), monitor: { store: storeOfTests, epoch: 7 } } as const;
+    const read = { say: "read", from: 0, follow: true } as const;
+    const watch = { say: "watch", epoch: 9_000_000, after: 0 } as const;
+    const silent = await world.stranger(holder);
+    for (const line of [wrong, read, watch, stopNow(null), { say: "adopt", store: "mine" } as const]) {
+      const stranger = await world.stranger(holder);
+      stranger.say(line);
+      stranger.say(read);
+      await stranger.closed();
+      expect(stranger.heard).toEqual(refused("wrong-secret"));
+      expect(stranger.frames).toEqual([]);
+    }
+    const noise = await world.stranger(holder);
+    noise.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
+    await noise.closed();
+    expect(noise.heard).toEqual(refused("wrong-secret"));
+    client.say({ say: "probe", id: 1 });
+    expect(await client.hear("here")).toMatchObject({ store: null, epoch: null });
+    client.say(stopNow(null));
+    await client.hear("exited");
+    await silent.closed();
+    expect(silent.heard.filter(({ say }) => say !== "refused")).toEqual([]);
+  });
+
+  it("and begins something long is sent away at once, not after the time to show the secret", async () => {
+    const { holder } = await held("read x");
+    const came = performance.now();
+    const stranger = await world.stranger(holder);
+    stranger.send(Buffer.concat([Buffer.from([0, 15, 0, 0, 1]), Buffer.alloc(5000)]));
+    await stranger.closed();
+    expect(stranger.heard).toEqual(refused("wrong-secret"));
+    expect(performance.now() - came).toBeLessThan(4500);
+  });
+
+  it("and says nothing is sent away, so that they keep nobody out", async () => {
+    const { holder } = await held("read x");
+    const crowd = await Promise.all(Array.from({ length: 64 }, () => world.stranger(holder)));
+    await Promise.all(crowd.map((one) => one.closed()));
+    const owner = await world.connect(holder);
+    owner.say({ say: "probe", id: 1 });
+    await owner.hear("here");
+  });
+
+  it("as a monitor of another store is refused, and may neither watch nor order as a person", async () => {
+    const { holder, client } = await held("read x");
+    client.say({ say: "watch", epoch: 5, after: 0 });
+    await client.hear("watched");
+    const other = await world.stranger(holder);
+    other.say({ say: "hello", secret: secretOf(), monitor: { store: "other", epoch: 6 } });
+    await other.closed();
+    expect(other.heard).toEqual(refused("other-store"));
+    for (const line of [stopNow(6), { say: "watch", epoch: 6, after: 0 } as const]) {
+      const person = await world.stranger(holder);
+      person.say({ say: "hello", secret: secretOf(), monitor: null });
+      person.say(line);
+      await until(() => person.heard.length === 2, "it was answered");
+      expect(person.heard[1]).toMatchObject(
+        line.say === "order"
+          ? { say: "carried-out", outcome: { kind: "refused", because: "other-store" } }
+          : { say: "misunderstood" },
+      );
+    }
+    client.say({ say: "probe", id: 1 });
+    expect(await client.hear("here")).toMatchObject({ store: storeOfTests, epoch: 5 });
+  });
+
+  it("with an epoch no monitor can have reached is refused, and locks nobody out", async () => {
+    const { holder, client } = await held("read x");
+    client.say({ say: "watch", epoch: 5, after: 0 });
+    await client.hear("watched");
+    const liar = await world.connect(holder);
+    liar.say({ say: "watch", epoch: 5 + 10_001, after: 0 });
+    expect((await liar.hear("refused")).because).toBe("epoch-too-high");
+    const next = await world.connect(holder);
+    next.say({ say: "watch", epoch: 6, after: 0 });
+    await next.hear("watched");
+  });
+
+  it("as a person may hand the agent over to another store; its monitor is told and refused from then on", async () => {
+    const { holder, client } = await held("read x");
+    client.say({ say: "watch", epoch: 5, after: 0 });
+    await client.hear("watched");
+    client.say({ say: "adopt", store: "by-a-monitor" });
+    expect((await client.hear("misunderstood")).problem).toContain("only a person");
+    const again = await world.connect(holder);
+    again.say({ say: "watch", epoch: 5, after: 0 });
+    await again.hear("watched");
+    const person = await world.connect(holder);
+    person.say({ say: "adopt", store: "new" });
+    await person.hear("adopted");
+    await again.hear("replaced");
+    const late = await world.connect(holder);
+    late.say({ say: "watch", epoch: 6, after: 0 });
+    expect((await late.hear("refused")).because).toBe("other-store");
+    const owner = await world.stranger(holder);
+    owner.say({ say: "hello", secret: secretOf(), monitor: { store: "new", epoch: 1 } });
+    owner.say({ say: "watch", epoch: 1, after: 0 });
+    await owner.hear("watched");
   });
 });

@@ -1,8 +1,10 @@
-import { rmSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import type { ExitStatus, Hold, HolderReport } from "@rouse/contract";
+import type { ExitStatus, Hold, HolderRefusal, HolderReport } from "@rouse/contract";
+import type { Admission } from "./admit-monitors.ts";
 import type { Size } from "./foreground.ts";
 import { createFrameReader, type Frame, jsonFrame } from "./frames.ts";
+import { isSecret } from "./holder-secret.ts";
 import type { Reports } from "./keep-reports.ts";
 import type { Orders } from "./obey-orders.ts";
 import type { FromHolder, ToHolder } from "./protocol.ts";
@@ -13,6 +15,8 @@ import type { WatchSettings } from "./spec.ts";
 /** What those who connect can ask for. */
 export interface Desk {
   readonly hold: Hold;
+  readonly secret: string;
+  readonly admission: Admission;
   readonly reports: Reports;
   readonly orders: Orders;
   readonly output: OutputSource;
@@ -41,6 +45,10 @@ export interface Service {
 
 interface Peer {
   readonly socket: Socket;
+  /** It has shown the secret. Nothing is said to anybody else, and nothing of theirs is listened to. */
+  proven: boolean;
+  /** The store it keeps; `null`: a person. */
+  store: string | null;
   viewer: Viewer | null;
   size: Size | null;
 }
@@ -49,6 +57,9 @@ const mostPeers = 64;
 /** A monitor that lets this much pile up is not reading; it will ask again for what it missed. */
 const mostUnread = 4 * 1024 * 1024;
 const partingMs = 1000;
+/** Who has not shown the secret by then, or sends more than it takes, keeps a place from those who have. */
+const proveWithinMs = 5000;
+const longestHello = 4096;
 
 export function listenAt(path: string): Promise<Server> {
   rmSync(path, { force: true }); // left by one who held the same name before us
@@ -57,6 +68,7 @@ export function listenAt(path: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, () => {
+      chmodSync(path, 0o600); // its folder is closed to everybody else already
       server.off("error", reject);
       server.on("error", () => {}); // out of descriptors: those who come now are turned away, the agent goes on
       resolve(server);
@@ -70,18 +82,23 @@ export function serve(server: Server, desk: Desk): Service {
   server.on("connection", welcome);
 
   function welcome(socket: Socket): void {
-    const peer: Peer = { socket, viewer: null, size: null };
+    const peer: Peer = { socket, proven: false, store: null, viewer: null, size: null };
     peers.add(peer);
+    const patience = setTimeout(() => peer.proven || refuse(peer, "wrong-secret"), proveWithinMs);
     const read = createFrameReader((frame) => take(peer, frame));
     socket.on("data", (chunk) => {
       try {
         read(chunk);
+        if (!peer.proven && socket.bytesRead > longestHello) refuse(peer, "wrong-secret");
       } catch (error) {
         misunderstand(peer, (error as Error).message);
       }
     });
     socket.on("error", () => {}); // `close` follows
-    socket.on("close", () => part(peer));
+    socket.on("close", () => {
+      clearTimeout(patience);
+      part(peer);
+    });
   }
 
   function part(peer: Peer): void {
@@ -92,6 +109,7 @@ export function serve(server: Server, desk: Desk): Service {
 
   function take(peer: Peer, frame: Frame): void {
     if (peer.socket.writableEnded) return;
+    if (!peer.proven) return greet(peer, frame);
     switch (frame.kind) {
       case "json": {
         const message = readMessage(frame.value);
@@ -104,8 +122,28 @@ export function serve(server: Server, desk: Desk): Service {
     }
   }
 
+  function greet(peer: Peer, frame: Frame): void {
+    const hello = frame.kind === "json" ? readMessage(frame.value) : null;
+    if (hello?.say !== "hello" || !isSecret(hello.secret, desk.secret)) return refuse(peer, "wrong-secret");
+    const because = hello.monitor === null ? null : desk.admission.refuses(hello.monitor);
+    if (because !== null) return refuse(peer, because);
+    peer.proven = true;
+    peer.store = hello.monitor?.store ?? null;
+    say(peer, { say: "welcome" });
+  }
+
+  function refuse(peer: Peer, because: HolderRefusal): void {
+    if (monitor === peer) monitor = null;
+    say(peer, { say: "refused", because });
+    peer.socket.end();
+  }
+
   function answer(peer: Peer, message: ToHolder): void {
     switch (message.say) {
+      case "hello":
+        return misunderstand(peer, "one hello is enough");
+      case "adopt":
+        return beAdopted(peer, message.store);
       case "probe":
         return say(peer, {
           say: "here",
@@ -114,6 +152,8 @@ export function serve(server: Server, desk: Desk): Service {
           exit: desk.exit(),
           outputEnd: desk.output.end(),
           lastReport: desk.reports.lastSeq(),
+          store: desk.admission.store(),
+          epoch: desk.admission.epoch(),
         });
       case "watch":
         return beWatched(peer, message.epoch, message.after);
@@ -123,7 +163,9 @@ export function serve(server: Server, desk: Desk): Service {
         return peer === monitor ? desk.settings(message.settings) : undefined;
       case "order": {
         const { key } = message;
-        return void desk.orders.obey(message).then((outcome) => say(peer, { say: "carried-out", key, outcome }));
+        return void desk.orders
+          .obey({ ...message, store: peer.store })
+          .then((outcome) => say(peer, { say: "carried-out", key, outcome }));
       }
       case "read":
         return beRead(peer, message.from ?? 0, message.follow);
@@ -137,13 +179,23 @@ export function serve(server: Server, desk: Desk): Service {
   }
 
   function beWatched(peer: Peer, epoch: number, after: number): void {
-    if (!desk.orders.admits(epoch)) return dismiss(peer);
+    if (peer.store === null) return misunderstand(peer, "only a monitor watches");
+    const because = desk.admission.refuses({ store: peer.store, epoch });
+    if (because !== null) return refuse(peer, because);
     if (monitor !== null && monitor !== peer) dismiss(monitor);
     monitor = peer;
     say(peer, { say: "watched", hold: desk.hold });
     for (const report of desk.reports.after(after)) say(peer, { say: "report", report });
     const exit = desk.exit();
     if (exit !== null) say(peer, { say: "exited", exit });
+  }
+
+  /** Whose it was until now has to learn it: their next try is refused with the reason. */
+  function beAdopted(peer: Peer, store: string): void {
+    if (peer.store !== null) return misunderstand(peer, "only a person hands an agent over");
+    desk.admission.adopt(store);
+    if (monitor !== null) dismiss(monitor);
+    say(peer, { say: "adopted" });
   }
 
   function dismiss(peer: Peer): void {
@@ -172,6 +224,7 @@ export function serve(server: Server, desk: Desk): Service {
   }
 
   function misunderstand(peer: Peer, problem: string): void {
+    if (!peer.proven) return refuse(peer, "wrong-secret");
     say(peer, { say: "misunderstood", problem });
     peer.socket.end();
   }
@@ -194,6 +247,7 @@ export function serve(server: Server, desk: Desk): Service {
     exited: async (exit) =>
       void (await Promise.all(
         [...peers].map(async (peer) => {
+          if (!peer.proven) return;
           await peer.viewer?.ended();
           say(peer, { say: "exited", exit });
         }),

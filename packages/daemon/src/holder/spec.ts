@@ -16,6 +16,8 @@ export const Spec = z.object({
   taskId: Id.nullable(),
   policy: Id.nullable(),
   incarnation: z.number().int().positive(),
+  /** The database it is started for; absent or `null`: that of the first monitor that comes. */
+  store: z.string().max(100).nullable().optional(),
   command: z.array(z.string()).min(1),
   /** What this life is started with instead, when its program goes on with a conversation it had. */
   resumed: z.array(z.string()).min(1).optional(),
@@ -52,8 +54,13 @@ export const HolderFile = z.object({
   /** Found in the environment of every process of the tree that did not clean it. */
   mark: z.string(),
   startedAt: z.number(),
+  /** The database it belongs to, `null` before the first monitor came. Holders of earlier versions have none, and ask for no secret. */
+  store: z.string().nullable().optional(),
 });
 export type HolderFile = z.infer<typeof HolderFile>;
+
+/** Which monitor came last. */
+export const StoreFile = z.object({ store: z.string(), epoch: z.number().int() });
 
 export const ExitFile = z.object({ incarnation: z.number().int(), at: z.number(), exit: ExitStatus });
 export type ExitFile = z.infer<typeof ExitFile>;

@@ -3,7 +3,7 @@ import type { Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
 import { commandAfter, leaveRecovery, readRecovery } from "./leave-recovery.ts";
 import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
-import { isHolderAlive, readExitFile, readHolderFile, readSpec } from "./read-holder-files.ts";
+import { isHolderAlive, readExitFile, readHolderFile, readSpec, readStore } from "./read-holder-files.ts";
 import type { HolderFile, Spec } from "./spec.ts";
 import { type StartOptions, startHolder } from "./start-holder.ts";
 
@@ -48,6 +48,7 @@ export async function startAgain(
   const next: Spec = {
     ...first,
     incarnation,
+    store: url === null ? null : (readStore(home)?.store ?? null),
     env,
     foreground: false,
     io: "terminal",

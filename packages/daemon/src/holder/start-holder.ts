@@ -37,6 +37,7 @@ export async function startHolder(home: string, spec: Spec, options: StartOption
     cgroup: null,
     mark: "",
     startedAt: Date.now(),
+    store: null,
   });
   try {
     writeWhole(files.spec, JSON.stringify(spec));

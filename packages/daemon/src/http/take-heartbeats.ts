@@ -18,6 +18,7 @@ const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, numbe
   "seen-before": 200,
   "older-than-last": 200,
   "old-incarnation": 409,
+  held: 409,
   "wrong-checksum": 422,
   malformed: 400,
   "reserved-id": 403,

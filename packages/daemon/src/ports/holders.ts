@@ -3,6 +3,7 @@ import type {
   EpochMs,
   ExitStatus,
   Hold,
+  HolderLoss,
   HolderReport,
   NudgeDelivery,
   RecoveryContext,
@@ -23,8 +24,14 @@ export interface HolderNews {
   /** Somebody is held. Resolves to the number of the last report that is known of this life, or `null` when that life is over. */
   held(hold: Hold, adopted: boolean): Promise<{ readonly lastReport: number; readonly settings: WatchSettings } | null>;
   reported(agentId: string, incarnation: number, report: HolderReport): Promise<void>;
-  /** Its holder is gone; what of the agent's own process, and how it ended if that is known. */
-  lost(agentId: string, incarnation: number, process: "gone" | "alive", exit: ExitStatus | null): Promise<void>;
+  /** Its holder is gone (unless another reason is given); what of the agent's own process, and how it ended if that is known. */
+  lost(
+    agentId: string,
+    incarnation: number,
+    process: "gone" | "alive",
+    exit: ExitStatus | null,
+    because?: HolderLoss,
+  ): Promise<void>;
 }
 
 export interface StopRequest {
@@ -63,7 +70,8 @@ export type Started =
  * The hands on supervised agents. The promises:
  * - After `begin`, every holder of this home is found within seconds, whether it was there before or came later, and each is told about once.
  * - Reports of one life arrive in order, none is left out; one may come twice around a crash.
- * - The death of a holder is told, and after it the end of the agent's process, by looking at the process itself.
+ * - A holder that is gone, silent or refuses us is told of with the reason, and after it the end of the agent's process, by looking at the
+ *   process itself. One that listens to us again is told of as held.
  * - `stop` verifies identity and life before every signal, and is the same done twice. It rejects only when nothing could be learnt.
  * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
  *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
@@ -71,8 +79,8 @@ export type Started =
  *   starts nothing twice, and tries again what never began.
  */
 export interface Holders {
-  /** `epoch` grows with every monitor on this store: holders refuse the orders of an older one. */
-  begin(news: HolderNews, epoch: number): Promise<void>;
+  /** `epoch` grows with every monitor on the store of this id: holders refuse the orders of an older one, and of another store's. */
+  begin(news: HolderNews, epoch: number, store: string): Promise<void>;
   stop(request: StopRequest): Promise<StopOutcome>;
   nudge(request: NudgeRequest): Promise<NudgeDelivery>;
   startAgain(agentId: string, afterIncarnation: number, revival: Revival | null): Promise<Started>;

@@ -51,9 +51,10 @@ export function enrollAgents({ roster, doubt, records, saveEvents, afterTurn, ru
     const watched = known ?? enroll(registration.agentId, registration, moment);
     const { reply } = run(watched, { kind: "registered", registration }, moment);
     if (reply?.status === "rejected") {
+      const what = reply.because === "held" ? "cannot begin while a holder keeps its process" : "is over";
       throw new Fault(
         "bad-request",
-        `incarnation ${registration.incarnation} of ${registration.agentId} is over; the current one is ${watched.record.incarnation}`,
+        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.incarnation}`,
       );
     }
     records.saveNow(watched);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { toIso } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
@@ -51,9 +52,14 @@ export function goOn(parts: GoingOnParts): void {
   parts.outbox.send(resumption.actions.filter((saved) => !decideAnew(saved, parts)));
 }
 
-/** Each monitor on this store has a higher epoch than the one before: holders obey the newest only. */
+/**
+ * Each monitor on this store has a higher epoch than the one before: holders obey the newest only. The store itself has an id from its first
+ * monitor on, so that a holder can tell it from one that was put in its place.
+ */
 function takeEpoch({ resumption, commits }: GoingOnParts): void {
-  commits.draft().marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
+  const { marks } = commits.draft();
+  marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
+  marks["store"] = resumption.marks["store"] ?? randomUUID();
 }
 
 /** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */

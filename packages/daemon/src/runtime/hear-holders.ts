@@ -49,8 +49,8 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
       const ago = Math.max(0, readClock().time - report.at);
       return tell(agentId, { kind: "reported", incarnation, report, ago }, isWorthKeeping(report));
     },
-    lost: (agentId, incarnation, process, exit) =>
-      tell(agentId, { kind: "holder-lost", incarnation, process, exit }, true),
+    lost: (agentId, incarnation, process, exit, because = "gone") =>
+      tell(agentId, { kind: "holder-lost", incarnation, process, exit, because }, true),
   };
 }
 

@@ -30,11 +30,11 @@ export function meetHolders(parts: MeetingParts) {
 
   return {
     /** Only with an epoch that is saved: two monitors must never have the same. */
-    meetWith({ marks: { epoch } }: Commit): void {
-      if (typeof epoch !== "string" || parts.chores.stopped()) return;
+    meetWith({ marks: { epoch, store } }: Commit): void {
+      if (typeof epoch !== "string" || typeof store !== "string" || parts.chores.stopped()) return;
       const news = hearHolders({ roster, turns, commits, readClock, settingsOf });
       holders
-        .begin(news, Number(epoch))
+        .begin(news, Number(epoch), store)
         .catch((error: unknown) => parts.log.error({ error: String(error) }, "supervised agents cannot be looked for"));
     },
     settle: (): void => holders.settle(settingsOf),

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import type { World } from "../../holder/holding.test-support.ts";
+import { storeOfTests, type World } from "../../holder/holding.test-support.ts";
 import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import { openHolders } from "./open-holders.ts";
 
@@ -30,6 +30,7 @@ it("a monitor that is closed while it meets an agent lets go of it", async () =>
         lost: async () => {},
       },
       1,
+      storeOfTests,
     );
   });
   await met;

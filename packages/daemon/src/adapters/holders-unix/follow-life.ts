@@ -1,11 +1,13 @@
-import { type DurationMs, Fault, type Hold, seconds } from "@rouse/contract";
-import { connectHolder, type HolderConnection } from "../../holder/connect-holder.ts";
+import { type DurationMs, Fault, type Hold, type HolderLoss, seconds } from "@rouse/contract";
+import type { MonitorId } from "../../holder/admit-monitors.ts";
+import { connectHolder, type HolderConnection, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
-import { isHolderAlive, readExitFile, readHolderFile } from "../../holder/read-holder-files.ts";
+import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holder/read-holder-files.ts";
 import type { HolderFile } from "../../holder/spec.ts";
 import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { hearReports } from "./hear-reports.ts";
+import { readHold } from "./read-hold.ts";
 
 const answerWithin: DurationMs = seconds(5);
 const tryAgainAfter: DurationMs = 500;
@@ -16,7 +18,7 @@ const lookEvery: DurationMs = seconds(1);
 export interface FollowParts {
   readonly home: string;
   readonly news: HolderNews;
-  readonly epoch: number;
+  readonly monitor: MonitorId;
   readonly log: Log;
   /** Whether the holder was there before this monitor. */
   readonly adopted: boolean;
@@ -32,9 +34,12 @@ export interface Life {
   stop(): void;
 }
 
+/** One that refuses a monitor has a newer one, or was started for another store. */
+type Heard = "over" | "replaced" | "again" | { readonly lost: HolderLoss };
+
 /**
- * Follows one life of one agent: through its holder for as long as that is there, and after that by looking at the process itself, until its end is
- * known and told.
+ * Follows one life of one agent: through its holder for as long as that is there and listens to us, and otherwise by looking at the process itself,
+ * until its end is known and told.
  */
 export function followLife(file: HolderFile, parts: FollowParts): Life {
   const { agentId, incarnation } = file;
@@ -42,6 +47,9 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
   let connection: HolderConnection | null = null;
   let stopped = false;
   let met = false;
+  let unheardSince = performance.now();
+  /** What was told last of a holder that is of no use, so that it is told once. */
+  let toldLoss: string | null = null;
   let wakeUp: () => void = () => {};
 
   const pause = (duration: DurationMs): Promise<void> =>
@@ -55,49 +63,75 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
 
   async function follow(): Promise<"told" | "unmet"> {
     while (!stopped) {
-      const outcome = await listen().catch((error: unknown) => noteTrouble(error));
-      if (outcome === "over" || stopped) break;
-      if (outcome === "replaced") {
-        log.warn({ agentId }, "another monitor has taken this agent over");
-        break;
-      }
+      const heard = await listen().catch((error: unknown) => noteTrouble(error));
+      if (heard === "over" || stopped) break;
       if (!isHolderAlive(file)) {
         if (!met) return "unmet";
-        await tellLoss();
+        await tellEnd("gone");
         break;
       }
-      await pause(tryAgainAfter);
+      // A holder of an earlier version never says whom it would listen to: asking again would only look as if it did.
+      if (heard === "replaced" && file.store === undefined) {
+        await tellEnd("old-epoch");
+        break;
+      }
+      if (typeof heard === "object" && (await withoutHolder(heard.lost)) === "over") break;
+      await pause(typeof heard === "object" ? lookEvery : tryAgainAfter);
     }
     return "told";
   }
 
-  function noteTrouble(error: unknown): "again" {
+  function noteTrouble(error: unknown): Heard {
+    if (error instanceof RefusedByHolder) return { lost: error.because };
     if (!(error instanceof Fault && error.code === "holder-gone"))
       log.warn({ agentId, error: String(error) }, "the holder of an agent cannot be followed; will try again");
+    return performance.now() - unheardSince > silentFor ? { lost: "silent" } : "again";
+  }
+
+  /** It is there and of no use to us: the agent is shown all the same, and its end is seen by looking at its process. */
+  async function withoutHolder(because: HolderLoss): Promise<"over" | "again"> {
+    if (!(await isKnown())) return "over";
+    // One that is merely silent may still tell how its agent ended. One that refuses us tells nothing, but writes it down within moments.
+    if (because !== "silent" && isGone()) {
+      await tellEnd(because);
+      return "over";
+    }
+    await insist(() => tellLost(because));
     return "again";
+  }
+
+  /** Who is held can be read off its files as well. */
+  async function isKnown(): Promise<boolean> {
+    if (met || news.standing(agentId)?.incarnation === incarnation) return true;
+    const hold = readHold(home, file);
+    if (hold === null) return false;
+    await insist(() => meet(hold));
+    return met;
   }
 
   /** One connection, from meeting the holder to its end. */
   async function listen(): Promise<"over" | "replaced" | "again"> {
-    const line = await connectHolder(file.socket, { timeoutMs: answerWithin });
+    const line = await connectHolder(doorOf(home, file), { timeoutMs: answerWithin, monitor: parts.monitor });
     try {
       const { hold } = await line.probe();
       const known = await meet(hold);
       if (known === null) return "over";
+      toldLoss = null;
       if (stopped) return "again"; // while we met it: nobody has closed this line
       connection = line;
       return await hearReports(line, {
         ...known,
-        epoch: parts.epoch,
+        epoch: parts.monitor.epoch,
         agentId,
         incarnation,
         news,
         log,
         silentFor,
         isGone,
-        tellSilence,
+        tellSilence: () => tellLost("silent"),
       });
     } finally {
+      if (connection !== null) unheardSince = performance.now();
       connection = null;
       line.close();
     }
@@ -106,14 +140,21 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
   async function meet(hold: Hold): Promise<{ lastReport: number; settings: WatchSettings } | null> {
     if (hold.incarnation !== incarnation) return null;
     const known = await news.held(hold, parts.adopted);
-    met = true;
+    met = known !== null;
     return known;
   }
 
   const isGone = (): boolean => file.agent === null || !isSame(file.agent);
 
-  /** A holder that does not answer, though it has not hung up. */
-  const tellSilence = (): Promise<void> => news.lost(agentId, incarnation, isGone() ? "gone" : "alive", exitOf());
+  /** What of its process, while its holder is of no use. */
+  async function tellLost(because: HolderLoss): Promise<void> {
+    const process = isGone() ? "gone" : "alive";
+    if (toldLoss === `${because} ${process}`) return;
+    if (because !== "silent" && because !== "gone")
+      log.warn({ agentId, because }, `the holder of ${agentId} refuses this monitor; \`rouse doctor\` says what to do`);
+    await news.lost(agentId, incarnation, process, exitOf(), because);
+    toldLoss = `${because} ${process}`;
+  }
 
   function exitOf() {
     const written = readExitFile(home, agentId);
@@ -121,17 +162,18 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
   }
 
   /** The second way to know: the process itself. What the holder wrote down in time still counts. */
-  async function tellLoss(): Promise<void> {
-    if (!isGone()) await insist(() => news.lost(agentId, incarnation, "alive", null));
+  async function tellEnd(because: HolderLoss): Promise<void> {
+    if (!isGone()) await insist(() => tellLost(because));
     while (!stopped && !isGone()) await pause(lookEvery);
-    if (!stopped) await insist(() => news.lost(agentId, incarnation, "gone", exitOf()));
+    if (isHolderAlive(file) && exitOf() === null) await pause(lookEvery);
+    if (!stopped) await insist(() => tellLost(because));
   }
 
   /** While the store is down nothing can be told; it stays true until it can. */
-  async function insist(tell: () => Promise<void>): Promise<void> {
+  async function insist(tell: () => Promise<unknown>): Promise<void> {
     while (!stopped) {
       try {
-        return await tell();
+        return void (await tell());
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         await pause(tryAgainAfter);

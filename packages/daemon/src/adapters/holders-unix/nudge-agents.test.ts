@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { HolderReport, NudgeDelivery } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createFrameReader, jsonFrame } from "../../holder/frames.ts";
-import { type Client, kill, until, type World } from "../../holder/holding.test-support.ts";
+import { type Client, kill, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import type { HolderFile, Spec } from "../../holder/spec.ts";
 import { letGo, type Reads, type TypedInto, writeTypedInto } from "../../holder/typed-into.test-support.ts";
@@ -58,6 +58,7 @@ async function monitor(epoch = 1): Promise<Monitor> {
       async lost() {},
     },
     epoch,
+    storeOfTests,
   );
   return {
     holders,

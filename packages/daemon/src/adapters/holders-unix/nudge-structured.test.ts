@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { HolderReport, NudgeDelivery, Sight } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { BundledHolder } from "../../holder/bundle-holder.test-support.ts";
-import { kill, readHolderFile, until, type World } from "../../holder/holding.test-support.ts";
+import { kill, readHolderFile, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
 import type { HolderFile, Spec } from "../../holder/spec.ts";
 import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import type { Holders, NudgeRequest } from "../../ports/holders.ts";
@@ -53,6 +53,7 @@ async function monitor() {
       async lost() {},
     },
     1,
+    storeOfTests,
   );
   const nudge = (changes: Partial<NudgeRequest> = {}): Promise<NudgeDelivery> =>
     holders.nudge({

@@ -2,24 +2,25 @@ import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import {
   type DurationMs,
   Fault,
-  type Hold,
   type NudgeDelivery,
   type NudgeRefusal,
   type StopOutcome,
   seconds,
 } from "@rouse/contract";
-import { connectHolder, NotUnderstood } from "../../holder/connect-holder.ts";
-import { holderFiles, holdersFolder } from "../../holder/holder-files.ts";
-import { inputOf } from "../../holder/input-of.ts";
+import type { MonitorId } from "../../holder/admit-monitors.ts";
+import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
+import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
-import { isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
-import type { HolderFile, ProcessId, Spec } from "../../holder/spec.ts";
+import type { HolderFile, ProcessId } from "../../holder/spec.ts";
 import { startAgain } from "../../holder/start-again.ts";
+import { writeWhole } from "../../holder/write-whole.ts";
 import type { HolderHome, HolderNews, Holders, NudgeRequest, StopRequest } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { followLife, type Life, tellPastLife } from "./follow-life.ts";
+import { readHold } from "./read-hold.ts";
 
 const lookEvery: DurationMs = seconds(1);
 const soon: readonly DurationMs[] = [50, 200, 500];
@@ -36,7 +37,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   const told = new Map<string, number>();
   const began = Date.now();
   let news: HolderNews | null = null;
-  let epoch = 0;
+  let monitor: MonitorId = { store: "", epoch: 0 };
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let watcher: FSWatcher | null = null;
@@ -63,7 +64,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   function follow(file: HolderFile, to: HolderNews): void {
     const { agentId, incarnation } = file;
     const adopted = file.startedAt < began;
-    const life = followLife(file, { home: home.folder, news: to, epoch, log, adopted });
+    const life = followLife(file, { home: home.folder, news: to, monitor, log, adopted });
     lives.set(agentId, life);
     life.over.then(
       (how) => {
@@ -79,22 +80,26 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   function tellOfPast(file: HolderFile, to: HolderNews): void {
     const { agentId, incarnation } = file;
     const known = to.standing(agentId);
-    const spec = readSpec(home.folder, agentId);
+    const hold = readHold(home.folder, file);
     const isNews =
       known === null || incarnation > known.incarnation || (incarnation === known.incarnation && !known.over);
-    if (!isNews || spec === null || spec.incarnation !== incarnation) return void told.set(agentId, incarnation);
     told.set(agentId, incarnation);
-    tellPastLife(home.folder, agentId, holdOf(spec, file), to).catch((error: unknown) => {
+    if (!isNews || hold === null) return;
+    tellPastLife(home.folder, agentId, hold, to).catch((error: unknown) => {
       told.delete(agentId);
       if (!(error instanceof Fault))
         log.error({ agentId, error: String(error) }, "the end of an agent could not be told");
     });
   }
 
+  const connectTo = (file: HolderFile): Promise<HolderConnection> =>
+    connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor });
+
   async function stop({ key, agentId, incarnation, grace, unlessAttached }: StopRequest): Promise<StopOutcome> {
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
+    const { epoch } = monitor;
     const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, unlessAttached } };
     const line = lives.get(agentId)?.connection() ?? null;
     if (line !== null) return line.order(order, grace + forceTakes);
@@ -102,11 +107,15 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
       return told ?? stopWithoutHolder(file, file.agent, grace);
     }
-    const own = await connectHolder(file.socket, { timeoutMs: 5000 });
+    let own: HolderConnection | null = null;
     try {
+      own = await connectTo(file);
       return await own.order(order, grace + forceTakes);
+    } catch (error) {
+      if (error instanceof RefusedByHolder) return { kind: "refused", because: error.because };
+      throw error;
     } finally {
-      own.close();
+      own?.close();
     }
   }
 
@@ -119,25 +128,29 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }
     const order = { kind: "nudge" as const, text: text.slice(0, longestNudge), notAfter };
     // A line of its own: one that does not understand hangs up, and orders on the other would go with it.
-    const line = await connectHolder(file.socket, { timeoutMs: 5000 });
+    let line: HolderConnection | null = null;
     try {
-      return await line.order({ key, incarnation, epoch, order }, nudgeTakes);
+      line = await connectTo(file);
+      return await line.order({ key, incarnation, epoch: monitor.epoch, order }, nudgeTakes);
     } catch (error) {
       if (error instanceof NotUnderstood) return { kind: "not-sent", because: "no-input" };
+      if (error instanceof RefusedByHolder) return { kind: "not-sent", because: error.because };
       throw error;
     } finally {
-      line.close();
+      line?.close();
     }
   }
 
   return {
-    async begin(to, itsEpoch) {
+    async begin(to, epoch, store) {
       // A monitor that could not start saves its epoch on the way out.
       if (closed) return;
       news = to;
-      epoch = itsEpoch;
+      monitor = { store, epoch };
       const folder = holdersFolder(home.folder);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
+      // For commands of the same user: whom a new agent belongs to, and who takes it over.
+      writeWhole(storeFile(home.folder), JSON.stringify(monitor));
       watcher = watch(folder, lookSoon);
       watcher.on("error", () => watcher?.close());
       timer = setInterval(look, lookEvery);
@@ -188,21 +201,4 @@ function stopWithoutHolder(
 ): Promise<StopOutcome> {
   const root = { agent, mark: file.mark, cgroup: file.cgroup, ownGroup: 0, useGroup: false, known: [] };
   return stopTree(root, { graceMs: grace });
-}
-
-function holdOf(spec: Spec, file: HolderFile): Hold {
-  const { agentId, agentType, taskId, policy, incarnation, family, structured, foreground } = spec;
-  return {
-    agentId,
-    agentType,
-    taskId,
-    policy,
-    incarnation,
-    family,
-    structured,
-    foreground,
-    input: inputOf(spec),
-    pid: file.agent?.pid ?? file.holder.pid,
-    startedAt: file.startedAt,
-  };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Client, until, type World } from "../../holder/holding.test-support.ts";
+import { type Client, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import type { HolderFile } from "../../holder/spec.ts";
 import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
@@ -17,7 +17,7 @@ beforeEach(async () => {
   holders = openHolders({ folder: world.home, token: "t", url: () => null }, { info() {}, warn() {}, error() {} });
   const settings = { patterns: [], completionMarker: "DONE" };
   const held = async () => ({ lastReport: 0, settings });
-  await holders.begin({ standing: () => null, held, reported: async () => {}, lost: async () => {} }, 1);
+  await holders.begin({ standing: () => null, held, reported: async () => {}, lost: async () => {} }, 1, storeOfTests);
 });
 afterEach(async () => {
   await holders.close();

@@ -16,14 +16,15 @@ export const addAttach: AddCommand = (program, here, finish) => {
     .action(async (agentId: string) => {
       if (!process.stdin.isTTY || !process.stdout.isTTY)
         throw new Fault("bad-request", "attach needs a terminal; `rouse logs -f` shows the output without one");
-      const [{ attachHere }, { findHolder }] = await Promise.all([
+      const [{ attachHere }, { doorOf }, { findHolder }] = await Promise.all([
         import("../../holder/attach-here.ts"),
+        import("../../holder/read-holder-files.ts"),
         import("../find-holder.ts"),
       ]);
       const file = findHolder(here.home, agentId);
       if (file === null)
         throw new Fault("holder-gone", `${agentId} is over; \`rouse logs ${agentId}\` shows what it wrote`);
-      const ending = await attachHere(file.socket);
+      const ending = await attachHere(doorOf(here.home, file));
       switch (ending.kind) {
         case "left":
           here.warn(`left ${agentId}; it goes on. \`rouse attach ${agentId}\` comes back`);

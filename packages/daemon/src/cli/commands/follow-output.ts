@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type DurationMs, type ExitStatus, Fault, seconds } from "@rouse/contract";
-import { connectHolder, type HolderConnection } from "../../holder/connect-holder.ts";
-import { isHolderAlive, readExitFile, readHolderFile } from "../../holder/read-holder-files.ts";
+import { connectHolder, type Door, type HolderConnection } from "../../holder/connect-holder.ts";
+import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holder/read-holder-files.ts";
 import { describeEnd } from "../show/output.ts";
 import type { OutputPrinter } from "../show/print-output.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -20,16 +20,16 @@ export async function followOutput(
   catchUp: () => Promise<void>,
 ): Promise<void> {
   const holder = readHolderFile(here.home, agentId);
-  const connection = holder !== null && isHolderAlive(holder) ? await connectIfThere(holder.socket) : null;
+  const connection = holder !== null && isHolderAlive(holder) ? await connectIfThere(doorOf(here.home, holder)) : null;
   const exit = connection === null ? null : await listen(connection, printer);
   await catchUp();
   printer.flush();
   here.warn(describeEnd(agentId, exit ?? readExitFile(here.home, agentId)?.exit ?? null));
 }
 
-async function connectIfThere(socket: string): Promise<HolderConnection | null> {
+async function connectIfThere(door: Door): Promise<HolderConnection | null> {
   try {
-    return await connectHolder(socket, { timeoutMs: answerWithin });
+    return await connectHolder(door, { timeoutMs: answerWithin });
   } catch (error) {
     if (error instanceof Fault && error.code === "holder-gone") return null;
     throw error;

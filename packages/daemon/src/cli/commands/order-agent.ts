@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import { type DurationMs, Fault, type OrderAnswer, type OrderRequest, type StopOutcome } from "@rouse/contract";
+import {
+  type DurationMs,
+  Fault,
+  HolderRefusal,
+  type OrderAnswer,
+  type OrderRequest,
+  type StopOutcome,
+} from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
 import { exit } from "../exit-codes.ts";
@@ -46,7 +53,7 @@ export const openForOrders = async (here: Surroundings): Promise<RouseClient> =>
   connectRouse({ ...(await findDaemon(here)), timeout: patience });
 
 /** A Rouse named by its address may have its holders elsewhere; and what an agent may not order, it may not do by hand. */
-const isForOwnHolders = ({ environment }: Surroundings): boolean =>
+export const isForOwnHolders = ({ environment }: Surroundings): boolean =>
   !environment.ROUSE_URL && !environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix);
 
 /** What comes between an order that was sent and its answer. */
@@ -73,13 +80,14 @@ export const orderOf = ({ reason, force }: OrderOptions): Partial<OrderRequest> 
 
 /** A person's order to a holder, given without a monitor. */
 export async function stopByHolder(here: Surroundings, agentId: string, grace: DurationMs): Promise<StopOutcome> {
-  const [{ connectHolder }, { findHolder }] = await Promise.all([
+  const [{ connectHolder }, { doorOf }, { findHolder }] = await Promise.all([
     import("../../holder/connect-holder.ts"),
+    import("../../holder/read-holder-files.ts"),
     import("../find-holder.ts"),
   ]);
   const file = findHolder(here.home, agentId);
   if (file === null) return { kind: "already-over" };
-  const line = await connectHolder(file.socket, { timeoutMs: 5000 });
+  const line = await connectHolder(doorOf(here.home, file), { timeoutMs: 5000 });
   try {
     const { exit: ended } = await line.probe();
     if (ended !== null) return { kind: "already-over" };
@@ -143,7 +151,11 @@ function describeAnswer(answer: OrderAnswer): Line {
         ),
       ];
     case "refused":
-      return [name, styled("red", ` was left alone: ${answer.because.replaceAll("-", " ")}`)];
+      return [
+        name,
+        styled("red", ` was left alone: ${answer.because.replaceAll("-", " ")}`),
+        HolderRefusal.safeParse(answer.because).success ? "; `rouse doctor` says what to do" : "",
+      ];
     case "under-way":
       return [name, " is not over yet; `rouse events -f` tells the rest."];
   }

@@ -1,5 +1,10 @@
+import { Fault, type HolderLoss } from "@rouse/contract";
+import { whyRefused } from "../../holder/admit-monitors.ts";
+import { connectHolder, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { isSupported } from "../../holder/processes/read-processes.ts";
 import { type HostTier, tierOfHost } from "../../holder/processes/tier-of-host.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile, readStore } from "../../holder/read-holder-files.ts";
+import type { HolderFile } from "../../holder/spec.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 /** Whether agents can be started and stopped here with `rouse run` and `rouse spawn`, and how surely. */
@@ -39,3 +44,58 @@ export async function checkTerminals(load: () => Promise<unknown>): Promise<Chec
     return fail(name, `the terminal library cannot be loaded: ${reason}`, "install Rouse again for this machine");
   }
 }
+
+/** Whether those who run here would listen to the monitor that came last. One check for each thing that is wrong, with everybody it is wrong with. */
+export async function checkHolders(home: string): Promise<Check[]> {
+  const files = listHeld(home).flatMap((agentId) => readHolderFile(home, agentId) ?? []);
+  const held = files.filter((file) => file.agent !== null && isHolderAlive(file));
+  const wrong = new Map<HolderLoss, string[]>();
+  await Promise.all(
+    held.map(async (file) => {
+      const because = await whyLost(home, file);
+      if (because !== null) wrong.set(because, [...(wrong.get(because) ?? []), file.agentId]);
+    }),
+  );
+  if (wrong.size === 0) return [ok("held agents", held.length === 0 ? "none" : `${held.length}, all reachable`)];
+  return [...wrong].map(([because, agents]) => judgeLoss(because, agents.sort()));
+}
+
+async function whyLost(home: string, file: HolderFile): Promise<HolderLoss | null> {
+  try {
+    const line = await connectHolder(doorOf(home, file), { timeoutMs: 5000 });
+    const ours = readStore(home);
+    const { store = null, epoch = null } = await line.probe().finally(line.close);
+    return ours === null ? null : whyRefused({ store, epoch }, ours);
+  } catch (error) {
+    if (error instanceof RefusedByHolder) return error.because;
+    if (error instanceof Fault) return error.code === "holder-gone" ? "gone" : "silent";
+    throw error;
+  }
+}
+
+export function judgeLoss(because: HolderLoss, agents: readonly string[]): Check {
+  const [text, advice] = inWords[because];
+  const names = agents.join(" ");
+  return fail("held agents", `${agents.join(", ")}: ${text}`, advice.replace("AGENT", names));
+}
+
+const inWords: Record<HolderLoss, readonly [text: string, advice: string]> = {
+  "other-store": [
+    "started for another database, so this Rouse may neither see nor stop it",
+    "`rouse adopt AGENT` takes it over",
+  ],
+  "old-epoch": [
+    "obeys a newer monitor than this one (was an older database restored?)",
+    "`rouse adopt AGENT` takes it over",
+  ],
+  "epoch-too-high": ["does not believe the epoch of this monitor", "`rouse adopt AGENT` takes it over"],
+  "wrong-secret": [
+    "its holder does not know the secret in its file, so nobody can speak to it",
+    "somebody changed the files: end its process by hand (`rouse ps` shows it) and start it again",
+  ],
+  gone: ["its holder lives, but nobody listens on its socket", "`rouse recover AGENT` starts it again"],
+  silent: [
+    "its holder does not answer",
+    "look at the holder's process: `kill -CONT` if it is stopped, end it if it hangs; then `rouse recover AGENT`",
+  ],
+};

@@ -5,7 +5,7 @@ import { seeDaemon } from "./check-daemon.ts";
 import { checkHome } from "./check-home.ts";
 import { checkClocks, checkMemory, checkNode, readClocks } from "./check-machine.ts";
 import { checkPort } from "./check-port.ts";
-import { checkSupervision } from "./check-supervision.ts";
+import { checkHolders, checkSupervision } from "./check-supervision.ts";
 
 /** Everything that could keep Rouse from working here, looked at without changing anything. */
 export async function examine(here: Surroundings): Promise<Check[]> {
@@ -15,6 +15,7 @@ export async function examine(here: Surroundings): Promise<Check[]> {
     checkMemory(),
     checkClocks(readClocks(), daemon.left?.startedAt ?? null),
     ...(await checkSupervision()),
+    ...(await checkHolders(here.home)),
     ...home,
     ...config,
     daemon.check,

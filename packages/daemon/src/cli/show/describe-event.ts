@@ -120,7 +120,7 @@ function describeHeldEvent(event: HeldEvent): string {
     case "AGENT_HELD":
       return `incarnation ${event.payload.incarnation}, process ${event.payload.pid}${event.payload.adopted ? ", found again" : ""}`;
     case "HOLDER_LOST":
-      return event.payload.process === "alive" ? "its process lives on" : "its process is gone as well";
+      return `${inWords(event.payload.because ?? "gone")}; ${event.payload.process === "alive" ? "its process lives on" : "its process is gone"}`;
     case "AGENT_ATTACHED":
     case "AGENT_DETACHED":
       return `${event.payload.attached} at its terminal`;

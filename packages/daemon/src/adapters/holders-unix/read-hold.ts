@@ -1,0 +1,24 @@
+import type { Hold } from "@rouse/contract";
+import { inputOf } from "../../holder/input-of.ts";
+import { readSpec } from "../../holder/read-holder-files.ts";
+import type { HolderFile } from "../../holder/spec.ts";
+
+/** Who is held, from what is written down: for a holder that is gone or does not speak to us. `null` when it speaks of another life. */
+export function readHold(home: string, file: HolderFile): Hold | null {
+  const spec = readSpec(home, file.agentId);
+  if (spec === null || spec.incarnation !== file.incarnation) return null;
+  const { agentId, agentType, taskId, policy, incarnation, family, structured, foreground } = spec;
+  return {
+    agentId,
+    agentType,
+    taskId,
+    policy,
+    incarnation,
+    family,
+    structured,
+    foreground,
+    input: inputOf(spec),
+    pid: file.agent?.pid ?? file.holder.pid,
+    startedAt: file.startedAt,
+  };
+}

@@ -23,6 +23,8 @@ export interface HolderConnection {
   onMessage(listen: (message: FromHolder) => void): void;
   onOutput(listen: (offset: number, bytes: Buffer) => void): void;
   probe(timeoutMs?: DurationMs): Promise<Here>;
+  /** Asks for a report of what is true now. One of an earlier version, which would hang up on it, is not asked: its next report comes soon. */
+  lookAnew(): void;
   /** May be asked again with the same key: it is carried out once. */
   order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs): Promise<OutcomeOf<O>>;
   /** Takes no more until `resume`: for a reader that is slower than the agent. */
@@ -80,6 +82,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
   const outputListeners: ((offset: number, bytes: Buffer) => void)[] = [];
   const asks = new Set<Ask>();
   let lastProbe = 0;
+  let knowsLook = false;
   let fault: Fault | null = null;
   let arrived: Frame[] = [];
   const readFrames = createFrameReader((frame) => arrived.push(frame));
@@ -117,6 +120,9 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
         (message) => (message.say === "here" && message.id === id ? message : null),
         timeoutMs,
       );
+    },
+    lookAnew() {
+      if (knowsLook) say({ say: "look" });
     },
     order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs) {
       const outcome = (message: FromHolder) =>
@@ -156,6 +162,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): HolderConnectio
   }
 
   function hear(message: FromHolder): void {
+    if (message.say === "watched") knowsLook = message.knowsLook === true;
     for (const one of asks) {
       // It does not say which of them it did not understand.
       if (message.say === "misunderstood") one.fail(new NotUnderstood(message.problem));

@@ -16,6 +16,7 @@ export const holdersFolder = (home: string): string => join(home, "holders");
 export function holderFiles(home: string, agentId: string) {
   const folder = join(holdersFolder(home), agentId);
   return {
+    home,
     folder,
     spec: join(folder, "spec.json"),
     holder: join(folder, "holder.json"),

@@ -23,6 +23,8 @@ export interface Desk {
   /** Somebody came, left, or has another size now. The size that resulted. */
   attachedChanged(): Size;
   settings(settings: WatchSettings): void;
+  /** Reports what is true now. */
+  look(): void;
   /** A monitor has heard of everything up to `seq`. */
   heard(seq: number): void;
 }
@@ -121,6 +123,8 @@ export function serve(server: Server, desk: Desk): Service {
         return peer === monitor ? desk.heard(message.seq) : undefined;
       case "settings":
         return peer === monitor ? desk.settings(message.settings) : undefined;
+      case "look":
+        return peer === monitor ? desk.look() : undefined;
       case "order": {
         const { key } = message;
         return void desk.orders.obey(message).then((outcome) => say(peer, { say: "carried-out", key, outcome }));
@@ -140,7 +144,7 @@ export function serve(server: Server, desk: Desk): Service {
     if (!desk.orders.admits(epoch)) return dismiss(peer);
     if (monitor !== null && monitor !== peer) dismiss(monitor);
     monitor = peer;
-    say(peer, { say: "watched", hold: desk.hold });
+    say(peer, { say: "watched", hold: desk.hold, knowsLook: true });
     for (const report of desk.reports.after(after)) say(peer, { say: "report", report });
     const exit = desk.exit();
     if (exit !== null) say(peer, { say: "exited", exit });

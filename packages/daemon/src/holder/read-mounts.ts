@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { unescapeSpaces } from "./processes/place-cgroup.ts";
 
 /** File systems that answer from this machine. Others may hang for as long as a network is away, and whoever asks them hangs too. */
 const local = new Set(
@@ -16,7 +17,7 @@ export function readMounts(
   let holds = { point: "", type: "" };
   for (const line of mounts.split("\n")) {
     const [, , , , escaped = ""] = line.split(" ");
-    const point = escaped.replace(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
+    const point = unescapeSpaces(escaped);
     const type = / - (\S+) /.exec(line)?.[1] ?? "";
     if (point !== folder && isWithin(point, folder)) below.add(point);
     // Of two at the same place the later one covers the other.

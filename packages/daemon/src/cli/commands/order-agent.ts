@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import { type DurationMs, Fault, type OrderAnswer, type OrderRequest, type StopOutcome } from "@rouse/contract";
+import {
+  type DurationMs,
+  Fault,
+  type OrderAnswer,
+  type OrderRequest,
+  type StopOutcome,
+  type TreeTier,
+} from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
 import { exit } from "../exit-codes.ts";
@@ -98,7 +105,7 @@ export async function stopByHolder(here: Surroundings, agentId: string, grace: D
 export function answerOf(agentId: string, outcome: StopOutcome): OrderAnswer {
   switch (outcome.kind) {
     case "stopped":
-      return { agentId, outcome: "stopped", forced: outcome.forced };
+      return { agentId, outcome: "stopped", forced: outcome.forced, ...(outcome.tier && { tier: outcome.tier }) };
     case "already-over":
       return { agentId, outcome: "already-over" };
     case "termination_incomplete":
@@ -124,10 +131,7 @@ function describeAnswer(answer: OrderAnswer): Line {
   const name = styled("bold", answer.agentId);
   switch (answer.outcome) {
     case "stopped":
-      return [
-        name,
-        answer.forced ? " had to be ended by force; nothing of it is left." : " ended; nothing of it is left.",
-      ];
+      return [name, answer.forced ? " had to be ended by force; " : " ended; ", whatIsLeft(answer.tier)];
     case "already-over":
       return [name, " was over already."];
     case "restarted":
@@ -148,6 +152,10 @@ function describeAnswer(answer: OrderAnswer): Line {
       return [name, " is not over yet; `rouse events -f` tells the rest."];
   }
 }
+
+/** Without a control group a process that hid on purpose is not found, and nobody can say that there was none. */
+const whatIsLeft = (tier: TreeTier | undefined): string =>
+  tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
 
 /** A container's user id may have no name. */
 export function nameOfUser(): string {

@@ -1,5 +1,6 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,6 +8,11 @@ import { join } from "node:path";
 import type { HolderReport } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Client, until, type World } from "./holding.test-support.ts";
+import { openEyes } from "./open-eyes.ts";
+import { createByteCount } from "./processes/count-socket-bytes.ts";
+import { rootOf } from "./processes/real-processes.test-support.ts";
+import { createNetworkWatch } from "./processes/watch-network.ts";
+import { createTreeWatch } from "./processes/watch-tree.ts";
 import type { HolderFile, Spec } from "./spec.ts";
 import { worldOfEach } from "./world-of-each.test-support.ts";
 
@@ -77,6 +83,20 @@ describe("a look anew", () => {
   });
 });
 
+it("nothing is told any more of one that is over", async () => {
+  const { monitor } = await watched(["sh", "-c", "read x"]);
+  monitor.say({ say: "attach", size: { cols: 80, rows: 24 } });
+  monitor.type("\r");
+  await monitor.hear("exited");
+  monitor.say({ say: "look" });
+  // A look takes a moment; several probes take longer.
+  for (let id = 1; id <= 50; id++) {
+    monitor.say({ say: "probe", id });
+    await monitor.hear("here", (here) => here.id === id);
+  }
+  expect(lastOf(monitor)?.exit).not.toBeNull();
+});
+
 it("many looks asked for at once are one", async () => {
   const { monitor } = await watched(["sleep", "1000"]);
   const { seq } = await look(monitor);
@@ -101,6 +121,32 @@ describe("an agent's connections", () => {
     await once(server, "listening");
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
+
+  it.skipIf(!existsSync("/usr/bin/ss"))(
+    "are unknown while a look at them hangs, and known again after it",
+    async () => {
+      const address = await listen();
+      const slow = join(folder, "slow-ss");
+      writeFileSync(slow, `#!/bin/sh\n[ ! -e ${folder}/hang ] || exec sleep 1000\nexec /usr/bin/ss "$@"\n`, {
+        mode: 0o755,
+      });
+      const agent = spawn("node", ["-e", `require("http").get("${address}")`], { stdio: "ignore", detached: true });
+      const tree = createTreeWatch(rootOf(agent, "not-marked"));
+      const troubles: string[] = [];
+      const network = createNetworkWatch(null, createByteCount([slow]));
+      const eyes = openEyes(tree, world.spec([], { cwd: folder }), world.home, (what) => troubles.push(what), network);
+      const sockets = () => eyes.facts().network?.sockets ?? null;
+      await until(() => sockets() === 1, "it is seen");
+      writeFileSync(join(folder, "hang"), "");
+      await until(() => sockets() === null, "a look that hangs");
+      expect(sockets()).toBeNull();
+      await until(() => troubles.length > 0, "it was given up");
+      rmSync(join(folder, "hang"));
+      await until(() => sockets() === 1, "it is seen again");
+      eyes.close();
+      agent.kill("SIGKILL");
+    },
+  );
 
   it("are reported without those to Rouse", async () => {
     const [rouse, provider] = [await listen(), await listen()];

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ProcessFacts } from "@rouse/contract";
 import type { HolderLog } from "./holder-log.ts";
-import { createNetworkWatch, type NetworkFacts } from "./processes/watch-network.ts";
+import { createNetworkWatch, type NetworkFacts, type NetworkWatch } from "./processes/watch-network.ts";
 import type { TreeWatch } from "./processes/watch-tree.ts";
 import type { Spec } from "./spec.ts";
 import { watchFolder } from "./watch-folder.ts";
@@ -17,8 +17,13 @@ export interface Eyes {
 
 const mostPatienceMs = 2000;
 
-export function openEyes(tree: TreeWatch, spec: Spec, home: string, trouble: HolderLog): Eyes {
-  const network = createNetworkWatch(spec.env["ROUSE_URL"] ?? null);
+export function openEyes(
+  tree: TreeWatch,
+  spec: Spec,
+  home: string,
+  trouble: HolderLog,
+  network: NetworkWatch = createNetworkWatch(spec.env["ROUSE_URL"] ?? null),
+): Eyes {
   const folder = watchFolder(spec.cwd, [home]);
   let seen: NetworkFacts | null = null;
   let looking: Promise<void> | null = null;

@@ -1,6 +1,7 @@
 import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
 import { readOutput } from "../packages/daemon/src/holder/output/read-output.ts";
 import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { tierOfHost } from "../packages/daemon/src/holder/processes/tier-of-host.ts";
 import { readExitFile, readHolderFile } from "../packages/daemon/src/holder/read-holder-files.ts";
 import type { HolderFile } from "../packages/daemon/src/holder/spec.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
@@ -34,6 +35,10 @@ export function outputOf(home: string, name: string): { text: string; end: numbe
 }
 
 export const exitOf = (home: string, name: string) => readExitFile(home, name);
+
+/** What is said of the processes of an agent that was ended. */
+export const whatIsLeft =
+  tierOfHost().tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
 
 const cleaned = new Set<string>();
 

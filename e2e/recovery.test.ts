@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
 import { agentOnce, forever, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
-import { agentLives, holderOf, outputOf, spawnAgent } from "./held-agents.ts";
+import { agentLives, holderOf, outputOf, spawnAgent, whatIsLeft } from "./held-agents.ts";
 import { eventOnce, eventsOf, fastPolicy, startWeak } from "./ladder-agents.ts";
 import { runRouse, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
@@ -71,7 +71,7 @@ describe("a person's order while no Rouse is running", () => {
     expect(back).toMatchObject({ code: 0, stdout: "alone runs again, incarnation 2.\n" });
     expect(back.stderr).toContain("its uncommitted work was not saved, and it starts from the beginning");
     const end = await runRouse(["terminate", "alone"], daemon);
-    expect(end).toMatchObject({ code: 0, stdout: "alone ended; nothing of it is left.\n" });
+    expect(end).toMatchObject({ code: 0, stdout: `alone ended; ${whatIsLeft}\n` });
     expect(end.stderr).toContain("its uncommitted work was not saved");
     const again = await runRouse(["terminate", "alone"], daemon);
     expect(again).toMatchObject({ code: 0, stdout: "alone was over already.\n" });

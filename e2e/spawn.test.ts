@@ -2,10 +2,12 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EventType } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tierOfHost } from "../packages/daemon/src/holder/processes/tier-of-host.ts";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { type Ended, program, runRouse, startRouse } from "./run-rouse.ts";
+import { whatIsLeft } from "./held-agents.ts";
+import { type Ended, program, runRouse, startProgram, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
@@ -84,6 +86,30 @@ describe("a spawned agent", () => {
     expect(Date.parse(health.last_output)).toBeGreaterThan(Date.now() - 600_000);
   });
 
+  it("without a control group may leave one behind that hid, and nobody says otherwise", async ({ skip }) => {
+    const withoutGroups = 'umount -l "$(sed -n "s/.* \\(\\/[^ ]*\\) .* - cgroup2 .*/\\1/p" /proc/self/mountinfo)"';
+    const inNamespace = ["-m", "sh", "-c", `${withoutGroups} && exec "$@"`, "sh"];
+    const isMarked = tierOfHost().tier === "marked";
+    if (!isMarked && (await startProgram("unshare", [...inNamespace, "true"], daemon).ended).code !== 0)
+      skip("control groups cannot be hidden from an agent here");
+    const script = `
+      while [ ! -e hide ]; do sleep 0.05; done
+      ( setsid env -i PATH="$PATH" sh -c 'echo $$ > hidden; ${forever}' & )
+      ${forever}`;
+    const spawned = [process.execPath, program, ..."spawn --name escaper --json --".split(" "), ...sh(script)];
+    const [command = "", ...args] = isMarked ? spawned : ["unshare", ...inNamespace, ...spawned];
+    const started = await startProgram(command, args, daemon).ended;
+    expect(JSON.parse(started.stdout)).toMatchObject({ tier: "marked" });
+    await agentOnce(daemon, "escaper", "was looked at", ({ terminal }) => terminal?.processes != null);
+    writeFileSync(join(desk, "hide"), "");
+    const hidden = () => Number(existsSync(join(desk, "hidden")) && readFileSync(join(desk, "hidden"), "utf8"));
+    await until("one has hidden", () => hidden() > 0);
+    const end = await daemon.cli("terminate", "escaper");
+    expect(end.stdout).toMatch(/^escaper .*; everything of it that could be found is gone\.\n$/);
+    expect(isAlive(hidden())).toBe(true);
+    process.kill(hidden(), "SIGKILL");
+  });
+
   it("is terminated with everything it started, own sessions and ignored signals included", async () => {
     const script = `
       setsid sh -c 'echo $$ > own-session; ${forever}' &
@@ -98,7 +124,7 @@ describe("a spawned agent", () => {
     const end = await daemon.cli("terminate", "tree", "--reason", "no longer needed");
     expect(end).toMatchObject({
       code: 0,
-      stdout: "tree had to be ended by force; nothing of it is left.\n",
+      stdout: `tree had to be ended by force; ${whatIsLeft}\n`,
       stderr: "",
     });
     expect(pids.filter(isAlive)).toEqual([]);
@@ -160,7 +186,7 @@ describe("a spawned agent", () => {
     await until("it was refused", wrote("ended with 4"));
     expect(isAlive(victim)).toBe(true);
     writeFileSync(join(desk, "person"), "");
-    await until("the person is obeyed", wrote("victim ended; nothing of it is left."));
+    await until("the person is obeyed", wrote(`victim ended; ${whatIsLeft}`));
     expect(isAlive(victim)).toBe(false);
   });
 
@@ -238,7 +264,7 @@ describe("without a running Rouse", () => {
     expect(spawned).toMatchObject({ code: 0, stderr: expect.stringMatching(/^rouse: no Rouse is running[^\n]*\n$/) });
     const recovered = await rouse("recover", "lone");
     expect(recovered).toMatchObject({ code: 0, stdout: "lone runs again, incarnation 2.\n" });
-    expect(await rouse("terminate", "lone")).toMatchObject({ code: 0, stdout: "lone ended; nothing of it is left.\n" });
+    expect(await rouse("terminate", "lone")).toMatchObject({ code: 0, stdout: `lone ended; ${whatIsLeft}\n` });
     expect(await rouse("terminate", "lone")).toMatchObject({ code: 0, stdout: "lone was over already.\n" });
     await until("its holder left", () => !existsSync(join(home, "holders", "lone", "socket")));
     expect(await rouse("terminate", "lone")).toMatchObject({ code: 0, stdout: "lone was over already.\n" });

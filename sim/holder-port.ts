@@ -174,6 +174,14 @@ export function createHolderPorts(parts: Parts) {
     for (const answer of waiting) answer(lost ? new Error("the line was cut") : started);
   }
 
+  function lookAnew(): void {
+    for (const actor of actors.values()) {
+      const holder = holders.of(actor.id);
+      if (holder === undefined || holder.dead || isMute(holder)) continue;
+      if (actor.isAlive() && actor.life.incarnation === holder.incarnation) holders.lookAt(holder);
+    }
+  }
+
   /** `toMonitor` gives an answer in the monitor's own turn, and to nobody once that monitor is dead. */
   function portFor(toMonitor: (callback: () => void) => void, isDead: () => boolean): Holders {
     let epoch = 0;
@@ -199,6 +207,9 @@ export function createHolderPorts(parts: Parts) {
       startAgain: (agentId, after, revival) => asked((answer) => startAgain(agentId, after, revival, answer)),
       folderOf: (agentId) => (actors.has(agentId) ? `/work/${agentId}` : null),
       settle: () => undefined,
+      lookAnew() {
+        if (!isDead()) timeline.after(random.between(1, 40), lookAnew);
+      },
       close: async () => undefined,
     };
   }

@@ -4,7 +4,7 @@ import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
-import { OrderRefusal } from "./terminal.ts";
+import { OrderRefusal, TreeTier } from "./terminal.ts";
 
 /** Every refused request gets this, with the matching HTTP status. */
 export const Problem = z
@@ -150,7 +150,12 @@ export type OrderRequest = z.infer<typeof OrderRequest>;
 /** How it went. `under-way`: not over yet; events tell the rest. Survivors are never reported as stopped. */
 export const OrderAnswer = z
   .discriminatedUnion("outcome", [
-    z.object({ agentId: z.string(), outcome: z.literal("stopped"), forced: z.boolean().optional() }),
+    z.object({
+      agentId: z.string(),
+      outcome: z.literal("stopped"),
+      forced: z.boolean().optional(),
+      tier: TreeTier.optional(),
+    }),
     z.object({ agentId: z.string(), outcome: z.literal("already-over") }),
     z.object({ agentId: z.string(), outcome: z.literal("restarted"), incarnation: z.number() }),
     z.object({ agentId: z.string(), outcome: z.literal("not-restarted"), problem: z.string() }),

@@ -170,10 +170,23 @@ export const OrderRefusal = z
   .meta({ id: "OrderRefusal" });
 export type OrderRefusal = z.infer<typeof OrderRefusal>;
 
+/** How sure the host is to find every process of an agent. */
+export const TreeTier = z.enum(["cgroup", "marked"]).meta({
+  id: "TreeTier",
+  description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
+});
+export type TreeTier = z.infer<typeof TreeTier>;
+
 /** How stopping a whole tree of processes ended. Survivors are never reported as done. */
 export const StopOutcome = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("stopped"), forced: z.boolean(), processes: z.number().int() }),
+    /** `tier`: how surely all of it was found. Not told by holders of an earlier version, nor when the stop was learnt from the exit alone. */
+    z.object({
+      kind: z.literal("stopped"),
+      forced: z.boolean(),
+      processes: z.number().int(),
+      tier: TreeTier.optional(),
+    }),
     z.object({ kind: z.literal("already-over") }),
     z.object({
       kind: z.literal("termination_incomplete"),
@@ -211,13 +224,6 @@ export const NudgeDelivery = z
   ])
   .meta({ id: "NudgeDelivery" });
 export type NudgeDelivery = z.infer<typeof NudgeDelivery>;
-
-/** How sure the host is to find every process of an agent. */
-export const TreeTier = z.enum(["cgroup", "marked"]).meta({
-  id: "TreeTier",
-  description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
-});
-export type TreeTier = z.infer<typeof TreeTier>;
 
 /** What a user may add to the shipped patterns. Always matched in linear time, whatever is written. */
 export const patternKinds = [

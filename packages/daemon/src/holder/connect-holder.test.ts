@@ -150,3 +150,25 @@ describe("a connection to a holder", () => {
     expect(await second.closed).toBeNull();
   });
 });
+
+describe("a look anew", () => {
+  it.for([
+    ["is asked of a holder that knows it", true],
+    ["is not asked of one of an earlier version, which would hang up", undefined],
+  ] as const)("%s", async ([, knowsLook]) => {
+    const heard: ToHolder["say"][] = [];
+    await listen((frame, socket) => {
+      const message = ToHolder.parse(frame.kind === "json" ? frame.value : null);
+      heard.push(message.say);
+      if (message.say === "watch") send(socket, { say: "watched", hold, ...(knowsLook && { knowsLook }) });
+      if (message.say === "probe") send(socket, here(message.id));
+    });
+    const line = await connectTo();
+    line.lookAnew();
+    line.say({ say: "watch", epoch: 1, after: 0 });
+    await line.probe();
+    line.lookAnew();
+    await line.probe();
+    expect(heard).toEqual(["watch", "probe", ...(knowsLook ? ["look"] : []), "probe"]);
+  });
+});

@@ -47,6 +47,8 @@ export interface HolderConnection {
   onMessage(listen: (message: FromHolder) => void): void;
   onOutput(listen: (offset: number, bytes: Buffer) => void): void;
   probe(timeoutMs?: DurationMs): Promise<Here>;
+  /** Asks for a report of what is true now. One of an earlier version, which would hang up on it, is not asked: its next report comes soon. */
+  lookAnew(): void;
   /** May be asked again with the same key: it is carried out once. */
   order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs): Promise<OutcomeOf<O>>;
   /** Hands the agent over to this store. */
@@ -125,6 +127,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
   const outputListeners: ((offset: number, bytes: Buffer) => void)[] = [];
   const asks = new Set<Ask>();
   let lastProbe = 0;
+  let knowsLook = false;
   let fault: Fault | null = null;
   let arrived: Frame[] = [];
   const readFrames = createFrameReader((frame) => arrived.push(frame));
@@ -168,6 +171,9 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
         (message) => (message.say === "here" && message.id === id ? message : null),
         timeoutMs,
       );
+    },
+    lookAnew() {
+      if (knowsLook) say({ say: "look" });
     },
     order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs) {
       const outcome = (message: FromHolder) =>
@@ -214,6 +220,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
         : message.say === "refused"
           ? new RefusedByHolder(message.because)
           : null;
+    if (message.say === "watched") knowsLook = message.knowsLook === true;
     for (const one of asks) {
       if (failure !== null) one.fail(failure);
       if (failure !== null || one.answers(message)) asks.delete(one);

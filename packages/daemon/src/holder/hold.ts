@@ -15,6 +15,7 @@ import { inputOf } from "./input-of.ts";
 import { keepReports } from "./keep-reports.ts";
 import { linger, patienceOf } from "./linger.ts";
 import { obeyOrders } from "./obey-orders.ts";
+import { openEyes } from "./open-eyes.ts";
 import { openOutputRing } from "./output/output-ring.ts";
 import { placeSocket } from "./place-socket.ts";
 import { identityOf } from "./processes/read-processes.ts";
@@ -145,6 +146,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     ended: sayEnded,
   });
   const tree = createTreeWatch(agent.root);
+  const eyes = openEyes(tree, spec, files.home, log);
   const giveNudge = giveNudges(
     waysToReach(spec, agent.process, terminal, {
       over: () => exit !== null || orders.stopping(),
@@ -170,7 +172,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     bytes: () => ring.end() - ring.lifeStart(),
     kept: ring.kept,
     attached: terminal.attached,
-    facts: tree.facts,
+    facts: eyes.facts,
+    lookAnew: eyes.lookAnew,
     tell: (report) => service.report(report),
     trouble: log,
   });
@@ -189,6 +192,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       return terminal.fit();
     },
     settings: (settings) => void heed(settings),
+    look: () => void watch.lookAnew(),
     heard(seq) {
       heard = Math.max(heard, seq);
       reports.heard(seq);
@@ -212,6 +216,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       return exit;
     }),
     async conclude(how: ExitStatus): Promise<void> {
+      eyes.close();
       const shown = terminal.end(how);
       await ring.flushed();
       await watch.end(how);

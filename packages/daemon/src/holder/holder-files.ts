@@ -21,6 +21,7 @@ export const storeFile = (home: string): string => join(holdersFolder(home), "st
 export function holderFiles(home: string, agentId: string) {
   const folder = join(holdersFolder(home), agentId);
   return {
+    home,
     folder,
     spec: join(folder, "spec.json"),
     holder: join(folder, "holder.json"),

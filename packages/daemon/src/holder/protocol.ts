@@ -44,6 +44,8 @@ export const ToHolder = z.discriminatedUnion("say", [
   z.object({ say: z.literal("watch"), epoch: z.number().int(), after: z.number().int() }),
   z.object({ say: z.literal("heard"), seq: z.number().int() }),
   z.object({ say: z.literal("settings"), settings: WatchSettings }),
+  /** From the monitor: a report of what is true now. Only to those who said that they know it: others hang up. */
+  z.object({ say: z.literal("look") }),
   /** `epoch: null` is a person's order given without a monitor. */
   z.object({
     say: z.literal("order"),
@@ -74,7 +76,7 @@ export const FromHolder = z.discriminatedUnion("say", [
     store: z.string().nullable().optional(),
     epoch: z.number().int().nullable().optional(),
   }),
-  z.object({ say: z.literal("watched"), hold: Hold }),
+  z.object({ say: z.literal("watched"), hold: Hold, knowsLook: z.boolean().optional() }),
   /** The holder has a newer monitor. */
   z.object({ say: z.literal("replaced") }),
   z.object({ say: z.literal("report"), report: HolderReport }),

@@ -20,6 +20,7 @@ const good: object[] = [
   { say: "watch", epoch: 1, after: 0 },
   { say: "heard", seq: 3 },
   { say: "settings", settings },
+  { say: "look" },
   order,
   { ...order, epoch: 4 },
   { ...order, order: { kind: "stop", graceMs: 10, unlessAttached: true } },

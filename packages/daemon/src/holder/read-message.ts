@@ -27,6 +27,8 @@ function isMessage(message: Fields): boolean {
       return isWhole(message["seq"]);
     case "settings":
       return isSettings(message["settings"]);
+    case "look":
+      return true;
     case "order":
       return (
         isText(message["key"], 300) &&

@@ -27,6 +27,8 @@ export interface Desk {
   /** Somebody came, left, or has another size now. The size that resulted. */
   attachedChanged(): Size;
   settings(settings: WatchSettings): void;
+  /** Reports what is true now. */
+  look(): void;
   /** A monitor has heard of everything up to `seq`. */
   heard(seq: number): void;
 }
@@ -161,6 +163,8 @@ export function serve(server: Server, desk: Desk): Service {
         return peer === monitor ? desk.heard(message.seq) : undefined;
       case "settings":
         return peer === monitor ? desk.settings(message.settings) : undefined;
+      case "look":
+        return peer === monitor ? desk.look() : undefined;
       case "order": {
         const { key } = message;
         return void desk.orders
@@ -184,7 +188,7 @@ export function serve(server: Server, desk: Desk): Service {
     if (because !== null) return refuse(peer, because);
     if (monitor !== null && monitor !== peer) dismiss(monitor);
     monitor = peer;
-    say(peer, { say: "watched", hold: desk.hold });
+    say(peer, { say: "watched", hold: desk.hold, knowsLook: true });
     for (const report of desk.reports.after(after)) say(peer, { say: "report", report });
     const exit = desk.exit();
     if (exit !== null) say(peer, { say: "exited", exit });

@@ -30,6 +30,8 @@ export interface Surroundings {
   kept(): boolean;
   attached(): number;
   facts(): ProcessFacts;
+  /** Looks at everything again that takes a while to look at. */
+  lookAnew(): Promise<void>;
   tell(report: HolderReport): void;
   trouble(what: string, error: unknown): void;
 }
@@ -45,6 +47,8 @@ export interface AgentWatch {
   said(text: string): void;
   /** Reports at once: somebody came or left. */
   tellSoon(): void;
+  /** Reports what is true now, not what was true at the last look. */
+  lookAnew(): Promise<void>;
   /** A last look and the last report. */
   end(exit: ExitStatus): Promise<void>;
 }
@@ -75,6 +79,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let facts: { readonly at: number; readonly value: ProcessFacts } | null = null;
   let toldAt = Number.NEGATIVE_INFINITY;
   let ended = false;
+  let lookingAnew = false;
 
   const looking = createAlarm(() => void look());
   const resting = createAlarm(() => void look());
@@ -194,6 +199,16 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     },
     tellSoon() {
       if (!ended) telling.ringWithin(tellMs);
+    },
+    async lookAnew() {
+      // The one under way reports of now as well.
+      if (lookingAnew) return;
+      lookingAnew = true;
+      await around.lookAnew().catch((error: unknown) => around.trouble("the agent could not be looked at anew", error));
+      lookingAnew = false;
+      if (ended) return;
+      facts = null;
+      tell(null);
     },
     async end(exit) {
       ended = true;

@@ -88,6 +88,8 @@ export interface Holders {
   folderOf(agentId: string): string | null;
   /** New patterns for whoever is held. */
   settle(settingsOf: (agentId: string) => WatchSettings | null): void;
+  /** Everybody held is looked at again at once and reported of, for a monitor that has been absent. Who cannot be reached now is heard of in its own time. */
+  lookAnew(): void;
   close(): Promise<void>;
 }
 
@@ -107,5 +109,6 @@ export const noHolders: Holders = {
   startAgain: async () => ({ problem: "this monitor holds no agents" }),
   folderOf: () => null,
   settle: () => {},
+  lookAnew: () => {},
   close: async () => {},
 };

@@ -139,6 +139,6 @@ function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "rest
   return {
     agentId,
     outcome: stop.kind === "stopped" ? "stopped" : "already-over",
-    ...(stop.kind === "stopped" ? { forced: stop.forced } : {}),
+    ...(stop.kind === "stopped" ? { forced: stop.forced, ...(stop.tier && { tier: stop.tier }) } : {}),
   };
 }

@@ -176,6 +176,9 @@ export function openHolders(home: HolderHome, log: Log): Holders {
         if (settings !== null) life.settle(settings);
       }
     },
+    lookAnew() {
+      for (const life of lives.values()) life.connection()?.lookAnew();
+    },
     async close() {
       closed = true;
       news = null;

@@ -7,6 +7,7 @@ import {
   type OrderAnswer,
   type OrderRequest,
   type StopOutcome,
+  type TreeTier,
 } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
@@ -106,7 +107,7 @@ export async function stopByHolder(here: Surroundings, agentId: string, grace: D
 export function answerOf(agentId: string, outcome: StopOutcome): OrderAnswer {
   switch (outcome.kind) {
     case "stopped":
-      return { agentId, outcome: "stopped", forced: outcome.forced };
+      return { agentId, outcome: "stopped", forced: outcome.forced, ...(outcome.tier && { tier: outcome.tier }) };
     case "already-over":
       return { agentId, outcome: "already-over" };
     case "termination_incomplete":
@@ -132,10 +133,7 @@ function describeAnswer(answer: OrderAnswer): Line {
   const name = styled("bold", answer.agentId);
   switch (answer.outcome) {
     case "stopped":
-      return [
-        name,
-        answer.forced ? " had to be ended by force; nothing of it is left." : " ended; nothing of it is left.",
-      ];
+      return [name, answer.forced ? " had to be ended by force; " : " ended; ", whatIsLeft(answer.tier)];
     case "already-over":
       return [name, " was over already."];
     case "restarted":
@@ -160,6 +158,10 @@ function describeAnswer(answer: OrderAnswer): Line {
       return [name, " is not over yet; `rouse events -f` tells the rest."];
   }
 }
+
+/** Without a control group a process that hid on purpose is not found, and nobody can say that there was none. */
+const whatIsLeft = (tier: TreeTier | undefined): string =>
+  tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
 
 /** A container's user id may have no name. */
 export function nameOfUser(): string {

@@ -70,7 +70,7 @@ export function locateOwnGroup(mountinfo: string, cgroup: string): OwnGroup | nu
   return null;
 }
 
-const unescapeSpaces = (text: string): string =>
+export const unescapeSpaces = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
 export const nameGroup = (name: string): string =>

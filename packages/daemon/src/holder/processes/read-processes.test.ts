@@ -27,6 +27,7 @@ describe("a line of /proc/PID/stat", () => {
       ppid: 4,
       pgid: 5,
       session: 6,
+      tty: 7,
       cpuTicks: 14 + 15,
       childCpuTicks: 16 + 17,
       threads: 20,

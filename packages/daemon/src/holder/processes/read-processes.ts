@@ -7,6 +7,8 @@ export interface ProcessInfo extends ProcessId {
   readonly ppid: number;
   readonly pgid: number;
   readonly session: number;
+  /** Its controlling terminal, as the number of a device; 0 when it has none. */
+  readonly tty: number;
   /** At most 15 bytes, chosen by the process itself. */
   readonly name: string;
   readonly state: string;
@@ -49,6 +51,7 @@ export function parseStat(stat: string): ProcessInfo | null {
     ppid: field(4),
     pgid: field(5),
     session: field(6),
+    tty: field(7),
     cpuTicks: field(14) + field(15),
     childCpuTicks: field(16) + field(17),
     threads: field(20),
@@ -97,7 +100,7 @@ export function readUnits(): { readonly ticksPerSecond: number; readonly pageByt
 }
 
 /** `null` when the process is gone or hidden from us; any other trouble is ours and says nothing about the process. */
-function readIfThere(file: string): string | null {
+export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -34,11 +34,17 @@ async function stop(watch: TreeWatch, graceMs: number): Promise<StopOutcome> {
   const because = whyRefuse(watch.root());
   if (because !== null) return { kind: "refused", because };
   const hunt = createHunt(watch);
+  const stopped = (forced: boolean): StopOutcome => ({
+    kind: "stopped",
+    forced,
+    processes: hunt.count(),
+    tier: hasGroup(watch.root()) ? "cgroup" : "marked",
+  });
   if (await isOver(hunt)) return explainNobody(watch.root());
   hunt.thaw();
-  if (await endsWhenAsked(hunt, graceMs)) return { kind: "stopped", forced: false, processes: hunt.count() };
+  if (await endsWhenAsked(hunt, graceMs)) return stopped(false);
   const survivors = await force(hunt);
-  if (survivors.length === 0) return { kind: "stopped", forced: true, processes: hunt.count() };
+  if (survivors.length === 0) return stopped(true);
   const named = survivors.slice(0, 100).map(({ pid, name }) => ({ pid, name: name.slice(0, 100) }));
   return { kind: "termination_incomplete", survivors: named };
 }
@@ -49,11 +55,13 @@ function whyRefuse({ agent, ownGroup }: TreeRoot): OrderRefusal | null {
 }
 
 /** The pid belongs to somebody else now. Only a group that is still there and empty proves that the tree is over. */
-function explainNobody({ agent, cgroup }: TreeRoot): StopOutcome {
-  const proven = cgroup !== null && openGroup(cgroup) !== null;
-  if (proven || identityOf(agent.pid) === null) return { kind: "already-over" };
+function explainNobody(root: TreeRoot): StopOutcome {
+  const { agent } = root;
+  if (hasGroup(root) || identityOf(agent.pid) === null) return { kind: "already-over" };
   return { kind: "refused", because: "identity-changed" };
 }
+
+const hasGroup = ({ cgroup }: TreeRoot): boolean => cgroup !== null && openGroup(cgroup) !== null;
 
 async function endsWhenAsked(hunt: Hunt, graceMs: number): Promise<boolean> {
   const until = performance.now() + graceMs;

@@ -41,14 +41,15 @@ describe.skipIf(!onLinux)("whoever survives", patient, () => {
 
   it("without a control group is who was orphaned, in a new session and without the mark, before anybody looked", async () => {
     const root = await startWithEscapee(null);
-    expect(await stopTree(root, { graceMs: 10_000 })).toEqual({ kind: "stopped", forced: false, processes: 1 });
+    const outcome = await stopTree(root, { graceMs: 10_000 });
+    expect(outcome).toEqual({ kind: "stopped", forced: false, processes: 1, tier: "marked" });
     expect(nursery.leftovers()).toEqual([pidIn("escapee")]);
   });
 
   it.skipIf(!cgroupsHere)("in a control group is not even who did all that", async () => {
     const group = groupHere();
     const root = await startWithEscapee(group);
-    expect(await stopTree(root, { graceMs: 10_000 })).toMatchObject({ kind: "stopped", processes: 2 });
+    expect(await stopTree(root, { graceMs: 10_000 })).toMatchObject({ kind: "stopped", processes: 2, tier: "cgroup" });
     expect(nursery.leftovers()).toEqual([]);
     group.remove();
   });

@@ -1,6 +1,8 @@
 import type { ProcessFacts } from "@rouse/contract";
 import { findTree, type TreeRoot } from "./find-tree.ts";
 import { isAlive, type ProcessInfo, readAllProcesses, readIoBytes, readUnits } from "./read-processes.ts";
+import { readsTerminal } from "./reads-terminal.ts";
+import { createYoungest } from "./youngest-child.ts";
 
 /**
  * Remembers who was seen, so that a child which later loses its parent, its session and its environment is still known. Memory is bounded by
@@ -19,6 +21,9 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
   let unreaped: ProcessInfo[] = [];
   const cpu = createGrowingTotal();
   const io = createGrowingTotal();
+  const youngest = createYoungest(start.agent);
+  /** The agent's own, which a child that has one inside another keeps apart from. */
+  let terminal = 0;
 
   return { root: () => root, look, facts };
 
@@ -51,11 +56,14 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
       used = usage([...members, ...unreaped]);
     }
     const { ticksPerSecond, pageBytes } = readUnits();
+    terminal = members.find(({ pid }) => pid === root.agent.pid)?.tty || terminal;
     return {
       processes: members.length,
       cpuMs: Math.round((cpu.add(used.ticks) * 1000) / ticksPerSecond),
       ioBytes: io.add(used.bytes),
       memoryBytes: members.reduce((sum, { rssPages }) => sum + rssPages, 0) * pageBytes,
+      youngestChildAt: youngest.startedAt(members, ticksPerSecond),
+      readsTerminal: readsTerminal(members, terminal),
     };
   }
 }

@@ -2,6 +2,7 @@ import { type Kill, keepKillBudget, watchFleet } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { SigningKey } from "../home/signing-key.ts";
 import type { Clock, Timers } from "../ports/clock.ts";
+import type { Holders } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import type { Commit, Resumption, Store } from "../ports/store.ts";
 import { announceCommits } from "./announce-commits.ts";
@@ -24,6 +25,7 @@ interface GroundParts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly signing: SigningKey;
+  readonly holders: Pick<Holders, "lookAnew">;
   readonly log: Log;
   readonly config: () => Config;
   /** Does what a saved commit intends. */
@@ -43,7 +45,11 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
   const killed = JSON.parse(resumption.marks["kills"] ?? "[]") as Kill[];
   const budget = keepKillBudget(() => config().killBudget, killed);
   const doubt = doubtSelf(fleet, budget, started.now);
-  const self = watchSelf({ clock, doubt, fleet, log, config, turns: () => turns }, started.now, tickEvery);
+  const self = watchSelf(
+    { clock, doubt, fleet, log, config, turns: () => turns, lookAnew: parts.holders.lookAnew },
+    started.now,
+    tickEvery,
+  );
   const news = announceCommits(resumption.lastEventId, parts.act);
   const commits = groupCommits(parts.store, timers, {
     committed: news.announce,

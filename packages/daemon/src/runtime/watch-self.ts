@@ -13,6 +13,8 @@ export interface SelfParts {
   readonly log: Log;
   readonly config: () => Config;
   readonly turns: () => Turns;
+  /** Has everybody who is held looked at anew: what was seen before a gap says little about now. */
+  readonly lookAnew: () => void;
 }
 
 /** The monitor looking at itself: every gap in its own sight is recorded and answered with an amnesty. */
@@ -25,6 +27,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
     const gap = doubt.openGap(cause, from, moment.now);
     const lastedSeconds = Math.round((gap.to - gap.from) / 100) / 10;
     parts.turns().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
+    parts.lookAnew();
     log.warn(
       { cause, lastedSeconds },
       "the monitor was blind for a while, so nobody is judged by silence until all had time to be heard",

@@ -40,6 +40,7 @@ it("a monitor that has been absent has everybody it holds looked at anew, all at
       async lost() {},
     },
     1,
+    "a-store",
   );
   const everyone = (isSo: (report: HolderReport) => boolean) =>
     names.every((name) => isSo(last.get(name) as HolderReport));

@@ -70,7 +70,14 @@ function restoreRecord(saved: AgentRecord): AgentRecord {
     terminal:
       terminal === null
         ? null
-        : { ...terminal, seenAt: terminal.seenAt ?? saved.heardAt, startedFor: terminal.startedFor ?? null },
+        : {
+            ...terminal,
+            seenAt: terminal.seenAt ?? saved.heardAt,
+            startedFor: terminal.startedFor ?? null,
+            waitBy: terminal.waitBy ?? null,
+            textWait: terminal.textWait ?? null,
+            finishesAt: terminal.finishesAt ?? null,
+          },
   };
 }
 

@@ -11,7 +11,7 @@ export type Speaker = "program" | "tool-header" | "tool" | "person";
 interface Layout {
   readonly person: RegExp;
   readonly toolHeader: RegExp;
-  /** Hangs below a row: output below a tool, otherwise the program's own remark. */
+  /** Hangs below a row. The first below a tool is its output, any other the program's own remark. */
   readonly hangs: RegExp;
   /** Goes on with what the row above said. */
   readonly goesOn: RegExp;
@@ -32,8 +32,8 @@ const layouts: Readonly<Record<AgentFamily, Layout | null>> = {
   codex: {
     person: /^›(?:\s|$)/,
     toolHeader: /^• (?:Ran|Running|Explor(?:ed|ing)|Edited|Added|Deleted|Updated|Call(?:ed|ing)|Viewed|Searched)\b/,
-    hangs: /^\s{1,4}[└│]/,
-    goesOn: /^\s{4}|^\s*$/,
+    hangs: /^\s{1,4}└/,
+    goesOn: /^\s{4}|^\s{1,4}│|^\s*$/,
     bullet: /^• /,
   },
   // Whatever a tool printed is in a box; limits and errors are told outside of them.
@@ -54,7 +54,7 @@ export function speakerOf(row: string, before: Speaker, family: AgentFamily): Sp
   if (layout === null) return "program";
   if (layout.person.test(row)) return "person";
   if (layout.toolHeader.test(row)) return "tool-header";
-  if (layout.hangs.test(row)) return before === "tool" || before === "tool-header" ? "tool" : "program";
+  if (layout.hangs.test(row)) return before === "tool-header" ? "tool" : "program";
   if (layout.goesOn.test(row)) return before;
   // What a person typed goes on indented as far as its first row.
   return before === "person" && /^\s{2}/.test(row) ? "person" : "program";

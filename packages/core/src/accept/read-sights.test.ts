@@ -208,6 +208,24 @@ describe("a completion marker", () => {
     expect(held.agent.record.terminal?.completedAt).toBeNull();
   });
 
+  it("of one that went on to ask does not make its failure an end", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.shows(done);
+    held.shows(asks("permission"));
+    held.exits({ code: 1 });
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("of one that we stopped meanwhile does not make its stop an end", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(done);
+    held.agent.silentFor("2m");
+    held.exits({ code: 0, cause: "stopped" });
+    expect(kind(held)).toBe("RUNNING");
+    expect(told(held, "AGENT_FINISHED")).toEqual([]);
+  });
+
   it("of one that tells by its beats that a tool is open is none", () => {
     const held = heldStory();
     held.shows(done);

@@ -180,7 +180,7 @@ describe("a completion marker in the lines", () => {
   it.each<[AgentFamily, string[]]>([
     ["generic", [text, "", "cost: $0.10", "took 3s"]],
     ["claude-code", [`● ${text}`]],
-    ["claude-code", ["● All done.", "", `  ${text}`, "", "✻ Worked for 1m 52s", "──────", "❯", "──────"]],
+    ["claude-code", ["● All done.", "", `  ${text}`, "", "✻ Worked for 1m", "  tip", "──────", "❯", "──────", "  ?"]],
     ["claude-code", ["● Bash(npm test)", "  ⎿  ok", "", "● All done.", `  ${text}`]],
     ["codex", ["• Ran npm test", "  └ ok", "", `• ${text}`]],
     ["gemini-cli", ["│ ✓  Shell ls │", "╰──────╯", `✦ ${text}`]],

@@ -94,16 +94,10 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     if (byLines) return { lines: [...readers.out.take(), ...readers.err.take()], screen: null };
     rows += seen?.lines.length ?? 0;
     if (seen === undefined) return { lines: [], screen: null };
-    return { lines: foreign(seen.lines), screen: withoutOwnWords(seen.screen) };
+    return { lines: foreign(seen.lines), screen: { ...seen.screen, rows: foreign(seen.screen.rows) } };
   }
 
   const foreign = (lines: readonly string[]): readonly string[] => blankOwnWords(lines, ownWords);
-
-  function withoutOwnWords(screen: ReadableScreen): ReadableScreen {
-    const rows = foreign(screen.rows);
-    const firm = screen.firm?.map((row, at) => (rows[at] === "" ? "" : row));
-    return { ...screen, rows, ...(firm === undefined ? {} : { firm }) };
-  }
 
   async function look(): Promise<void> {
     try {

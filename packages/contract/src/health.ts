@@ -38,6 +38,8 @@ export const ActivityReport = z
     open: OpenWork.optional(),
     for: WaitKind.optional(),
     until: z.string().optional(),
+    /** Of a wait that was read off its terminal: whether a field of its stream says so, or only words. */
+    by: z.enum(["text", "stream"]).optional(),
   })
   .meta({ id: "Activity" });
 export type ActivityReport = z.infer<typeof ActivityReport>;

@@ -25,12 +25,18 @@ export const Sight = z
   .discriminatedUnion("kind", [
     /** `rows` were added (a repaint adds none); `novel` of the lines had not been seen lately. */
     z.object({ kind: z.literal("output"), rows: z.number().int(), novel: z.number().int() }),
-    /** The provider put the agent off, and said for how long if it did. */
-    z.object({ kind: z.literal("rate-limited"), pattern: name, resetsInMs: ms.nullable() }),
+    /** The provider put the agent off, and said for how long if it did. `by`: in a field of its stream, or (also when not said) in words. */
+    z.object({
+      kind: z.literal("rate-limited"),
+      pattern: name,
+      resetsInMs: ms.nullable(),
+      by: z.enum(["text", "stream"]).optional(),
+    }),
     z.object({ kind: z.literal("asks"), what: Question, pattern: name }),
     z.object({ kind: z.literal("asks-no-more") }),
     /** `text` is masked: the class of the error, not the error. */
     z.object({ kind: z.literal("error"), pattern: name, digest, text: z.string().max(200) }),
+    /** The marker stands at the end of what the agent said. */
     z.object({ kind: z.literal("completed"), pattern: name }),
     z.object({ kind: z.literal("context-limit"), pattern: name }),
     z.object({ kind: z.literal("file-touched"), digest }),

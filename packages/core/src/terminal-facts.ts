@@ -75,11 +75,18 @@ export interface TerminalFacts {
   readonly asks: { readonly what: Question; readonly since: MonoMs } | null;
   /** The wait that was read off the terminal, as opposed to one the agent announced itself. */
   readonly wait: "provider" | "input" | null;
+  /** How its wait for a provider is known: words are believed for a bounded time. */
+  readonly waitBy: "text" | "stream" | null;
+  /** The wait that words speak of: since when, and `novel` when they were last seen. However often they are repeated, it is the same wait. */
+  readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
   readonly rateLimits: number;
   readonly tools: readonly { readonly id: string; readonly name: string; readonly timeoutSeconds: number | null }[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;
+  /** When it said that it is done, and has not gone on since. */
   readonly completedAt: MonoMs | null;
+  /** When it is believed, should it stay quiet; `null` when nothing is waited for. */
+  readonly finishesAt: MonoMs | null;
   /** `novel` when the completion marker was seen. */
   readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
@@ -117,11 +124,14 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     file: null,
     asks: null,
     wait: null,
+    waitBy: null,
+    textWait: null,
     rateLimits: 0,
     tools: [],
     lastSaid: null,
     tokensAtProgress: null,
     completedAt: null,
+    finishesAt: null,
     novelAtMarker: 0,
     turnEndedAt: null,
     contextLimitAt: null,

@@ -20,6 +20,7 @@ import { noteQuiet } from "./longest-quiet.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
+import { finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
 export interface Accepted {
@@ -61,7 +62,7 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "held":
       return acceptHold(record, signal, now, policy);
     case "reported":
-      return acceptReport(record, signal, now, policy);
+      return finishIfQuiet(acceptReport(record, signal, now, policy), now, policy);
     case "holder-lost":
       return acceptLoss(record, signal, now, policy);
   }

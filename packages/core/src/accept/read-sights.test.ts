@@ -4,6 +4,7 @@ import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 
 const limit = (resetsInMs: number | null = null): Sight => ({ kind: "rate-limited", pattern: "limit", resetsInMs });
 const asks = (what: Question): Sight => ({ kind: "asks", what, pattern: "p" });
+const done: Sight = { kind: "completed", pattern: "m" };
 const minutes = (n: number): number => n * 60_000;
 const told = (held: HeldStory, type: string) => held.agent.events.filter((event) => event.type === type);
 
@@ -78,13 +79,195 @@ describe("a rate limit", () => {
 
   it("does not wake whoever has finished", () => {
     const held = heldStory();
-    held.shows({ kind: "completed", pattern: "m" }, limit());
+    held.shows(done);
+    held.passes("40s");
+    held.shows(limit());
     expect(held.agent.record.activity.kind).toBe("FINISHED");
   });
 });
 
+describe("a wait that only words speak of", () => {
+  const week = limit(minutes(7 * 24 * 60));
+  const sixHours = minutes(360);
+
+  it("is believed for six hours, and known as words", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(week);
+    expect(waitLeft(held)).toBe(sixHours);
+    expect(held.agent.record.terminal?.waitBy).toBe("text");
+  });
+
+  it("is not made longer by saying it every minute", () => {
+    const held = heldStory();
+    held.prints();
+    for (let minute = 0; minute < 420; minute++) {
+      held.shows({ kind: "output", rows: 1, novel: minute === 0 ? 1 : 0 }, week);
+      held.passes("1m");
+    }
+    const { activity } = held.agent.record;
+    expect(activity).toMatchObject({ kind: "WAITING", until: activity.since + sixHours });
+    expect(waitLeft(held)).toBe(-minutes(60));
+  });
+
+  it("nor by saying it in other words each time, nor after its time is over", () => {
+    const held = heldStory();
+    held.prints();
+    for (let minute = 0; minute < 400; minute++) {
+      held.shows({ kind: "output", rows: 1, novel: 1 }, week);
+      held.passes("1m");
+    }
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+  });
+
+  it("is another one once it wrote on in between", () => {
+    const held = heldStory();
+    held.shows(week);
+    held.passes("5h");
+    held.prints(5);
+    held.shows(week);
+    expect(waitLeft(held)).toBe(sixHours);
+  });
+
+  it("is not what a field of a stream says: that counts as it is, and words do not shorten it", () => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "rate-limited", pattern: "event", resetsInMs: minutes(1000), by: "stream" });
+    held.shows(limit(minutes(30)));
+    expect(waitLeft(held)).toBe(minutes(1000));
+    expect(held.agent.record.terminal?.waitBy).toBe("stream");
+  });
+});
+
+describe("a completion marker", () => {
+  const kind = ({ agent }: HeldStory) => agent.record.activity.kind;
+
+  it("is believed once nothing followed it for half a minute, and not before", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(done);
+    held.passes("20s");
+    expect(kind(held)).toBe("RUNNING");
+    held.passes("10s");
+    expect(kind(held)).toBe("FINISHED");
+    expect(told(held, "AGENT_FINISHED")).toHaveLength(1);
+    held.passes("10h");
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("is not believed while nobody looks: a quiet that was not seen is none", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(done);
+    held.agent.silentFor("5m");
+    expect(kind(held)).toBe("RUNNING");
+    held.prints(9);
+    held.passes("5m");
+    expect(kind(held)).toBe("RUNNING");
+  });
+
+  it("counts the quiet from the last line, and is taken back by more than an afterword", () => {
+    const held = heldStory();
+    held.shows(done);
+    held.passes("20s");
+    held.prints(2);
+    held.passes("20s");
+    expect(kind(held)).toBe("RUNNING");
+    held.prints(3);
+    held.passes("10m");
+    expect(kind(held)).toBe("RUNNING");
+    expect(held.agent.record.terminal?.completedAt).toBeNull();
+  });
+
+  it("is believed at once when its prompt is there again, and nobody is called", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.prints();
+    held.shows(done);
+    held.shows(asks("prompt"));
+    expect(kind(held)).toBe("FINISHED");
+    expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
+  });
+
+  it("at a prompt that was there all the time ends the question with the work", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.shows(asks("prompt"));
+    held.shows(done);
+    held.passes("40s");
+    expect(kind(held)).toBe("FINISHED");
+    expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
+  });
+
+  it.each<[string, Sight]>([
+    ["asks for a permission", asks("permission")],
+    ["is put off by its provider", limit()],
+  ])("of one that %s is none", (_, sight) => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.shows(done);
+    held.shows(sight);
+    held.passes("2m");
+    expect(kind(held)).toBe("WAITING");
+    expect(held.agent.record.terminal?.completedAt).toBeNull();
+  });
+
+  it("of one that went on to ask does not make its failure an end", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.shows(done);
+    held.shows(asks("permission"));
+    held.exits({ code: 1 });
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("of one that we stopped meanwhile does not make its stop an end", () => {
+    const held = heldStory();
+    held.prints();
+    held.shows(done);
+    held.agent.silentFor("2m");
+    held.exits({ code: 0, cause: "stopped" });
+    expect(kind(held)).toBe("RUNNING");
+    expect(told(held, "AGENT_FINISHED")).toEqual([]);
+  });
+
+  it("of one that tells by its beats that a tool is open is none", () => {
+    const held = heldStory();
+    held.shows(done);
+    held.agent.beats({ status: "RUNNING", open: { kind: "tool", name: "build" } });
+    held.passes("2m");
+    expect(kind(held)).toBe("RUNNING");
+  });
+
+  it("in a stream is believed with the end of the turn, in whichever order, and never for quiet", () => {
+    const ended: Sight = { kind: "turn-ended", outcome: "success", reason: "end" };
+    for (const sights of [
+      [done, ended],
+      [ended, done],
+    ]) {
+      const held = heldStory({ hold: { structured: true } });
+      held.shows({ kind: "said", digest: "d" }, ...sights);
+      expect(kind(held)).toBe("FINISHED");
+    }
+    const writing = heldStory({ hold: { structured: true } });
+    writing.shows({ kind: "said", digest: "d" }, done);
+    writing.passes("5m");
+    expect(kind(writing)).toBe("RUNNING");
+  });
+
+  it("quoted before a tool that hangs is none: the tool is what it does", () => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "said", digest: "d" }, done, {
+      kind: "tool-started",
+      id: "t",
+      name: "Bash",
+      argsDigest: "a",
+      timeoutSeconds: null,
+    });
+    held.passes("10m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "tool" } });
+    held.exits({ code: 1 });
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+  });
+});
+
 describe("a question", () => {
-  it.each<Question>(["permission", "question", "prompt"])(
+  it.each<Question>(["permission", "question", "prompt", "draft"])(
     "(%s) is told at once and once, and ends when it is answered",
     (what) => {
       const held = heldStory({ hold: { family: "claude-code" } });
@@ -123,6 +306,21 @@ describe("a question", () => {
     held.prints();
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
+  });
+
+  it("a draft is no end of a turn, and keeps its hands off a provider's wait and a finished agent", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
+    held.shows(asks("draft"));
+    expect(held.agent.record.terminal?.turnEndedAt).toBeNull();
+    const put = heldStory({ hold: { family: "claude-code" } });
+    put.shows(limit(minutes(60)), asks("draft"));
+    expect(waitLeft(put)).toBe(minutes(60));
+    const over = heldStory({ hold: { family: "claude-code" } });
+    over.shows(done);
+    over.passes("40s");
+    over.shows(asks("draft"));
+    expect(over.agent.record.activity.kind).toBe("FINISHED");
+    expect(told(over, "AGENT_NEEDS_YOU")).toEqual([]);
   });
 
   it("another question is told anew", () => {

@@ -1,10 +1,12 @@
-import type { MonoMs, Policy, RouseEvent, Sight } from "@rouse/contract";
+import { type MonoMs, type Policy, type Question, type RouseEvent, type Sight, seconds } from "@rouse/contract";
 import type { Activity, Facts, Mark } from "../record.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import { stepOfSight } from "../steps/step-of-sight.ts";
 import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
+import type { Accepted } from "./accept-signal.ts";
 import { addOutcome } from "./read-facts.ts";
+import { turnClock } from "./work-clock.ts";
 
 /** Bounds of what is remembered of one terminal. */
 const mostErrorClasses = 6;
@@ -25,9 +27,12 @@ export interface Sighted {
   readonly events: RouseEvent[];
 }
 
-interface SightContext {
+interface Moment {
   readonly agentId: string;
   readonly at: MonoMs;
+}
+
+interface SightContext extends Moment {
   readonly mark: Mark;
   readonly policy: Policy;
 }
@@ -45,9 +50,9 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "output":
       return readOutput(sighted, sight, context);
     case "rate-limited":
-      return readRateLimit(sighted, sight.pattern, sight.resetsInMs, context);
+      return readRateLimit(sighted, sight, context);
     case "retries":
-      return waitForProvider(sighted, at + sight.inMs, at);
+      return waitForProvider(sighted, at + sight.inMs, "stream", at);
     case "asks":
       return readQuestion(sighted, sight, context);
     case "asks-no-more":
@@ -56,10 +61,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.errors = addError(terminal, sight, at, context.policy.terminal.repeatedErrorWindow);
       return;
     case "completed":
-      terminal.completedAt = at;
-      terminal.novelAtMarker = terminal.novel;
-      if (sighted.activity.kind !== "FINISHED") sighted.activity = { kind: "FINISHED", since: at };
-      return;
+      return readMarker(sighted, context);
     case "context-limit":
       if (terminal.contextLimitAt === null || hasOutlivedLimit(terminal, context.policy))
         terminal.contextLimitAt = mark;
@@ -101,6 +103,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.tools = [];
       goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
+      if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
       return;
   }
 }
@@ -118,6 +121,7 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   if (sight.rows === 0 && sight.novel === 0) return;
   terminal.output = context.mark;
   terminal.novel += sight.novel;
+  if (terminal.finishesAt !== null) terminal.finishesAt = context.at + quietAfterMarker;
   if (sighted.activity.kind === "STARTING") sighted.activity = { kind: "RUNNING", since: context.at, open: null };
   if (sight.novel === 0) return;
   // Output alone does not start the progress clock of an agent that never spoke of progress; it does move one that runs.
@@ -129,12 +133,65 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
 /** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
 const afterword = 4;
 
+/** How long nothing may follow the marker before it is believed: a program that goes on does so within moments. */
+const quietAfterMarker = seconds(30);
+
+/**
+ * It says that it is done. That is believed when its turn is over, or when nothing follows for a while. A stream always tells the end of a turn: there
+ * quiet shows nothing, because an answer that takes long is quiet, too.
+ */
+function readMarker(sighted: Sighted, context: SightContext): void {
+  const { terminal, activity } = sighted;
+  terminal.completedAt = context.at;
+  terminal.novelAtMarker = terminal.novel;
+  if (activity.kind === "FINISHED") return;
+  if (!terminal.structured) terminal.finishesAt = context.at + quietAfterMarker;
+  else if (terminal.turnEndedAt !== null) finish(sighted, context);
+}
+
+function finish(sighted: Sighted, context: Moment): void {
+  const { terminal } = sighted;
+  terminal.finishesAt = null;
+  terminal.wait = null;
+  endQuestion(sighted, context);
+  sighted.activity = { kind: "FINISHED", since: context.at };
+}
+
+/**
+ * It said that it is done, and its holder has seen nothing follow. A quiet that nobody looked at is none; and who has a tool open or waits for
+ * something is not done, whatever it said.
+ */
+export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): Accepted {
+  const { record } = accepted;
+  const { terminal, facts, activity, steps } = record;
+  if (terminal === null || terminal.finishesAt === null || terminal.exit !== null) return accepted;
+  if (terminal.seenAt < terminal.finishesAt) return accepted;
+  const sighted: Sighted = { terminal: { ...terminal, finishesAt: null }, facts, activity, steps, events: [] };
+  if (!isAtRest(sighted)) {
+    sighted.terminal.completedAt = null;
+    return { ...accepted, record: { ...record, terminal: sighted.terminal } };
+  }
+  finish(sighted, { agentId: record.agentId, at: terminal.seenAt });
+  const work = turnClock(record.work, sighted.activity, record.bornAt, now, policy);
+  const finished = { ...record, terminal: sighted.terminal, activity: sighted.activity, work };
+  return { ...accepted, record: finished, events: [...accepted.events, ...sighted.events] };
+}
+
+function isAtRest({ activity, terminal }: Sighted): boolean {
+  if (activity.kind === "RUNNING") return activity.open === null;
+  return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
+}
+
+/** Its input stands there and it does nothing: its turn is over. */
+const restsWith = (what: Question): boolean => what === "prompt" || what === "draft";
+
 /** Somebody who quotes the marker goes on talking; somebody who means it does not. */
 function takeUpAgain(sighted: Sighted, { at }: SightContext): void {
   const { terminal } = sighted;
-  if (terminal.completedAt === null || sighted.activity.kind !== "FINISHED") return;
+  if (terminal.completedAt === null) return;
   terminal.completedAt = null;
-  sighted.activity = { kind: "RUNNING", since: at, open: null };
+  terminal.finishesAt = null;
+  if (sighted.activity.kind === "FINISHED") sighted.activity = { kind: "RUNNING", since: at, open: null };
 }
 
 /** It wrote on for long enough: the limit it ran into is behind it. */
@@ -142,22 +199,37 @@ export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, poli
   contextLimitAt !== null && output.worked - contextLimitAt.worked >= policy.terminal.completion / 2;
 
 /** Without an advertised reset the wait doubles each time, up to the longest wait the policy grants a provider. */
-function readRateLimit(sighted: Sighted, pattern: string, resetsIn: number | null, context: SightContext): void {
+function readRateLimit(
+  sighted: Sighted,
+  { pattern, resetsInMs, by = "text" }: Extract<Sight, { kind: "rate-limited" }>,
+  context: SightContext,
+): void {
   const { terminal } = sighted;
   const { policy, at, agentId } = context;
   terminal.rateLimits += 1;
   const backoff = policy.terminal.rateLimitBackoff * 2 ** Math.min(terminal.rateLimits - 1, 20);
-  waitForProvider(sighted, at + (resetsIn ?? Math.min(backoff, policy.longestWait.provider)), at);
-  const resetsInSeconds = resetsIn === null ? null : Math.round(resetsIn / 1000);
+  const until = at + (resetsInMs ?? Math.min(backoff, policy.longestWait.provider));
+  const believed = by === "stream" ? until : Math.min(until, wordsCountUntil(terminal, context));
+  if (believed > at || by === "stream") waitForProvider(sighted, believed, by, at);
+  const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
   sighted.events.push({ type: "RATE_LIMITED", payload: { agentId, resetsInSeconds, pattern } });
 }
 
-function waitForProvider(sighted: Sighted, until: MonoMs, at: MonoMs): void {
-  const { activity } = sighted;
+/** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between has begun another. */
+function wordsCountUntil(terminal: Changing<TerminalFacts>, { at, policy }: SightContext): MonoMs {
+  const { textWait, novel } = terminal;
+  const since = textWait !== null && novel - textWait.novel <= afterword ? textWait.since : at;
+  terminal.textWait = { since, novel };
+  return since + policy.terminal.maxTextWait;
+}
+
+function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream", at: MonoMs): void {
+  const { activity, terminal } = sighted;
   if (activity.kind === "FINISHED") return;
   const same = activity.kind === "WAITING" && activity.for === "provider";
   const ends = same && activity.until !== null ? Math.max(activity.until, until) : until;
-  sighted.terminal.wait = "provider";
+  if (!same || ends === until) terminal.waitBy = by;
+  terminal.wait = "provider";
   sighted.activity = { kind: "WAITING", since: same ? activity.since : at, for: "provider", until: ends };
 }
 
@@ -174,15 +246,17 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   const { terminal, activity } = sighted;
   const { agentId, at, mark } = context;
   const { what, pattern } = sight;
+  const rests = restsWith(what);
   // Whoever has finished is at its prompt for good.
-  if (what === "prompt" && activity.kind === "FINISHED") return;
+  if (rests && activity.kind === "FINISHED") return;
+  if (rests && terminal.completedAt !== null) return finish(sighted, context);
+  if (!rests) takeUpAgain(sighted, context);
   if (terminal.asks?.what !== what) {
     terminal.asks = { what, since: at };
     sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
   }
   // Put off by its provider it stands at its prompt as well, and its turn has not ended.
-  if (what === "prompt" && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at)
-    return;
+  if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
   terminal.turnEndedAt = what === "prompt" ? (terminal.turnEndedAt ?? mark) : null;
   terminal.wait = "input";
   sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
@@ -193,7 +267,7 @@ function stopAsking(sighted: Sighted, context: SightContext): void {
   if (sighted.terminal.wait === "input") goOn(sighted, null, context);
 }
 
-function endQuestion({ terminal, events }: Sighted, { agentId, at }: SightContext): void {
+function endQuestion({ terminal, events }: Sighted, { agentId, at }: Moment): void {
   if (terminal.asks === null) return;
   events.push(needsYouNoMore(agentId, terminal.asks.since, at));
   if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;

@@ -8,8 +8,8 @@ import { screenOf } from "./screen.test-support.ts";
 // One working hour of each program, as its terminal shows it. Screens follow the layouts of August 2026.
 
 function follow(family: AgentFamily) {
-  let lineState = startReading();
-  let screenState = startWatching();
+  let lineState = startReading(family);
+  let screenState = startWatching(family);
   const patterns = patternsFor(family);
   const clockAt = (second: number) => ({ now: Date.UTC(2026, 9, 20, 12) + second * 1000, utcOffset: 0 });
   return {

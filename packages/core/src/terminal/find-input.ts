@@ -1,5 +1,4 @@
 import type { AgentFamily } from "@rouse/contract";
-import type { KnownPattern } from "./patterns.ts";
 import type { Screen } from "./reading.ts";
 
 /** What has to be seen of a screen before anything is typed into it. */
@@ -39,35 +38,40 @@ export interface Input {
   readonly prompt: string;
   /** What is in it, without blanks and borders. */
   readonly text: string;
-  /** `null`: a prompt the user described. */
-  readonly shape: InputShape | null;
+  readonly shape: InputShape;
 }
 
 /** No input is taller: more is a transcript. */
 const mostRows = 40;
-const longestPrompt = 200;
 /** How much is read where the text is so long that its first row has left the screen. */
 const lastRows = 4;
 
 /** Blanks, line breaks of the screen and borders come and go; the rest of a text stays. */
 export const squeeze = (text: string): string => text.replace(/[\s│┃▌]/g, "");
 
-/** The program's own input, otherwise what the user's patterns say is one. */
-export function findInput(screen: TypingScreen, family: AgentFamily, patterns: readonly KnownPattern[]): Input | null {
+/** A known program's own input. What any other program does with a line and Enter nobody can tell. */
+export function findInput(screen: TypingScreen, family: AgentFamily): Input | null {
   const shape = shapes[family];
-  const own = shape === null ? null : findShape(screen, shape, screen.cursorRow);
-  return own ?? findDescribed(screen, patterns);
+  return shape === null ? null : findShape(screen, shape, screen.cursorRow);
+}
+
+/** Whether its input holds words that nobody has sent. */
+export function findDraft(screen: TypingScreen, family: AgentFamily): boolean {
+  const input = findInput(screen, family);
+  if (input === null || input.text === "") return false;
+  // Without a box, rows that merely follow a prompt are an answer to what was sent from it.
+  const further = screen.rows.slice(input.from + 1, screen.cursorRow + 1);
+  return input.shape.between !== undefined || further.every((row) => /^\s{2}/.test(row));
 }
 
 /** The same input after something was typed into it. */
 export function findInputAgain(screen: TypingScreen, before: Input): Input {
-  const { shape, prompt } = before;
+  const { shape } = before;
   // A line that fills its row to the end leaves the cursor on the next.
   const start = isBlank(screen, screen.cursorRow) ? screen.cursorRow - 1 : screen.cursorRow;
-  const again =
-    shape === null ? findPrompt(screen, (row) => lengthOfStart(row, prompt), start) : findShape(screen, shape, start);
-  if (again !== null) return { ...again, shape };
-  const end = Math.max(-1, shape?.between === undefined ? start : lastRow(screen, shape.between) - 1);
+  const again = findShape(screen, shape, start);
+  if (again !== null) return again;
+  const end = Math.max(-1, shape.between === undefined ? start : lastRow(screen, shape.between) - 1);
   const from = Math.max(0, end - lastRows + 1);
   return { from, to: end, prompt: "", text: textBetween(screen, from, end, 0), shape };
 }
@@ -112,23 +116,6 @@ function findPrompt(screen: TypingScreen, lengthOf: PromptLength, start: number)
   return null;
 }
 
-/**
- * A user's pattern says what an empty prompt looks like, or only how one begins. So the shortest beginning of the cursor's row that it matches is
- * the prompt, and what follows was typed.
- */
-function findDescribed(screen: TypingScreen, patterns: readonly KnownPattern[]): Input | null {
-  const described = patterns.filter(({ kind, family }) => kind === "at-prompt" && family === undefined);
-  if (described.length === 0) return null;
-  const at = screen.cursorRow;
-  const row = screen.rows[at] ?? "";
-  for (let length = 1; length <= Math.min(row.length, longestPrompt); length++) {
-    const start = row.slice(0, length);
-    if (described.some((pattern) => pattern.find(start) !== null))
-      return { ...found(screen, at, at, length), shape: null };
-  }
-  return null;
-}
-
 const found = (screen: TypingScreen, from: number, to: number, length: number): Found => ({
   from,
   to,
@@ -140,8 +127,6 @@ function textBetween({ firm }: TypingScreen, from: number, to: number, skip: num
   const [first = "", ...rest] = firm.slice(from, to + 1);
   return squeeze([first.slice(skip), ...rest].join(""));
 }
-
-const lengthOfStart = (row: string, start: string): number | null => (row.startsWith(start) ? start.length : null);
 
 const isBlank = ({ rows }: Screen, at: number): boolean => (rows[at] ?? "").trim() === "";
 

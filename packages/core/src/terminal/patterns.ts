@@ -25,9 +25,13 @@ const families: Readonly<Record<AgentFamily, readonly KnownPattern[]>> = {
   generic: compile("generic", generic),
 };
 
-/** What is shipped for a program: its own patterns first, then those every command may match. */
+/**
+ * What is shipped for a program: its own patterns first, then those every command may match. How a known program says that it waits is known: a limit
+ * in other words is what some tool printed.
+ */
 export function patternsFor(family: AgentFamily): readonly KnownPattern[] {
-  return family === "generic" ? families.generic : [...families[family], ...families.generic];
+  if (family === "generic") return families.generic;
+  return [...families[family], ...families.generic.filter(({ kind }) => kind !== "rate-limit")];
 }
 
 function compile(family: AgentFamily, { hint, patterns }: ShippedFamily): readonly KnownPattern[] {
@@ -58,7 +62,7 @@ const quotation =
 const testMark = /^[\s│]{0,16}[✓✔✗✘×√]/;
 
 const guarded: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "context-limit"]);
-const readInLines: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "completed", "context-limit", "file"]);
+const readInLines: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "context-limit", "file"]);
 const nothing: readonly Match[] = [];
 
 /** Every pattern for lines that the line matches, at most one of a kind. */

@@ -2,8 +2,9 @@ import type { AgentFamily } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TypingScreen } from "./find-input.ts";
-import { type KnownPattern, patternsFor } from "./patterns.ts";
+import { patternsFor } from "./patterns.ts";
 import { expectEcho, findPlaceToType, readEcho } from "./place-to-type.ts";
+import type { Pattern } from "./reading.ts";
 import { screenOf } from "./screen.test-support.ts";
 
 /** A screen as it is drawn; what stands between `‹` and `›` is pale. */
@@ -17,12 +18,7 @@ function drawn(picture: string, alternate = false): TypingScreen {
   return { ...screen, firm };
 }
 
-const described = (pattern: RegExp): KnownPattern => ({
-  kind: "at-prompt",
-  name: "mine",
-  find: (row) => pattern.exec(row),
-});
-const judge = (family: AgentFamily, picture: string | TypingScreen, ...more: KnownPattern[]) => {
+const judge = (family: AgentFamily, picture: string | TypingScreen, ...more: Pattern[]) => {
   const screen = typeof picture === "string" ? drawn(picture) : picture;
   const place = findPlaceToType(screen, family, [...more, ...patternsFor(family)]);
   return place.kind === "place" ? "place" : place.because;
@@ -105,84 +101,129 @@ describe("Gemini CLI and aider take a message", () => {
   });
 });
 
-describe("any other command takes a message", () => {
-  const prompt = described(/^❯\s*$/);
+describe("any other command", () => {
+  const described: Pattern = { kind: "at-prompt", name: "mine", find: (row) => /^❯\s*$/.exec(row) };
 
-  it("only at a prompt that the user described, under the cursor", () => {
-    expect(judge("generic", "ready\n❯◂", prompt)).toBe("place");
-    expect(judge("generic", "ready\n❯◂")).toBe("no-input");
-    expect(judge("generic", "❯\nworking◂", prompt)).toBe("no-input");
+  it.each(["ready\n❯◂", "ready\n$◂", "ready\n>◂", `● Done.\n${claudeBox("❯")}`])(
+    "takes none, whatever its prompt looks like and whoever described it: %s",
+    (picture) => {
+      expect(judge("generic", picture)).toBe("no-input");
+      expect(judge("generic", picture, described)).toBe("no-input");
+    },
+  );
+});
+
+describe("what looks as if it wanted keys", () => {
+  const inputs: Record<Exclude<AgentFamily, "generic">, string> = {
+    "claude-code": claudeBox("❯"),
+    codex: "›◂\n\n  gpt-5-codex · 80% context left",
+    "gemini-cli": "╭──────────╮\n│ >   Type your message or @path/to/file │\n╰──────────╯\n~/project   gemini-3-pro",
+    aider: ">◂",
+  };
+  const families = Object.keys(inputs) as (keyof typeof inputs)[];
+  const above = (family: keyof typeof inputs, text: string) => judge(family, `${text}\n\n${inputs[family]}`);
+
+  it.each(families)("is not there when %s merely rests", (family) => {
+    expect(above(family, "All done: hello.txt says goodbye now.")).toBe("place");
+    expect(above(family, "It is O(n), see file(s) a/b and and/or; ask Ann? No: it works (mostly).")).toBe("place");
   });
 
-  it("but not after the first letter, however the prompt was described", () => {
-    for (const pattern of [/^❯\s*$/, /❯/, /^❯.*$/, /^.?❯/])
-      expect(judge("generic", "ready\n❯ rm -r◂", described(pattern)), String(pattern)).toBe("half-typed");
+  const wanting = [
+    "Datei ueberschreiben? [Enter] = ja",
+    "Datei überschreiben? (j/n)",
+    "Weiter mit beliebiger Taste: bitte drücken",
+    "Press any key to continue . . .",
+    "Hit RETURN when ready",
+    "Overwrite the file?",
+    "Overwrite [y/N]",
+    "Proceed (yes/no):",
+    "yes/no",
+    "Enter = accept",
+    "¿Sobrescribir? [s/n]",
+    "Pulse una tecla para continuar",
+    "上書きしますか？",
+    "┌─ Unknown dialog ─┐\n│ Delete everything │\n│  <OK>   <Cancel>  │\n└──────────────────┘",
+  ];
+
+  it.each(families.flatMap((family) => wanting.map((text) => [family, text] as const)))(
+    "keeps us from typing into the input of %s below: %s",
+    (family, text) => {
+      expect(above(family, text)).toBe("asks");
+    },
+  );
+
+  it("keeps us from typing when it stands below the input, or when much has opened there", () => {
+    for (const family of ["claude-code", "codex", "gemini-cli"] as const) {
+      expect(judge(family, `● Done.\n\n${inputs[family]}\n  Overwrite? [Enter] = ja`)).toBe("asks");
+      expect(judge(family, `● Done.\n\n${inputs[family]}\n  Really?`)).toBe("asks");
+      expect(judge(family, `● Done.\n\n${inputs[family]}\n  /a\n  /b\n  /c\n  /d\n  /e`)).toBe("asks");
+    }
   });
 
-  it("but not where it asks for something else", () => {
-    expect(judge("generic", "❯ password:◂", described(/❯/))).toBe("asks");
-    expect(judge("generic", "Pick one (use arrow keys)\n❯◂", prompt)).toBe("asks");
-  });
-
-  it("also of a known program whose prompt somebody changed", () => {
-    expect(judge("aider", "me>>◂", described(/^me>>$/))).toBe("place");
+  it("is not what a person once asked the agent", () => {
+    expect(judge("claude-code", `❯ why does it fail?\n\n● I will look.\n\n${inputs["claude-code"]}`)).toBe("place");
   });
 });
 
 describe("what was typed", () => {
-  const patterns = [described(/^❯\s*$/), ...patternsFor("generic")];
+  const patterns = patternsFor("aider");
   const text = "The last 5 calls were identical and failed with the same error.";
 
   function type(before: string, after: string, typed = text) {
     const screen = drawn(before);
-    const place = findPlaceToType(screen, "generic", patterns);
+    const place = findPlaceToType(screen, "aider", patterns);
     if (place.kind !== "place") throw new Error(place.because);
-    const echo = readEcho(drawn(after), expectEcho(screen, place.input, typed), patterns);
+    const echo = readEcho(drawn(after), expectEcho(screen, "aider", place.input, typed), patterns);
     return echo.kind === "refused" ? echo.because : echo.kind;
   }
 
   it("is echoed when its end stands at the prompt, also broken into rows", () => {
-    expect(type("❯◂", `❯ ${text}◂`)).toBe("echoed");
-    expect(type("❯◂", "❯ The last 5 calls were identi\ncal and failed with the same e\nrror.◂")).toBe("echoed");
-    expect(type("❯◂", "❯ The last 5 calls were identical and failed with the same error.\n◂")).toBe("echoed");
+    expect(type(">◂", `> ${text}◂`)).toBe("echoed");
+    expect(type(">◂", "> The last 5 calls were identi\ncal and failed with the same e\nrror.◂")).toBe("echoed");
+    expect(type(">◂", "> The last 5 calls were identical and failed with the same error.\n◂")).toBe("echoed");
   });
 
   it("is echoed when it is so long that its beginning has left the screen", () => {
-    expect(type("❯◂", "calls were identical\nand failed with the\nsame error.◂")).toBe("echoed");
+    expect(type(">◂", "calls were identical\nand failed with the\nsame error.◂")).toBe("echoed");
   });
 
   it("is not echoed by nothing, by a part of it, by other words or by stars", () => {
-    expect(type("❯◂", "❯◂")).toBe("not-yet");
-    expect(type("❯◂", `❯ ${text.slice(0, -1)}◂`)).toBe("not-yet");
-    expect(type("❯◂", "❯ something else◂")).toBe("not-yet");
-    expect(type("❯◂", `❯ ${"*".repeat(text.length)}◂`)).toBe("not-yet");
+    expect(type(">◂", ">◂")).toBe("not-yet");
+    expect(type(">◂", `> ${text.slice(0, -1)}◂`)).toBe("not-yet");
+    expect(type(">◂", "> something else◂")).toBe("not-yet");
+    expect(type(">◂", `> ${"*".repeat(text.length)}◂`)).toBe("not-yet");
   });
 
   it("is not echoed by the same words that were said before", () => {
-    expect(type(`❯ ${text}\nno answer\n❯◂`, `❯ ${text}\nno answer\n❯◂`)).toBe("not-yet");
-    expect(type(`${text}\n❯◂`, `${text}\n◂`)).toBe("not-yet");
-    expect(type(`❯ ${text}\nno answer\n❯◂`, `❯ ${text}\nno answer\n❯ ${text}◂`)).toBe("echoed");
+    expect(type(`> ${text}\nno answer\n>◂`, `> ${text}\nno answer\n>◂`)).toBe("not-yet");
+    expect(type(`${text}\n>◂`, `${text}\n◂`)).toBe("not-yet");
+    expect(type(`> ${text}\nno answer\n>◂`, `> ${text}\nno answer\n> ${text}◂`)).toBe("echoed");
   });
 
   it("is not sent into a menu or a full screen that came up meanwhile", () => {
-    expect(type("❯◂", `❯ ${text}◂\n  1. Send\n❯ 2. Delete`)).toBe("asks");
-    const screen = drawn("❯◂");
-    const place = findPlaceToType(screen, "generic", patterns);
+    expect(type(">◂", `> ${text}◂\n\n  1. Send\n❯ 2. Delete`)).toBe("asks");
+    const screen = drawn(">◂");
+    const place = findPlaceToType(screen, "aider", patterns);
     if (place.kind !== "place") throw new Error(place.because);
-    const echo = readEcho(drawn(`❯ ${text}◂`, true), expectEcho(screen, place.input, text), patterns);
+    const echo = readEcho(drawn(`> ${text}◂`, true), expectEcho(screen, "aider", place.input, text), patterns);
     expect(echo).toEqual({ kind: "refused", because: "full-screen" });
+  });
+
+  it("is not sent when anything follows it, or a question came up beside it", () => {
+    expect(type(">◂", `> ${text}◂\n  complete: --force`)).toBe("not-yet");
+    expect(type(">◂", `Overwrite? [Enter] = ja\n\n> ${text}◂`)).toBe("asks");
   });
 
   it("may be about a question without being one", () => {
     const about = "It waits for an answer to: overwrite the file? [y/N]";
-    expect(type("❯◂", `❯ ${about}◂`, about)).toBe("echoed");
+    expect(type(">◂", `> ${about}◂`, about)).toBe("echoed");
   });
 
   it("is seen in a box that has grown", () => {
     const before = drawn(claudeBox("❯"));
     const place = findPlaceToType(before, "claude-code", patternsFor("claude-code"));
     if (place.kind !== "place") throw new Error(place.because);
-    const typed = expectEcho(before, place.input, text);
+    const typed = expectEcho(before, "claude-code", place.input, text);
     const rows = claudeBox("❯ The last 5 calls were identical and\n  failed with the same error.");
     expect(readEcho(drawn(rows), typed, patternsFor("claude-code")).kind).toBe("echoed");
     const above = `❯ ${text}\n${claudeBox("❯")}`;
@@ -213,7 +254,7 @@ it("whatever a screen shows, a place is an empty line of it", () => {
         .join("")
         .slice(prompt.length);
       expect(text.replace(/[\s│┃▌]/g, "")).toBe("");
-      expect(readEcho(screen, expectEcho(screen, place.input, "some words"), []).kind).toBe("not-yet");
+      expect(readEcho(screen, expectEcho(screen, of, place.input, "some words"), []).kind).toBe("not-yet");
     }),
     { numRuns: 2000 },
   );

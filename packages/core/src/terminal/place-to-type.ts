@@ -4,29 +4,32 @@ import { type Bottom, findQuestion } from "./find-question.ts";
 import { cut, longestLine, maskVolatile } from "./mask-text.ts";
 import type { KnownPattern } from "./patterns.ts";
 import { bottomOf } from "./read-screen.ts";
+import { wantsKeys } from "./wants-keys.ts";
 
 /** What a screen can hold against typing into it. */
 export type ScreenRefusal = Extract<NudgeRefusal, "full-screen" | "asks" | "no-input" | "half-typed">;
 
 export type Place =
-  /** `picture`: the input and what is next to it, to see whether it rests. `described`: by a pattern of the user's. */
-  | { readonly kind: "place"; readonly input: Input; readonly picture: string; readonly described: boolean }
+  /** `picture`: the input and what is next to it, to see whether it rests. */
+  | { readonly kind: "place"; readonly input: Input; readonly picture: string }
   | { readonly kind: "refused"; readonly because: ScreenRefusal };
 
 const refuse = (because: ScreenRefusal): Place => ({ kind: "refused", because });
 
-/** Where a message could be typed now: an empty line that takes messages, and nothing else that takes keys. */
+/** Where a message could be typed now: the empty input of a program that is known, and nothing else that takes keys. */
 export function findPlaceToType(screen: TypingScreen, family: AgentFamily, patterns: readonly KnownPattern[]): Place {
   if (screen.alternate) return refuse("full-screen");
   if (asks(bottomOf(screen), patterns)) return refuse("asks");
-  const input = findInput(screen, family, patterns);
+  const input = findInput(screen, family);
   if (input === null) return refuse("no-input");
+  if (wantsKeys(screen, input, family)) return refuse("asks");
   if (input.text !== "") return refuse("half-typed");
-  return { kind: "place", input, picture: pictureOf(screen, input), described: input.shape === null };
+  return { kind: "place", input, picture: pictureOf(screen, input) };
 }
 
 /** What was typed into a place, as it should come to be seen there. */
 export interface Typed {
+  readonly family: AgentFamily;
   readonly input: Input;
   /** The end of it, without blanks. */
   readonly tail: string;
@@ -42,9 +45,9 @@ export type Echo =
 /** Enough to know a text by. */
 const tailLength = 40;
 
-export function expectEcho(screen: TypingScreen, input: Input, typed: string): Typed {
+export function expectEcho(screen: TypingScreen, family: AgentFamily, input: Input, typed: string): Typed {
   const tail = squeeze(typed).slice(-tailLength);
-  return { input, tail, before: count(screen, tail) };
+  return { family, input, tail, before: count(screen, tail) };
 }
 
 /** Whether what was typed stands where it was typed, and nothing has come up that would take Enter for an answer. */
@@ -53,8 +56,10 @@ export function readEcho(screen: TypingScreen, typed: Typed, patterns: readonly 
   const input = findInputAgain(screen, typed.input);
   // Not in what we typed ourselves, whatever it is about.
   const others = screen.rows.map((row, at) => (at >= input.from && at <= input.to ? "" : row));
-  if (asks(bottomOf({ ...screen, rows: others }), patterns)) return { kind: "refused", because: "asks" };
-  const isThere = input.text.includes(typed.tail) && count(screen, typed.tail) > typed.before;
+  const isAsked = asks(bottomOf({ ...screen, rows: others }), patterns) || wantsKeys(screen, input, typed.family);
+  if (isAsked) return { kind: "refused", because: "asks" };
+  // Nothing may follow it: what opened below a line without a box of its own would be taken for its next row.
+  const isThere = input.text.endsWith(typed.tail) && count(screen, typed.tail) > typed.before;
   return isThere ? { kind: "echoed", picture: pictureOf(screen, input) } : { kind: "not-yet" };
 }
 

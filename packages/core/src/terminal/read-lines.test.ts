@@ -9,15 +9,15 @@ const noon = Date.UTC(2026, 9, 20, 12);
 const marker = {
   kind: "completed" as const,
   name: "done",
-  find: (line: string) => /<promise>COMPLETE<\/promise>/.exec(line),
+  find: (line: string) => (line === "<promise>COMPLETE</promise>" ? [line] : null),
 };
 
 /** A terminal into which lines are written at some second; gives what was seen of them. */
-function terminal(family: AgentFamily = "generic") {
-  let state = startReading();
+function terminal(family: AgentFamily = "generic", atWork = () => false) {
+  let state = startReading(family);
   const patterns = [marker, ...patternsFor(family)];
   return (second: number, ...lines: string[]): readonly Sight[] => {
-    const reading = readLines(state, lines, patterns, { now: noon + second * 1000, utcOffset: 0 });
+    const reading = readLines(state, lines, patterns, { now: noon + second * 1000, utcOffset: 0 }, atWork());
     state = reading.state;
     return reading.sights;
   };
@@ -165,13 +165,132 @@ describe("an error in the lines", () => {
   });
 });
 
-describe("other things in the lines", () => {
-  it("a completion marker is told each time", () => {
+describe("a completion marker in the lines", () => {
+  const text = "<promise>COMPLETE</promise>";
+  const isTold = (family: AgentFamily, ...lines: string[]) =>
+    kinds(terminal(family)(0, ...lines)).includes("completed");
+
+  it("is told each time it is the last thing said, and once for each", () => {
     const write = terminal();
-    expect(write(0, "<promise>COMPLETE</promise>")).toContainEqual({ kind: "completed", pattern: "done" });
-    expect(kinds(write(1, "  <promise>COMPLETE</promise>  "))).toContain("completed");
+    expect(write(0, text)).toContainEqual({ kind: "completed", pattern: "done" });
+    expect(kinds(write(1, `  ${text}  `))).toContain("completed");
+    expect(kinds(write(2, "Tokens: 3k sent"))).not.toContain("completed");
   });
 
+  it.each<[AgentFamily, string[]]>([
+    ["generic", [text, "", "cost: $0.10", "took 3s"]],
+    ["claude-code", [`● ${text}`]],
+    ["claude-code", ["● All done.", "", `  ${text}`, "", "✻ Worked for 1m", "  tip", "──────", "❯", "──────", "  ?"]],
+    ["claude-code", ["● Bash(npm test)", "  ⎿  ok", "", "● All done.", `  ${text}`]],
+    ["codex", ["• Ran npm test", "  └ ok", "", `• ${text}`]],
+    ["gemini-cli", ["│ ✓  Shell ls │", "╰──────╯", `✦ ${text}`]],
+    ["aider", [text, "Tokens: 3.2k sent, 120 received."]],
+  ])("of %s is told at the end of what it says: %j", (family, lines) => {
+    expect(isTold(family, ...lines)).toBe(true);
+  });
+
+  it.each<[string, AgentFamily, string[]]>([
+    ["in a sentence", "generic", [`I will print ${text} when done`]],
+    ["at the end of one", "generic", [`Done. ${text}`]],
+    ["with a full stop", "generic", [`${text}.`]],
+    ["quoted", "generic", [`> ${text}`]],
+    ["in backticks", "generic", [`\`${text}\``]],
+    ["in a diff", "generic", [`+${text}`]],
+    ["in a diff, after a blank", "generic", [` + ${text}`]],
+    ["in a listing", "generic", [`   12  ${text}`]],
+    ["found by a search", "generic", [`prompt.md:7:${text}`]],
+    ["set as code", "generic", [`    ${text}`]],
+    ["in a fence", "generic", ["```", text, "```"]],
+    ["in the midst of a fence", "generic", ["```md", "Say", text, "when done", "```", "so I will."]],
+    ["in a fence that is not closed yet", "generic", ["~~~", text]],
+    ["right above the end of a fence", "generic", ["…", text, "```"]],
+    ["with an invisible character in it", "generic", ["<promise>COM\u200bPLETE</promise>"]],
+    ["with an invisible character before it", "generic", [`\u200b${text}`]],
+    ["in other letters", "generic", ["<promise>СOMPLETE</promise>"]],
+    ["followed by work", "generic", [text, "a1", "b2", "c3", "d4", "e5"]],
+    ["in a tool's output", "claude-code", ["● Bash(cat prompt.md)", `  ⎿  ${text}`]],
+    ["further down in it", "claude-code", ["● Bash(cat prompt.md)", "  ⎿  Say", `     ${text}`]],
+    ["in what a person typed", "claude-code", ["❯ do it and say", `  ${text}`]],
+    ["in a tool's output", "codex", ["• Ran cat prompt.md", `  └ ${text}`]],
+    ["further down in it", "codex", ["• Ran cat prompt.md", "  └ Say", `    ${text}`]],
+    ["in a tool's output", "gemini-cli", ["│ ✓  Shell cat prompt.md │", `│ ${text} │`]],
+    ["in what a person typed", "aider", [`> ${text}`]],
+  ])("is none %s (%s): %j", (_, family, lines) => {
+    expect(isTold(family, ...lines)).toBe(false);
+  });
+
+  it("is none in a tool's output or a fence that began in an earlier batch", () => {
+    const claude = terminal("claude-code");
+    claude(0, "● Bash(cat prompt.md)", "  ⎿  Say");
+    expect(kinds(claude(1, `     ${text}`))).not.toContain("completed");
+    const loop = terminal();
+    loop(0, "```");
+    expect(kinds(loop(1, text))).not.toContain("completed");
+    loop(2, "```");
+    expect(kinds(loop(3, text))).toContain("completed");
+  });
+
+  it("is told when the program is no longer at work, unless more than an afterword came meanwhile", () => {
+    let busy = true;
+    const write = terminal("claude-code", () => busy);
+    expect(kinds(write(0, `● ${text}`))).toEqual(["output"]);
+    busy = false;
+    expect(kinds(write(5))).toEqual(["completed"]);
+    busy = true;
+    write(10, `● ${text}`);
+    write(11, "● Now the next thing", "● and another", "● and one more", "● and a fourth", "● and a fifth");
+    busy = false;
+    expect(kinds(write(12))).toEqual([]);
+  });
+});
+
+describe("words about waiting", () => {
+  const resets = (family: AgentFamily, ...lines: string[]) =>
+    terminal(family)(0, ...lines).flatMap((sight) => (sight.kind === "rate-limited" ? [sight.resetsInMs] : []));
+
+  it.each([
+    ["1000000000 seconds"],
+    ["999999999 seconds"],
+    ["-5 seconds"],
+    ["٦٠ seconds"],
+    ["６０ seconds"],
+    ["1e9 seconds"],
+  ])("that make no sense name no reset: in %s", (wait) => {
+    expect(resets("generic", `Rate limit exceeded, try again in ${wait}, or retry after 9999999999`)).toEqual([null]);
+  });
+
+  it.each<[string, AgentFamily, string[]]>([
+    ["in another program's words", "claude-code", ["Rate limit exceeded, try again in 604800 seconds"]],
+    ["in another program's words", "codex", ["429 Too Many Requests"]],
+    ["in a tool's output", "claude-code", ["● Bash(curl x)", "  ⎿  API Error: 429 Too Many Requests"]],
+    [
+      "further down in it",
+      "claude-code",
+      ["● Bash(curl x)", "  ⎿  so:", "       ⎿  You've hit your limit · resets 3pm"],
+    ],
+    [
+      "in a tool's output",
+      "codex",
+      ["• Ran cat \\", "  │ log", "  └ You've hit your usage limit. Try again in 4 days."],
+    ],
+    ["in a tool's output", "gemini-cli", ["│ Attempt 1 failed with status 429. Please retry in 34s. │"]],
+    ["in what a person typed", "claude-code", ["❯ what does this mean:", "  API Error: 429 Too Many Requests"]],
+  ])("are not believed %s (%s): %j", (_, family, lines) => {
+    expect(resets(family, ...lines)).toEqual([]);
+  });
+
+  it("are believed where the program hangs its own remarks below a row", () => {
+    expect(resets("codex", "• Reconnecting... 2/5", "  └ Exceeded retry limit, last status: 429 Too Many")).toEqual([
+      null,
+    ]);
+    expect(resets("claude-code", "● Bash(ls)", "  ⎿  a", "  ⎿  You've hit your limit · resets 1pm")).toEqual([
+      3_600_000,
+    ]);
+    expect(resets("claude-code", "❯ go on", "", "  ⎿  You've hit your limit · resets 1pm")).toEqual([3_600_000]);
+  });
+});
+
+describe("other things in the lines", () => {
   it("a context limit is told at most once a minute", () => {
     const write = terminal("claude-code");
     expect(kinds(write(0, "Prompt is too long"))).toContain("context-limit");

@@ -1,9 +1,10 @@
-import type { Sight } from "@rouse/contract";
+import type { AgentFamily, Sight } from "@rouse/contract";
 import { cut, digestOf, longestLine, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, type Match, matchLine, wordsOf } from "./patterns.ts";
 import { errorIn, type Notice, readNotice } from "./read-notice.ts";
 import type { Reading, WallClock } from "./reading.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { heardFrom, isFence, ownLine, type Speaker, speakerOf } from "./speaker.ts";
 import { type Told, tellOnce } from "./told-lately.ts";
 
 /** Bounded: 500 digests of lines, 50 things told lately. About 50 kB, however long the agent runs. */
@@ -12,21 +13,49 @@ export interface LineState {
   readonly told: readonly Told[];
   /** A line announced an error whose words follow, indented no deeper than the announcement. */
   readonly announced: { readonly pattern: string; readonly indent: number } | null;
+  readonly family: AgentFamily;
+  /** Of the last line. */
+  readonly speaker: Speaker;
+  /** For how many lines more a stretch of code that was begun may go on; 0 outside of one. */
+  readonly code: number;
+  readonly marked: Marked | null;
 }
 
-export const startReading = (): LineState => ({ seen: nothingSeen, told: [], announced: null });
+/** The completion marker that stands at the end of what was written. */
+interface Marked {
+  readonly pattern: string;
+  /** Lines of words that follow it. */
+  readonly after: number;
+  readonly told: boolean;
+}
+
+export const startReading = (family: AgentFamily = "generic"): LineState => ({
+  seen: nothingSeen,
+  told: [],
+  announced: null,
+  family,
+  speaker: "program",
+  code: 0,
+  marked: null,
+});
 
 /** A screenful of different errors is one command's output; more of them tell nothing more. */
 const mostSights = 50;
 
-/** Reads lines that were added to a terminal. Handed over in batches it is cheapest: new lines cost one copy of the state per call. */
+/**
+ * Reads lines that were added to a terminal. Handed over in batches it is cheapest: new lines cost one copy of the state per call. `atWork`: the
+ * program shows that it is not done, whatever the last line says.
+ */
 export function readLines(
   state: LineState,
   lines: readonly string[],
   patterns: readonly KnownPattern[],
   clock: WallClock,
+  atWork = false,
 ): Reading<LineState> {
-  let { told, announced } = state;
+  let { told, announced, speaker, code, marked } = state;
+  const { family } = state;
+  const markers = patterns.filter(({ kind }) => kind === "completed");
   const digests: string[] = [];
   const found: Sight[] = [];
   let rows = 0;
@@ -35,7 +64,11 @@ export function readLines(
     rows++;
     const masked = maskVolatile(line);
     if (masked !== "") digests.push(digestOf(masked));
-    const matches = matchLine(line, patterns);
+    speaker = speakerOf(line, speaker, family);
+    code = stepThroughCode(code, line);
+    const marker = speaker === "program" && code === 0 ? findMarker(line, family, markers) : null;
+    marked = marker === null ? passMarker(marked, line) : { pattern: marker, after: 0, told: false };
+    const matches = heardFrom(speaker, matchLine(line, patterns));
     if (matches.length === 0 && announced === null) continue;
     const said = heed(matches, lines, at, announced, clock);
     announced = said.announced;
@@ -49,7 +82,34 @@ export function readLines(
   }
   const { seen, novel } = notice(state.seen, digests);
   const output: Sight[] = rows > 0 ? [{ kind: "output", rows, novel }] : [];
-  return { state: { seen, told, announced }, sights: [...output, ...found] };
+  if (marked !== null && !marked.told && !atWork) {
+    found.push({ kind: "completed", pattern: marked.pattern });
+    marked = { ...marked, told: true };
+  }
+  return { state: { seen, told, announced, family, speaker, code, marked }, sights: [...output, ...found] };
+}
+
+/** A fence that is never closed may have been part of something else. */
+const longestCode = 200;
+
+function stepThroughCode(code: number, line: string): number {
+  if (isFence(line)) return code > 0 ? 0 : longestCode;
+  return Math.max(0, code - 1);
+}
+
+function findMarker(line: string, family: AgentFamily, markers: readonly KnownPattern[]): string | null {
+  const own = markers.length === 0 ? null : ownLine(cut(line, longestLine), family);
+  return own === null ? null : (markers.find(({ find }) => find(own) !== null)?.name ?? null);
+}
+
+/** Lines that may follow the marker: what it cost, how long it took, a footer. */
+const afterword = 4;
+
+/** A fence right below it shows that it was quoted. */
+function passMarker(marked: Marked | null, line: string): Marked | null {
+  if (marked === null || isFence(line)) return null;
+  if (!/[\p{L}\p{N}]/u.test(line)) return marked;
+  return marked.after === afterword ? null : { ...marked, after: marked.after + 1 };
 }
 
 interface Heeded {
@@ -78,7 +138,6 @@ function heed(
 function plainSights(matches: readonly Match[]): Sight[] {
   const sights: Sight[] = [];
   for (const { pattern, groups } of matches) {
-    if (pattern.kind === "completed") sights.push({ kind: "completed", pattern: pattern.name });
     if (pattern.kind === "file") {
       const path = (groups[1] ?? groups[0] ?? "").trim();
       sights.push({ kind: "file-touched", digest: digestOf(path) });

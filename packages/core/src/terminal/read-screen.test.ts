@@ -10,7 +10,7 @@ const noon = Date.UTC(2026, 9, 20, 12);
 
 /** Looks at a terminal at some second; gives what was seen. */
 function watch(family: AgentFamily = "generic") {
-  let state = startWatching();
+  let state = startWatching(family);
   return (second: number, picture: string | Screen): readonly Sight[] => {
     const screen = typeof picture === "string" ? screenOf(picture) : picture;
     const reading = readScreen(state, screen, patternsFor(family), { now: noon + second * 1000, utcOffset: 0 });
@@ -168,7 +168,7 @@ describe("an idle prompt", () => {
 describe("a limit that stands on the screen", () => {
   it("is told once, however long it stands, and not for tomorrow when its reset has come", () => {
     const look = watch("claude-code");
-    const footer = "❯ hello\n  You've hit your limit · resets 12:10pm";
+    const footer = "❯ hello\n──────\n  You've hit your limit · resets 12:10pm";
     look(0, "❯ hello");
     expect(look(1, footer)).toContainEqual({ kind: "rate-limited", pattern: "claude-limit-hit", resetsInMs: 599_000 });
     for (const second of [2, 40, 300, 611, 8000]) expect(look(second, footer)).toEqual([]);
@@ -193,6 +193,68 @@ describe("a limit that stands on the screen", () => {
     const look = watch();
     look(0, "ok");
     expect(look(1, "Error: x").map(({ kind }) => kind)).toEqual(["output"]);
+  });
+});
+
+describe("a limit on the screen of a known program", () => {
+  const box = "──────────\n❯\n──────────\n  ? for shortcuts";
+  const limited = (family: AgentFamily, picture: string) => {
+    const look = watch(family);
+    look(0, "…");
+    return look(1, picture).some(({ kind }) => kind === "rate-limited");
+  };
+
+  it("is the program's own, not what a tool printed or a person typed", () => {
+    const words = "API Error: 429 Too Many Requests";
+    expect(limited("claude-code", `❯ go\n\n● ${words}\n\n${box}`)).toBe(true);
+    expect(limited("claude-code", `❯ go\n\n● Bash(curl x)\n  ⎿  ${words}\n\n${box}`)).toBe(false);
+    expect(limited("claude-code", `❯ what is this:\n  ${words}\n\n${box}`)).toBe(false);
+    expect(limited("claude-code", `● Bash(cat log)\n  ⎿  1\n${"     x\n".repeat(30)}     ${words}\n\n${box}`)).toBe(
+      false,
+    );
+    expect(limited("claude-code", `Rate limit exceeded, try again in 604800 seconds\n\n${box}`)).toBe(false);
+  });
+});
+
+describe("words that nobody has sent", () => {
+  const rule = "──────────";
+  const box = (inside: string) => `● Done.\n\n${rule}\n${inside}\n${rule}\n  ? for shortcuts`;
+  /** What stands between `‹` and `›` is pale. */
+  const drawn = (picture: string) => ({
+    ...screenOf(picture.replace(/‹([^‹›]*)›/g, "$1")),
+    firm: screenOf(picture.replace(/‹([^‹›]*)›/g, (_, hint: string) => " ".repeat(hint.length))).rows,
+  });
+  const draft = asks("draft", "half-typed line");
+
+  it("are told once they were left for a moment, and once, until the input is empty again", () => {
+    const look = watch("claude-code");
+    look(0, drawn(box('❯ ‹Try "fix lint errors"›')));
+    expect(asked(look(3, drawn(box('❯ ‹Try "fix lint errors"›'))))).toEqual(asks("prompt", "claude-prompt"));
+    expect(asked(look(4, drawn(box("❯ delete"))))).toEqual(gone);
+    expect(asked(look(5, drawn(box("❯ delete the"))))).toEqual([]);
+    expect(asked(look(7, drawn(box("❯ delete the"))))).toEqual(draft);
+    expect(asked(look(8, drawn(box("❯ delete the old"))))).toEqual([]);
+    expect(asked(look(9, drawn(box("❯"))))).toEqual(gone);
+    expect(asked(look(12, drawn(box("❯"))))).toEqual(asks("prompt", "claude-prompt"));
+  });
+
+  it.each<[AgentFamily, string, boolean]>([
+    ["claude-code", box("❯ fix"), true],
+    ["claude-code", box("❯ fix\n  and test"), true],
+    ["claude-code", box("❯ ‹fix the tests›"), false],
+    ["claude-code", `✻ Pondering… (3s · esc to interrupt)\n${box("❯ fix")}`, false],
+    ["codex", "• Done.\n\n› fix◂\n\n  gpt-5-codex", true],
+    ["codex", "• Done.\n\n› fix\n  and test◂\n\n  gpt-5-codex", true],
+    ["codex", "• Done.\n\n› ‹Ask Codex to do anything›◂\n\n  gpt-5-codex", false],
+    ["gemini-cli", "╭────╮\n│ > fix │\n╰────╯\n~/project", true],
+    ["gemini-cli", "╭────╮\n│ >   Type your message or @path/to/file │\n╰────╯\n~/project", false],
+    ["aider", "Applied edit to a.ts\n> fix◂", true],
+    ["aider", "> fix\nThinking about it◂", false],
+    ["generic", "$ rm -r◂", false],
+  ])("(%s) in %j: %s", (family, picture, expected) => {
+    const look = watch(family);
+    look(0, drawn(picture));
+    expect(asked(look(3, drawn(picture))).some((it) => it.kind === "asks" && it.what === "draft")).toBe(expected);
   });
 });
 

@@ -1,10 +1,12 @@
-import type { DurationMs, EpochMs, Sight } from "@rouse/contract";
+import type { AgentFamily, DurationMs, EpochMs, Sight } from "@rouse/contract";
+import { findDraft, type TypingScreen } from "./find-input.ts";
 import { type Asked, type Bottom, findQuestion, isBusy } from "./find-question.ts";
 import { digestOf, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
 import { type Told, tellOnce } from "./told-lately.ts";
 
 /** Bounded: 500 digests of rows, 50 things told lately, the digests of one look. */
@@ -14,11 +16,13 @@ export interface ScreenState {
   /** Digests of the rows at the last look; `null` before the first. */
   readonly looked: readonly string[] | null;
   readonly asked: Asked | null;
-  /** An idle prompt that has not stood long enough yet. */
+  readonly family: AgentFamily;
+  /** An idle prompt, or a line that somebody has begun, that has not stood long enough yet. */
   readonly resting: { readonly pattern: string; readonly picture: string; readonly since: EpochMs } | null;
 }
 
-export const startWatching = (): ScreenState => ({
+export const startWatching = (family: AgentFamily = "generic"): ScreenState => ({
+  family,
   seen: nothingSeen,
   told: [],
   looked: null,
@@ -31,10 +35,13 @@ const bottomRows = 20;
 /** A program between two steps shows its prompt for a moment, too. */
 const restsAfter: DurationMs = 2_000;
 
+/** A screen, with what was only hinted at left out where that is known: without it nobody can say what was typed. */
+export type ReadableScreen = Screen & Partial<Pick<TypingScreen, "firm">>;
+
 /** Reads what stands at the bottom of a terminal, for what was written in place and for what it waits for. */
 export function readScreen(
   state: ScreenState,
-  screen: Screen,
+  screen: ReadableScreen,
   patterns: readonly KnownPattern[],
   clock: WallClock,
 ): Reading<ScreenState> {
@@ -47,11 +54,11 @@ export function readScreen(
   );
   // What stood there before the first look is not news.
   const novel = state.looked === null ? 0 : written.novel;
-  const limits = readLimits(state, bottom.rows, looked, known, clock);
-  const asking = readAsking(state, bottom, known, digestOf(looked.join()), clock);
+  const limits = readLimits(state, screen, looked, known, clock);
+  const asking = readAsking(state, screen, known, digestOf(looked.join()), clock);
   const sights: Sight[] = novel > 0 ? [{ kind: "output", rows: 0, novel }] : [];
   return {
-    state: { seen: written.seen, told: limits.told, looked, asked: asking.asked, resting: asking.resting },
+    state: { ...state, seen: written.seen, told: limits.told, looked, asked: asking.asked, resting: asking.resting },
     sights: [...sights, ...limits.sights, ...asking.sights],
   };
 }
@@ -71,19 +78,36 @@ export function bottomOf(screen: Screen): Bottom {
   return { rows: rows.reverse(), cursor: cursor < 0 ? -1 : rows.length - 1 - cursor };
 }
 
+/** Whether a known program shows that it is at work. */
+export const showsWork = (screen: Screen, family: AgentFamily): boolean =>
+  family !== "generic" && isBusy(bottomOf(screen).rows);
+
+/** The same rows as `bottomOf` has, each with whose words it is. */
+function spokenAtBottom({ rows }: Screen, family: AgentFamily): readonly Speaker[] {
+  const spoken: Speaker[] = [];
+  let speaker: Speaker = "program";
+  for (const row of rows) {
+    speaker = speakerOf(row, speaker, family);
+    if (row.trim() !== "") spoken.push(speaker);
+  }
+  return spoken.slice(-bottomRows);
+}
+
 /** Only rows that were not there at the last look: a footer that stays says its thing once. */
 function readLimits(
   state: ScreenState,
-  rows: readonly string[],
+  screen: Screen,
   looked: readonly string[],
   patterns: readonly KnownPattern[],
   clock: WallClock,
 ): { told: readonly Told[]; sights: Sight[] } {
   const sights: Sight[] = [];
   let { told } = state;
+  const { rows } = bottomOf(screen);
+  const spoken = spokenAtBottom(screen, state.family);
   for (const [at, row] of rows.entries()) {
     if (state.looked?.includes(looked[at] ?? "")) continue;
-    const found = readNotice(matchLine(row, patterns), rows, at, clock);
+    const found = readNotice(heardFrom(spoken[at] ?? "program", matchLine(row, patterns)), rows, at, clock);
     if (found === null || found.kind === "error") continue;
     const toldNow = tellOnce(told, found, clock);
     if (toldNow === null) continue;
@@ -99,23 +123,29 @@ interface Asking {
   readonly sights: readonly Sight[];
 }
 
-/** Somebody who is asked is told at once; that a program has nothing to do shows only with time. */
+/** Somebody who is asked is told at once; that a program has nothing to do, or that a line was left half-typed, shows only with time. */
 function readAsking(
   state: ScreenState,
-  bottom: Bottom,
+  screen: ReadableScreen,
   patterns: readonly KnownPattern[],
   picture: string,
   clock: WallClock,
 ): Asking {
+  const bottom = bottomOf(screen);
   const question = findQuestion(bottom, patterns, ["permission", "question"]);
   if (question !== null) return ask(state, question, null);
-  const prompt = isBusy(bottom.rows) ? null : findQuestion(bottom, patterns, ["prompt"]);
-  if (prompt === null) return { asked: null, resting: null, sights: noMore(state) };
-  if (state.asked?.what === "prompt") return ask(state, prompt, null);
-  const resting = rest(state.resting, prompt.pattern, picture, clock.now);
+  const standing = isBusy(bottom.rows)
+    ? null
+    : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
+  if (standing === null) return { asked: null, resting: null, sights: noMore(state) };
+  if (state.asked?.what === standing.what) return ask(state, standing, null);
+  const resting = rest(state.resting, standing.pattern, picture, clock.now);
   if (clock.now - resting.since < restsAfter) return { asked: null, resting, sights: noMore(state) };
-  return ask(state, prompt, null);
+  return ask(state, standing, null);
 }
+
+const draftOn = ({ firm, ...screen }: ReadableScreen, family: AgentFamily): Asked | null =>
+  firm !== undefined && findDraft({ ...screen, firm }, family) ? { what: "draft", pattern: "half-typed line" } : null;
 
 function ask(state: ScreenState, asked: Asked, resting: ScreenState["resting"]): Asking {
   const same = state.asked?.what === asked.what && state.asked.pattern === asked.pattern;

@@ -40,7 +40,8 @@ describe("a user's patterns", () => {
   it("are joined by the text that says the work is done, taken literally", async () => {
     const { found } = await compiled([], "<done(*)>");
     expect(found[0]?.kind).toBe("completed");
-    expect(found[0]?.find("so: <done(*)>")).not.toBeNull();
-    expect(found[0]?.find("<done>")).toBeNull();
+    expect(found[0]?.find("<done(*)>")).not.toBeNull();
+    for (const line of ["<done>", "so: <done(*)>", "`<done(*)>`", "<done(*)>.", "<done\u200b(*)>", "> <done(*)>"])
+      expect(found[0]?.find(line), line).toBeNull();
   });
 });

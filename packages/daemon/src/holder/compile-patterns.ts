@@ -43,8 +43,9 @@ function groupsOf(matcher: Matcher): readonly (string | undefined)[] | null {
   return Array.from({ length: matcher.groupCount() + 1 }, (_, index) => matcher.group(index) ?? undefined);
 }
 
+/** On a line of its own: whoever speaks about it puts words around it. */
 const findsMarker = (marker: string): Pattern => ({
   kind: "completed",
   name: "completion marker",
-  find: (line) => (line.includes(marker) ? [marker] : null),
+  find: (line) => (line === marker.trim() ? [marker] : null),
 });

@@ -39,7 +39,7 @@ describe("a probe", () => {
       taskId: "t1",
       incarnation: 1,
       foreground: false,
-      input: "terminal",
+      input: "none",
     });
     expect(here.hold.pid).toBe(holder.agent?.pid);
     client.say({ say: "attach", size });

@@ -19,7 +19,6 @@ function program(draws: (screen: KeptScreen) => void, begin: (screen: KeptScreen
     screen,
     family: "claude-code",
     patterns: () => [],
-    restsAtPrompt: () => true,
     attached: () => false,
     over: () => false,
     said() {},

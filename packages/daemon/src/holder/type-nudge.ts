@@ -17,8 +17,6 @@ export interface Keyboard {
   readonly screen: KeptScreen;
   readonly family: AgentFamily;
   patterns(): readonly Pattern[];
-  /** Whether it has stood at its prompt for a while. */
-  restsAtPrompt(): boolean;
   /** Somebody sits in front of it. */
   attached(): boolean;
   over(): boolean;
@@ -95,15 +93,14 @@ function placeOn(screen: TypingScreen, keyboard: Keyboard, nudge: Nudge): Seen<F
   return place.kind === "place" ? { ...place, screen } : place;
 }
 
-/** Until the place shows the same at two looks. At a prompt we know only by a pattern, the whole screen has to have rested. */
+/** Until the place shows the same at two looks. */
 async function awaitRest(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
   const until = performance.now() + longestUnrest;
   let before: string | null = null;
   for (;;) {
     const place = await lookForPlace(keyboard, nudge);
     if (place.kind === "refused") return place;
-    const rests = !place.described || keyboard.restsAtPrompt();
-    if (rests && place.picture === before) return place;
+    if (place.picture === before) return place;
     if (performance.now() > until) return refused("busy-screen");
     before = place.picture;
     await pause(calmMs);
@@ -125,7 +122,7 @@ async function typeLine(keyboard: Keyboard, nudge: Nudge, place: FreePlace, line
     const because = hindrance(keyboard, nudge);
     if (because !== null) return refused(because);
     soFar += piece;
-    const typed = expectEcho(screen, place.input, soFar);
+    const typed = expectEcho(screen, keyboard.family, place.input, soFar);
     keyboard.write(Buffer.from(piece, "utf8"));
     const echo = await awaitEcho(keyboard, nudge, typed);
     if (echo.kind === "refused") return echo;

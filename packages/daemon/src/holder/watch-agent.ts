@@ -1,13 +1,15 @@
 import type { ExitStatus, HolderReport, ProcessFacts, Sight } from "@rouse/contract";
 import {
   blankOwnWords,
+  findCompletion,
   type Pattern,
   patternsFor,
+  type ReadableScreen,
   readLines,
   readScreen,
   readStreamLine,
   type Screen,
-  speaksForAgent,
+  showsWork,
   startReading,
   startStream,
   startWatching,
@@ -41,8 +43,6 @@ export interface AgentWatch {
   /** Those of the user, besides the shipped ones. */
   usePatterns(patterns: readonly Pattern[]): void;
   patterns(): readonly Pattern[];
-  /** Whether its screen has come to rest at a prompt, as far as was seen at the last look. */
-  restsAtPrompt(): boolean;
   /** Typed by us: not the agent's own words, wherever its terminal shows them. */
   said(text: string): void;
   /** Reports at once: somebody came or left. */
@@ -67,8 +67,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   const byLines = spec.structured || around.screen === null;
   const readers = { out: readLinesOf(spec.structured), err: readLinesOf(false) };
   let patterns: readonly Pattern[] = patternsFor(spec.family);
-  let reading = startReading();
-  let watching = startWatching();
+  let reading = startReading(spec.family);
+  let watching = startWatching(spec.family);
   let stream = startStream();
   let ownWords = "";
 
@@ -88,9 +88,13 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   living.ringIn(0);
 
   /** Complete lines, and the screen when it is to be read. */
-  async function gather(): Promise<{ lines: readonly string[]; screen: Screen | null }> {
+  async function gather(): Promise<{ lines: readonly string[]; screen: ReadableScreen | null }> {
     const { screen } = around;
-    const seen = await screen?.settle(() => ({ lines: byLines ? [] : screen.newLines(), screen: screen.screen() }));
+    const seen = await screen?.settle(() => ({
+      lines: byLines ? [] : screen.newLines(),
+      // Whether a line is half-typed can be told of known programs only.
+      screen: spec.family === "generic" ? screen.screen() : screen.typingScreen(),
+    }));
     if (seen !== undefined) fullScreen = seen.screen.alternate;
     if (byLines) return { lines: [...readers.out.take(), ...readers.err.take()], screen: null };
     rows += seen?.lines.length ?? 0;
@@ -104,7 +108,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     try {
       const { lines, screen } = await gather();
       const clock = readClock();
-      const news = [...readStream(lines, clock), ...readPlain(lines, clock), ...readPicture(screen, clock)];
+      const news = [...readStream(lines, clock), ...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
       sights = joinSights(sights, news);
       if (ended || sights.length === 0) return;
       const now = performance.now();
@@ -120,26 +124,20 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     return lines.filter(isJson).flatMap((line) => {
       const step = readStreamLine(spec.family, stream, line, clock);
       stream = step.state;
-      return [...step.sights, ...findMarkers(line)];
+      return [...step.sights, ...findCompletion(step, patterns)];
     });
   }
 
-  function findMarkers(line: string): Sight[] {
-    if (!speaksForAgent(line)) return [];
-    return patterns
-      .filter(({ kind, find }) => kind === "completed" && find(line) !== null)
-      .map(({ name }) => ({ kind: "completed", pattern: name }));
-  }
-
-  function readPlain(lines: readonly string[], clock: WallClock): readonly Sight[] {
+  /** What stands between the lines of a stream is not what the agent says: it cannot say that it is done there. */
+  function readPlain(lines: readonly string[], screen: Screen | null, clock: WallClock): readonly Sight[] {
     const plain = spec.structured ? lines.filter((line) => !isJson(line)) : lines;
-    if (plain.length === 0) return [];
-    const step = readLines(reading, plain, patterns, clock);
+    const atWork = spec.structured || (screen !== null && showsWork(screen, spec.family));
+    const step = readLines(reading, plain, patterns, clock, atWork);
     reading = step.state;
     return step.sights;
   }
 
-  function readPicture(screen: Screen | null, clock: WallClock): readonly Sight[] {
+  function readPicture(screen: ReadableScreen | null, clock: WallClock): readonly Sight[] {
     if (screen === null) return [];
     const step = readScreen(watching, screen, patterns, clock);
     watching = step.state;
@@ -193,7 +191,6 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       patterns = [...users, ...patternsFor(spec.family)];
     },
     patterns: () => patterns,
-    restsAtPrompt: () => watching.asked?.what === "prompt",
     said(text) {
       ownWords = text;
     },

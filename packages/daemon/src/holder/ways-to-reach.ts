@@ -22,7 +22,6 @@ export function waysToReach(
       screen,
       family: spec.family,
       patterns: () => watch().patterns(),
-      restsAtPrompt: () => watch().restsAtPrompt(),
       // Whoever started it in their terminal decides what is typed there, even when they have just left.
       attached: () => spec.foreground || attached() > 0,
       over,

@@ -10,7 +10,6 @@ import {
   type WhyReport,
 } from "@rouse/contract";
 import {
-  type Activity,
   type AgentRecord,
   beatRhythm,
   type Doubt,
@@ -49,7 +48,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall):
       record.handedOver === null
         ? null
         : { incident: record.handedOver.incident, because: record.handedOver.because, at: iso(record.handedOver.at) },
-    activity: describeActivity(record.activity, iso),
+    activity: describeActivity(record, iso),
     findings: record.findings.map((finding) => describeFinding(finding, iso)),
     incarnation: record.incarnation,
     lineage: record.lineage,
@@ -91,10 +90,13 @@ const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => (
   memoryBytes,
 });
 
-function describeActivity(activity: Activity, iso: (at: MonoMs) => string): ActivityReport {
+function describeActivity({ activity, terminal }: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
   const base = { kind: activity.kind, since: iso(activity.since) };
   if (activity.kind === "WAITING") {
-    return { ...base, for: activity.for, ...(activity.until === null ? {} : { until: iso(activity.until) }) };
+    const by =
+      terminal !== null && terminal.wait === "provider" && activity.for === "provider" ? terminal.waitBy : null;
+    const until = activity.until === null ? {} : { until: iso(activity.until) };
+    return { ...base, for: activity.for, ...until, ...(by === null ? {} : { by }) };
   }
   if (activity.kind !== "RUNNING" || activity.open === null) return base;
   const { since: _, ...open } = activity.open;

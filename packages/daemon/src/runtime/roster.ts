@@ -76,7 +76,9 @@ function restoreRecord(saved: AgentRecord): AgentRecord {
 
 function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
   const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
-  return { ...terminal, seenAt, startedFor, idleKill, tree: tree === null ? null : { ...unseenTree, ...tree } };
+  const { waitBy = null, textWait = null, finishesAt = null } = terminal;
+  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt };
+  return { ...terminal, ...added, tree: tree === null ? null : { ...unseenTree, ...tree } };
 }
 
 const unseenTree = { network: null, files: null, readsTerminal: null, youngestChildAt: null, busyBy: [] };

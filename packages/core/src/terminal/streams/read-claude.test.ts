@@ -92,7 +92,7 @@ describe("a run of Claude Code", () => {
       { kind: "model-asked" },
       { kind: "compacts", over: false },
       { kind: "compacts", over: true },
-      { kind: "rate-limited", pattern: "rate_limit_event", resetsInMs: 90_000 },
+      { kind: "rate-limited", pattern: "rate_limit_event", resetsInMs: 90_000, by: "stream" },
       { kind: "said", digest: digestOf("All tests pass."), class: classOfText("All tests pass.") },
       { kind: "tokens", total: 1_980 },
       { kind: "tokens", total: 2_100 },
@@ -176,7 +176,12 @@ describe("a run of Claude Code", () => {
     expect(
       read(event("rejected", at + 60), event("rejected", at - 60), event("rejected"), event("rejected", now)),
     ).toEqual(
-      [60_000, 0, null, null].map((resetsInMs) => ({ kind: "rate-limited", pattern: "rate_limit_event", resetsInMs })),
+      [60_000, 0, null, null].map((resetsInMs) => ({
+        kind: "rate-limited",
+        pattern: "rate_limit_event",
+        resetsInMs,
+        by: "stream",
+      })),
     );
   });
 
@@ -267,7 +272,7 @@ describe("an answer of Claude Code that failed", () => {
     const failed = (fields: object, stop_reason: string | null = null) =>
       read({ type: "assistant", ...fields, message: { content: [], stop_reason } });
     expect(failed({ error: "rate_limit" })).toEqual([
-      { kind: "rate-limited", pattern: "rate_limit", resetsInMs: null },
+      { kind: "rate-limited", pattern: "rate_limit", resetsInMs: null, by: "stream" },
     ]);
     expect(failed({}, "model_context_window_exceeded")).toEqual([
       { kind: "context-limit", pattern: "model_context_window_exceeded" },

@@ -116,7 +116,7 @@ function failureIn(error: unknown, stopReason: unknown, clock: WallClock): reado
   const name = nameOf(error);
   if (name === null) return [];
   if (name === "rate_limit" || name === "overloaded")
-    return [{ kind: "rate-limited", pattern: name, resetsInMs: null }];
+    return [{ kind: "rate-limited", pattern: name, resetsInMs: null, by: "stream" }];
   return [nameTrouble(name, "assistant error", clock)];
 }
 
@@ -149,7 +149,7 @@ function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
   const resetsAt = amountOf(info.resetsAt);
   const wait = resetsAt === null ? null : Math.max(0, seconds(resetsAt) - clock.now);
   const resetsInMs = wait === null || wait > longestWait ? null : wait;
-  return [{ kind: "rate-limited", pattern: "rate_limit_event", resetsInMs }];
+  return [{ kind: "rate-limited", pattern: "rate_limit_event", resetsInMs, by: "stream" }];
 }
 
 function readResult(state: StreamState, line: Fields, clock: WallClock): Step {

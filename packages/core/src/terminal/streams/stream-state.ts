@@ -1,7 +1,9 @@
 import type { Sight } from "@rouse/contract";
 import { isCancelled } from "../../steps/read-event.ts";
 import { classOfText } from "../class-of-text.ts";
+import { cut, longestLine } from "../mask-text.ts";
 import type { Reading } from "../reading.ts";
+import { isFence, ownLine } from "../speaker.ts";
 import { digestOfValue, textIn } from "./read-fields.ts";
 
 /** What of a stream's past is needed to read its next line. Plain data, and bounded however long the stream. */
@@ -17,6 +19,8 @@ export interface StreamState {
   readonly compacting: boolean;
   /** The beginning of a message that comes in pieces. */
   readonly saying: string;
+  /** The last line of what the agent said last, unless something came after it. */
+  readonly ending: string | null;
 }
 
 export const startStream = (): StreamState => ({
@@ -26,6 +30,7 @@ export const startStream = (): StreamState => ({
   answer: null,
   compacting: false,
   saying: "",
+  ending: null,
 });
 
 const mostTools = 64;
@@ -67,7 +72,15 @@ function identify(result: unknown, failed: boolean) {
 }
 
 export const say = (state: StreamState, text: string): Reading<StreamState> =>
-  saw(state, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });
+  saw({ ...state, ending: lastLineOf(text) }, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });
+
+/** `null` when it is set as code. */
+function lastLineOf(text: string): string | null {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const isCode = lines.filter(isFence).length % 2 === 1;
+  const last = lines.at(-1);
+  return last === undefined || isCode ? null : ownLine(cut(last, longestLine), "generic");
+}
 
 /** Within a turn either a tool runs or the model is at work, so the end of the last tool is the start of a request. */
 export const askUnlessToolRuns = (state: StreamState): Reading<StreamState> =>

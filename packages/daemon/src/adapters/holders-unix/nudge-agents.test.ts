@@ -33,7 +33,7 @@ const size = { cols: 80, rows: 24 };
 const fact = "The last 5 calls were identical and failed with the same error.";
 const notSent = (because: string) => ({ kind: "not-sent", because });
 const typed = { kind: "sent", channel: "terminal", echoed: true };
-const prompts = { patterns: [{ kind: "at-prompt" as const, pattern: "^❯\\s*$" }], completionMarker: "DONE" };
+const prompts = { patterns: [{ kind: "at-prompt" as const, pattern: "^[❯>]\\s*$" }], completionMarker: "DONE" };
 
 const silentLog: Log = { info() {}, warn() {}, error() {} };
 
@@ -86,9 +86,9 @@ async function boxed(
   return { held, reads };
 }
 
-/** Any other command, at rest at its prompt as far as a monitor can see. */
+/** A command with a prompt like aider's, at rest as far as a monitor can see. */
 async function prompted(script: string, changes: Partial<Spec> = {}): Promise<{ held: HolderFile; seen: Monitor }> {
-  const held = await world.start(world.spec(sh(script), { watch: prompts, ...changes }));
+  const held = await world.start(world.spec(sh(script), { family: "aider", watch: prompts, ...changes }));
   const seen = await monitor();
   const atPrompt = ({ sights }: HolderReport) => sights.some((it) => it.kind === "asks" && it.what === "prompt");
   await until(() => seen.reports.some(atPrompt), "it rests at its prompt");
@@ -110,14 +110,14 @@ async function leave(person: Client, { reports }: Monitor): Promise<void> {
 
 describe("a nudge that is typed", () => {
   it("is read by a shell as one line, once", async () => {
-    const { seen } = await prompted("printf '❯ '; read -r line; echo \"got [$line]\"; printf '❯ '; read -r other");
+    const { seen } = await prompted("printf '> '; read -r line; echo \"got [$line]\"; printf '> '; read -r other");
     expect(await seen.nudge({ text: `${fact}\nPlease report.\x1b[2J\x03` })).toEqual(typed);
     await until(() => world.output().includes("got ["), "it has read the line");
     expect(world.output().toString()).toContain(`got [${fact} Please report.[2J]`);
   });
 
   it("is read by a program with line editing", async () => {
-    const { seen } = await prompted("exec python3 -c \"import readline; print('got', [input('❯ ')]); input('❯ ')\"");
+    const { seen } = await prompted("exec python3 -c \"import readline; print('got', [input('> ')]); input('> ')\"");
     expect(await seen.nudge()).toEqual(typed);
     await until(() => world.output().includes(`got ['${fact}']`), "it has read the line");
   });
@@ -164,7 +164,7 @@ describe("a nudge that is typed", () => {
   });
 
   it("is no work of the agent's when its terminal shows it", async () => {
-    const { held, seen } = await prompted("printf 'ready\\n❯ '; sleep 1000");
+    const { held, seen } = await prompted("printf 'ready\\n> '; sleep 1000");
     const before = seen.reports.length;
     expect(await seen.nudge()).toEqual(typed);
     const shown = () => seen.reports.slice(before).filter(({ output }) => output.bytes > fact.length);
@@ -204,8 +204,24 @@ describe("nothing is typed", () => {
     await refuses(reads, "asks");
   });
 
-  it("while an ordinary command asks yes or no", async () => {
-    await world.start(world.spec(sh("printf 'Delete all? [y/N] '; read x; echo got $x"), { watch: prompts }));
+  it.each([
+    "Datei ueberschreiben? [Enter] = ja",
+    "Press any key to continue",
+    "Which one do you want?",
+    "┌─ Careful ─────────┐\n│ Delete everything │\n└───────────────────┘",
+  ])("into an input below what no pattern knows: %s", async (says) => {
+    const { reads } = await boxed({ says });
+    await refuses(reads, "asks");
+  });
+
+  it("into a program that is not known, though its input looks like one that is", async () => {
+    const { reads } = await boxed({}, { family: "generic", watch: prompts });
+    await refuses(reads, "no-input");
+  });
+
+  it("while a command asks yes or no", async () => {
+    const asking = sh("printf 'Delete all? [y/N] '; read x; echo got $x");
+    await world.start(world.spec(asking, { family: "aider", watch: prompts }));
     const seen = await monitor();
     await until(() => seen.reports.some(({ sights }) => sights.some(({ kind }) => kind === "asks")), "it asks");
     expect(await seen.nudge()).toEqual(notSent("asks"));
@@ -223,7 +239,7 @@ describe("nothing is typed", () => {
   });
 
   it("on a line that somebody has begun at a shell's prompt", async () => {
-    const { held, seen } = await prompted("printf '❯ '; read -r line; echo \"got [$line]\"");
+    const { held, seen } = await prompted("printf '> '; read -r line; echo \"got [$line]\"");
     const person = await attach(held);
     person.type("rm -rf ");
     await until(() => world.output().includes("rm -rf"), "it is echoed");
@@ -238,34 +254,26 @@ describe("nothing is typed", () => {
   });
 
   it("into a terminal that a command has switched to its other screen", async () => {
-    await world.start(world.spec(sh("tput -T xterm smcup; printf '❯ '; read x; echo got $x"), { watch: prompts }));
+    await world.start(
+      world.spec(sh("tput -T xterm smcup; printf '❯ '; read x; echo got $x"), { family: "aider", watch: prompts }),
+    );
     await until(() => world.output().includes("❯"), "it shows its prompt");
     expect(await (await monitor()).nudge()).toEqual(notSent("full-screen"));
     expect(world.output().toString()).not.toContain("got");
   });
 
   it("where there is no prompt", async () => {
-    await world.start(world.spec(sh("echo working; cat >/dev/null"), { watch: prompts }));
+    await world.start(world.spec(sh("echo working; cat >/dev/null"), { family: "aider", watch: prompts }));
     await until(() => world.output().includes("working"), "it works");
     expect(await (await monitor()).nudge()).toEqual(notSent("no-input"));
     expect(world.output().toString()).toBe("working\r\n");
   });
 
-  it("at a prompt of an unknown command that nobody has described", async () => {
-    await world.start(world.spec(sh("printf '$ '; read x")));
-    await until(() => world.output().includes("$"), "it shows its prompt");
-    const { holders } = await monitor();
-    const request = { key: "k", agentId: "a1", incarnation: 1, text: fact, notAfter: Date.now() + 60_000 };
-    expect(await holders.nudge(request)).toEqual(notSent("no-input"));
-    expect(world.output().toString()).toBe("$ ");
-  });
-
-  it("at a prompt of an unknown command that still does something elsewhere on its screen", async () => {
-    const clock = "i=0; while :; do i=$((i+1)); printf '\\0337\\033[Hstep %s\\0338' $i; sleep 0.1; done";
-    await world.start(world.spec(sh(`printf '\\033[2J\\033[Hstep\\n\\n\\n❯ '; ${clock}`), { watch: prompts }));
+  it("at a prompt of an unknown command, also when somebody has described it", async () => {
+    await world.start(world.spec(sh("printf '❯ '; read x"), { watch: prompts }));
     await until(() => world.output().includes("❯"), "it shows its prompt");
-    expect(await (await monitor()).nudge()).toEqual(notSent("busy-screen"));
-    expect(world.output().toString()).not.toContain("The last");
+    expect(await (await monitor()).nudge()).toEqual(notSent("no-input"));
+    expect(world.output().toString()).toBe("❯ ");
   });
 
   it("while the rows of its input still change", async () => {
@@ -355,7 +363,7 @@ describe("Enter is not pressed", () => {
   });
 
   it("when a command reads keys without showing them", async () => {
-    const { seen } = await prompted("stty raw -echo; printf '❯ '; cat > keys");
+    const { seen } = await prompted("stty raw -echo; printf '> '; cat > keys");
     expect(await seen.nudge()).toEqual(notSent("not-echoed"));
     expect(world.output().toString()).not.toContain("The last");
   });

@@ -1,0 +1,63 @@
+import type { AgentFamily } from "@rouse/contract";
+import type { Input } from "./find-input.ts";
+import { cut, longestLine } from "./mask-text.ts";
+import type { Screen } from "./reading.ts";
+import { type Speaker, speakerOf } from "./speaker.ts";
+
+/** A dialog and its answers fit into so many rows. */
+const dialogRows = 12;
+/** A question stands right above what it is answered with, but for a remark or two of the program's. */
+const questionRows = 4;
+/** The longest footer is a line or two of the program's and as many of the user's. More has been opened. */
+const footerRows = 4;
+
+/** Answers that are one key, as they are offered in a few languages. */
+const keysOffered: readonly RegExp[] = [
+  /(?<!\w)[[(<] ?(?:enter|return|eingabe|entrée|intro|invio|esc(?:ape)?|space|tab|y(?:es)?|no?|ja?|nein|oui|non|sí?) ?[\])>]/i,
+  /(?<!\w)[[(<] ?[a-z](?: ?[/|,] ?[a-z?]){1,6} ?[\])>]/i,
+  /(?<![\w/])(?:yes ?[/|] ?no?|y ?[/|] ?n|ja? ?[/|] ?n(?:ein)?|o(?:ui)? ?[/|] ?n(?:on)?|s[ií]? ?[/|] ?no?)(?![\w/])/i,
+  /\b(?:press|hit|push) (?:(?:any|a|the) )?(?:key|enter|return|esc|space|[[<])/i,
+  /\bany key\b|\b(?:enter|return|esc) ?=|\b(?:enter|return) to (?:confirm|continue|accept|select|submit|choose|proceed)\b/i,
+  /\b(?:taste|eingabetaste)\b.{0,30}\bdr(?:ü|ue)ck|\bdr(?:ü|ue)ck.{0,30}\b(?:taste|eingabetaste|enter)\b/i,
+  /\b(?:appuyez|appuyer|pulse|presione|premi|premere)\b/i,
+];
+
+const question = /[?？]\s{0,4}(?:[[(<:=].{0,80})?[\s│┃║]*$/;
+/** Of a frame nobody has described. A corner or a side alone is how programs hang output below a row. */
+const framed = /^\s*(?:[┃║╌]|[╔╚┌└┏┗╭╰][─━═]|│.{0,2000}│$)/;
+/** Gemini CLI keeps what its tools printed in round frames; in those it asks in, a question mark stands first. */
+const foreignToGemini = /^\s*(?:[┃║╌]|[╔╚┌└┏┗][─━═]|│ \?)/;
+
+/**
+ * Whether something around an input looks as if it wanted keys: a question, an offer of keys, a dialog. Whoever types a line and Enter there might answer
+ * it, whatever it is about; so a doubtful one counts.
+ */
+export function wantsKeys({ rows }: Screen, { from, to }: Input, family: AgentFamily): boolean {
+  const shown = spoken(rows, family);
+  const above = shown.filter(({ at }) => at < from);
+  const below = shown.filter(({ at }) => at > to);
+  const near = [...above.slice(-dialogRows), ...below];
+  if (near.some(({ row }) => keysOffered.some((offer) => offer.test(row)))) return true;
+  if (below.length > footerRows || below.some(({ row }) => question.test(row) || framed.test(row))) return true;
+  if (above.slice(-questionRows).some(({ row, speaker }) => speaker !== "person" && question.test(row))) return true;
+  if (family === "gemini-cli") return near.some(({ row }) => foreignToGemini.test(row));
+  return framed.test(above.at(-1)?.row ?? "");
+}
+
+interface Shown {
+  readonly at: number;
+  readonly row: string;
+  readonly speaker: Speaker;
+}
+
+/** The rows with words in them; lines that are only drawn say nothing. */
+function spoken(rows: readonly string[], family: AgentFamily): readonly Shown[] {
+  const shown: Shown[] = [];
+  let speaker: Speaker = "program";
+  for (const [at, whole] of rows.entries()) {
+    const row = cut(whole, longestLine).trimEnd();
+    speaker = speakerOf(row, speaker, family);
+    if (/[\p{L}\p{N}?]/u.test(row)) shown.push({ at, row, speaker });
+  }
+  return shown;
+}

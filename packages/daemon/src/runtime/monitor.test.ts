@@ -14,8 +14,10 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0) {
   const wound = handWoundTimers();
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
+  const looked = { anew: 0 };
   const monitor = await startMonitor({
     ...handsOff,
+    holders: { ...handsOff.holders, lookAnew: () => void looked.anew++ },
     store: await openMemoryStore(disk),
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
@@ -33,6 +35,7 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0) {
     monitor,
     clock,
     delivered,
+    looked,
     advance,
     /** Time passes with the event loop turning. */
     async live(duration: number): Promise<void> {
@@ -151,4 +154,14 @@ describe("what is kept of a beat", () => {
     const bodies = [...disk.shelves.values()].flatMap(({ signals }) => signals.map(({ body }) => body));
     expect(bodies).toEqual(['{"agentId":"a","note":"kept"}', '{"agentId":"a"}']);
   });
+});
+
+it("after a stall of its own it has everybody who is held looked at anew, at once", async () => {
+  const { monitor, advance, live, looked } = await watch();
+  await live(seconds(2));
+  expect(looked.anew).toBe(0);
+  advance(seconds(9));
+  await live(seconds(1));
+  expect(await gaps(monitor)).toContain("stall");
+  expect(looked.anew).toBeGreaterThanOrEqual(1);
 });

@@ -50,6 +50,14 @@ async function look(monitor: Client): Promise<HolderReport> {
   return (await monitor.hear("report", ({ report }) => report.seq > before)).report;
 }
 
+/** A look takes a moment; so many probes take longer. */
+async function letTimePass(client: Client): Promise<void> {
+  for (let id = 1; id <= 50; id++) {
+    client.say({ say: "probe", id });
+    await client.hear("here", (here) => here.id === id);
+  }
+}
+
 describe("a look anew", () => {
   it("is reported at once and is of now, whatever was seen a moment ago", async () => {
     const { monitor } = await watched(["sh", "-c", "read x; sleep 1000 & wait"]);
@@ -76,9 +84,9 @@ describe("a look anew", () => {
     const told = reportsOf(monitor).length;
     const other = await world.connect(held);
     other.say({ say: "look" });
-    other.say({ say: "probe", id: 1 });
-    await other.hear("here");
-    expect((await look(monitor)).seq).toBe(told + 1);
+    await letTimePass(other);
+    expect(reportsOf(monitor)).toHaveLength(told);
+    await look(monitor);
     expect(reportsOf(other)).toEqual([]);
   });
 });
@@ -89,11 +97,7 @@ it("nothing is told any more of one that is over", async () => {
   monitor.type("\r");
   await monitor.hear("exited");
   monitor.say({ say: "look" });
-  // A look takes a moment; several probes take longer.
-  for (let id = 1; id <= 50; id++) {
-    monitor.say({ say: "probe", id });
-    await monitor.hear("here", (here) => here.id === id);
-  }
+  await letTimePass(monitor);
   expect(lastOf(monitor)?.exit).not.toBeNull();
 });
 
@@ -101,8 +105,8 @@ it("many looks asked for at once are one", async () => {
   const { monitor } = await watched(["sleep", "1000"]);
   const { seq } = await look(monitor);
   for (let times = 0; times < 20; times++) monitor.say({ say: "look" });
-  await monitor.hear("report", ({ report }) => report.seq > seq);
-  expect((await look(monitor)).seq).toBe(seq + 2);
+  await letTimePass(monitor);
+  expect(lastOf(monitor)?.seq).toBe(seq + 1);
 });
 
 describe("an agent's connections", () => {
@@ -139,7 +143,7 @@ describe("an agent's connections", () => {
       await until(() => sockets() === 1, "it is seen");
       writeFileSync(join(folder, "hang"), "");
       await until(() => sockets() === null, "a look that hangs");
-      expect(sockets()).toBeNull();
+      expect(troubles).toEqual([]);
       await until(() => troubles.length > 0, "it was given up");
       rmSync(join(folder, "hang"));
       await until(() => sockets() === 1, "it is seen again");

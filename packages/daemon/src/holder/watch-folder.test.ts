@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { until } from "./holding.test-support.ts";
@@ -14,6 +14,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rouse-folder-"));
 });
 afterEach(() => {
+  vi.unstubAllEnvs();
   watch.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -129,7 +130,8 @@ describe("below a folder", () => {
 describe("nothing is claimed of", () => {
   it.for<[string, () => string]>([
     ["the root of everything", () => "/"],
-    ["somebody's home", () => homedir()],
+    ["somebody's home", () => vi.stubEnv("HOME", folder) && folder],
+    ["what holds somebody's home", () => vi.stubEnv("HOME", join(folder, "me")) && folder],
     ["the folder that everybody uses", () => tmpdir()],
     ["a folder that is not there", () => join(folder, "nowhere")],
     ["one inside the kernel", () => "/proc/self/fd"],

@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AgentProcess } from "../agent-process.ts";
 import { openTerminal } from "../open-terminal.ts";
+import { makeProgram } from "../output/make-program.test-support.ts";
 import { readProcess } from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
 import {
@@ -16,6 +18,7 @@ import {
 } from "./real-processes.test-support.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
+const python = (before: string, after: string) => ["python3", "-c", `${before}; print('begun', flush=True); ${after}`];
 const isHere = (command: string): boolean => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
 
 describe.skipIf(!onLinux)("a read of the terminal", patient, () => {
@@ -64,25 +67,23 @@ describe.skipIf(!onLinux)("a read of the terminal", patient, () => {
     await until(() => watch.facts().readsTerminal === true, "it reads");
   });
 
-  const others: Record<string, [command: string[], begun: string]> = {
-    "one that sleeps": [["sh", "-c", "echo begun; sleep 1000; true"], "begun"],
-    "one that reads a pipe": [["sh", "-c", "echo begun; sleep 1000 | cat"], "begun"],
-    "one that waits for a while only": [
-      ["python3", "-c", "import select; print('begun', flush=True); select.select([0], [], [], 1000)"],
-      "begun",
-    ],
-    "a busy one": [["node", "-e", "console.log('begun'); for (;;);"], "begun"],
+  const others: Record<string, [state: string, ...command: string[]]> = {
+    "one that sleeps": ["S", "sh", "-c", "echo begun; exec sleep 1000"],
+    "one that reads a pipe": ["S", "sh", "-c", "echo begun; sleep 1000 | cat"],
+    "one that waits for a while only": ["S", ...python("import select", "select.select([0], [], [], 1000)")],
+    "one that reads another terminal": ["S", ...python("import os, pty; _, side = pty.openpty()", "os.read(side, 1)")],
+    "a busy one": ["R", "node", "-e", "console.log('begun'); for (;;);"],
   };
-  it.for(Object.entries(others))("is not seen in %s", async ([, [command, begun]], { skip }) => {
+  it.for(Object.entries(others))("is not seen in %s", async ([, [state, ...command]], { skip }) => {
     if (!isHere(command[0] ?? "")) skip(`${command[0]} is not here`);
     const watch = start(...command);
-    await until(() => output.includes(begun), "it has begun");
+    await until(() => output.includes("begun") && readProcess(agent?.pid ?? 0)?.state === state, "it has begun");
     expect(watch.facts().readsTerminal).toBe(false);
   });
 
   it("of a terminal inside the agent's is none of the agent's", async ({ skip }) => {
     if (!isHere("python3")) skip("python3 is not here");
-    const within = "import os, pty, time; pid, _ = pty.fork(); pid or os.execvp('cat', ['cat'])";
+    const within = "import os, pty, time; pid, _ = pty.fork(); pid or os.execvp('cat', ['cat', '/dev/tty'])";
     const watch = start("python3", "-c", `${within}; open('inner', 'w').write(str(pid)); time.sleep(1000)`);
     const inner = () => readProcess(Number(nursery.lines("inner")[0] ?? 0));
     await until(() => inner() !== null, "the inner one");
@@ -90,12 +91,19 @@ describe.skipIf(!onLinux)("a read of the terminal", patient, () => {
     expect(watch.facts().readsTerminal).toBe(false);
   });
 
-  it("is not claimed where there is no terminal", async () => {
-    const { child, root } = startAgent(nursery.write("agent.sh", ["read x"]), null, {
-      stdio: ["pipe", "ignore", "ignore"],
-    });
-    const watch = createTreeWatch(root);
-    expect(watch.facts()).toMatchObject({ processes: 1, readsTerminal: false });
-    child.stdin?.end();
+  it("is unknown where calls are hidden from us, and not claimed where there is no terminal", async () => {
+    const { child } = startAgent(nursery.write("agent.sh", [`exec ${nursery.linger}`]));
+    // One of another user; root may look at everybody.
+    const program = await makeProgram(
+      nursery.folder,
+      `import { readProcess } from "../processes/read-processes.ts";
+       import { readsTerminal } from "../processes/reads-terminal.ts";
+       const isRoot = process.getuid?.() === 0;
+       if (isRoot) { process.setgid?.(65534); process.setuid?.(65534); }
+       const seen = [0, 34816].map((tty) => readsTerminal([{ ...readProcess(isRoot ? ${child.pid} : 1), tty }], tty));
+       console.log(JSON.stringify(seen));`,
+    );
+    const [said] = await once(program().stdout, "data");
+    expect(JSON.parse(String(said))).toEqual([false, null]);
   });
 });

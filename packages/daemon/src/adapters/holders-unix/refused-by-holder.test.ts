@@ -133,7 +133,7 @@ describe("a holder", () => {
   });
 });
 
-describe("a holder of the version before, which knows of no secrets", () => {
+describe("with something else in a holder's place", () => {
   let server: Server | null = null;
   let agent: ChildProcess | null = null;
   const sockets = new Set<Socket>();
@@ -143,10 +143,14 @@ describe("a holder of the version before, which knows of no secrets", () => {
     server?.close();
   });
 
-  /** Answers as that version did: `here`, and `watched` or `replaced`. */
-  async function heldByEarlierVersion(answer: "watched" | "replaced"): Promise<string[]> {
+  /**
+   * `refused`: a holder of another store that never leaves, and takes its time to write down how its agent ended. The others answer as the version
+   * before did, which knew of no secrets.
+   */
+  async function standIn(answer: "watched" | "replaced" | "refused"): Promise<string[]> {
     const said: string[] = [];
-    const { folder, holder, spec } = world.files();
+    const { folder, holder, spec, exit } = world.files();
+    const ended = { incarnation: 1, at: 1, exit: { code: 7, signal: null, cause: "by-itself" } };
     mkdirSync(folder, { recursive: true });
     const path = `${folder}/socket`;
     const child = spawn("sleep", ["1000"]);
@@ -162,7 +166,11 @@ describe("a holder of the version before, which knows of no secrets", () => {
       const read = createFrameReader((frame) => {
         const { say = "", id = 0 } = frame.kind === "json" ? (frame.value as { say?: string; id?: number }) : {};
         said.push(say);
-        if (say === "hello") reply({ say: "misunderstood", problem: "no message of ours" });
+        if (say === "hello" && answer !== "refused") reply({ say: "misunderstood", problem: "no message of ours" });
+        if (say === "hello" && answer === "refused") {
+          reply({ say: "refused", because: "other-store" });
+          if (child.signalCode !== null) setTimeout(() => writeFileSync(exit, JSON.stringify(ended)), 200);
+        }
         if (say === "probe") reply({ say: "here", id, hold, exit: null, outputEnd: 0, lastReport: 0 });
         if (say === "watch") reply(answer === "watched" ? { say: "watched", hold } : { say: "replaced" });
       });
@@ -171,20 +179,21 @@ describe("a holder of the version before, which knows of no secrets", () => {
     await new Promise<void>((resolve) => server?.listen(path, resolve));
     writeFileSync(spec, JSON.stringify(world.spec(["sleep", "1000"])));
     const file = { agentId, incarnation, holder: us, agent: it, socket: path, tier: "marked", cgroup: null, mark: "m" };
-    writeFileSync(holder, JSON.stringify({ ...file, startedAt: 1 }));
+    const store = answer === "refused" ? { store: "another" } : {};
+    writeFileSync(holder, JSON.stringify({ ...file, ...store, startedAt: 1 }));
     return said;
   }
 
-  it("is spoken to as before", async () => {
-    const said = await heldByEarlierVersion("watched");
+  it("one of the version before is spoken to as before", async () => {
+    const said = await standIn("watched");
     const { met, losses } = await monitor(storeOfTests);
     await until(() => said.includes("settings"), "it is watched");
     expect(said).toEqual(["probe", "watch", "settings"]);
     expect([met.length, losses.length]).toEqual([1, 0]);
   });
 
-  it("and obeys a higher epoch, is told of once, and so is the end of its agent", async () => {
-    const said = await heldByEarlierVersion("replaced");
+  it("one of the version before that obeys a higher epoch is told of once, and so is the end of its agent", async () => {
+    const said = await standIn("replaced");
     const { met, losses } = await monitor(storeOfTests);
     await until(() => losses.length === 1, "the loss is told");
     agent?.kill("SIGKILL");
@@ -192,5 +201,15 @@ describe("a holder of the version before, which knows of no secrets", () => {
     expect(losses).toEqual([alive("old-epoch"), { process: "gone", because: "old-epoch", exit: null }]);
     expect(met).toHaveLength(1);
     expect(said.filter((say) => say === "watch")).toHaveLength(1);
+  });
+
+  it("one that goes on refusing is told of once, and the end of its agent with what it still writes down", async () => {
+    const said = await standIn("refused");
+    const { losses } = await monitor(storeOfTests);
+    await until(() => said.length === 3, "it is asked for the third time");
+    expect(losses).toEqual([alive("other-store")]);
+    agent?.kill("SIGKILL");
+    await until(() => losses.length === 2, "the end is told", 20_000);
+    expect(losses[1]).toMatchObject({ process: "gone", because: "other-store", exit: { code: 7 } });
   });
 });

@@ -84,7 +84,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   running = monitor;
   const address = { host: options.host, port: options.port };
   try {
-    server = await listen(monitor, { ...address, token: home.token, secret, version, tls }, log);
+    server = await listen(monitor, { ...address, token: home.token, home: home.folder, secret, version, tls }, log);
     home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
   } catch (error) {
     await server?.close();

@@ -5,16 +5,20 @@ import { Fault, type Problem } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Log } from "../ports/log.ts";
 import type { Monitor } from "../runtime/monitor.ts";
-import { type AgentSpeaker, createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
+import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
 import { sendProblem, statusOf, toProblem } from "./problem.ts";
 import { addRoutes } from "./routes.ts";
+import { anyone, principalOf, type Speaker } from "./speaker.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
+import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly token: string;
+  /** The data folder, where tokens that were issued are kept. */
+  readonly home: string;
   /** What signed decisions of the orchestrator are checked with. */
   readonly secret: string;
   readonly version: string;
@@ -50,6 +54,8 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
   const bracketed = isIP(options.host) === 6 ? `[${options.host}]` : options.host;
   const guard = createGuard({
     token: options.token,
+    home: options.home,
+    now: () => monitor.readClock().time,
     hosts: [...loopback, bracketed, ...(options.tls?.names ?? [])],
     port: () => port,
     secure: options.tls !== undefined,
@@ -71,7 +77,8 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
 
 function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
   const takeBeats = takeHeartbeats(monitor, log);
-  const agents = new WeakMap<IncomingMessage, AgentSpeaker>();
+  const speakers = new WeakMap<IncomingMessage, Speaker>();
+  const speakerOf = (request: IncomingMessage): Speaker => speakers.get(request) ?? anyone;
   const app = fastify({
     bodyLimit: 1024 * 1024,
     forceCloseConnections: true,
@@ -81,7 +88,7 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
       reply.hijack();
       sendProblem(reply.raw, new Fault("bad-request", error.message));
     },
-    serverFactory: (route) => createHttpServer(options, guarded({ guard, monitor, takeBeats, agents, route })),
+    serverFactory: (route) => createHttpServer(options, guarded({ guard, monitor, takeBeats, speakers, route })),
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
@@ -98,12 +105,35 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
     const { status, problem } = describeError(error, log);
     return reply.code(status).send(problem);
   });
+  admitByRole(app, monitor, speakerOf);
   addRoutes(app, monitor, {
     version: options.version,
     secret: options.secret,
-    agentOf: (request) => agents.get(request) ?? null,
+    agentOf(request) {
+      const speaker = speakerOf(request);
+      return speaker.kind === "agent" ? speaker : null;
+    },
+    principalOf: (request) => principalOf(speakerOf(request)),
+    isStillWelcome: guard.isStillWelcome,
   });
   return app;
+}
+
+/** By the route that was found, not by the path that was typed: only the router knows which of them are the same. */
+function admitByRole(app: FastifyInstance, monitor: Monitor, speakerOf: (request: IncomingMessage) => Speaker): void {
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const one of [method].flat()) refuseUnnamed(one, url);
+  });
+  app.addHook("onRequest", async ({ raw, method, routeOptions: { url } }) => {
+    const speaker = speakerOf(raw);
+    if (url === undefined || speaker.kind === "anyone" || mayAsk(speaker.kind, method, url)) return;
+    throw refuse(monitor, speaker, `${method} ${url}`);
+  });
+}
+
+function refuse(monitor: Monitor, speaker: Exclude<Speaker, { kind: "anyone" }>, asked: string): Fault {
+  monitor.noteRefusedRole(principalOf(speaker), asked);
+  return refuseRole(speaker.kind, asked);
 }
 
 /** A name that is given twice becomes a list, as it is written everywhere else: `types=A&types=B` is `types=A,B`. */
@@ -119,12 +149,14 @@ interface Door {
   readonly guard: Guard;
   readonly monitor: Monitor;
   readonly takeBeats: TakeHeartbeats;
-  /** Requests made with an agent's token, for the routes that have to know whose it is. */
-  readonly agents: WeakMap<IncomingMessage, AgentSpeaker>;
+  /** Who made a request, for the routes that have to know. */
+  readonly speakers: WeakMap<IncomingMessage, Speaker>;
   readonly route: RequestListener;
 }
 
-function guarded({ guard, monitor, takeBeats, agents, route }: Door): RequestListener {
+const beats = "/api/v1/heartbeats";
+
+function guarded({ guard, monitor, takeBeats, speakers, route }: Door): RequestListener {
   return (request, response) => {
     const speaker = guard(request);
     if (speaker instanceof Fault) return sendProblem(response, speaker, hasBody(request));
@@ -135,10 +167,11 @@ function guarded({ guard, monitor, takeBeats, agents, route }: Door): RequestLis
         monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...trespass });
         return sendProblem(response, forbid(agent), hasBody(request));
       }
-      agents.set(request, agent);
     }
-    if (request.method === "POST" && request.url === "/api/v1/heartbeats") takeBeats(request, response, agent);
-    else route(request, response);
+    speakers.set(request, speaker);
+    if (request.method !== "POST" || request.url !== beats) return route(request, response);
+    if (speaker.kind === "anyone" || mayAsk(speaker.kind, "POST", beats)) return takeBeats(request, response, agent);
+    sendProblem(response, refuse(monitor, speaker, `POST ${beats}`), true);
   };
 }
 

@@ -33,6 +33,7 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "task-refused": 409,
   "task-unknown": 404,
   "tls-required": 400,
+  "too-many-attempts": 429,
   unauthorized: 401,
   "unsupported-host": 501,
 };

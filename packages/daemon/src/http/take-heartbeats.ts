@@ -4,11 +4,12 @@ import { findOverreach } from "../home/agent-token.ts";
 import type { Log } from "../ports/log.ts";
 import type { Monitor, SentBeat } from "../runtime/monitor.ts";
 import { readBeat } from "../runtime/read-beat.ts";
-import { type AgentSpeaker, forbid } from "./guard.ts";
+import { forbid } from "./guard.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { parseJson } from "./parse-json.ts";
 import { printAck, printAcks } from "./print-ack.ts";
 import { sendProblem } from "./problem.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostBeats = 10_000;
@@ -79,7 +80,7 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
     const all = "agentId" in message ? message : renameSnakeCase(message);
     const said = leaveForeignTask(agent, all, isWorkOf);
     const overreach = findOverreach(agent, said, isWorkOf);
-    const isWhole = said === all && said["incarnation"] !== undefined;
+    const isWhole = said === all && (agent.incarnation === null || said["incarnation"] !== undefined);
     if (overreach === null) return isWhole ? one : understand(one, message, said, agent.incarnation);
     monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
     throw forbid(agent);
@@ -90,12 +91,12 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
  * A beat that does not say of which life it is would be taken for the present one's; by its token it is known. It is kept as it is understood then, not
  * as it was sent. A checksum is compared before, while it still fits; a wrong one, or a malformed beat, is left to be refused.
  */
-function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, incarnation: number): SentBeat {
+function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, life: number | null): SentBeat {
   if (checksum !== undefined) {
     const signal = readBeat(sent, 0);
     if ("refused" in signal || signal.checksum !== "right") return one;
   }
-  return { beat: { incarnation, ...said } };
+  return { beat: life === null ? said : { incarnation: life, ...said } };
 }
 
 type Said = Record<string, unknown>;

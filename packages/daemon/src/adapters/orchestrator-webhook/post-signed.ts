@@ -18,6 +18,8 @@ export interface Receipt {
   readonly status: number;
   /** `null` when it is none of our business, too long, or was never finished. */
   readonly body: string | null;
+  /** The value of `Rouse-Signature`. */
+  readonly signature: string | null;
 }
 
 const longestAnswer = 64 * 1024;
@@ -58,10 +60,12 @@ const headersOf = ({ body, delivery, secret, at }: Letter) => ({
 /** The status says whether it was taken; a body that is too long, too slow or cut off changes nothing about that. */
 function readReceipt(response: IncomingMessage, resolve: (receipt: Receipt) => void): void {
   const status = response.statusCode ?? 0;
+  const given = response.headers["rouse-signature"];
+  const signature = typeof given === "string" ? given : null;
   const chunks: Buffer[] = [];
   let size = 0;
   const without = (): void => {
-    resolve({ status, body: null });
+    resolve({ status, body: null, signature });
     response.destroy();
   };
   response.on("error", without);
@@ -72,7 +76,7 @@ function readReceipt(response: IncomingMessage, resolve: (receipt: Receipt) => v
     if (size > longestAnswer) without();
     else chunks.push(chunk);
   });
-  response.on("end", () => resolve({ status, body: Buffer.concat(chunks).toString("utf8") }));
+  response.on("end", () => resolve({ status, body: Buffer.concat(chunks).toString("utf8"), signature }));
 }
 
 export const isTaken = (status: number): boolean => status >= 200 && status < 300;

@@ -85,6 +85,8 @@ export function createGuard(options: GuardOptions): Guard {
 
   const guard = (request: IncomingMessage): Speaker | Fault => {
     const { host, origin } = request.headers;
+    if (!isPlain(request))
+      return new Fault("bad-request", "one Host header, and a path that begins with /: nothing else is answered");
     if (!isOurHost(host))
       return new Fault("host-refused", "this server does not answer to that Host; use the address `rouse up` printed");
     if (origin !== undefined && !isOurOrigin(origin))
@@ -139,6 +141,17 @@ export function forbid(speaker: AgentSpeaker): Fault {
     "forbidden",
     `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health`,
   );
+}
+
+/** Of two Host headers node:http shows the first, and of an absolute address the whole: a proxy before us may have gone by the other. */
+function isPlain({ url, rawHeaders }: IncomingMessage): boolean {
+  if (url?.startsWith("/") !== true) return false;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts <= 1;
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -1,14 +1,15 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, isIP } from "node:net";
-import { Fault, type Problem } from "@rouse/contract";
+import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Log } from "../ports/log.ts";
 import type { Monitor } from "../runtime/monitor.ts";
 import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
-import { sendProblem, statusOf, toProblem } from "./problem.ts";
+import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
 import { addRoutes } from "./routes.ts";
+import { slowWrongTokens } from "./slow-wrong-tokens.ts";
 import { anyone, principalOf, type Speaker } from "./speaker.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
 import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
@@ -101,9 +102,12 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
   app.setNotFoundHandler((_, reply) =>
     reply.code(404).send(toProblem(new Fault("not-found", "no such path; /api/v1/openapi.json lists them"))),
   );
-  app.setErrorHandler((error, _, reply) => {
-    const { status, problem } = describeError(error, log);
-    return reply.code(status).send(problem);
+  app.setErrorHandler((error, request, reply) => {
+    const fault = faultOf(error, log);
+    if (fault.code !== "body-too-large") return reply.code(statusOf(fault)).send(toProblem(fault));
+    reply.hijack();
+    sendProblemEarly(request.raw, reply.raw, fault);
+    return reply;
   });
   admitByRole(app, monitor, speakerOf);
   addRoutes(app, monitor, {
@@ -157,9 +161,10 @@ interface Door {
 const beats = "/api/v1/heartbeats";
 
 function guarded({ guard, monitor, takeBeats, speakers, route }: Door): RequestListener {
+  const refuseStranger = refuseSlowly();
   return (request, response) => {
     const speaker = guard(request);
-    if (speaker instanceof Fault) return sendProblem(response, speaker, hasBody(request));
+    if (speaker instanceof Fault) return refuseStranger(request, response, speaker);
     const agent = speaker.kind === "agent" ? speaker : null;
     if (agent !== null) {
       const trespass = findTrespass(agent, request);
@@ -174,6 +179,25 @@ function guarded({ guard, monitor, takeBeats, speakers, route }: Door): RequestL
     sendProblem(response, refuse(monitor, speaker, `POST ${beats}`), true);
   };
 }
+
+/** Whoever guesses waits longer and longer for each answer, and connects anew for each guess. */
+function refuseSlowly(): (request: IncomingMessage, response: ServerResponse, fault: Fault) => void {
+  const treat = slowWrongTokens();
+  return (request, response, fault) => {
+    const isGuess = fault.code === "unauthorized" && request.headers.authorization !== undefined;
+    const treatment = isGuess ? treat(request.socket.remoteAddress ?? "", performance.now()) : null;
+    if (treatment === null || treatment.kind === "answer") return sendProblem(response, fault, hasBody(request));
+    if (treatment.kind === "too-many") return sendProblem(response, tooManyAttempts(), true);
+    const timer = setTimeout(() => sendProblem(response, fault, true), treatment.delay);
+    response.once("close", () => {
+      clearTimeout(timer);
+      treatment.over();
+    });
+  };
+}
+
+const tooManyAttempts = (): Fault =>
+  new Fault("too-many-attempts", "too many wrong tokens from this address; right ones are still answered");
 
 const hasBody = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
@@ -214,11 +238,11 @@ async function bind(app: FastifyInstance, options: ListenOptions): Promise<void>
   }
 }
 
-function describeError(error: unknown, log: Log): { status: number; problem: Problem } {
-  if (error instanceof Fault) return { status: statusOf(error), problem: toProblem(error) };
+function faultOf(error: unknown, log: Log): Fault {
+  if (error instanceof Fault) return error;
   const { statusCode, message } = error as { statusCode?: number; message: string };
-  if (statusCode === 413) return describeError(new Fault("body-too-large", "at most 1 MiB in one request"), log);
-  if (statusCode !== undefined && statusCode < 500) return describeError(new Fault("bad-request", message), log);
+  if (statusCode === 413) return new Fault("body-too-large", "at most 1 MiB in one request");
+  if (statusCode !== undefined && statusCode < 500) return new Fault("bad-request", message);
   log.error({ error: String((error as Error).stack ?? error) }, "a request failed because of a mistake in Rouse");
-  return describeError(new Fault("internal", "something went wrong inside Rouse; its log says what"), log);
+  return new Fault("internal", "something went wrong inside Rouse; its log says what");
 }

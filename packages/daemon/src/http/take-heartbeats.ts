@@ -8,7 +8,7 @@ import { forbid } from "./guard.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { parseJson } from "./parse-json.ts";
 import { printAck, printAcks } from "./print-ack.ts";
-import { sendProblem } from "./problem.ts";
+import { sendProblem, sendProblemEarly } from "./problem.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 
 const largestBody = 4 * 1024 * 1024;
@@ -35,13 +35,12 @@ export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
     const chunks: Buffer[] = [];
     let size = 0;
     const declared = Number(request.headers["content-length"] ?? 0);
-    if (declared > largestBody) return refuseLarge(response);
+    if (declared > largestBody) return refuseLarge(request, response);
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > largestBody) {
-        request.pause();
-        request.removeAllListeners("data");
-        refuseLarge(response);
+        request.removeAllListeners("end");
+        refuseLarge(request, response);
       } else chunks.push(chunk);
     });
     request.on("end", () => {
@@ -118,8 +117,9 @@ function checkCount(count: number): void {
   if (count > mostBeats) throw new Fault("body-too-large", `at most ${mostBeats} heartbeats in one request`);
 }
 
-function refuseLarge(response: ServerResponse): void {
-  sendProblem(response, new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`), true);
+function refuseLarge(request: IncomingMessage, response: ServerResponse): void {
+  const fault = new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`);
+  sendProblemEarly(request, response, fault);
 }
 
 function sendOne(response: ServerResponse, ack: HeartbeatAck | undefined): void {

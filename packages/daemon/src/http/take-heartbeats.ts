@@ -20,6 +20,7 @@ const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, numbe
   "older-than-last": 200,
   "old-incarnation": 409,
   "wrong-checksum": 422,
+  "absurd-time": 422,
   malformed: 400,
   "reserved-id": 403,
 };

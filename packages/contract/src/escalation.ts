@@ -67,7 +67,7 @@ export const ConfigSnapshot = z
       restart: true,
       budgets: true,
     }).extend({
-      escalation: Settings.shape.escalation.omit({ webhook_url: true }),
+      escalation: Settings.shape.escalation.omit({ webhook_url: true, allow_private_webhook: true }),
       terminal: Settings.shape.terminal.omit({ patterns: true }),
     }),
   })

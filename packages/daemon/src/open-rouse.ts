@@ -69,6 +69,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       workspaces: openGitWorkspaces({ scratch: join(home.folder, "scratch") }),
       orchestrator: openWebhook({
         url: () => config.settings.escalation.webhook_url ?? null,
+        allowPrivate: () => config.settings.escalation.allow_private_webhook,
         secret: openWebhookSecret(home.folder),
         clock: systemClock,
         timers: systemTimers,

@@ -13,6 +13,7 @@ import type { Orchestrator } from "../../ports/orchestrator.ts";
 import { escalationDesk } from "../../runtime/escalation-desk.test-support.ts";
 import { handWoundTimers } from "../../runtime/hand-wound-timers.test-support.ts";
 import { openWebhook } from "./open-webhook.ts";
+import { postSigned } from "./post-signed.ts";
 import { signBody } from "./sign-body.ts";
 
 const secret = "s3cret-s3cret-s3cret";
@@ -23,6 +24,7 @@ let servers: Server[] = [];
 let webhook: Orchestrator | null = null;
 let elapsed = 0;
 let wound = handWoundTimers();
+let allowPrivate = false;
 let warnings: unknown[] = [];
 let errors: unknown[] = [];
 
@@ -33,6 +35,7 @@ beforeEach(async () => {
   notice = (await desk.notice(escalation)) as EscalationNotice;
   elapsed = 0;
   wound = handWoundTimers();
+  allowPrivate = false;
   warnings = [];
   errors = [];
 });
@@ -77,6 +80,7 @@ const says =
 function open(url: string | null | (() => string | null)): Orchestrator {
   webhook = openWebhook({
     url: typeof url === "function" ? url : () => url,
+    allowPrivate: () => allowPrivate,
     secret,
     clock: {
       mono: () => elapsed,
@@ -393,6 +397,20 @@ describe("the way", () => {
       expect(await open(url).ask(notice, until), url).toEqual({ problem: expect.stringContaining("not an http") });
     const { port } = await receive(says(200));
     expect(await open(`http://localhost:${port}/`).ask(notice, until)).toBe("delivered");
+  });
+
+  it("is never to an address that is no one host's, nor to a name that stands for one it may not", async () => {
+    for (const url of ["https://169.254.169.254/", "https://[fe80::1]/", "https://0.0.0.0/", "https://224.0.0.1/"])
+      expect(await open(url).ask(notice, until), url).toEqual({ problem: expect.stringContaining("not one host's") });
+    // This machine's own name stands for no private address here: with the setting, in the clear, it still has to be one.
+    allowPrivate = true;
+    const { port, arrived } = await receive(says(200));
+    expect(await open(`http://localhost:${port}/`).ask(notice, until)).toBe("delivered");
+    const letter = { delivery: "x", body: "{}", secret, at: dawn, within: 1000 };
+    const to = new URL(`http://localhost:${port}/`);
+    const sent = postSigned({ ...letter, to, whyNot: (at) => `not to ${at}` }, wound.timers, AbortSignal.timeout(9000));
+    await expect(sent).rejects.toThrow(/^not to (127\.0\.0\.1|::1)$/);
+    expect(arrived).toHaveLength(1);
   });
 
   it.skipIf(spawnSync("openssl", ["version"]).status !== 0)(

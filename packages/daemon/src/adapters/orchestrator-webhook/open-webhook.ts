@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AnswerRefusal, DurationMs, EscalationNotice, WebhookMessage } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
-import { readWebhookAddress } from "../../config/read-webhook-address.ts";
+import { readWebhookAddress, whyNotTo } from "../../config/read-webhook-address.ts";
 import type { Clock, Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
@@ -11,6 +11,8 @@ import { readDecision } from "./read-decision.ts";
 export interface WebhookParts {
   /** Asked before every try, because the configuration may change. `null`: nobody is told, the API is the way. */
   url(): string | null;
+  /** Whether a private network is good enough for http. */
+  allowPrivate(): boolean;
   readonly secret: string;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -44,7 +46,7 @@ const refusals: Readonly<Record<AnswerRefusal, string>> = {
 const over = (asked: Asked): Tried => ({ kind: "over", asked });
 
 /** The orchestrator behind a webhook: each message is signed, and sent again until it is taken, unwanted, withdrawn or too late. */
-export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): Orchestrator {
+export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: WebhookParts): Orchestrator {
   const underWay = new Set<Errand>();
   let closed = false;
 
@@ -80,13 +82,14 @@ export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): 
   async function tryOnce({ message, stop }: Errand, left: DurationMs, lastProblem: string): Promise<Tried> {
     const address = url();
     if (address === null) return over("delivered");
-    const to = readWebhookAddress(address);
+    const to = readWebhookAddress(address, allowPrivate());
     if ("problem" in to) return over({ problem: `escalation.webhook_url ${to.problem}` });
     if (left <= 0) return over({ problem: lastProblem });
     const within = Math.min(left, longestTry);
     const delivery = message.type === "escalation" ? message.id : `${message.id}/over`;
     try {
-      const letter = { to, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
+      const whyNot = (resolved: string) => whyNotTo(to, resolved, allowPrivate());
+      const letter = { to, whyNot, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
       const receipt = await postSigned(letter, timers, stop.signal);
       if (!isTaken(receipt.status)) return readRefusal(to, receipt.status);
       // Nobody waits for an answer to a withdrawal, nor for the rest of one that was broken off by ourselves.

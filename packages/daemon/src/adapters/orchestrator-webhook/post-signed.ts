@@ -1,11 +1,15 @@
+import { lookup } from "node:dns";
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
+import type { LookupFunction } from "node:net";
 import type { DurationMs, EpochMs } from "@rouse/contract";
 import type { Timers } from "../../ports/clock.ts";
 import { signBody } from "./sign-body.ts";
 
 export interface Letter {
   readonly to: URL;
+  /** Why nothing is sent to the address that the name stands for at this moment; `null` when it may be. */
+  readonly whyNot: (address: string) => string | null;
   /** The same for the same message however often it is sent, so that the receiver can tell. */
   readonly delivery: string;
   readonly body: string;
@@ -26,10 +30,16 @@ const longestAnswer = 64 * 1024;
 
 /** Sends it once. Resolves with any answer at all; rejects when there was none in time. Redirects are answers and are not followed. */
 export function postSigned(letter: Letter, timers: Timers, signal: AbortSignal): Promise<Receipt> {
-  const { to, body, within } = letter;
+  const { to, whyNot, body, within } = letter;
   return new Promise<Receipt>((resolve, reject) => {
     const post = to.protocol === "https:" ? requestSecure : requestPlain;
-    const request = post(to, { method: "POST", agent: false, signal, headers: headersOf(letter) });
+    const request = post(to, {
+      method: "POST",
+      agent: false,
+      signal,
+      headers: headersOf(letter),
+      lookup: lookUp(whyNot),
+    });
     const cancel = timers.after(within, () =>
       request.destroy(new Error(`no answer within ${Math.ceil(within / 1000)} s`)),
     );
@@ -48,6 +58,19 @@ export function postSigned(letter: Letter, timers: Timers, signal: AbortSignal):
     request.end(body);
   });
 }
+
+/** The address that is looked at is the one that is connected to: a name cannot stand for another in between. */
+const lookUp =
+  (whyNot: Letter["whyNot"]): LookupFunction =>
+  (hostname, options, callback) =>
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error !== null || first === undefined) return callback(error ?? new Error("no such name"), "", 0);
+      const problem = addresses.map(({ address }) => whyNot(address)).find((one) => one !== null);
+      if (problem !== undefined) callback(new Error(problem), "", 0);
+      else if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
 
 const headersOf = ({ body, delivery, secret, at }: Letter) => ({
   "content-type": "application/json; charset=utf-8",

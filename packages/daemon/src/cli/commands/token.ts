@@ -1,7 +1,8 @@
 import { AgentId, type EpochMs, Fault, Id, parseDuration } from "@rouse/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { issueToken, listTokens, revokeToken, type TokenRole, tokenRoles } from "../../home/issued-tokens.ts";
-import { openHome } from "../../home/open-home.ts";
+import { openHome, rotateToken } from "../../home/open-home.ts";
+import { readDaemonFile } from "../find-daemon.ts";
 import { showTokens } from "../show/tokens.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -27,11 +28,12 @@ Examples:
 export const addToken: AddCommand = (program, here, finish) => {
   const token = program
     .command("token")
-    .description("make, list and revoke tokens for others: orchestrators, viewers, agents")
+    .description("tokens for others: orchestrators, viewers, agents; or a new one for yourself")
     .addHelpText("after", help);
   addCreate(token, here, finish);
   addList(token, here, finish);
   addRevoke(token, here, finish);
+  addRotate(token, here, finish);
 };
 
 interface CreateOptions {
@@ -92,6 +94,35 @@ const addRevoke: AddCommand = (token, here) => {
       here.print([[`${name} is revoked.`]]);
     });
 };
+
+const rotateHelp = `
+For when somebody may have read $ROUSE_HOME/token. Agents that Rouse started have
+tokens made from the old one, which end with it: they are still watched through
+their terminals, but are not heard until they are started again. Tokens made by
+\`rouse token create\` stay good.`;
+
+const addRotate: AddCommand = (token, here) => {
+  token
+    .command("rotate")
+    .description("replace your own token, the one in $ROUSE_HOME/token")
+    .addHelpText("after", rotateHelp)
+    .action(async () => {
+      const daemon = await readDaemonFile(here.home);
+      if (daemon !== null && isAlive(daemon.pid))
+        throw new Fault("daemon-running", `a Rouse runs with the old token (pid ${daemon.pid}); stop it first`);
+      rotateToken(here.home);
+      here.print([["The token is a new one. Start agents that were running again."]]);
+    });
+};
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
 
 function readName(text: string): string {
   const parsed = Id.safeParse(text);

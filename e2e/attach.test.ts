@@ -35,6 +35,21 @@ async function spawnAgent(name: string, script: string): Promise<void> {
 const attachedTo = (agentId: string, count: number) =>
   agentOnce(daemon, agentId, `has ${count} attached`, ({ terminal }) => terminal?.attached === count);
 
+describe("somebody who looks at the bytes an agent wrote", () => {
+  it("gets them in a pipe, and on a terminal only by force", async () => {
+    await spawnAgent("loud", `printf '\\033]0;owned\\007loud and clear\\n'; ${forever}`);
+    await until("it is kept", async () => (await daemon.cli("logs", "loud")).stdout.includes("clear") || undefined);
+    expect((await daemon.cli("logs", "loud", "--raw")).stdout).toContain("\x1b]0;owned\x07");
+    const refused = openRouse(["logs", "loud", "--raw"], daemon);
+    expect(await refused.ended).toMatchObject({ code: 2 });
+    expect(refused.text()).toContain("--force");
+    expect(refused.text()).not.toContain("owned");
+    const forced = openRouse(["logs", "loud", "--raw", "--force"], daemon);
+    await forced.shows("\x1b]0;owned\x07");
+    await forced.ended;
+  });
+});
+
 describe("somebody who attaches", () => {
   it("sees the screen that is there, types, leaves, and the agent goes on", async () => {
     await spawnAgent("pet", `printf 'old\\033[2J\\033[H\\033[31mred\\033[0m screen\\n'; ${echoing}`);

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -7,7 +7,8 @@ import type { WebhookMessage } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { mintAgentToken } from "../packages/daemon/src/home/agent-token.ts";
-import { cleanUp } from "./clean-up.ts";
+import { cleanUp, makeFolder } from "./clean-up.ts";
+import { repository, startProgram } from "./run-rouse.ts";
 import { sendRequest } from "./send-request.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
@@ -27,8 +28,18 @@ afterEach(() => {
 });
 afterAll(cleanUp);
 
-/** An orchestrator that answers as it is told to. */
-async function orchestrate(answer: (letter: Letter, nth: number) => { status: number; body?: unknown }, port = 0) {
+function sign(secret: string, text: string): string {
+  const stamp = Math.floor(Date.now() / 1000);
+  return `t=${stamp},v1=${createHmac("sha256", secret).update(`${stamp}.${text}`).digest("hex")}`;
+}
+
+const secretOf = ({ home }: Daemon): string => readFileSync(join(home, "webhook-secret"), "utf8").trim();
+
+/** An orchestrator that answers as it is told to, signed with a secret or not. */
+async function orchestrate(
+  answer: (letter: Letter, nth: number) => { status: number; body?: unknown },
+  secret?: () => string,
+) {
   const letters: Letter[] = [];
   const opened = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -38,11 +49,22 @@ async function orchestrate(answer: (letter: Letter, nth: number) => { status: nu
     const letter = { delivery: String(delivery), signature: String(signature), body, message: JSON.parse(body) };
     letters.push(letter);
     const { status, body: said } = answer(letter, letters.length);
-    response.writeHead(status).end(said === undefined ? undefined : JSON.stringify(said));
+    const text = said === undefined ? undefined : JSON.stringify(said);
+    if (text !== undefined && secret !== undefined && letter.message.type === "escalation")
+      response.setHeader("rouse-signature", sign(secret(), `${letter.message.nonce}.${letter.message.id}.${text}`));
+    response.writeHead(status).end(text);
   });
   server = opened;
-  await new Promise<void>((resolve) => opened.listen(port, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => opened.listen(0, "127.0.0.1", resolve));
   return { letters, port: (opened.address() as AddressInfo).port };
+}
+
+async function freePort(): Promise<number> {
+  const holding = createServer();
+  await new Promise<void>((resolve) => holding.listen(0, "127.0.0.1", resolve));
+  const { port } = holding.address() as AddressInfo;
+  await new Promise((resolve) => holding.close(resolve));
+  return port;
 }
 
 const config = (port: number): string => `
@@ -57,13 +79,15 @@ const ask = async (daemon: Daemon): Promise<string> => {
 
 describe("an orchestrator behind a webhook", () => {
   it("gets a question that it can trust, and decides it in its answer", async () => {
-    const { letters, port } = await orchestrate((_, nth) =>
-      nth === 1 ? { status: 500 } : { status: 200, body: { decision: "allow_more_time", actor: "planner" } },
+    const { letters, port } = await orchestrate(
+      (_, nth) =>
+        nth === 1 ? { status: 500 } : { status: 200, body: { decision: "allow_more_time", actor: "planner" } },
+      () => secretOf(daemon),
     );
     const daemon = await startDaemon({ config: config(port) });
     const id = await ask(daemon);
     await until("it is decided", async () => (await daemon.events("ESCALATION_DECIDED")).length > 0 || undefined);
-    const secret = readFileSync(join(daemon.home, "webhook-secret"), "utf8").trim();
+    const secret = secretOf(daemon);
     await until("the withdrawal arrives", () => letters.length === 3 || undefined);
     for (const { body, signature } of letters)
       expect(await verifyWebhook(body, signature, secret, Date.now())).toBe("right");
@@ -76,7 +100,56 @@ describe("an orchestrator behind a webhook", () => {
     expect(letters[0]?.body).not.toContain(`127.0.0.1:${port}`);
     const late = await daemon.cli("escalations", "decide", id, "force_handoff");
     expect(late.code).toBe(1);
-    expect(late.stderr).toContain("allow_more_time, by planner");
+    expect(late.stderr).toContain("allow_more_time, by orchestrator:webhook");
+  });
+
+  it("cannot be played by somebody else at its address: a decision without its signature stops nobody", async () => {
+    const { letters, port } = await orchestrate(() => ({
+      status: 200,
+      body: { decision: "terminate_and_recover", actor: "root" },
+    }));
+    const daemon = await startDaemon({ config: config(port) });
+    const id = await ask(daemon);
+    const [refused] = await until("it is refused", async () => {
+      const events = await daemon.events("ESCALATION_ANSWER_REFUSED");
+      return events.length > 0 ? events : undefined;
+    });
+    expect(refused?.payload).toEqual({ agentId: "worker-1", escalation: id, because: "unsigned" });
+    expect(letters[0]?.message).toMatchObject({ id });
+    const printed = () => daemon.process.stderr() + daemon.process.stdout();
+    await until("a person is told", () => printed().includes("a person is needed") || undefined);
+    expect(printed()).toContain("is not signed");
+    expect((await daemon.rouse.escalations()).map((one) => one.id)).toEqual([id]);
+    expect(await daemon.events("ESCALATION_DECIDED", "TERMINATION_ORDERED")).toEqual([]);
+    expect((await daemon.cli("audit", "list")).stdout).toContain("escalation-answer-refused");
+  });
+
+  it("is a few lines: the example in the documentation checks the question and signs its answer", async () => {
+    const page = readFileSync(join(repository, "docs", "escalations.md"), "utf8");
+    const example = /```js\n([^`]*createServer(?:[^`]|`(?!``))*)```/.exec(page)?.[1] ?? "";
+    const folder = makeFolder();
+    const secret = "one-secret-for-both-sides";
+    writeFileSync(join(folder, "webhook-secret"), `${secret}\n`);
+    writeFileSync(
+      join(folder, "orchestrator.mjs"),
+      example.replace(".listen(8080,", ".listen(Number(process.env.PORT),"),
+    );
+    const port = await freePort();
+    const home = join(folder, "home");
+    const environment = { PORT: String(port) };
+    const running = startProgram(process.execPath, [join(folder, "orchestrator.mjs")], { home, environment });
+    mkdirSync(home, { mode: 0o700 });
+    writeFileSync(join(home, "webhook-secret"), `${secret}\n`, { mode: 0o600 });
+    const daemon = await startDaemon({ home, config: config(port) });
+    await ask(daemon);
+    const [decided] = await until("the example decides", async () => {
+      const events = await daemon.events("ESCALATION_DECIDED");
+      return events.length > 0 ? events : undefined;
+    });
+    expect(decided?.payload).toMatchObject({ actor: "orchestrator:webhook", decision: "allow_more_time" });
+    const forged = await sendRequest({ url: `http://127.0.0.1:${port}`, token: "" }, { path: "/", body: "{}" });
+    expect(forged.status).toBe(401);
+    expect(running.stderr()).toBe("");
   });
 
   it("that was down is asked again by the next monitor, with the same question", async () => {
@@ -93,18 +166,12 @@ describe("an orchestrator behind a webhook", () => {
   it("signs its decisions, and a forged one decides nothing and is on record", async () => {
     const daemon = await startDaemon();
     const id = await ask(daemon);
-    const secret = readFileSync(join(daemon.home, "webhook-secret"), "utf8").trim();
     const body = '{"decision":"allow_more_time"}';
-    const sign = (by: string) => {
-      const stamp = Math.floor(Date.now() / 1000);
-      return {
-        "rouse-signature": `t=${stamp},v1=${createHmac("sha256", by).update(`${stamp}.${id}.${body}`).digest("hex")}`,
-      };
-    };
+    const signedBy = (by: string) => ({ "rouse-signature": sign(by, `${id}.${body}`) });
     const path = `/escalations/${id}/decision`;
-    expect((await sendRequest(daemon, { path, body, headers: sign("somebody else") })).status).toBe(401);
+    expect((await sendRequest(daemon, { path, body, headers: signedBy("somebody else") })).status).toBe(401);
     expect(await daemon.rouse.escalation(id)).toMatchObject({ id });
-    expect((await sendRequest(daemon, { path, body, headers: sign(secret) })).status).toBe(200);
+    expect((await sendRequest(daemon, { path, body, headers: signedBy(secretOf(daemon)) })).status).toBe(200);
     expect((await daemon.cli("audit", "list")).stdout).toContain(id);
   });
 
@@ -120,8 +187,7 @@ describe("an orchestrator behind a webhook", () => {
       ),
     );
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-    const [first, second] = both[0]?.status === 200 ? ["ada", both[1]] : ["bob", both[0]];
-    expect(second?.text).toContain(`by ${first}`);
+    expect(both.find(({ status }) => status === 409)?.text).toContain("by owner");
   });
 
   it("is not an agent: its own token answers a nudge and nothing else", async () => {

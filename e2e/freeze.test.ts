@@ -19,7 +19,11 @@ describe("a freeze", () => {
       daemon = await restart(daemon, signal);
       const { status, monitor } = await daemon.rouse.status();
       expect(status).toBe("frozen");
-      expect(monitor.frozen).toMatchObject({ reason: "moving the database", actor: expect.stringMatching(/\w/) });
+      expect(monitor.frozen).toMatchObject({
+        reason: "moving the database",
+        actor: "owner",
+        as: expect.stringMatching(/\w/),
+      });
     }
     expect((await daemon.cli("health")).stdout).toContain("moving the database");
     expect((await daemon.rouse.recordHeartbeat({ agentId: "worker" })).status).toBe("accepted");

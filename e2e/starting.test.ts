@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -150,10 +150,31 @@ describe("a daemon that started", () => {
   it("took back what an older folder had left open to others", async () => {
     const home = newHome();
     mkdirSync(home, { mode: 0o755 });
-    writeFileSync(join(home, "token"), `${"t".repeat(40)}\n`, { mode: 0o644 });
+    writeFileSync(join(home, "token"), `${"t".repeat(40)}\n`, { mode: 0o600 });
     const daemon = await startDaemon({ home });
     expect(daemon.token).toBe("t".repeat(40));
     expect([home, join(home, "token")].map(modeOf)).toEqual(["700", "600"]);
+  });
+
+  it("does not start with a token that others may have read, and says how to get another", async () => {
+    const home = newHome();
+    mkdirSync(home, { mode: 0o700 });
+    const file = join(home, "token");
+    for (const mode of [0o640, 0o604, 0o644]) {
+      writeFileSync(file, `${"t".repeat(40)}\n`);
+      chmodSync(file, mode);
+      const refused = await runRouse(["up", "--port", "0"], { home });
+      expect(refused).toMatchObject({ code: 6, stdout: "" });
+      expect(refused.stderr).toContain("rouse token rotate");
+      expect(refused.stderr).not.toContain("tttt");
+      expect(modeOf(file)).toBe(mode.toString(8));
+    }
+    expect(await runRouse(["token", "rotate"], { home })).toMatchObject({ code: 0 });
+    const daemon = await startDaemon({ home });
+    expect(daemon.token).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(modeOf(file)).toBe("600");
+    expect(await daemon.cli("token", "rotate")).toMatchObject({ code: 7 });
+    expect((await sendRequest(daemon, { path: "/readyz" })).status).toBe(200);
   });
 
   it.each(["SIGTERM", "SIGINT"] as const)(

@@ -29,7 +29,7 @@ export function createOrchestrator(timeline: Timeline, random: Random, speak: Sp
   /** Says it to whichever monitor is there by then; one that is down is told again a while later. */
   function say(escalation: string, decision: DecisionRequest, tries = 3): void {
     speak(
-      (to) => to.help.words.decide(escalation, decision),
+      (to) => to.help.words.decide(escalation, { ...decision, actor: "orchestrator:simulated" }),
       () => {
         if (tries > 1) timeline.after(20 * second, () => say(escalation, decision, tries - 1));
       },

@@ -1,4 +1,3 @@
-import type { OrderRequest } from "@rouse/contract";
 import type { HeldActor } from "./held-actor.ts";
 import type { HolderWorld } from "./holders.ts";
 import type { Random } from "./random.ts";
@@ -24,7 +23,7 @@ interface Parts {
   readonly freezes: { began(): void; ends(): void };
 }
 
-const order: OrderRequest = { actor: "operator", reason: "simulated", force: true };
+const order = { actor: "owner", reason: "simulated", force: true };
 
 /** People: they look after what they were called for, visit terminals, give orders, and freeze everything now and then. */
 export function planPersons(parts: Parts): void {

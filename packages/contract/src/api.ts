@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AgentHealth, HealthSnapshot } from "./agent.ts";
+import { CallerName } from "./audit.ts";
 import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
@@ -43,7 +44,9 @@ export const SelfDoubtReport = z
     lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
     holds: z.array(z.object({ because: HoldCause, scope: z.string(), since: z.string() })),
     lagSeconds: z.number(),
-    frozen: z.object({ since: z.string(), actor: z.string(), reason: z.string() }).nullable(),
+    frozen: z
+      .object({ since: z.string(), actor: z.string(), as: z.string().optional(), reason: z.string() })
+      .nullable(),
   })
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
@@ -140,7 +143,7 @@ export type SystemStatus = z.infer<typeof SystemStatus>;
 export const OrderRequest = z
   .strictObject({
     reason: z.string().max(500).default("no reason given"),
-    actor: z.string().max(100).default("operator"),
+    actor: CallerName.optional(),
     /** Also when its working tree cannot be saved first. */
     force: z.boolean().default(false),
   })
@@ -173,7 +176,7 @@ export type OrderAnswer = z.infer<typeof OrderAnswer>;
 export const FreezeRequest = z
   .strictObject({
     reason: z.string().max(500).default("no reason given"),
-    actor: z.string().max(100).default("operator"),
+    actor: CallerName.optional(),
   })
   .meta({ id: "FreezeRequest" });
 export type FreezeRequest = z.infer<typeof FreezeRequest>;

@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** Whom a caller says it is. A word beside the truth: who authenticated is known from the token. */
+export const CallerName = z.string().min(1).max(100);
+
 /**
  * One line of the audit trail: an intervention, a refusal, or something a person did. `hash` is the SHA-256 of the canonical JSON (RFC 8785) of
  * all the rest but `signature`, so each line vouches for every line before it; terminations are signed besides.
@@ -8,7 +11,7 @@ export const AuditRecord = z
   .object({
     number: z.number().int(),
     time: z.string(),
-    /** `rouse` itself, a person, or the orchestrator. */
+    /** Who authenticated: `rouse` itself, `owner`, `orchestrator:NAME`, `viewer:NAME`, `agent:ID`. Whom a caller says it is stands in `evidence.as`. */
     actor: z.string(),
     action: z.string(),
     /** The agent, task or escalation it was about. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CallerName } from "./audit.ts";
 import { AgentId } from "./heartbeat.ts";
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex digits");
@@ -132,7 +133,7 @@ export type RecoveryContext = z.infer<typeof RecoveryContext>;
 
 export const RecoveryRequest = z
   .strictObject({
-    actor: z.string().min(1).max(100).default("operator"),
+    actor: CallerName.optional(),
     reason: z.string().max(500).default("no reason given"),
   })
   .meta({ id: "RecoveryRequest" });

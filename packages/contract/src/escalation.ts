@@ -67,7 +67,7 @@ export const ConfigSnapshot = z
       restart: true,
       budgets: true,
     }).extend({
-      escalation: Settings.shape.escalation.omit({ webhook_url: true }),
+      escalation: Settings.shape.escalation.omit({ webhook_url: true, allow_private_webhook: true }),
       terminal: Settings.shape.terminal.omit({ patterns: true }),
     }),
   })
@@ -99,7 +99,8 @@ export type EscalationNotice = z.infer<typeof EscalationNotice>;
 /** What the webhook brings: a question, or that it need not be answered any more. */
 export const WebhookMessage = z
   .discriminatedUnion("type", [
-    EscalationNotice.extend({ type: z.literal("escalation") }),
+    /** `nonce`: new with every question; a decision in the answer is signed over it. */
+    EscalationNotice.extend({ type: z.literal("escalation"), nonce: z.string() }),
     z.object({ type: z.literal("withdrawal"), id: z.string(), agentId: z.string(), because: z.string() }),
   ])
   .meta({ id: "WebhookMessage" });

@@ -63,6 +63,10 @@ export const SpeechRefusal = z
   .meta({ id: "SpeechRefusal" });
 export type SpeechRefusal = z.infer<typeof SpeechRefusal>;
 
+/** Why a decision in the answer to a question does not count. */
+export const AnswerRefusal = z.enum(["unsigned", "wrong", "too-old", "malformed"]).meta({ id: "AnswerRefusal" });
+export type AnswerRefusal = z.infer<typeof AnswerRefusal>;
+
 const agentId = z.string();
 
 /**
@@ -209,6 +213,8 @@ const payloads = {
   ESCALATION_UNACKNOWLEDGED: z.object({ agentId, escalation: z.string(), waitedSeconds: z.number() }),
   ESCALATION_UNANSWERED: z.object({ agentId, escalation: z.string(), waitedSeconds: z.number() }),
   ESCALATION_UNDELIVERED: z.object({ agentId, escalation: z.string(), problem: z.string() }),
+  /** Whoever answers at the webhook's address decided, and could not show that it may. */
+  ESCALATION_ANSWER_REFUSED: z.object({ agentId, escalation: z.string(), because: AnswerRefusal }),
   /** `fromCheckpoint` is empty when the task starts over. */
   RECOVERY_INITIATED: z.object({
     taskId: z.string().nullable(),
@@ -270,8 +276,8 @@ const payloads = {
   HOLD_ENDED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
   CONFIG_RELOADED: z.object({ policy: z.string() }),
   CONFIG_REFUSED: z.object({ problems: z.array(z.string()) }),
-  MONITOR_FROZEN: z.object({ actor: z.string(), reason: z.string() }),
-  MONITOR_THAWED: z.object({ actor: z.string(), reason: z.string() }),
+  MONITOR_FROZEN: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
+  MONITOR_THAWED: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
 } as const;
 
 export type EventType = keyof typeof payloads;

@@ -34,6 +34,7 @@ export const faultCodes = [
   "task-refused",
   "task-unknown",
   "tls-required",
+  "too-many-attempts",
   "unauthorized",
   "unsupported-host",
 ] as const;

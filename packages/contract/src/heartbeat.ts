@@ -123,7 +123,16 @@ export type AckStatus = z.infer<typeof AckStatus>;
 
 /** Why a beat was not taken as news, from a closed set. */
 export const AckReason = z
-  .enum(["seen-before", "older-than-last", "old-incarnation", "held", "wrong-checksum", "malformed", "reserved-id"])
+  .enum([
+    "seen-before",
+    "older-than-last",
+    "old-incarnation",
+    "held",
+    "wrong-checksum",
+    "absurd-time",
+    "malformed",
+    "reserved-id",
+  ])
   .meta({ id: "AckReason" });
 export type AckReason = z.infer<typeof AckReason>;
 

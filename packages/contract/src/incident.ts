@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CallerName } from "./audit.ts";
 
 /** How bad an incident is. SEV-1: several critical tasks blocked, or nobody answers for the orchestrator. SEV-2: over a limit. SEV-3: one agent. */
 export const Severity = z.enum(["SEV-1", "SEV-2", "SEV-3"]).meta({ id: "Severity" });
@@ -111,7 +112,7 @@ export type EscalationReason = z.infer<typeof EscalationReason>;
 export const DecisionRequest = z
   .strictObject({
     decision: EscalationDecision,
-    actor: z.string().min(1).max(100).default("orchestrator"),
+    actor: CallerName.optional(),
     reason: z.string().max(500).default("no reason given"),
     /** How much more time; the policy's escalation timeout when not given. */
     minutes: z.number().positive().max(1440).optional(),
@@ -120,15 +121,13 @@ export const DecisionRequest = z
 export type DecisionRequest = z.infer<typeof DecisionRequest>;
 
 /** What a person says: seen, somebody is on it. */
-export const AcknowledgeRequest = z
-  .strictObject({ actor: z.string().min(1).max(100).default("operator") })
-  .meta({ id: "AcknowledgeRequest" });
+export const AcknowledgeRequest = z.strictObject({ actor: CallerName.optional() }).meta({ id: "AcknowledgeRequest" });
 export type AcknowledgeRequest = z.infer<typeof AcknowledgeRequest>;
 
 export const EscalateRequest = z
   .strictObject({
     reason: z.string().max(500).default("no reason given"),
-    actor: z.string().min(1).max(100).default("operator"),
+    actor: CallerName.optional(),
   })
   .meta({ id: "EscalateRequest" });
 export type EscalateRequest = z.infer<typeof EscalateRequest>;
@@ -137,7 +136,7 @@ export const NudgeRequest = z
   .strictObject({
     /** A person's own words; the policy's reminder when not given. */
     message: z.string().min(1).max(2000).optional(),
-    actor: z.string().min(1).max(100).default("operator"),
+    actor: CallerName.optional(),
   })
   .meta({ id: "NudgeRequest" });
 export type NudgeRequest = z.infer<typeof NudgeRequest>;

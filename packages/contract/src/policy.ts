@@ -141,6 +141,9 @@ export const Settings = z.strictObject({
       .max(2000)
       .optional()
       .describe("where escalations are sent, signed; the key lies in the data folder"),
+    allow_private_webhook: flag(
+      "http:// to private networks (10.x, 172.16.x, 192.168.x, fc00::) is good enough for webhook_url",
+    ),
   }),
   budgets: z.strictObject({
     host_interval_seconds: secondsSetting("one agent of a host is stopped this often"),

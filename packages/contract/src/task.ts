@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CallerName } from "./audit.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 
 /** `blocked`: it needs a person. `recovering`: its agent went down and is being brought back; nobody else may take it meanwhile. */
@@ -78,8 +79,8 @@ export const TaskRequest = z
     dependsOn: z.array(Id).max(100).default([]),
     /** Who is named when somebody is told that it stands still, is late or needs a person. */
     owner: z.string().max(200).nullable().default(null),
-    /** The person who makes it, for the audit trail. */
-    actor: z.string().min(1).max(100).optional(),
+    /** With it, that a person made it is a line of the audit trail. */
+    actor: CallerName.optional(),
   })
   .meta({ id: "TaskRequest" });
 export type TaskRequest = z.infer<typeof TaskRequest>;
@@ -107,7 +108,7 @@ export type TaskRefresh = z.infer<typeof TaskRefresh>;
 /** A person's word about a task. `to`: the agent it is meant for; whoever claims it when `null`. */
 export const TaskOrder = z
   .strictObject({
-    actor: z.string().min(1).max(100).default("operator"),
+    actor: CallerName.optional(),
     reason: z.string().max(500).default("no reason given"),
     to: AgentId.nullable().optional(),
   })

@@ -3,6 +3,7 @@ import type { AskAndAnswer } from "@rouse/sdk";
 import { tooLate } from "./http/describe-ending.ts";
 import { readRequest } from "./http/read-request.ts";
 import type { Help } from "./runtime/arrange-help.ts";
+import { givenBy } from "./runtime/note-orders.ts";
 import type { Answered } from "./runtime/take-words.ts";
 
 export type Answering = Pick<AskAndAnswer, "escalations" | "escalation" | "decide" | "acknowledge">;
@@ -19,8 +20,10 @@ export function answerEscalations({ words, escalations }: Pick<Help, "words" | "
       if (notice === null) throw tooLate(id, await escalations.howItEnded(id));
       return notice;
     },
-    decide: async (id, decision) => resultOf(id, await words.decide(id, readRequest(DecisionRequest, decision))),
-    acknowledge: async (id, by) => resultOf(id, await words.acknowledge(id, readRequest(AcknowledgeRequest, by).actor)),
+    decide: async (id, decision) =>
+      resultOf(id, await words.decide(id, givenBy("owner", readRequest(DecisionRequest, decision)))),
+    acknowledge: async (id, by) =>
+      resultOf(id, await words.acknowledge(id, "owner", readRequest(AcknowledgeRequest, by).actor)),
   };
 }
 

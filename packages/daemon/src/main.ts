@@ -35,7 +35,8 @@ process.exitCode = await runCli(
       holders: openHolders,
       openStates: openFileStates,
       workspaces: openGitWorkspaces({ scratch: join(options.home, "scratch") }),
-      orchestrator: (url, secret) => openWebhook({ url, secret, clock: systemClock, timers: systemTimers, log }),
+      orchestrator: (url, allowPrivate, secret) =>
+        openWebhook({ url, allowPrivate, secret, clock: systemClock, timers: systemTimers, log }),
       taskSource: (file, folder) => openTaskFile({ file, folder, timers: systemTimers, log }),
       log,
       clock: systemClock,

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { WebhookMessage } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { signBody } from "./adapters/orchestrator-webhook/sign-body.ts";
 import { type EmbeddedRouse, openRouse } from "./open-rouse.ts";
 
 let home: string;
@@ -33,7 +34,11 @@ async function orchestrate(): Promise<{ port: number; letter: Promise<{ body: st
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     bring({ body: Buffer.concat(chunks).toString(), signature: String(request.headers["rouse-signature"]) });
-    response.end(JSON.stringify({ decision: "allow_more_time", actor: "planner" }));
+    const { nonce, id } = JSON.parse(Buffer.concat(chunks).toString()) as { nonce: string; id: string };
+    const answer = JSON.stringify({ decision: "allow_more_time", actor: "planner" });
+    const secret = readFileSync(join(home, "webhook-secret"), "utf8").trim();
+    response.setHeader("rouse-signature", signBody(secret, `${nonce}.${id}.${answer}`, Date.now()));
+    response.end(answer);
   });
   server = opened;
   await new Promise<void>((resolve) => opened.listen(0, "127.0.0.1", resolve));
@@ -53,12 +58,12 @@ describe("a question about an agent, in a program with Rouse inside", () => {
     expect((await rouse.escalations()).map((one) => one.id)).toEqual([id, "worker-2.1"]);
     expect(await rouse.escalations({ agentId: "worker-2" })).toMatchObject([{ id: "worker-2.1" }]);
     expect(await rouse.acknowledge(id)).toEqual({ escalation: id, outcome: "taken" });
-    expect(await rouse.escalation(id)).toMatchObject({ id, acknowledged: { actor: "operator" } });
+    expect(await rouse.escalation(id)).toMatchObject({ id, acknowledged: { actor: "owner" } });
     expect(await rouse.decide(id, { decision: "allow_more_time", actor: "ada" })).toEqual({
       escalation: id,
       outcome: "taken",
     });
-    const over = { code: "escalation-closed", message: expect.stringContaining("allow_more_time, by ada") };
+    const over = { code: "escalation-closed", message: expect.stringContaining("allow_more_time, by owner") };
     await expect(rouse.decide(id, { decision: "force_handoff" })).rejects.toMatchObject(over);
     await expect(rouse.acknowledge(id)).rejects.toMatchObject(over);
     await expect(rouse.escalation(id)).rejects.toMatchObject(over);
@@ -84,6 +89,6 @@ describe("a question about an agent, in a program with Rouse inside", () => {
     expect(JSON.parse(body) as WebhookMessage).toMatchObject({ type: "escalation", id });
     const secret = readFileSync(join(home, "webhook-secret"), "utf8").trim();
     expect(await verifyWebhook(body, signature, secret, Date.now())).toBe("right");
-    expect(await decided).toMatchObject({ escalation: id, actor: "planner" });
+    expect(await decided).toMatchObject({ escalation: id, actor: "orchestrator:webhook" });
   });
 });

@@ -48,6 +48,9 @@ export interface EmbeddedRouse extends HealthMonitoringService, Answering {
   close(): Promise<void>;
 }
 
+/** Whoever has the data folder open is its owner. */
+const program = { actor: "owner", as: "program" } as const;
+
 export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRouse> {
   const config = requireConfig(
     readConfig({
@@ -66,6 +69,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       workspaces: openGitWorkspaces({ scratch: join(home.folder, "scratch") }),
       orchestrator: openWebhook({
         url: () => config.settings.escalation.webhook_url ?? null,
+        allowPrivate: () => config.settings.escalation.allow_private_webhook,
         secret: openWebhookSecret(home.folder),
         clock: systemClock,
         timers: systemTimers,
@@ -95,12 +99,12 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       return ack;
     },
     getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
-    sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "program", message ?? null),
+    sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "owner", message ?? null, "program"),
     ...answerEscalations(monitor.help),
-    escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "program", reason),
-    terminateAgent: (agentId, reason) => monitor.terminate(agentId, { actor: "program", reason, force: false }),
+    escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "owner", reason, "program"),
+    terminateAgent: (agentId, reason) => monitor.terminate(agentId, { ...program, reason, force: false }),
     initiateRecovery: (taskId) =>
-      monitor.help.recovery.recoverTask(taskId, { actor: "program", reason: "initiateRecovery", force: false }),
+      monitor.help.recovery.recoverTask(taskId, { ...program, reason: "initiateRecovery", force: false }),
     getRecoveryStatus: async (taskId) => monitor.help.recovery.recoveryStatus(taskId),
     registerAgent: (registration) => monitor.register(registration),
     recordSteps: (agentId, events) => monitor.takeSteps(agentId, events, null),

@@ -39,7 +39,7 @@ export interface Adapters {
   openStates(folder: string): Promise<States>;
   readonly workspaces: Workspaces;
   /** `url`: where the configuration says the orchestrator listens now. */
-  orchestrator(url: () => string | null, secret: string): Orchestrator;
+  orchestrator(url: () => string | null, allowPrivate: () => boolean, secret: string): Orchestrator;
   /** `file`: where the configuration says that tasks lie now. */
   taskSource(file: () => string | undefined, folder: string): TaskSource;
   readonly log: Log;
@@ -67,11 +67,12 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const settings = () => (running?.config() ?? config).settings;
   const taskSource = adapters.taskSource(() => settings().tasks.file, home.folder);
   const webhookUrl = (): string | null => settings().escalation.webhook_url ?? null;
+  const allowPrivate = (): boolean => settings().escalation.allow_private_webhook;
   const monitor = await startMonitor({
     store,
     states,
     workspaces: adapters.workspaces,
-    orchestrator: adapters.orchestrator(webhookUrl, secret),
+    orchestrator: adapters.orchestrator(webhookUrl, allowPrivate, secret),
     signing,
     alerts: adapters.alerts(log),
     holders: adapters.holders({ folder: home.folder, token: home.token, url: () => server?.url ?? null }, log),
@@ -84,7 +85,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   running = monitor;
   const address = { host: options.host, port: options.port };
   try {
-    server = await listen(monitor, { ...address, token: home.token, secret, version, tls }, log);
+    server = await listen(monitor, { ...address, token: home.token, home: home.folder, secret, version, tls }, log);
     home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
   } catch (error) {
     await server?.close();

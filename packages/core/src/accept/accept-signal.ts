@@ -1,4 +1,12 @@
-import type { AckReason, AckStatus, Heartbeat, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import {
+  type AckReason,
+  type AckStatus,
+  days,
+  type Heartbeat,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+} from "@rouse/contract";
 import { blindSince, type Doubt } from "../doubt.ts";
 import {
   type Activity,
@@ -125,6 +133,9 @@ function acceptRegistration(
   return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
 }
 
+/** Clocks are wrong by hours and zones; by more than a month they are not clocks, or the beat is not of now. */
+const absurdSkew = days(30);
+
 function acceptHeartbeat(
   record: AgentRecord,
   signal: HeartbeatSignal,
@@ -134,6 +145,8 @@ function acceptHeartbeat(
 ): Accepted {
   const { beat } = signal;
   if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
+  if (signal.skew !== null && Math.abs(signal.skew) > absurdSkew)
+    return refuse(record, beat.sequenceNumber, "absurd-time");
   if (beat.incarnation !== undefined && beat.incarnation < record.incarnation) {
     return refuse(record, beat.sequenceNumber, "old-incarnation");
   }
@@ -150,8 +163,8 @@ function acceptHeartbeat(
     if (isHeld(record)) return acceptProgram(record, signal, now, policy, doubt);
     return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy, doubt);
   }
-  // Late and repeated beats bring no news, but somebody of this incarnation sent them: unknown would be the wrong word.
-  const heard = hear(record, ordered, now, policy);
+  // Late and repeated beats bring no news; whether somebody is there who sends them is another question.
+  const heard = isHeard(record, ordered, now, policy) ? hear(record, ordered, now, policy) : onlyCount(record, ordered);
   if (ordered.status !== "accepted") {
     const unread = ordered.ledger.startedOver === null ? heard : forgetMarks(heard, now);
     return { record: unread, answer: ordered, events: [] };
@@ -207,6 +220,22 @@ function forgetMarks(record: AgentRecord, now: MonoMs): AgentRecord {
     tokens: anew(tokens),
   };
   return { ...record, facts: { ...record.facts, ...facts } };
+}
+
+function isHeard(
+  { beats, heardAt, activity }: AgentRecord,
+  { signOfLife }: Ordered,
+  now: MonoMs,
+  policy: Policy,
+): boolean {
+  if (signOfLife !== "for-one-beat") return signOfLife === "yes";
+  return now - (beats.lastAt ?? heardAt) <= beatRhythm(activity, policy).interval;
+}
+
+function onlyCount(record: AgentRecord, { ledger }: Ordered): AgentRecord {
+  const counted = draftOf(record);
+  counted.beats = ledger;
+  return counted;
 }
 
 /** Work that nobody could see is not held against the agent: the clock leaves out a silence it has just ended. */

@@ -21,13 +21,43 @@ describe("a beat that comes twice", () => {
     expect(wakeAt).toBe((once.wakeAt ?? 0) + 2000);
   });
 
-  it("still shows that the agent is there", () => {
-    const agent = story();
-    agent.beats({ sequenceNumber: 1 }, { agentTime: 0 });
-    for (let i = 0; i < 20; i++) {
-      agent.silentFor("5s");
-      expect(agent.beats({ sequenceNumber: 1 }, { agentTime: 0 }).status).toBe("duplicate");
+  it("shows that the agent is there for one beat, with its time or without: then something else repeats it", () => {
+    for (const agentTime of [0, null]) {
+      const agent = story();
+      agent.beats({ sequenceNumber: 1 }, { agentTime });
+      for (let i = 0; i < 4; i++) {
+        agent.silentFor("5s");
+        expect(agent.beats({ sequenceNumber: 1 }, { agentTime }).status).toBe("duplicate");
+      }
+      // Heard again after 5 s, and from then on the clock of silence runs: 5 s a beat, 2 s of grace.
+      expect(agent.past).toEqual(["17s DEGRADED"]);
+      agent.silentFor("2s");
+      expect(agent.past).toEqual(["17s DEGRADED", "22s UNRESPONSIVE"]);
+      expect(agent.record.beats.duplicates).toBe(4);
     }
+  });
+
+  it("does not hide a death behind a whole recording that is played again", () => {
+    const agent = story();
+    const beat = (n: number) => agent.beats({ sequenceNumber: n }, { agentTime: n });
+    for (let n = 1; n <= 10; n++) {
+      agent.silentFor("5s");
+      beat(n);
+    }
+    for (let n = 1; n <= 10; n++) {
+      agent.silentFor("5s");
+      beat(n);
+    }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
+  it("keeps an agent alive that counts from the start again and sends no times", () => {
+    const agent = story();
+    for (let round = 0; round < 2; round++)
+      for (let n = 1; n <= 10; n++) {
+        agent.silentFor("5s");
+        agent.beats({ sequenceNumber: n }, { agentTime: null });
+      }
     expect(agent.past).toEqual([]);
   });
 
@@ -36,6 +66,58 @@ describe("a beat that comes twice", () => {
     for (let n = 1; n <= 40; n++) agent.beats({ sequenceNumber: n }, { agentTime: n });
     expect(agent.beats({ sequenceNumber: 8 }, { agentTime: 8 }).status).toBe("duplicate");
     expect(agent.beats({ sequenceNumber: 7 }, { agentTime: 7 }).status).toBe("stale");
+  });
+});
+
+describe("a beat that was sent before one that was heard", () => {
+  it("shows nothing of the present, however late it comes", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: 100 }, { agentTime: 100 });
+    const { heardAt } = agent.record;
+    for (let n = 1; n <= 5; n++) {
+      agent.silentFor("5s");
+      expect(agent.beats({ sequenceNumber: n }, { agentTime: n }).status).toBe("stale");
+    }
+    expect(agent.record.heardAt).toBe(heardAt);
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is a sign of life all the same when only its clock says so: the number goes on", () => {
+    const agent = story();
+    for (let n = 1; n <= 20; n++) {
+      agent.silentFor("5s");
+      const clock = n < 10 ? agent.now : agent.now - 7_200_000;
+      expect(agent.beats({ sequenceNumber: n }, { agentTime: clock }).status).toBe("accepted");
+    }
+    expect(agent.past).toEqual([]);
+  });
+});
+
+describe("a beat of another time", () => {
+  const day = 86_400_000;
+  const sentAt = (skew: number) => {
+    const agent = story();
+    agent.beats({});
+    agent.silentFor("5s");
+    const { reply } = agent.take({
+      kind: "heartbeat",
+      beat: { agentId: "worker-1" },
+      checksum: "absent",
+      agentTime: agent.now + skew,
+      skew,
+      waitsFor: null,
+    });
+    return { reply, heard: agent.record.heardAt === agent.now };
+  };
+
+  it("is refused and shows nothing when it is more than 30 days from our clock", () => {
+    for (const skew of [-6 * 365 * day, -30 * day - 1, 30 * day + 1])
+      expect(sentAt(skew)).toMatchObject({ reply: { status: "rejected", because: "absurd-time" }, heard: false });
+  });
+
+  it("is heard when the agent's clock is wrong by hours or days", () => {
+    for (const skew of [-30 * day, -14 * 3_600_000, 2000, 5 * 3_600_000, 30 * day])
+      expect(sentAt(skew)).toMatchObject({ reply: { status: "accepted" }, heard: true });
   });
 });
 

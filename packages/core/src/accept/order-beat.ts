@@ -10,6 +10,12 @@ const startsOverAfter = 3;
 /** Beats arrive in the wrong order by seconds; a clock that is set back jumps by more. */
 const overtakenWithin: DurationMs = minutes(1);
 
+/**
+ * What a beat shows of its sender now. `no`: by its own time it was sent before one that was heard. `for-one-beat`: it was heard before; whoever missed our
+ * answer repeats itself at once, and what repeats it for longer is not the agent.
+ */
+export type SignOfLife = "yes" | "for-one-beat" | "no";
+
 export interface Ordered {
   readonly status: AckStatus;
   readonly because: AckReason | null;
@@ -18,6 +24,7 @@ export interface Ordered {
   /** Numbers skipped just before this beat. */
   readonly lostBefore: number;
   readonly startsOver: boolean;
+  readonly signOfLife: SignOfLife;
 }
 
 /**
@@ -47,7 +54,8 @@ function asOvertaken(before: BeatLedger): Ordered {
   const ledger = draftOfLedger(before);
   ledger.stale += 1;
   const sequence = before.lastSequence ?? 0;
-  return { status: "stale", because: "older-than-last", sequence, lostBefore: 0, startsOver: false, ledger };
+  const told = { lostBefore: 0, startsOver: false, signOfLife: "no" } as const;
+  return { status: "stale", because: "older-than-last", sequence, ledger, ...told };
 }
 
 function asNews(before: BeatLedger, sequence: number, agentTime: EpochMs | null): Ordered {
@@ -60,7 +68,7 @@ function asNews(before: BeatLedger, sequence: number, agentTime: EpochMs | null)
   ledger.startedOver = null;
   ledger.accepted += 1;
   ledger.lost += lostBefore;
-  return { status: "accepted", because: null, sequence, lostBefore, startsOver: false, ledger };
+  return { status: "accepted", because: null, sequence, lostBefore, startsOver: false, signOfLife: "yes", ledger };
 }
 
 function asLate(
@@ -76,6 +84,7 @@ function asLate(
   return {
     sequence,
     lostBefore: 0,
+    signOfLife: signOfLife(ledger, last - sequence, seen, agentTime),
     status: seen ? "duplicate" : "stale",
     because: seen ? "seen-before" : "older-than-last",
     startsOver: startedOver !== null && (afterSilence || startedOver.count >= startsOverAfter),
@@ -88,6 +97,13 @@ function asLate(
       lost: fillsAGap ? ledger.lost - 1 : ledger.lost,
     },
   };
+}
+
+/** Without times, an agent that counts from the start again looks like its own past: then only the last beat itself is known to be a repetition. */
+function signOfLife(ledger: BeatLedger, back: number, seen: boolean, agentTime: EpochMs | null): SignOfLife {
+  if (agentTime === null || ledger.lastAgentTime === null) return back === 0 ? "for-one-beat" : "yes";
+  if (agentTime > ledger.lastAgentTime) return "yes";
+  return seen ? "for-one-beat" : "no";
 }
 
 function countStartingOver(ledger: BeatLedger, sequence: number) {

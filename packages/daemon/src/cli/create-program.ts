@@ -23,6 +23,7 @@ import { addRun } from "./commands/run.ts";
 import { addSpawn } from "./commands/spawn.ts";
 import { addTasks } from "./commands/tasks.ts";
 import { addTerminate } from "./commands/terminate.ts";
+import { addToken } from "./commands/token.ts";
 import { addUp, type Up } from "./commands/up.ts";
 import { addWhy } from "./commands/why.ts";
 import { exitMeanings } from "./exit-codes.ts";
@@ -82,6 +83,7 @@ export function createProgram(
     addConfig,
     addFreeze,
     addThaw,
+    addToken,
     addDemo,
     addDoctor,
   ];

@@ -60,6 +60,7 @@ const byFault: Readonly<Record<FaultCode, ExitCode>> = {
   "task-refused": exit.wrong,
   "task-unknown": exit.unknownAgent,
   "tls-required": exit.usage,
+  "too-many-attempts": exit.notAuthorised,
   unauthorized: exit.notAuthorised,
   "unsupported-host": exit.wrong,
 };

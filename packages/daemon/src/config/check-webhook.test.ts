@@ -28,7 +28,7 @@ describe("the address of the orchestrator", () => {
     expect(
       complaintsAbout(withAddress("http://ann:pass@orchestrator.example.com:8080/hooks/s3cret?key=s3cret")),
     ).toEqual([
-      "c:3:18 health_monitoring.escalation.webhook_url: leads to orchestrator.example.com:8080 in the clear; use an https:// address, or one on 127.0.0.1 behind a tunnel",
+      "c:3:18 health_monitoring.escalation.webhook_url: leads to orchestrator.example.com:8080 in the clear; use an https:// address, one on 127.0.0.1 behind a tunnel, or, for a private network, set escalation.allow_private_webhook: true",
     ]);
   });
 
@@ -38,11 +38,39 @@ describe("the address of the orchestrator", () => {
     "http://localhost.example.com/",
     "http://127.0.0.1@example.com/",
     "http://10.0.0.1/",
-    "http://0.0.0.0/",
-    "http://[::]/",
     "http://[::ffff:10.0.0.1]/",
   ])("that only looks like this machine is refused: %s", (address) => {
     expect(complaintsAbout(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
+  });
+
+  it.each([
+    "https://169.254.169.254/latest",
+    "https://0xa9fea9fe/",
+    "http://169.254.1.1/",
+    "https://[fe80::1]/",
+    "https://[::ffff:169.254.1.1]/",
+    "http://0.0.0.0/",
+    "https://0/",
+    "http://[::]/",
+    "https://224.0.0.1/",
+    "https://[ff02::1]/",
+    "https://255.255.255.255/",
+  ])("that is no one host's is refused, also where private networks are allowed: %s", (address) => {
+    for (const more of ["", "    allow_private_webhook: true\n"])
+      expect(complaintsAbout(withAddress(address) + more)).toEqual([expect.stringContaining("not one host's address")]);
+  });
+
+  it.each([
+    "http://10.0.0.1/",
+    "http://192.168.1.7:8080/",
+    "http://172.16.0.1/",
+    "http://[fd00::1]/",
+    "http://orchestrator.lan/",
+  ])("in a private network needs https, or the owner's word that it may be in the clear: %s", (address) => {
+    expect(complaintsAbout(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
+    expect(complaintsAbout(withAddress(address.replace("http:", "https:")))).toEqual([]);
+    expect(complaintsAbout(`${withAddress(address)}    allow_private_webhook: true\n`)).toEqual([]);
+    expect(complaintsAbout(`${withAddress("http://8.8.8.8/")}    allow_private_webhook: true\n`)).toHaveLength(1);
   });
 
   it.each([

@@ -20,6 +20,7 @@ const ofTheMonitor = [
   "retention",
   "budgets",
   "escalation.webhook_url",
+  "escalation.allow_private_webhook",
   "tasks.file",
 ];
 

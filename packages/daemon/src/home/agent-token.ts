@@ -55,6 +55,9 @@ export interface Overreach {
   readonly claimed: string;
 }
 
+/** A token that was issued by name is good for whichever life is the present one. */
+export type SpokenFor = Omit<AgentTokenClaims, "incarnation"> & { readonly incarnation: number | null };
+
 /** Whether a task is this agent's at present: who took it from a queue has no token that names it. */
 export type HoldsTask = (agentId: string, taskId: string) => boolean;
 
@@ -62,16 +65,12 @@ export type HoldsTask = (agentId: string, taskId: string) => boolean;
  * What of a message is not this token's to say. Only names that could be somebody's count: what is not even a text or a number is refused later,
  * as the malformed message it is.
  */
-export function findOverreach(
-  claims: AgentTokenClaims,
-  said: Record<string, unknown>,
-  holds: HoldsTask,
-): Overreach | null {
+export function findOverreach(claims: SpokenFor, said: Record<string, unknown>, holds: HoldsTask): Overreach | null {
   const { agentId, taskId, incarnation } = said;
   if (typeof agentId === "string" && agentId !== claims.agentId) return { because: "other-agent", claimed: agentId };
   if (typeof taskId === "string" && taskId !== claims.taskId && !holds(claims.agentId, taskId))
     return { because: "other-task", claimed: taskId };
-  if (typeof incarnation === "number" && incarnation !== claims.incarnation) {
+  if (typeof incarnation === "number" && claims.incarnation !== null && incarnation !== claims.incarnation) {
     return { because: "other-life", claimed: String(incarnation) };
   }
   return null;

@@ -83,12 +83,36 @@ function readOrMakeToken(file: string): string {
         `the token in ${file} is not usable; remove the file and a new one is made`,
       );
     }
-    chmodSync(file, 0o600);
+    refuseIfOthersCanRead(file);
     return token;
   }
+  return makeToken(file);
+}
+
+function makeToken(file: string): string {
   const token = randomBytes(32).toString("base64url");
   writePrivately(file, `${token}\n`);
   return token;
+}
+
+/** Whoever has read it owns this Rouse, and making it private now would only hide that. A new one cuts off running agents, so that is not ours to choose. */
+function refuseIfOthersCanRead(file: string): void {
+  const { mode } = statSync(file);
+  if ((mode & 0o077) === 0) return;
+  throw new Fault(
+    "data-folder-unusable",
+    `others may read ${file} (mode ${(mode & 0o777).toString(8)}), and whoever did owns this Rouse. \`rouse token rotate\` makes a new one; agents that run must be started again. If certainly nobody has read it: chmod 600 ${file}`,
+  );
+}
+
+/** A new token in place of one that others may know. Tokens of running agents were made from the old one, and end with it. */
+export function rotateToken(folder: string): void {
+  try {
+    makeFolder(folder);
+    makeToken(join(folder, "token"));
+  } catch (error) {
+    throw nameTrouble(folder, error);
+  }
 }
 
 function readIfThere(file: string): string | null {

@@ -3,8 +3,8 @@ import type { Problem } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CheckpointWorld, largeState, task, turn } from "../runtime/checkpoint-world.test-support.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
-import type { AgentSpeaker } from "./guard.ts";
 import { type ServedCheckpoints, serveCheckpoints } from "./serve-checkpoints.test-support.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 
 let served: ServedCheckpoints;
 let world: CheckpointWorld;

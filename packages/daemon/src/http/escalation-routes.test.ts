@@ -3,8 +3,8 @@ import { EscalationList, EscalationNotice, minutes } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EscalationDesk, escalationDesk } from "../runtime/escalation-desk.test-support.ts";
-import type { AgentSpeaker } from "./guard.ts";
 import { serveEscalations } from "./serve-escalations.test-support.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 
 const secret = "s3cret-s3cret-s3cret";
 
@@ -19,6 +19,7 @@ beforeEach(async () => {
   badSignatures = [];
   app = serveEscalations(desk, {
     agentOf: () => speaker,
+    principalOf: () => "orchestrator:planner",
     secret,
     now: desk.now,
     noteBadSignature: (escalation, because) => badSignatures.push(`${escalation} ${because}`),
@@ -132,13 +133,16 @@ describe("a decision", () => {
       json: {
         error: {
           code: "escalation-closed",
-          message: `worker-1.1 was decided at 2026-02-05T10:00:00.000Z: allow_more_time, by ada (long build)`,
+          message: `worker-1.1 was decided at 2026-02-05T10:00:00.000Z: allow_more_time, by orchestrator:planner (long build)`,
         },
-        ended: { how: "decided", decision: "allow_more_time", actor: "ada" },
+        ended: { how: "decided", decision: "allow_more_time", actor: "orchestrator:planner" },
       },
     });
     expect(desk.events.filter(({ type }) => type === "ESCALATION_DECIDED")).toHaveLength(1);
-    expect(await get(`/api/v1/escalations/${id}`)).toMatchObject({ status: 409, json: { ended: { actor: "ada" } } });
+    expect(await get(`/api/v1/escalations/${id}`)).toMatchObject({
+      status: 409,
+      json: { ended: { actor: "orchestrator:planner" } },
+    });
     expect(await post(`/api/v1/escalations/${id}/acknowledge`)).toMatchObject({ status: 409 });
   });
 
@@ -238,15 +242,16 @@ describe("a decision that was signed for one question", () => {
 });
 
 describe("an acknowledgement", () => {
-  it("is noted by name, and the question stays open", async () => {
+  it("is noted under who authenticated, and the question stays open", async () => {
     const id = await askAbout("worker-1");
     expect(await post(`/api/v1/escalations/${id}/acknowledge`, { actor: "ada" })).toEqual({
       status: 200,
       json: { escalation: id, outcome: "taken" },
     });
-    expect((await get(`/api/v1/escalations/${id}`)).json.acknowledged).toMatchObject({ actor: "ada" });
+    const { acknowledged } = (await get(`/api/v1/escalations/${id}`)).json;
+    expect(acknowledged).toMatchObject({ actor: "orchestrator:planner" });
     expect(await post(`/api/v1/escalations/${id}/acknowledge`, { actor: "bob" })).toMatchObject({ status: 200 });
-    expect((await get(`/api/v1/escalations/${id}`)).json.acknowledged).toMatchObject({ actor: "ada" });
+    expect((await get(`/api/v1/escalations/${id}`)).json).toMatchObject({ acknowledged });
   });
 });
 

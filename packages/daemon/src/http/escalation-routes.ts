@@ -14,12 +14,13 @@ import {
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { givenBy } from "../runtime/note-orders.ts";
 import type { Answered, Words } from "../runtime/take-words.ts";
 import { tooLate } from "./describe-ending.ts";
 import { parseJson } from "./parse-json.ts";
 import { toProblem } from "./problem.ts";
 import { readRequest } from "./read-request.ts";
-import type { AgentOf } from "./routes.ts";
+import type { AgentOf, PrincipalOf } from "./routes.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations
@@ -34,6 +35,7 @@ export type BadSignature = Exclude<WebhookVerdict, "right">;
 
 export interface EscalationDoor {
   readonly agentOf: AgentOf;
+  readonly principalOf: PrincipalOf;
   /** What decisions that carry a signature are checked with. */
   readonly secret: string;
   readonly now: () => EpochMs;
@@ -44,7 +46,7 @@ export interface EscalationDoor {
 type WithId = { Params: { id: string }; Querystring: Record<string, string | undefined> };
 
 export function addEscalationRoutes(app: FastifyInstance, escalations: Escalations, door: EscalationDoor): void {
-  addQuestions(app, escalations);
+  addQuestions(app, escalations, door);
   addDecisions(app, escalations, door);
   addWords(app, escalations, door);
 }
@@ -53,7 +55,7 @@ export function addEscalationRoutes(app: FastifyInstance, escalations: Escalatio
 const lists = ["/api/v1/escalations", "/escalations"];
 const decisions = ["/api/v1/escalations/:id/decision", "/escalations/:id/decision"];
 
-function addQuestions(app: FastifyInstance, escalations: Escalations): void {
+function addQuestions(app: FastifyInstance, escalations: Escalations, { principalOf }: EscalationDoor): void {
   for (const path of lists) {
     app.get<WithId>(path, (request) => {
       const { agentId } = request.query;
@@ -69,7 +71,8 @@ function addQuestions(app: FastifyInstance, escalations: Escalations): void {
   app.post<WithId>("/api/v1/escalations/:id/acknowledge", async (request, reply) => {
     const { id } = request.params;
     const { actor } = readRequest(AcknowledgeRequest, request.body);
-    return tellOutcome(id, isEscalation(id) ? await escalations.acknowledge(id, actor) : never, reply);
+    const acknowledge = () => escalations.acknowledge(id, principalOf(request.raw), actor);
+    return tellOutcome(id, isEscalation(id) ? await acknowledge() : never, reply);
   });
 }
 
@@ -95,7 +98,8 @@ function addDecisions(app: FastifyInstance, escalations: Escalations, door: Esca
         const { id } = request.params;
         const text = request.body instanceof Sent ? request.body.text : "";
         await refuseBadSignature(request, text, door);
-        const decision = readRequest(DecisionRequest, text === "" ? {} : parseJson(text));
+        const said = readRequest(DecisionRequest, text === "" ? {} : parseJson(text));
+        const decision = givenBy(door.principalOf(request.raw), said);
         return tellOutcome(id, isEscalation(id) ? await escalations.decide(id, decision) : never, reply);
       });
     }
@@ -133,14 +137,14 @@ function tellEnd(id: string, ended: EscalationEnding | null, reply: FastifyReply
   return reply.code(409).send({ ...toProblem(fault), ended });
 }
 
-function addWords(app: FastifyInstance, escalations: Escalations, { agentOf }: EscalationDoor): void {
+function addWords(app: FastifyInstance, escalations: Escalations, { agentOf, principalOf }: EscalationDoor): void {
   app.post<WithId>("/api/v1/agents/:id/nudge", (request) => {
     const { actor, message } = readRequest(NudgeRequest, request.body);
-    return escalations.nudge(request.params.id, actor, message ?? null);
+    return escalations.nudge(request.params.id, principalOf(request.raw), message ?? null, actor);
   });
   app.post<WithId>("/api/v1/agents/:id/escalate", (request) => {
     const { actor, reason } = readRequest(EscalateRequest, request.body);
-    return escalations.escalate(request.params.id, actor, reason);
+    return escalations.escalate(request.params.id, principalOf(request.raw), reason, actor);
   });
   app.post<WithId>("/api/v1/agents/:id/answers", async (request): Promise<AnswerAck> => {
     const { id } = request.params;

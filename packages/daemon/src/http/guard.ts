@@ -1,27 +1,34 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { Fault } from "@rouse/contract";
-import { type AgentTokenClaims, agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
+import { type EpochMs, Fault } from "@rouse/contract";
+import { agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
+import { findIssuedToken, hasExpired, issuedTokenPrefix } from "../home/issued-tokens.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
+import { type AgentSpeaker, anyone, owner, type Speaker, speakerWith } from "./speaker.ts";
 import { findTaskTrespass } from "./task-trespass.ts";
 
 export interface GuardOptions {
   readonly token: string;
+  /** The data folder: which tokens were issued is looked up there each time, so that one that was revoked is refused at once. */
+  readonly home: string;
+  readonly now: () => EpochMs;
   /** Names this server answers to, without port. */
   readonly hosts: readonly string[];
   readonly port: () => number;
   readonly secure: boolean;
 }
 
-export type AgentSpeaker = { readonly kind: "agent" } & AgentTokenClaims;
+export interface Guard {
+  (request: IncomingMessage): Speaker | Fault;
+  /** Whether the token of a request that is still being answered is still good. */
+  isStillWelcome(request: IncomingMessage): boolean;
+}
 
-/** Who asks: whoever runs this Rouse, one agent with a token of its own, or anyone at all. */
-export type Speaker = { readonly kind: "operator" } | AgentSpeaker | { readonly kind: "anyone" };
-
-export type Guard = (request: IncomingMessage) => Speaker | Fault;
-
-const operator: Speaker = { kind: "operator" };
-const anyone: Speaker = { kind: "anyone" };
+/** A token that was read, and whether it is good for as long as this daemon runs. */
+interface Recognised {
+  readonly speaker: Speaker;
+  readonly lasts: boolean;
+}
 
 /**
  * Who may speak to us. The Host must be one of our names (a web page that points its own name at 127.0.0.1 is refused), an Origin, when a
@@ -50,11 +57,19 @@ export function createGuard(options: GuardOptions): Guard {
   const isOurOrigin = (origin: string): boolean =>
     origin.startsWith(`${scheme}://`) && isOurHost(origin.slice(scheme.length + 3));
 
-  const recognise = (given: string): Speaker | null => {
-    if (timingSafeEqual(digest(given), wanted)) return operator;
-    if (!given.startsWith(`Bearer ${agentTokenPrefix}`)) return null;
-    const claims = readAgentToken(options.token, given.slice("Bearer ".length));
-    return claims === null ? null : { kind: "agent", ...claims };
+  const recognise = (given: string): Recognised | null => {
+    if (timingSafeEqual(digest(given), wanted)) return { speaker: owner, lasts: true };
+    const token = given.startsWith("Bearer ") ? given.slice("Bearer ".length) : "";
+    if (token.startsWith(issuedTokenPrefix)) return recogniseIssued(token);
+    if (!token.startsWith(agentTokenPrefix)) return null;
+    const claims = readAgentToken(options.token, token);
+    return claims === null ? null : { speaker: { kind: "agent", ...claims }, lasts: true };
+  };
+
+  const recogniseIssued = (token: string): Recognised | null => {
+    const issued = findIssuedToken(options.home, token);
+    const speaker = issued === null || hasExpired(issued, options.now()) ? null : speakerWith(issued);
+    return speaker === null ? null : { speaker, lasts: false };
   };
 
   const identify = (request: IncomingMessage): Speaker | null => {
@@ -62,13 +77,16 @@ export function createGuard(options: GuardOptions): Guard {
     if (given === undefined) return null;
     const proven = provenOn.get(request.socket);
     if (proven?.given === given) return proven.speaker;
-    const speaker = recognise(given);
-    if (speaker !== null) provenOn.set(request.socket, { given, speaker });
-    return speaker;
+    const recognised = recognise(given);
+    if (recognised === null) return null;
+    if (recognised.lasts) provenOn.set(request.socket, { given, speaker: recognised.speaker });
+    return recognised.speaker;
   };
 
-  return (request) => {
+  const guard = (request: IncomingMessage): Speaker | Fault => {
     const { host, origin } = request.headers;
+    if (!isPlain(request))
+      return new Fault("bad-request", "one Host header, and a path that begins with /: nothing else is answered");
     if (!isOurHost(host))
       return new Fault("host-refused", "this server does not answer to that Host; use the address `rouse up` printed");
     if (origin !== undefined && !isOurOrigin(origin))
@@ -79,6 +97,7 @@ export function createGuard(options: GuardOptions): Guard {
       new Fault("unauthorized", "send the token from $ROUSE_HOME/token as `Authorization: Bearer TOKEN`")
     );
   };
+  return Object.assign(guard, { isStillWelcome: (request: IncomingMessage) => identify(request) !== null });
 }
 
 const ownFolder = "/api/v1/agents/";
@@ -116,11 +135,23 @@ function decode(segment: string): string {
 
 export function forbid(speaker: AgentSpeaker): Fault {
   const { agentId, taskId, incarnation } = speaker;
+  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
   const task = taskId === null ? "without a task" : `on task ${taskId}`;
   return new Fault(
     "forbidden",
-    `this token speaks only for ${agentId} ${task}, incarnation ${incarnation}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health`,
+    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health`,
   );
+}
+
+/** Of two Host headers node:http shows the first, and of an absolute address the whole: a proxy before us may have gone by the other. */
+function isPlain({ url, rawHeaders }: IncomingMessage): boolean {
+  if (url?.startsWith("/") !== true) return false;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts <= 1;
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

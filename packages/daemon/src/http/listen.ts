@@ -1,20 +1,25 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, isIP } from "node:net";
-import { Fault, type Problem } from "@rouse/contract";
+import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Log } from "../ports/log.ts";
 import type { Monitor } from "../runtime/monitor.ts";
-import { type AgentSpeaker, createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
+import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
-import { sendProblem, statusOf, toProblem } from "./problem.ts";
+import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
 import { addRoutes } from "./routes.ts";
+import { slowWrongTokens } from "./slow-wrong-tokens.ts";
+import { anyone, principalOf, type Speaker } from "./speaker.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
+import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly token: string;
+  /** The data folder, where tokens that were issued are kept. */
+  readonly home: string;
   /** What signed decisions of the orchestrator are checked with. */
   readonly secret: string;
   readonly version: string;
@@ -50,6 +55,8 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
   const bracketed = isIP(options.host) === 6 ? `[${options.host}]` : options.host;
   const guard = createGuard({
     token: options.token,
+    home: options.home,
+    now: () => monitor.readClock().time,
     hosts: [...loopback, bracketed, ...(options.tls?.names ?? [])],
     port: () => port,
     secure: options.tls !== undefined,
@@ -71,7 +78,8 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
 
 function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
   const takeBeats = takeHeartbeats(monitor, log);
-  const agents = new WeakMap<IncomingMessage, AgentSpeaker>();
+  const speakers = new WeakMap<IncomingMessage, Speaker>();
+  const speakerOf = (request: IncomingMessage): Speaker => speakers.get(request) ?? anyone;
   const app = fastify({
     bodyLimit: 1024 * 1024,
     forceCloseConnections: true,
@@ -81,7 +89,7 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
       reply.hijack();
       sendProblem(reply.raw, new Fault("bad-request", error.message));
     },
-    serverFactory: (route) => createHttpServer(options, guarded({ guard, monitor, takeBeats, agents, route })),
+    serverFactory: (route) => createHttpServer(options, guarded({ guard, monitor, takeBeats, speakers, route })),
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
@@ -94,16 +102,42 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
   app.setNotFoundHandler((_, reply) =>
     reply.code(404).send(toProblem(new Fault("not-found", "no such path; /api/v1/openapi.json lists them"))),
   );
-  app.setErrorHandler((error, _, reply) => {
-    const { status, problem } = describeError(error, log);
-    return reply.code(status).send(problem);
+  app.setErrorHandler((error, request, reply) => {
+    const fault = faultOf(error, log);
+    if (fault.code !== "body-too-large") return reply.code(statusOf(fault)).send(toProblem(fault));
+    reply.hijack();
+    sendProblemEarly(request.raw, reply.raw, fault);
+    return reply;
   });
+  admitByRole(app, monitor, speakerOf);
   addRoutes(app, monitor, {
     version: options.version,
     secret: options.secret,
-    agentOf: (request) => agents.get(request) ?? null,
+    agentOf(request) {
+      const speaker = speakerOf(request);
+      return speaker.kind === "agent" ? speaker : null;
+    },
+    principalOf: (request) => principalOf(speakerOf(request)),
+    isStillWelcome: guard.isStillWelcome,
   });
   return app;
+}
+
+/** By the route that was found, not by the path that was typed: only the router knows which of them are the same. */
+function admitByRole(app: FastifyInstance, monitor: Monitor, speakerOf: (request: IncomingMessage) => Speaker): void {
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const one of [method].flat()) refuseUnnamed(one, url);
+  });
+  app.addHook("onRequest", async ({ raw, method, routeOptions: { url } }) => {
+    const speaker = speakerOf(raw);
+    if (url === undefined || speaker.kind === "anyone" || mayAsk(speaker.kind, method, url)) return;
+    throw refuse(monitor, speaker, `${method} ${url}`);
+  });
+}
+
+function refuse(monitor: Monitor, speaker: Exclude<Speaker, { kind: "anyone" }>, asked: string): Fault {
+  monitor.noteRefusedRole(principalOf(speaker), asked);
+  return refuseRole(speaker.kind, asked);
 }
 
 /** A name that is given twice becomes a list, as it is written everywhere else: `types=A&types=B` is `types=A,B`. */
@@ -119,15 +153,18 @@ interface Door {
   readonly guard: Guard;
   readonly monitor: Monitor;
   readonly takeBeats: TakeHeartbeats;
-  /** Requests made with an agent's token, for the routes that have to know whose it is. */
-  readonly agents: WeakMap<IncomingMessage, AgentSpeaker>;
+  /** Who made a request, for the routes that have to know. */
+  readonly speakers: WeakMap<IncomingMessage, Speaker>;
   readonly route: RequestListener;
 }
 
-function guarded({ guard, monitor, takeBeats, agents, route }: Door): RequestListener {
+const beats = "/api/v1/heartbeats";
+
+function guarded({ guard, monitor, takeBeats, speakers, route }: Door): RequestListener {
+  const refuseStranger = refuseSlowly();
   return (request, response) => {
     const speaker = guard(request);
-    if (speaker instanceof Fault) return sendProblem(response, speaker, hasBody(request));
+    if (speaker instanceof Fault) return refuseStranger(request, response, speaker);
     const agent = speaker.kind === "agent" ? speaker : null;
     if (agent !== null) {
       const trespass = findTrespass(agent, request);
@@ -135,12 +172,32 @@ function guarded({ guard, monitor, takeBeats, agents, route }: Door): RequestLis
         monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...trespass });
         return sendProblem(response, forbid(agent), hasBody(request));
       }
-      agents.set(request, agent);
     }
-    if (request.method === "POST" && request.url === "/api/v1/heartbeats") takeBeats(request, response, agent);
-    else route(request, response);
+    speakers.set(request, speaker);
+    if (request.method !== "POST" || request.url !== beats) return route(request, response);
+    if (speaker.kind === "anyone" || mayAsk(speaker.kind, "POST", beats)) return takeBeats(request, response, agent);
+    sendProblem(response, refuse(monitor, speaker, `POST ${beats}`), true);
   };
 }
+
+/** Whoever guesses waits longer and longer for each answer, and connects anew for each guess. */
+function refuseSlowly(): (request: IncomingMessage, response: ServerResponse, fault: Fault) => void {
+  const treat = slowWrongTokens();
+  return (request, response, fault) => {
+    const isGuess = fault.code === "unauthorized" && request.headers.authorization !== undefined;
+    const treatment = isGuess ? treat(request.socket.remoteAddress ?? "", performance.now()) : null;
+    if (treatment === null || treatment.kind === "answer") return sendProblem(response, fault, hasBody(request));
+    if (treatment.kind === "too-many") return sendProblem(response, tooManyAttempts(), true);
+    const timer = setTimeout(() => sendProblem(response, fault, true), treatment.delay);
+    response.once("close", () => {
+      clearTimeout(timer);
+      treatment.over();
+    });
+  };
+}
+
+const tooManyAttempts = (): Fault =>
+  new Fault("too-many-attempts", "too many wrong tokens from this address; right ones are still answered");
 
 const hasBody = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
@@ -181,11 +238,11 @@ async function bind(app: FastifyInstance, options: ListenOptions): Promise<void>
   }
 }
 
-function describeError(error: unknown, log: Log): { status: number; problem: Problem } {
-  if (error instanceof Fault) return { status: statusOf(error), problem: toProblem(error) };
+function faultOf(error: unknown, log: Log): Fault {
+  if (error instanceof Fault) return error;
   const { statusCode, message } = error as { statusCode?: number; message: string };
-  if (statusCode === 413) return describeError(new Fault("body-too-large", "at most 1 MiB in one request"), log);
-  if (statusCode !== undefined && statusCode < 500) return describeError(new Fault("bad-request", message), log);
+  if (statusCode === 413) return new Fault("body-too-large", "at most 1 MiB in one request");
+  if (statusCode !== undefined && statusCode < 500) return new Fault("bad-request", message);
   log.error({ error: String((error as Error).stack ?? error) }, "a request failed because of a mistake in Rouse");
-  return describeError(new Fault("internal", "something went wrong inside Rouse; its log says what"), log);
+  return new Fault("internal", "something went wrong inside Rouse; its log says what");
 }

@@ -21,7 +21,11 @@ describe("what the API's document says of tasks", () => {
       for (const one of [method].flat()) if (one !== "HEAD") routes.push(`${one} ${url.replace(":id", "{id}")}`);
     });
     const { service } = await taskWorld();
-    addTaskRoutes(app, service, { agentOf: () => null, noteRefusedSpeaker: () => undefined });
+    addTaskRoutes(app, service, {
+      agentOf: () => null,
+      principalOf: () => "owner",
+      noteRefusedSpeaker: () => undefined,
+    });
     const described = Object.entries(paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase() as HTTPMethods} ${path}`),
     );

@@ -1,5 +1,5 @@
 import type { HoldsTask } from "../home/agent-token.ts";
-import type { AgentSpeaker } from "./guard.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 
 type Said = Record<string, unknown>;
 

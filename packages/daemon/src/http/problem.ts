@@ -1,5 +1,6 @@
-import type { ServerResponse } from "node:http";
-import type { Fault, FaultCode, Problem } from "@rouse/contract";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DurationMs, Fault, FaultCode, Problem } from "@rouse/contract";
+import { retryAfterSeconds } from "./slow-wrong-tokens.ts";
 
 const statuses: Readonly<Record<FaultCode, number>> = {
   "agent-unknown": 404,
@@ -33,6 +34,7 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "task-refused": 409,
   "task-unknown": 404,
   "tls-required": 400,
+  "too-many-attempts": 429,
   unauthorized: 401,
   "unsupported-host": 501,
 };
@@ -47,12 +49,38 @@ export function toProblem(fault: Fault): Problem {
 export function sendProblem(response: ServerResponse, fault: Fault, hangUp = false): void {
   if (response.headersSent) return void response.destroy();
   if (hangUp) response.shouldKeepAlive = false;
+  response.end(beginProblem(response, fault));
+}
+
+/** How long somebody who is still sending is listened to after the answer. */
+const listensFor: DurationMs = 5000;
+
+/**
+ * Answers somebody who is still sending, and closes. A connection that is closed with something unread is reset, and the answer is lost with it: so the
+ * rest is received and thrown away, for a while.
+ */
+export function sendProblemEarly(request: IncomingMessage, response: ServerResponse, fault: Fault): void {
+  if (request.complete || response.headersSent) return sendProblem(response, fault, true);
+  response.shouldKeepAlive = false;
+  response.write(beginProblem(response, fault));
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, listensFor);
+  request.removeAllListeners("data");
+  request.once("end", finish).once("close", finish).resume();
+}
+
+/** Sends the head and returns the body. */
+function beginProblem(response: ServerResponse, fault: Fault): string {
   const body = JSON.stringify(toProblem(fault));
   response.writeHead(statusOf(fault), {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),
     ...(fault.code === "unauthorized" ? { "www-authenticate": "Bearer" } : {}),
     ...(fault.retryable ? { "retry-after": "1" } : {}),
+    ...(fault.code === "too-many-attempts" ? { "retry-after": String(retryAfterSeconds) } : {}),
   });
-  response.end(body);
+  return body;
 }

@@ -1,17 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import { Fault, FreezeRequest, OrderRequest, parseDuration } from "@rouse/contract";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor } from "../runtime/monitor.ts";
+import { givenBy } from "../runtime/note-orders.ts";
 import { durationWanted } from "../runtime/read-history.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { addCheckpointRoutes } from "./checkpoint-routes.ts";
 import { addEscalationRoutes } from "./escalation-routes.ts";
-import { type AgentSpeaker, forbid } from "./guard.ts";
+import { forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { readRequest } from "./read-request.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 import { addStepRoutes } from "./step-routes.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
 import { addTaskRoutes } from "./task-routes.ts";
@@ -19,36 +21,45 @@ import { addTaskRoutes } from "./task-routes.ts";
 type Query = Record<string, string | undefined>;
 type WithId = { Params: { id: string }; Querystring: Query };
 
-/** Whose token a request was made with; `null` for the operator's. */
+/** Whose token a request was made with; `null` for one that is no agent's. */
 export type AgentOf = (request: IncomingMessage) => AgentSpeaker | null;
+
+/** Who made a request, by its token. What a request says of that itself is a name beside it. */
+export type PrincipalOf = (request: IncomingMessage) => string;
 
 export interface RouteOptions {
   readonly version: string;
   readonly secret: string;
   readonly agentOf: AgentOf;
+  readonly principalOf: PrincipalOf;
+  readonly isStillWelcome: (request: IncomingMessage) => boolean;
 }
 
 /** Every route but the hot one. Each is a line of translation between HTTP and the monitor. */
-export function addRoutes(app: FastifyInstance, monitor: Monitor, { version, secret, agentOf }: RouteOptions): void {
+export function addRoutes(app: FastifyInstance, monitor: Monitor, options: RouteOptions): void {
+  const { secret, agentOf, principalOf } = options;
   addAgentRoutes(app, monitor, agentOf);
-  addEventRoutes(app, monitor);
-  addMonitorRoutes(app, monitor, version);
-  addRecoveryRoutes(app, monitor);
+  addOrderRoutes(app, monitor, principalOf);
+  addEventRoutes(app, monitor, options);
+  addMonitorRoutes(app, monitor, options);
   const { noteRefusedSpeaker } = monitor;
   const { words, escalations, checkpoints, tasks } = monitor.help;
   addCheckpointRoutes(app, { checkpoints, agentOf, noteRefusedSpeaker, holdsTask: tasks.isWorkOf });
-  addTaskRoutes(app, monitor.help.service, { agentOf, noteRefusedSpeaker });
+  addTaskRoutes(app, monitor.help.service, { agentOf, principalOf, noteRefusedSpeaker });
   addAuditRoutes(app, monitor.audit);
   addEscalationRoutes(
     app,
     { ...words, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded },
-    { agentOf, secret, now: () => monitor.readClock().time, noteBadSignature: monitor.noteBadSignature },
+    { agentOf, principalOf, secret, now: () => monitor.readClock().time, noteBadSignature: monitor.noteBadSignature },
   );
 }
 
-function addRecoveryRoutes(app: FastifyInstance, monitor: Monitor): void {
+function addOrderRoutes(app: FastifyInstance, monitor: Monitor, principalOf: PrincipalOf): void {
+  const orderIn = ({ raw, body }: FastifyRequest) => givenBy(principalOf(raw), readRequest(OrderRequest, body));
+  app.post<WithId>("/api/v1/agents/:id/terminate", (request) => monitor.terminate(request.params.id, orderIn(request)));
+  app.post<WithId>("/api/v1/agents/:id/recover", (request) => monitor.recover(request.params.id, orderIn(request)));
   app.post<WithId>("/api/v1/tasks/:id/recover", (request) =>
-    monitor.help.recovery.recoverTask(request.params.id, readRequest(OrderRequest, request.body)),
+    monitor.help.recovery.recoverTask(request.params.id, orderIn(request)),
   );
   app.get<WithId>("/api/v1/tasks/:id/recovery", (request) => monitor.help.recovery.recoveryStatus(request.params.id));
 }
@@ -68,12 +79,6 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
   });
   app.get<WithId>("/api/v1/agents/:id", (request) => monitor.agent(request.params.id));
   app.get<WithId>("/api/v1/agents/:id/why", (request) => monitor.why(request.params.id));
-  app.post<WithId>("/api/v1/agents/:id/terminate", (request) =>
-    monitor.terminate(request.params.id, readRequest(OrderRequest, request.body)),
-  );
-  app.post<WithId>("/api/v1/agents/:id/recover", (request) =>
-    monitor.recover(request.params.id, readRequest(OrderRequest, request.body)),
-  );
   app.get<WithId>("/api/v1/agents/:id/history", (request) => {
     const duration = parseDuration(request.query["duration"] ?? "1h");
     if (duration === null) throw new Fault("bad-request", durationWanted);
@@ -92,12 +97,12 @@ function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): 
   const { isWorkOf } = monitor.help.tasks;
   const said = leaveForeignTask(agent, body as Record<string, unknown>, isWorkOf);
   const overreach = findOverreach(agent, said, isWorkOf);
-  if (overreach === null) return { incarnation: agent.incarnation, ...said };
+  if (overreach === null) return agent.incarnation === null ? said : { incarnation: agent.incarnation, ...said };
   monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
   throw forbid(agent);
 }
 
-function addEventRoutes(app: FastifyInstance, monitor: Monitor): void {
+function addEventRoutes(app: FastifyInstance, monitor: Monitor, { isStillWelcome }: RouteOptions): void {
   app.get<{ Querystring: Query }>("/api/v1/events", async (request, reply) => {
     const lastSeen = request.headers["last-event-id"];
     const filter = readEventFilter(request.query, typeof lastSeen === "string" ? lastSeen : undefined);
@@ -113,22 +118,22 @@ function addEventRoutes(app: FastifyInstance, monitor: Monitor): void {
       return { events: after === null ? events.reverse() : events };
     }
     reply.hijack();
-    streamEvents(monitor, filter, request.raw, reply.raw);
+    streamEvents({ monitor, filter, isStillWelcome }, request.raw, reply.raw);
     return reply;
   });
 }
 
-function addMonitorRoutes(app: FastifyInstance, monitor: Monitor, version: string): void {
+function addMonitorRoutes(app: FastifyInstance, monitor: Monitor, { version, principalOf }: RouteOptions): void {
   const metrics = createMetrics(monitor);
   const openApi = openApiDocument(version);
   app.post("/api/v1/freeze", async (request) => {
     const { actor, reason } = readRequest(FreezeRequest, request.body);
-    await monitor.freeze(actor, reason);
+    await monitor.freeze(principalOf(request.raw), reason, actor);
     return monitor.status();
   });
   app.post("/api/v1/thaw", async (request) => {
     const { actor, reason } = readRequest(FreezeRequest, request.body);
-    await monitor.thaw(actor, reason);
+    await monitor.thaw(principalOf(request.raw), reason, actor);
     return monitor.status();
   });
   app.get("/api/v1/config", () => {

@@ -3,8 +3,8 @@ import fastify, { type FastifyInstance } from "fastify";
 import { type CheckpointWorld, openCheckpointWorld } from "../runtime/checkpoint-world.test-support.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
 import { addCheckpointRoutes } from "./checkpoint-routes.ts";
-import type { AgentSpeaker } from "./guard.ts";
 import { statusOf, toProblem } from "./problem.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 
 export interface ServedCheckpoints {
   readonly app: FastifyInstance;

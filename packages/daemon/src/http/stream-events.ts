@@ -32,12 +32,18 @@ export function readEventFilter(
   };
 }
 
+interface Stream {
+  readonly monitor: Monitor;
+  readonly filter: EventFilter;
+  /** Streams last for days, and tokens are revoked meanwhile. */
+  readonly isStillWelcome: (request: IncomingMessage) => boolean;
+}
+
 /**
  * Server-sent events. First what was saved after the id the reader last saw, then what is saved from now on, each once and in order.
  */
 export function streamEvents(
-  monitor: Monitor,
-  filter: EventFilter,
+  { monitor, filter, isStillWelcome }: Stream,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -58,7 +64,7 @@ export function streamEvents(
     if (matches(event)) write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   };
   const write = (text: string): void => {
-    if (response.writableLength > mostBuffered) response.destroy();
+    if (response.writableLength > mostBuffered || !isStillWelcome(request)) response.destroy();
     else if (response.writable) response.write(text);
   };
   const stopEvents = monitor.onEvents((events) => {

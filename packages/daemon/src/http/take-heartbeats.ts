@@ -4,11 +4,12 @@ import { findOverreach } from "../home/agent-token.ts";
 import type { Log } from "../ports/log.ts";
 import type { Monitor, SentBeat } from "../runtime/monitor.ts";
 import { readBeat } from "../runtime/read-beat.ts";
-import { type AgentSpeaker, forbid } from "./guard.ts";
+import { forbid } from "./guard.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { parseJson } from "./parse-json.ts";
 import { printAck, printAcks } from "./print-ack.ts";
-import { sendProblem } from "./problem.ts";
+import { sendProblem, sendProblemEarly } from "./problem.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostBeats = 10_000;
@@ -20,6 +21,7 @@ const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, numbe
   "old-incarnation": 409,
   held: 409,
   "wrong-checksum": 422,
+  "absurd-time": 422,
   malformed: 400,
   "reserved-id": 403,
 };
@@ -35,13 +37,12 @@ export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
     const chunks: Buffer[] = [];
     let size = 0;
     const declared = Number(request.headers["content-length"] ?? 0);
-    if (declared > largestBody) return refuseLarge(response);
+    if (declared > largestBody) return refuseLarge(request, response);
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > largestBody) {
-        request.pause();
-        request.removeAllListeners("data");
-        refuseLarge(response);
+        request.removeAllListeners("end");
+        refuseLarge(request, response);
       } else chunks.push(chunk);
     });
     request.on("end", () => {
@@ -80,7 +81,7 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
     const all = "agentId" in message ? message : renameSnakeCase(message);
     const said = leaveForeignTask(agent, all, isWorkOf);
     const overreach = findOverreach(agent, said, isWorkOf);
-    const isWhole = said === all && said["incarnation"] !== undefined;
+    const isWhole = said === all && (agent.incarnation === null || said["incarnation"] !== undefined);
     if (overreach === null) return isWhole ? one : understand(one, message, said, agent.incarnation);
     monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
     throw forbid(agent);
@@ -91,12 +92,12 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
  * A beat that does not say of which life it is would be taken for the present one's; by its token it is known. It is kept as it is understood then, not
  * as it was sent. A checksum is compared before, while it still fits; a wrong one, or a malformed beat, is left to be refused.
  */
-function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, incarnation: number): SentBeat {
+function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, life: number | null): SentBeat {
   if (checksum !== undefined) {
     const signal = readBeat(sent, 0);
     if ("refused" in signal || signal.checksum !== "right") return one;
   }
-  return { beat: { incarnation, ...said } };
+  return { beat: life === null ? said : { incarnation: life, ...said } };
 }
 
 type Said = Record<string, unknown>;
@@ -118,8 +119,9 @@ function checkCount(count: number): void {
   if (count > mostBeats) throw new Fault("body-too-large", `at most ${mostBeats} heartbeats in one request`);
 }
 
-function refuseLarge(response: ServerResponse): void {
-  sendProblem(response, new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`), true);
+function refuseLarge(request: IncomingMessage, response: ServerResponse): void {
+  const fault = new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`);
+  sendProblemEarly(request, response, fault);
 }
 
 function sendOne(response: ServerResponse, ack: HeartbeatAck | undefined): void {

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AgentTokenClaims, mintAgentToken, readAgentToken } from "../home/agent-token.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
 import { type TaskWorld, taskWorld } from "../runtime/task-world.test-support.ts";
-import type { AgentSpeaker } from "./guard.ts";
 import { statusOf, toProblem } from "./problem.ts";
+import type { AgentSpeaker } from "./speaker.ts";
 import { addTaskRoutes } from "./task-routes.ts";
 import { findTaskTrespass } from "./task-trespass.ts";
 
@@ -27,7 +27,11 @@ beforeEach(async () => {
   app.setErrorHandler((error, _, reply) =>
     error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
   );
-  addTaskRoutes(app, world.service, { agentOf, noteRefusedSpeaker: (speaker) => void refused.push(speaker) });
+  addTaskRoutes(app, world.service, {
+    agentOf,
+    principalOf: () => "owner",
+    noteRefusedSpeaker: (speaker) => void refused.push(speaker),
+  });
 });
 afterEach(() => app.close());
 
@@ -228,10 +232,11 @@ describe("a person", () => {
     await world.saved();
     const trail = await world.store.readAudit({ limit: 100 });
     expect(trail.map(({ actor, action, subject, reason }) => [actor, action, subject, reason].join(" "))).toEqual([
-      "ann order-task-create t no reason given",
-      "ann order-task-create t no reason given",
+      "owner order-task-create t no reason given",
+      "owner order-task-create t no reason given",
       "rouse order-refused t exists",
     ]);
+    expect(trail.map(({ evidence }) => evidence["as"])).toEqual(["ann", "ann", undefined]);
   });
 
   it("finds on record that an order was refused, and why", async () => {
@@ -243,9 +248,9 @@ describe("a person", () => {
     await world.saved();
     const trail = await world.store.readAudit({ limit: 100 });
     expect(trail.map(({ actor, action, subject, reason }) => [actor, action, subject, reason].join(" "))).toEqual([
-      "ann order-task-cancel t no reason given",
+      "owner order-task-cancel t no reason given",
       "rouse order-refused t over",
-      "ann order-task-retry t no reason given",
+      "owner order-task-retry t no reason given",
       "rouse order-refused t over",
     ]);
     expect(trail[1]?.evidence).toEqual({ order: "task-cancel" });

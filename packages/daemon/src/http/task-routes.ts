@@ -4,10 +4,11 @@ import { findOverreach } from "../home/agent-token.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
 import type { TaskService } from "../runtime/serve-tasks.ts";
 import { forbid } from "./guard.ts";
-import { type AgentOf, readLimit } from "./routes.ts";
+import { type AgentOf, type PrincipalOf, readLimit } from "./routes.ts";
 
 export interface TaskDoor {
   readonly agentOf: AgentOf;
+  readonly principalOf: PrincipalOf;
   noteRefusedSpeaker(refused: RefusedSpeaker): void;
 }
 
@@ -25,11 +26,15 @@ export function addTaskRoutes(app: FastifyInstance, tasks: TaskService, door: Ta
   });
   app.get<WithId>("/api/v1/tasks/:id", (request) => tasks.show(request.params.id));
   app.get("/api/health/tasks", () => tasks.health());
-  app.post("/api/v1/tasks", async (request, reply) => reply.code(201).send(await tasks.create(request.body)));
+  app.post("/api/v1/tasks", async ({ body, raw }, reply) =>
+    reply.code(201).send(await tasks.create(body, door.principalOf(raw))),
+  );
   for (const order of orders)
-    app.post<WithId>(`/api/v1/tasks/:id/${order}`, (request) => tasks[order](request.params.id, request.body));
-  app.post<WithId>("/api/v1/agents/:id/assignments/restore", (request) =>
-    tasks.restoreAssignments(request.params.id, request.body),
+    app.post<WithId>(`/api/v1/tasks/:id/${order}`, ({ params, body, raw }) =>
+      tasks[order](params.id, body, door.principalOf(raw)),
+    );
+  app.post<WithId>("/api/v1/agents/:id/assignments/restore", ({ params, body, raw }) =>
+    tasks.restoreAssignments(params.id, body, door.principalOf(raw)),
   );
   addWords(app, tasks, door);
 }

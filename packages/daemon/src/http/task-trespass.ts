@@ -1,4 +1,4 @@
-import type { AgentTokenClaims, Overreach } from "../home/agent-token.ts";
+import type { Overreach, SpokenFor } from "../home/agent-token.ts";
 
 const folder = "/api/v1/tasks";
 /** What an agent may say of a task. Whose it is decides the task itself. */
@@ -9,7 +9,7 @@ const words: ReadonlySet<string | undefined> = new Set(["claim", "refresh", "upd
  * one only; one that names none belongs to whoever works through the queue. `null`: it is, `undefined`: nothing here allows it.
  */
 export function findTaskTrespass(
-  { taskId }: AgentTokenClaims,
+  { taskId }: Pick<SpokenFor, "taskId">,
   method: string | undefined,
   path: string,
 ): Overreach | null | undefined {

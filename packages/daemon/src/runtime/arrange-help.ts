@@ -13,6 +13,7 @@ import { attendCheckpoints } from "./attend-checkpoints.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { keepCheckpoints } from "./keep-checkpoints.ts";
 import { keepTasks } from "./keep-tasks.ts";
+import type { Given } from "./note-orders.ts";
 import { openDesk } from "./open-desk.ts";
 import { recheckGate } from "./recheck-gate.ts";
 import { recoverTasks } from "./recover-tasks.ts";
@@ -40,7 +41,7 @@ interface HelpParts {
   readonly clock: SteadyClock;
   readonly config: () => Config;
   /** A person's word to bring an agent back. */
-  readonly recover: (agentId: string, request: OrderRequest) => Promise<OrderAnswer>;
+  readonly recover: (agentId: string, request: Given<OrderRequest>) => Promise<OrderAnswer>;
   readonly onTasksSaved: TaskDesk["onSaved"];
 }
 
@@ -69,6 +70,10 @@ export function arrangeHelp(parts: HelpParts) {
     orchestrator: parts.orchestrator,
     notice: escalations.notice,
     decide: words.decide,
+    noteRefusedAnswer(agentId, escalation, because) {
+      const payload = { agentId, escalation, because };
+      saveEvents([{ type: "ESCALATION_ANSWER_REFUSED", payload }], readClock().time, agentId);
+    },
     toWall,
   });
   const { alerts, log } = parts;

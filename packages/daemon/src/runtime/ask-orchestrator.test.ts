@@ -1,4 +1,4 @@
-import { type DecisionRequest, type EpochMs, type EscalationNotice, minutes } from "@rouse/contract";
+import { type EpochMs, type EscalationNotice, minutes } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import type { Asked, Orchestrator } from "../ports/orchestrator.ts";
@@ -30,11 +30,17 @@ async function askAbout(answers: Asked) {
   desk.beat("worker-1");
   await desk.escalations.escalate("worker-1", "ada", "");
   const outside = somebody(answers);
-  const decide = (id: string, request: DecisionRequest) => desk.escalations.decide(id, request);
-  const hands = askOrchestrator({ ...outside, notice: desk.notice, decide, toWall: (at) => dawn + at });
+  const refused: string[] = [];
+  const hands = askOrchestrator({
+    ...outside,
+    notice: desk.notice,
+    decide: desk.escalations.decide,
+    noteRefusedAnswer: (...one) => void refused.push(one.join(" ")),
+    toWall: (at) => dawn + at,
+  });
   const action = desk.actions.find((one): one is Escalate => one.kind === "escalate");
   if (action === undefined) throw new Error("nobody is asked");
-  return { desk, outside, hands, action };
+  return { desk, outside, hands, action, refused };
 }
 
 describe("asking the orchestrator", () => {
@@ -50,7 +56,12 @@ describe("asking the orchestrator", () => {
       decided: { decision: "allow_more_time", actor: "orchestrator", reason: "busy", minutes: 5 },
     });
     expect(await hands.ask(action)).toBe("delivered");
-    const decided = { escalation: "worker-1.1", decision: "allow_more_time", actor: "orchestrator", reason: "busy" };
+    const decided = {
+      escalation: "worker-1.1",
+      decision: "allow_more_time",
+      actor: "orchestrator:webhook",
+      reason: "busy",
+    };
     expect(desk.events.filter(({ type }) => type === "ESCALATION_DECIDED")).toMatchObject([{ payload: decided }]);
     expect(await hands.ask(action)).toBe("delivered");
     expect(outside.asked).toHaveLength(1);
@@ -58,6 +69,14 @@ describe("asking the orchestrator", () => {
     if (withdraw === undefined) throw new Error("it is not withdrawn");
     await hands.withdraw(withdraw);
     expect(outside.withdrawn).toEqual(["worker-1.1 worker-1: decided: allow_more_time"]);
+  });
+
+  it("takes in no decision that nobody vouches for: it is noted, a person is told, and the question stays open", async () => {
+    const problem = "https://o.example answered with a decision that is not signed; it was not taken";
+    const { hands, action, desk, refused } = await askAbout({ refused: "unsigned", problem });
+    expect(await hands.ask(action)).toEqual({ kind: "undelivered", problem });
+    expect(refused).toEqual(["worker-1 worker-1.1 unsigned"]);
+    expect(desk.escalations.escalations()).toMatchObject([{ id: "worker-1.1" }]);
   });
 
   it("says what is wrong when nobody took it", async () => {

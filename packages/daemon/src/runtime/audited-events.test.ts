@@ -14,7 +14,7 @@ describe("what goes into the audit trail", () => {
       ["AGENT_ATTACHED", "agent-attached"],
       ["AGENT_DETACHED", "agent-detached"],
     ] as const)
-      expect(lineOf({ type, payload })).toMatchObject({ actor: "operator", action, subject: agentId });
+      expect(lineOf({ type, payload })).toMatchObject({ actor: "owner", action, subject: agentId });
   });
 
   it("a termination, with everything it rested on, under the name of whoever decided it, signed", () => {
@@ -65,8 +65,11 @@ describe("what goes into the audit trail", () => {
   });
 
   it("what a person did, under their name and with their words", () => {
-    expect(lineOf({ type: "MONITOR_FROZEN", payload: { actor: "ada", reason: "maintenance" } })).toMatchObject({
-      actor: "ada",
+    expect(
+      lineOf({ type: "MONITOR_FROZEN", payload: { actor: "owner", as: "ada", reason: "maintenance" } }),
+    ).toMatchObject({
+      actor: "owner",
+      evidence: { as: "ada" },
       action: "freeze",
       subject: null,
       reason: "maintenance",
@@ -135,6 +138,7 @@ describe("what goes into the audit trail", () => {
       "ESCALATION_UNACKNOWLEDGED",
       "ESCALATION_UNANSWERED",
       "ESCALATION_UNDELIVERED",
+      "ESCALATION_ANSWER_REFUSED",
       "RECOVERY_INITIATED",
       "RECOVERY_COMPLETED",
       "RECOVERY_FAILED",

@@ -23,8 +23,8 @@ const rules: Rules = {
   AGENT_SPEECH_REFUSED: (p) => about(p.agentId, p.because, pick(p, "claimed")),
   AGENT_HELD: null,
   HOLDER_LOST: null,
-  AGENT_ATTACHED: (p) => ({ ...about(p.agentId, "attached", pick(p, "incarnation", "attached")), actor: "operator" }),
-  AGENT_DETACHED: (p) => ({ ...about(p.agentId, "detached", pick(p, "incarnation", "attached")), actor: "operator" }),
+  AGENT_ATTACHED: (p) => ({ ...about(p.agentId, "attached", pick(p, "incarnation", "attached")), actor: "owner" }),
+  AGENT_DETACHED: (p) => ({ ...about(p.agentId, "detached", pick(p, "incarnation", "attached")), actor: "owner" }),
   PROCESS_EXITED: null,
   AGENT_NEEDS_YOU: null,
   AGENT_NEEDS_YOU_NO_MORE: null,
@@ -77,6 +77,7 @@ const rules: Rules = {
   }),
   ESCALATION_UNACKNOWLEDGED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
   ESCALATION_UNANSWERED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
+  ESCALATION_ANSWER_REFUSED: (p) => about(p.agentId, p.because, pick(p, "escalation")),
   ESCALATION_UNDELIVERED: (p) => about(p.agentId, p.problem, pick(p, "escalation")),
   RECOVERY_INITIATED: (p) => about(p.agentId, p.because, pick(p, "taskId", "attempt")),
   RECOVERY_COMPLETED: (p) =>
@@ -114,8 +115,8 @@ const rules: Rules = {
   HOLD_ENDED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),
   CONFIG_RELOADED: (p) => about(null, "reloaded", pick(p, "policy")),
   CONFIG_REFUSED: (p) => about(null, "refused", { problems: p.problems.length }),
-  MONITOR_FROZEN: (p) => ({ ...about(null, p.reason, {}), action: "freeze", actor: p.actor }),
-  MONITOR_THAWED: (p) => ({ ...about(null, p.reason, {}), action: "thaw", actor: p.actor }),
+  MONITOR_FROZEN: (p) => ({ ...about(null, p.reason, said(p)), action: "freeze", actor: p.actor }),
+  MONITOR_THAWED: (p) => ({ ...about(null, p.reason, said(p)), action: "thaw", actor: p.actor }),
 };
 
 const isPersonsDoing: Readonly<Record<TaskReason, boolean>> = {
@@ -156,6 +157,9 @@ const about = (subject: string | null, reason: string, evidence: Entry["evidence
   reason,
   evidence,
 });
+
+/** Whom a caller says it is. */
+const said = ({ as }: { as?: string | undefined }): Entry["evidence"] => (as === undefined ? {} : { as });
 
 /** Numbers, ids and words of closed sets; never what an agent wrote. */
 function pick<P extends object>(payload: P, ...keys: readonly (keyof P & string)[]): Entry["evidence"] {

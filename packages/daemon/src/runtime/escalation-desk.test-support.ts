@@ -82,6 +82,11 @@ export async function escalationDesk(changes: PartialSettings = {}) {
       (await store.readAudit({ limit: 1000 })).map(({ actor, action, subject, reason }) =>
         [actor, action, subject, reason].join(" "),
       ),
+    /** Who gave orders of a kind, and whom they said they are. */
+    namesGiven: async (action: string): Promise<string[]> =>
+      (await store.readAudit({ limit: 1000 }))
+        .filter((line) => line.action === action)
+        .map(({ actor, evidence }) => `${actor} as ${evidence["as"]}`),
     now: (): EpochMs => readClock().time,
   };
 }

@@ -16,14 +16,15 @@ interface FreezingParts {
 
 /** A person's word that nothing may be done to anybody, and its end. It outlives the monitor. */
 export function freezeAndThaw({ roster, turns, commits, doubt, tasks, readClock }: FreezingParts) {
-  async function setFrozen(actor: string, reason: string, frozen: boolean): Promise<void> {
+  async function setFrozen(frozen: boolean, actor: string, reason: string, as?: string): Promise<void> {
     const down = commits.down();
     if (down !== null) throw down;
     const moment = readClock();
-    const by: Frozen | null = frozen ? { since: moment.now, actor, reason } : null;
+    const order = { actor, reason, ...(as === undefined ? {} : { as }) };
+    const by: Frozen | null = frozen ? { since: moment.now, ...order } : null;
     commits.draft().marks["frozen"] = by === null ? null : JSON.stringify(by);
     const type = frozen ? "MONITOR_FROZEN" : "MONITOR_THAWED";
-    turns.saveEvents([{ type, payload: { actor, reason } }], moment.time, null);
+    turns.saveEvents([{ type, payload: order }], moment.time, null);
     await commits.saved();
     doubt.freeze(by);
     if (!frozen) wakeHeld(readClock());
@@ -41,7 +42,7 @@ export function freezeAndThaw({ roster, turns, commits, doubt, tasks, readClock 
   }
 
   return {
-    freeze: (actor: string, reason: string) => setFrozen(actor, reason, true),
-    thaw: (actor: string, reason: string) => setFrozen(actor, reason, false),
+    freeze: (actor: string, reason: string, as?: string) => setFrozen(true, actor, reason, as),
+    thaw: (actor: string, reason: string, as?: string) => setFrozen(false, actor, reason, as),
   };
 }

@@ -21,6 +21,7 @@ import { type HearSteps, hearSteps } from "./hear-steps.ts";
 import { judgeDue, tickEvery } from "./judge-due.ts";
 import { layGround } from "./lay-ground.ts";
 import { meetHolders } from "./meet-holders.ts";
+import type { Given } from "./note-orders.ts";
 import { noteRefusals, type RefusedSpeaker } from "./note-refusals.ts";
 import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
@@ -59,11 +60,11 @@ export interface Monitor extends Reports {
   /** What an agent tells of its steps. Answers once it is on disk. */
   takeSteps: HearSteps;
   register(registration: unknown): Promise<AgentHealth>;
-  freeze(actor: string, reason: string): Promise<void>;
-  thaw(actor: string, reason: string): Promise<void>;
+  freeze(actor: string, reason: string, as?: string): Promise<void>;
+  thaw(actor: string, reason: string, as?: string): Promise<void>;
   /** A person's orders. They answer when it is done, refused, or has taken a minute. */
-  terminate(agentId: string, request: OrderRequest): Promise<OrderAnswer>;
-  recover(agentId: string, request: OrderRequest): Promise<OrderAnswer>;
+  terminate(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
+  recover(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
   /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
@@ -72,6 +73,8 @@ export interface Monitor extends Reports {
   noteRefusedConfig(problems: string[]): void;
   /** Somebody said with an agent's token what is not that agent's to say. The first, second, fourth, eighth … time is an event. */
   noteRefusedSpeaker(refused: RefusedSpeaker): void;
+  /** Somebody with a token asked for what is not for its role. The first, second, fourth, eighth … time is a line of the audit trail. */
+  noteRefusedRole(principal: string, asked: string): void;
   /** A decision came that was not signed by whom it should be. */
   noteBadSignature(escalation: string, because: string): void;
   /** How the canary gets out: set once the path it must take is open. */

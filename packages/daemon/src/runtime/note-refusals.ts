@@ -43,6 +43,14 @@ export function noteRefusals({ turns, commits, readClock }: NotingParts) {
       turns.saveEvents([{ type: "AGENT_SPEECH_REFUSED", payload }], readClock().time, agentId);
       commits.schedule();
     },
+    noteRefusedRole(principal: string, asked: string): void {
+      const times = countSpeech(`${principal} ${asked}`);
+      if ((times & (times - 1)) !== 0) return;
+      const { time } = readClock();
+      const line = { time, actor: principal, action: "request-refused", subject: null, reason: "not-for-this-role" };
+      turns.addToTrail({ ...line, evidence: { asked, times }, policy: null });
+      commits.schedule();
+    },
     noteBadSignature(escalation: string, because: string): void {
       const { time } = readClock();
       const line = { time, actor: "unknown", action: "decision-refused", subject: escalation, reason: because };

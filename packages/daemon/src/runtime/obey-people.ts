@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
 import type { GroupCommit } from "./group-commit.ts";
-import { type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -30,20 +30,20 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
   async function order(
     what: "stop" | "restart",
     agentId: string,
-    { actor, reason, force }: OrderRequest,
+    { actor, as, reason, force }: Given<OrderRequest>,
   ): Promise<OrderAnswer> {
     const down = commits.down();
     if (down !== null) throw down;
     const watched = mustFind(roster.find(agentId));
     if (watched.record.terminal === null)
-      throw await refuseUnheld({ order: what, subject: agentId, actor, reason, evidence: { force } });
+      throw await refuseUnheld({ order: what, subject: agentId, actor, as, reason, evidence: { force } });
     // One that is just being started again is stopped in the life that begins, and not in the one that is over.
     if (what === "stop") await until(() => !isStartingAgain(watched.record));
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
     turns.addToTrail(
-      orderLine({ order: what, subject: agentId, actor, reason, evidence: { key, force } }, moment.time),
+      orderLine({ order: what, subject: agentId, actor, as, reason, evidence: { key, force } }, moment.time),
     );
     turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
@@ -96,8 +96,8 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
   }
 
   return {
-    terminate: (agentId: string, request: OrderRequest) => order("stop", agentId, request),
-    recover: (agentId: string, request: OrderRequest) => order("restart", agentId, request),
+    terminate: (agentId: string, request: Given<OrderRequest>) => order("stop", agentId, request),
+    recover: (agentId: string, request: Given<OrderRequest>) => order("restart", agentId, request),
   };
 }
 

@@ -24,7 +24,7 @@ import type { NewAuditLine } from "./audit-trail.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Checkpoints } from "./keep-checkpoints.ts";
 import type { Tasks } from "./keep-tasks.ts";
-import { orderLine, refusalLine } from "./note-orders.ts";
+import { type Given, orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
 
@@ -34,7 +34,7 @@ interface RecoveryParts {
   readonly checkpoints: Pick<Checkpoints, "contextFor">;
   readonly config: () => Config;
   readonly toWall: (at: MonoMs) => EpochMs;
-  readonly recover: (agentId: string, request: OrderRequest) => Promise<OrderAnswer>;
+  readonly recover: (agentId: string, request: Given<OrderRequest>) => Promise<OrderAnswer>;
   readonly commits: Pick<GroupCommit, "saved">;
   readonly readClock: () => Moment;
   readonly addToTrail: (line: NewAuditLine) => void;
@@ -63,11 +63,11 @@ export function recoverTasks(parts: RecoveryParts) {
 
   async function refuse(
     taskId: string,
-    { actor, reason }: OrderRequest,
+    { actor, as, reason }: Given<OrderRequest>,
     because: string,
     sentence: string,
   ): Promise<never> {
-    const order = { order: "restart", subject: taskId, actor, reason };
+    const order = { order: "restart", subject: taskId, actor, as, reason };
     const { time } = readClock();
     addToTrail(orderLine(order, time));
     addToTrail(refusalLine(order, because, time));
@@ -90,7 +90,7 @@ export function recoverTasks(parts: RecoveryParts) {
       const session = roster.find(agentId)?.record.terminal?.session?.id ?? null;
       return { context: { ...context, stateFile: null }, state, session };
     },
-    async recoverTask(taskId: string, request: OrderRequest): Promise<OrderAnswer> {
+    async recoverTask(taskId: string, request: Given<OrderRequest>): Promise<OrderAnswer> {
       const watched = mustFind(taskId);
       const over = whyOver(tasks.find(taskId));
       if (over !== null) return refuse(taskId, request, "over", over);

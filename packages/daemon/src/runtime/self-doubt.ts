@@ -20,6 +20,7 @@ export const canaryMissing: DurationMs = 15_000;
 export interface Frozen {
   readonly since: MonoMs;
   readonly actor: string;
+  readonly as?: string;
   readonly reason: string;
 }
 

@@ -25,7 +25,7 @@ import { describeCircle, findCircle } from "./find-circle.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import { listTasks, type TaskFilter } from "./list-tasks.ts";
-import { type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -42,6 +42,9 @@ interface ServingParts {
 
 /** `life`: of which incarnation the agent speaks, where its token says so. */
 type Life = number | null;
+
+/** Who authenticated; `null` for whoever calls from inside, whose own name counts. */
+type Principal = string | null;
 
 /** The tasks for everybody outside: takes what was sent, and answers once it is saved. What is refused is a `Fault` with one clear sentence. */
 export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail }: ServingParts) {
@@ -103,7 +106,11 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     return answer(taskId, tasks.say(taskId, signal, moment), agentId, moment);
   }
 
-  function order(taskId: string, sent: TaskOrder, signal: (order: TaskOrder) => TaskOrderSignal): Promise<TaskReport> {
+  function order(
+    taskId: string,
+    sent: Given<TaskOrder>,
+    signal: (order: Given<TaskOrder>) => TaskOrderSignal,
+  ): Promise<TaskReport> {
     const moment = begin();
     mustFind(taskId);
     const given = signal(sent);
@@ -113,7 +120,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
   function carryOut(
     kind: string,
     taskId: string,
-    sent: TaskOrder,
+    sent: Given<TaskOrder>,
     moment: Moment,
     obey: () => TaskReply,
   ): Promise<TaskReport> {
@@ -124,8 +131,13 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
   }
 
   /** What becomes of it is a line of its own; only here is why a person wanted it. */
-  function noteOrder(order: string, subject: string, { actor, reason, to }: TaskOrder, { time }: Moment): GivenOrder {
-    const given = { order, subject, actor, reason, evidence: to === undefined ? {} : { to } };
+  function noteOrder(
+    order: string,
+    subject: string,
+    { actor, as, reason, to }: Given<TaskOrder>,
+    { time }: Moment,
+  ): GivenOrder {
+    const given = { order, subject, actor, as, reason, evidence: to === undefined ? {} : { to } };
     addToTrail(orderLine(given, time));
     return given;
   }
@@ -146,7 +158,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
 
   return {
     /** The same request again, while nobody has touched the task, is the same request. */
-    async create(sent: unknown): Promise<TaskReport> {
+    async create(sent: unknown, by: Principal = null): Promise<TaskReport> {
       const request = read(TaskRequest, sent, "task");
       const moment = begin();
       refuseCircle(request);
@@ -155,7 +167,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       const { taskId, actor } = request;
       const create = (): TaskReply => (again ? { kind: "granted", claim: null } : tasks.create(request, moment));
       if (again || actor === undefined) return answer(taskId, create(), null, moment);
-      return carryOut("task-create", taskId, PlainOrder.parse({ actor }), moment, create);
+      return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create);
     },
     list(filter: TaskFilter & { readonly limit: number }): TaskPage {
       const found = listTasks(tasks.all(), filter);
@@ -189,27 +201,27 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     release: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
       say("release", taskId, read(TaskWord, sent, "release"), life),
 
-    cancel: async (taskId: string, sent: unknown): Promise<TaskReport> =>
-      order(taskId, read(PlainOrder, sent, "order"), ({ actor, reason }) => ({ kind: "cancel", actor, reason })),
-    block: async (taskId: string, sent: unknown): Promise<TaskReport> =>
-      order(taskId, read(PlainOrder, sent, "order"), ({ actor, reason }) => ({ kind: "block", actor, reason })),
-    unblock: async (taskId: string, sent: unknown): Promise<TaskReport> =>
-      order(taskId, read(PlainOrder, sent, "order"), ({ actor, reason }) => ({ kind: "unblock", actor, reason })),
-    async reassign(taskId: string, sent: unknown): Promise<TaskReport> {
-      const request = read(TaskOrder, sent, "order");
+    cancel: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
+      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "cancel", actor, reason })),
+    block: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
+      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "block", actor, reason })),
+    unblock: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
+      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "unblock", actor, reason })),
+    async reassign(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
+      const request = readOrder(TaskOrder, sent, by);
       refuseUnknownAgent(request.to);
       return order(taskId, request, ({ actor, reason, to }) => ({ kind: "reassign", actor, reason, to: to ?? null }));
     },
     /** What failed or was cancelled is tried again. */
-    async retry(taskId: string, sent: unknown): Promise<TaskReport> {
-      const request = read(PlainOrder, sent, "order");
+    async retry(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
+      const request = readOrder(PlainOrder, sent, by);
       const moment = begin();
       mustFind(taskId);
       return carryOut("task-retry", taskId, request, moment, () => tasks.retry(taskId, request.actor, moment));
     },
 
-    async restoreAssignments(agentId: string, sent: unknown): Promise<AssignmentsReport> {
-      const request = read(PlainOrder, sent, "order");
+    async restoreAssignments(agentId: string, sent: unknown, by: Principal = null): Promise<AssignmentsReport> {
+      const request = readOrder(PlainOrder, sent, by);
       const moment = begin();
       if (!AgentId.safeParse(agentId).success || (roster.find(agentId) ?? tasks.standingOf(agentId)) == null)
         throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
@@ -224,6 +236,16 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
 export type TaskService = ReturnType<typeof serveTasks>;
 
 const PlainOrder = TaskOrder.omit({ to: true });
+
+function readOrder<T extends { readonly actor?: string | undefined }>(
+  schema: z.ZodType<T>,
+  sent: unknown,
+  by: Principal,
+): Given<T> {
+  const request = read(schema, sent, "order");
+  if (by !== null) return givenBy(by, request);
+  return { ...request, actor: request.actor ?? "owner" };
+}
 
 /** An empty body asks for the defaults. */
 function read<T>(schema: z.ZodType<T>, sent: unknown, whole: string): T {

@@ -16,7 +16,7 @@ import type { Config } from "../config/read-config.ts";
 import type { Store } from "../ports/store.ts";
 import { describeEscalation } from "./describe-incident.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 import { recallEnding } from "./recall-ending.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
@@ -76,12 +76,13 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
     await commits.saved();
     const ended = await recallEnding(store.readEvents, escalation);
     if (ended === null) return { outcome: "unknown" };
-    const evidence = { escalation, ...given.evidence };
-    const order = { ...given, subject: agentOfEscalation(escalation) ?? escalation, evidence };
-    turns.addToTrail(orderLine(order, readClock().time));
+    const order = { ...given, subject: agentOfEscalation(escalation) ?? escalation };
+    note(order);
     await refuse(order, ended.how);
     return { outcome: "over", ended };
   }
+
+  const note = (order: GivenOrder): void => turns.addToTrail(orderLine(order, readClock().time));
 
   async function refuse(order: GivenOrder, because: string): Promise<void> {
     turns.addToTrail(refusalLine(order, because, readClock().time));
@@ -100,21 +101,23 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       const found = report(watched.record);
       return found === null ? null : { report: found, record: watched.record };
     },
-    async decide(escalation: string, request: DecisionRequest): Promise<Answered> {
-      const { decision, actor, reason } = request;
+    async decide(escalation: string, request: Given<DecisionRequest>): Promise<Answered> {
+      const { decision, actor, as, reason } = request;
       const watched = findWatched(escalation);
-      if (!isOpen(watched, escalation))
-        return lookBack(escalation, { order: "decision", actor, reason, evidence: { decision } });
-      mustFind(watched.record.agentId);
+      const order = { order: "decision", actor, as, reason, evidence: { escalation, decision } };
+      if (!isOpen(watched, escalation)) return lookBack(escalation, order);
+      const { agentId } = mustFind(watched.record.agentId).record;
+      note({ ...order, subject: agentId });
       const more = request.minutes === undefined ? null : minutes(request.minutes);
       await tell(watched, { kind: "decided", escalation, decision, actor, reason, more });
       return { outcome: "taken" };
     },
-    async acknowledge(escalation: string, actor: string): Promise<Answered> {
+    async acknowledge(escalation: string, actor: string, as?: string): Promise<Answered> {
       const watched = findWatched(escalation);
-      if (!isOpen(watched, escalation))
-        return lookBack(escalation, { order: "acknowledgement", actor, reason: "acknowledged" });
-      mustFind(watched.record.agentId);
+      const order = { order: "acknowledgement", actor, as, reason: "acknowledged", evidence: { escalation } };
+      if (!isOpen(watched, escalation)) return lookBack(escalation, order);
+      const { agentId } = mustFind(watched.record.agentId).record;
+      note({ ...order, subject: agentId });
       await tell(watched, { kind: "acknowledged", escalation, actor });
       return { outcome: "taken" };
     },
@@ -126,25 +129,25 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       await tell(watched, { kind: "answered", answer });
     },
     tellAgent,
-    async nudge(agentId: string, actor: string, message: string | null): Promise<NudgeResult> {
+    async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
       const watched = mustFind(agentId);
       const before = watched.record.nudge;
       const text = message === null ? null : printable(message, 2000);
+      const order = { order: "nudge", subject: agentId, actor, as, reason: text === null ? "reminder" : "operator" };
+      note(order);
       await tell(watched, { kind: "nudge-ordered", actor, text });
       const { nudge } = watched.record;
       if (nudge === null || nudge.id === before?.id) {
         const because = whyNot(watched.record);
-        const order = { order: "nudge", subject: agentId, actor, reason: text === null ? "reminder" : "operator" };
-        turns.addToTrail(orderLine(order, readClock().time));
         await refuse(order, because);
         return { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because };
       }
       return { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text };
     },
-    async escalate(agentId: string, actor: string, reason: string): Promise<EscalationResult> {
+    async escalate(agentId: string, actor: string, reason: string, as?: string): Promise<EscalationResult> {
       const watched = mustFind(agentId);
-      const order = { order: "escalation", subject: agentId, actor, reason };
-      turns.addToTrail(orderLine(order, readClock().time));
+      const order = { order: "escalation", subject: agentId, actor, as, reason };
+      note(order);
       await tell(watched, { kind: "escalation-ordered", actor });
       const escalation = openEscalation(watched.record);
       if (escalation === null) {

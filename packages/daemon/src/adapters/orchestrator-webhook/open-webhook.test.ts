@@ -13,6 +13,8 @@ import type { Orchestrator } from "../../ports/orchestrator.ts";
 import { escalationDesk } from "../../runtime/escalation-desk.test-support.ts";
 import { handWoundTimers } from "../../runtime/hand-wound-timers.test-support.ts";
 import { openWebhook } from "./open-webhook.ts";
+import { postSigned } from "./post-signed.ts";
+import { signBody } from "./sign-body.ts";
 
 const secret = "s3cret-s3cret-s3cret";
 const dawn = Date.parse("2026-02-05T10:00:00Z");
@@ -22,7 +24,9 @@ let servers: Server[] = [];
 let webhook: Orchestrator | null = null;
 let elapsed = 0;
 let wound = handWoundTimers();
+let allowPrivate = false;
 let warnings: unknown[] = [];
+let errors: unknown[] = [];
 
 beforeEach(async () => {
   const desk = await escalationDesk();
@@ -31,7 +35,9 @@ beforeEach(async () => {
   notice = (await desk.notice(escalation)) as EscalationNotice;
   elapsed = 0;
   wound = handWoundTimers();
+  allowPrivate = false;
   warnings = [];
+  errors = [];
 });
 
 afterEach(() => {
@@ -74,6 +80,7 @@ const says =
 function open(url: string | null | (() => string | null)): Orchestrator {
   webhook = openWebhook({
     url: typeof url === "function" ? url : () => url,
+    allowPrivate: () => allowPrivate,
     secret,
     clock: {
       mono: () => elapsed,
@@ -81,7 +88,7 @@ function open(url: string | null | (() => string | null)): Orchestrator {
       read: () => ({ mono: elapsed, boot: elapsed, wall: dawn + elapsed }),
     },
     timers: wound.timers,
-    log: { info: () => undefined, warn: (fields) => warnings.push(fields), error: () => undefined },
+    log: { info: () => undefined, warn: (fields) => warnings.push(fields), error: (fields) => errors.push(fields) },
   });
   return webhook;
 }
@@ -121,7 +128,11 @@ describe("a question", () => {
       "application/json; charset=utf-8",
     ]);
     expect(request.headers["rouse-delivery"]).toBe("worker-1.1");
-    expect(WebhookMessage.parse(JSON.parse(body))).toEqual({ type: "escalation", ...notice });
+    expect(WebhookMessage.parse(JSON.parse(body))).toEqual({
+      type: "escalation",
+      nonce: expect.any(String),
+      ...notice,
+    });
     const signature = String(request.headers["rouse-signature"]);
     expect(signature).toMatch(/^t=1770285600,v1=[0-9a-f]{64}$/);
     expect(await verifyWebhook(body, signature, secret, dawn)).toBe("right");
@@ -268,8 +279,17 @@ describe("a question", () => {
   });
 });
 
+/** An orchestrator that knows the secret; what it signs for can be changed. */
+const signs =
+  (body: unknown, { by = secret, at = dawn, over = {} as { nonce?: string; id?: string } } = {}) =>
+  (response: ServerResponse, { body: asked }: Arrived) => {
+    const text = JSON.stringify(body);
+    const { nonce, id } = { ...(JSON.parse(asked) as { nonce: string; id: string }), ...over };
+    says(200, body, { "rouse-signature": signBody(by, `${nonce}.${id}.${text}`, at) })(response);
+  };
+
 describe("an answer that comes at once", () => {
-  const answered = async (body: unknown) => open((await receive(says(200, body))).url).ask(notice, until);
+  const answered = async (body: unknown) => open((await receive(signs(body))).url).ask(notice, until);
 
   it("is the decision", async () => {
     expect(
@@ -278,7 +298,7 @@ describe("an answer that comes at once", () => {
       decided: { decision: "allow_more_time", minutes: 30, actor: "planner", reason: "a long build" },
     });
     expect(await answered({ decision: "terminate_and_recover", ticket: 7 })).toEqual({
-      decided: { decision: "terminate_and_recover", actor: "orchestrator", reason: "no reason given" },
+      decided: { decision: "terminate_and_recover", reason: "no reason given" },
     });
   });
 
@@ -305,13 +325,62 @@ describe("an answer that comes at once", () => {
 
   it("counts for each time it is given: whoever takes it in counts it once", async () => {
     const { arrived, url } = await receive(
-      says(200, { decision: "force_handoff" }),
-      says(200, { decision: "allow_more_time" }),
+      signs({ decision: "force_handoff" }),
+      signs({ decision: "allow_more_time" }),
     );
     const orchestrator = open(url);
     expect(await orchestrator.ask(notice, until)).toMatchObject({ decided: { decision: "force_handoff" } });
     expect(await orchestrator.ask(notice, until)).toMatchObject({ decided: { decision: "allow_more_time" } });
     expect(arrived.map(({ request }) => request.headers["rouse-delivery"])).toEqual(["worker-1.1", "worker-1.1"]);
+  });
+});
+
+describe("a decision that nobody vouches for", () => {
+  const kill = { decision: "terminate_and_recover" };
+  const refusedOf = async (answer: Parameters<typeof receive>[0]) => {
+    const asked = await open((await receive(answer)).url).ask(notice, until);
+    return typeof asked === "object" && "refused" in asked ? asked.refused : asked;
+  };
+
+  it("is refused: without a signature, with another secret, another question, another body, too old", async () => {
+    expect(await refusedOf(says(200, kill))).toBe("unsigned");
+    expect(await refusedOf(says(200, kill, { "rouse-signature": "sha256=abc" }))).toBe("malformed");
+    expect(await refusedOf(signs(kill, { by: `${secret}x` }))).toBe("wrong");
+    expect(await refusedOf(signs(kill, { over: { id: "worker-1.2" } }))).toBe("wrong");
+    expect(await refusedOf(signs(kill, { over: { nonce: "" } }))).toBe("wrong");
+    expect(await refusedOf(signs(kill, { at: dawn - minutes(6) }))).toBe("too-old");
+    const other = says(200, { ...kill, minutes: 1 });
+    const swapped = (response: ServerResponse, { body }: Arrived) => {
+      const { nonce, id } = JSON.parse(body) as { nonce: string; id: string };
+      response.setHeader("rouse-signature", signBody(secret, `${nonce}.${id}.${JSON.stringify(kill)}`, dawn));
+      other(response);
+    };
+    expect(await refusedOf(swapped)).toBe("wrong");
+  });
+
+  it("is refused when it was right for an earlier asking of the same question", async () => {
+    let kept: Arrived | undefined;
+    const first = (response: ServerResponse, arrived: Arrived) => {
+      kept = arrived;
+      signs(kill)(response, arrived);
+    };
+    const { arrived, url } = await receive(first, (response) => kept && signs(kill)(response, kept));
+    const orchestrator = open(url);
+    expect(await orchestrator.ask(notice, until)).toMatchObject({ decided: kill });
+    expect(await orchestrator.ask(notice, until)).toMatchObject({ refused: "wrong" });
+    const [one, two] = arrived.map(({ body }) => (JSON.parse(body) as { nonce: string }).nonce);
+    expect(one).toMatch(/^[A-Za-z0-9_-]{22}$/);
+    expect(two).not.toBe(one);
+  });
+
+  it("is said to be refused in words for a person, and nobody's address is told whole", async () => {
+    const { url } = await receive(says(200, kill));
+    const asked = await open(url).ask(notice, until);
+    expect(asked).toMatchObject({
+      problem: expect.stringMatching(/127\.0\.0\.1:\d+ answered with a decision that is not/),
+    });
+    expect(errors).toMatchObject([{ escalation: "worker-1.1" }]);
+    expect(JSON.stringify([asked, errors])).not.toContain("s3cret");
   });
 });
 
@@ -328,6 +397,20 @@ describe("the way", () => {
       expect(await open(url).ask(notice, until), url).toEqual({ problem: expect.stringContaining("not an http") });
     const { port } = await receive(says(200));
     expect(await open(`http://localhost:${port}/`).ask(notice, until)).toBe("delivered");
+  });
+
+  it("is never to an address that is no one host's, nor to a name that stands for one it may not", async () => {
+    for (const url of ["https://169.254.169.254/", "https://[fe80::1]/", "https://0.0.0.0/", "https://224.0.0.1/"])
+      expect(await open(url).ask(notice, until), url).toEqual({ problem: expect.stringContaining("not one host's") });
+    // This machine's own name stands for no private address here: with the setting, in the clear, it still has to be one.
+    allowPrivate = true;
+    const { port, arrived } = await receive(says(200));
+    expect(await open(`http://localhost:${port}/`).ask(notice, until)).toBe("delivered");
+    const letter = { delivery: "x", body: "{}", secret, at: dawn, within: 1000 };
+    const to = new URL(`http://localhost:${port}/`);
+    const sent = postSigned({ ...letter, to, whyNot: (at) => `not to ${at}` }, wound.timers, AbortSignal.timeout(9000));
+    await expect(sent).rejects.toThrow(/^not to (127\.0\.0\.1|::1)$/);
+    expect(arrived).toHaveLength(1);
   });
 
   it.skipIf(spawnSync("openssl", ["version"]).status !== 0)(

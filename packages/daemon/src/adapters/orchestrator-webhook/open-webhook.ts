@@ -1,14 +1,18 @@
-import type { DurationMs, EscalationNotice, WebhookMessage } from "@rouse/contract";
-import { readWebhookAddress } from "../../config/read-webhook-address.ts";
+import { randomBytes } from "node:crypto";
+import type { AnswerRefusal, DurationMs, EscalationNotice, WebhookMessage } from "@rouse/contract";
+import { verifyWebhook } from "@rouse/sdk";
+import { readWebhookAddress, whyNotTo } from "../../config/read-webhook-address.ts";
 import type { Clock, Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
-import { isTaken, postSigned } from "./post-signed.ts";
+import { isTaken, postSigned, type Receipt } from "./post-signed.ts";
 import { readDecision } from "./read-decision.ts";
 
 export interface WebhookParts {
   /** Asked before every try, because the configuration may change. `null`: nobody is told, the API is the way. */
   url(): string | null;
+  /** Whether a private network is good enough for http. */
+  allowPrivate(): boolean;
   readonly secret: string;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -30,10 +34,19 @@ interface Errand {
 /** What one try came to. */
 type Tried = { readonly kind: "over"; readonly asked: Asked } | { readonly kind: "failed"; readonly problem: string };
 
+type Question = Extract<WebhookMessage, { type: "escalation" }>;
+
+const refusals: Readonly<Record<AnswerRefusal, string>> = {
+  unsigned: "is not signed",
+  wrong: "is not signed for this question with our secret",
+  "too-old": "was signed more than 5 minutes from our clock",
+  malformed: "has a Rouse-Signature that is none",
+};
+
 const over = (asked: Asked): Tried => ({ kind: "over", asked });
 
 /** The orchestrator behind a webhook: each message is signed, and sent again until it is taken, unwanted, withdrawn or too late. */
-export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): Orchestrator {
+export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: WebhookParts): Orchestrator {
   const underWay = new Set<Errand>();
   let closed = false;
 
@@ -69,28 +82,41 @@ export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): 
   async function tryOnce({ message, stop }: Errand, left: DurationMs, lastProblem: string): Promise<Tried> {
     const address = url();
     if (address === null) return over("delivered");
-    const to = readWebhookAddress(address);
+    const to = readWebhookAddress(address, allowPrivate());
     if ("problem" in to) return over({ problem: `escalation.webhook_url ${to.problem}` });
     if (left <= 0) return over({ problem: lastProblem });
     const within = Math.min(left, longestTry);
     const delivery = message.type === "escalation" ? message.id : `${message.id}/over`;
     try {
-      const letter = { to, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
-      const { status, body } = await postSigned(letter, timers, stop.signal);
-      if (!isTaken(status)) return readRefusal(to, status);
+      const whyNot = (resolved: string) => whyNotTo(to, resolved, allowPrivate());
+      const letter = { to, whyNot, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
+      const receipt = await postSigned(letter, timers, stop.signal);
+      if (!isTaken(receipt.status)) return readRefusal(to, receipt.status);
       // Nobody waits for an answer to a withdrawal, nor for the rest of one that was broken off by ourselves.
-      return over(message.type === "withdrawal" || stop.signal.aborted ? "delivered" : readAnswer(message.id, body));
+      if (message.type === "withdrawal" || stop.signal.aborted) return over("delivered");
+      return over(await readAnswer(to, message, receipt));
     } catch (error) {
       return { kind: "failed", problem: describeTrouble(to, error) };
     }
   }
 
-  function readAnswer(escalation: string, body: string | null): Asked {
+  async function readAnswer(to: URL, { id, nonce }: Question, { body, signature }: Receipt): Promise<Asked> {
     const said = readDecision(body);
     if (said === null) return "delivered";
-    if ("decided" in said) return said;
-    log.warn({ escalation, problem: said.unreadable }, "the decision in the orchestrator's answer cannot be read");
-    return "delivered";
+    if ("unreadable" in said) {
+      log.warn(
+        { escalation: id, problem: said.unreadable },
+        "the decision in the orchestrator's answer cannot be read",
+      );
+      return "delivered";
+    }
+    // Over the nonce, so that no earlier answer decides again, and the id, so that what was meant for one question decides no other.
+    const signed = `${nonce}.${id}.${body}`;
+    const verdict = signature === null ? "unsigned" : await verifyWebhook(signed, signature, secret, clock.wall());
+    if (verdict === "right") return said;
+    const problem = `${to.origin} answered with a decision that ${refusals[verdict]}; it was not taken`;
+    log.error({ escalation: id, problem }, "a decision that nobody vouches for was refused");
+    return { refused: verdict, problem };
   }
 
   function rest(pause: DurationMs, signal: AbortSignal): Promise<void> {
@@ -119,7 +145,8 @@ export function openWebhook({ url, secret, clock, timers, log }: WebhookParts): 
   return {
     async ask(notice: EscalationNotice, until) {
       const patience = (until - clock.wall()) * shareForTrying;
-      return run(notice.id, { type: "escalation", ...notice }, (errand) => deliver(errand, patience));
+      const nonce = randomBytes(16).toString("base64url");
+      return run(notice.id, { type: "escalation", nonce, ...notice }, (errand) => deliver(errand, patience));
     },
     async withdraw(escalation, agentId, because) {
       if (closed) return;

@@ -69,7 +69,7 @@ afterEach(async () => {
 async function serve(audit: Parameters<typeof addAuditRoutes>[1]): Promise<void> {
   app = fastify();
   let port = 0;
-  const guard = createGuard({ token, hosts: ["127.0.0.1"], port: () => port, secure: false });
+  const guard = createGuard({ token, home, now: () => 0, hosts: ["127.0.0.1"], port: () => port, secure: false });
   app.addHook("onRequest", async (request) => {
     const speaker = guard(request.raw);
     if (speaker instanceof Fault) throw speaker;

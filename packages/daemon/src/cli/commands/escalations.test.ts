@@ -24,6 +24,7 @@ beforeEach(async () => {
   desk = await escalationDesk();
   app = serveEscalations(desk, {
     agentOf: () => null,
+    principalOf: () => "owner",
     secret: "s3cret-s3cret-s3cret",
     now: desk.now,
     noteBadSignature: () => undefined,
@@ -101,7 +102,8 @@ describe("rouse escalations", () => {
     expect((await rouse("escalations", "ack", "worker-1.1")).out).toContain("still waits");
     const words = ["escalations", "decide", "worker-1.1", "allow_more_time", "--minutes", "2.5", "--reason", "a build"];
     expect(await rouse(...words)).toEqual({ code: 0, out: "worker-1.1 is decided: allow more time.\n", err: "" });
-    expect(desk.events.at(-1)?.payload).toMatchObject({ actor: userInfo().username, reason: "a build" });
+    expect(desk.events.at(-1)?.payload).toMatchObject({ actor: "owner", reason: "a build" });
+    expect(await desk.namesGiven("order-decision")).toEqual([`owner as ${userInfo().username}`]);
     expect(desk.record("worker-1").incident?.stage).toMatchObject({ kind: "more-time" });
   });
 
@@ -137,7 +139,8 @@ describe("rouse nudge", () => {
     desk.beat("worker-1");
     const own = await rouse("nudge", "worker-1", "go on with step 4");
     expect(own).toMatchObject({ code: 0, out: expect.stringContaining("  go on with step 4\n") });
-    expect(desk.events.at(-1)?.payload).toMatchObject({ template: "operator", actor: userInfo().username });
+    expect(desk.events.at(-1)?.payload).toMatchObject({ template: "operator", actor: "owner" });
+    expect(await desk.namesGiven("order-nudge")).toEqual([`owner as ${userInfo().username}`]);
     expect(JSON.parse((await rouse("nudge", "worker-1", "--json")).out)).toMatchObject({ state: "queued" });
     expect(await rouse("nudge", "nobody")).toMatchObject({ code: 5 });
   });

@@ -20,6 +20,7 @@ interface LogsOptions {
   readonly tail?: number;
   readonly timestamps?: true;
   readonly raw?: true;
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -29,7 +30,8 @@ const help = `
 Everything that is kept is printed, of earlier lives too; -n or --since make it
 less. Escape sequences are taken out, so nothing an agent wrote can act on your
 terminal, and of a line that was written over only the last is shown. --raw
-gives the bytes as they are: good for files and pagers, risky on a terminal.
+gives the bytes as they are, into a file or a pipe; on a terminal, where they
+could do anything to it, only with --force.
 
 It works without a running Rouse, and after the agent has ended. With -f it
 ends when the agent does.
@@ -49,13 +51,21 @@ export const addLogs: AddCommand = (program, here) => {
     .option("-n, --tail <lines>", "only so many lines of what is kept", readWhole(0, Number.MAX_SAFE_INTEGER))
     .option("-t, --timestamps", "begin each line with when it was written")
     .addOption(new Option("--raw", "the bytes as they are").conflicts(["json", "timestamps"]))
+    .option("--force", "with --raw: on a terminal, too")
     .addOption(new Option("--json", "one JSON document per line: at, offset, text").conflicts("timestamps"))
     .addHelpText("after", help)
     .action(async (agentId: string, options: LogsOptions) => {
+      if (options.raw && !options.force && process.stdout.isTTY) throw rawOnTerminal();
       await refuseUnknown(here, agentId);
       await showLogs(here, agentId, options);
     });
 };
+
+const rawOnTerminal = (): Fault =>
+  new Fault(
+    "bad-request",
+    "--raw is for files and pipes: what an agent wrote could act on your terminal; --force prints it all the same",
+  );
 
 async function showLogs(here: Surroundings, agentId: string, options: LogsOptions): Promise<void> {
   if (options.follow) process.on("SIGINT", () => process.exit(interrupted));

@@ -30,6 +30,7 @@ beforeEach(async () => {
     error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
   );
   addTaskRoutes(app, world.service, {
+    principalOf: () => "owner",
     agentOf: ({ headers }) => {
       const claims = readAgentToken(master, headers.authorization?.slice("Bearer ".length) ?? "");
       return claims === null ? null : { kind: "agent", ...claims };
@@ -135,9 +136,11 @@ describe("rouse tasks", () => {
     expect((await rouse("retry", "fix-42", "--reason", "again")).out).toContain("is pending");
     expect((await rouse("cancel", "fix-42")).out).toContain("is cancelled");
     const trail = await world.store.readAudit({ limit: 100 });
-    expect(trail[0]).toMatchObject({ actor: userInfo().username, action: "order-task-create", subject: "fix-42" });
+    expect(trail[0]).toMatchObject({ actor: "owner", evidence: { as: userInfo().username } });
+    expect(trail[0]).toMatchObject({ action: "order-task-create", subject: "fix-42" });
     expect(trail.find(({ action }) => action === "order-task-retry")).toMatchObject({
-      actor: userInfo().username,
+      actor: "owner",
+      evidence: { as: userInfo().username },
       reason: "again",
     });
   });

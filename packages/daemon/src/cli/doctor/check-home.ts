@@ -67,7 +67,7 @@ async function checkToken(home: string): Promise<Check> {
     return fail(
       name,
       `others may read ${file} (mode ${modeOf(found)})`,
-      `chmod 600 ${file}, and if it was read: remove it and restart`,
+      `rouse token rotate; or, if certainly nobody has read it: chmod 600 ${file}`,
     );
   }
   if (found.size === 0) return fail(name, `${file} is empty`, "remove it; `rouse up` makes a new one");

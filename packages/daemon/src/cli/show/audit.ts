@@ -20,16 +20,19 @@ const columns: readonly Column[] = [
 /** `rouse audit list`: who did what to whom, and why. */
 export function showLines(lines: readonly AuditRecord[], agentId: string | undefined, width: number): Line[] {
   if (lines.length === 0) return [[agentId === undefined ? "Nothing has been done yet." : `Nothing about ${agentId}.`]];
-  const rows = lines.map(({ number, time, actor, action, subject, reason }) => [
+  const rows = lines.map(({ number, time, actor, action, subject, reason, evidence }) => [
     String(number),
     stamp(time),
-    actor,
+    nameOf(actor, evidence["as"]),
     styledAction(action),
     subject ?? none,
     reason === "" ? none : reason,
   ]);
   return drawTable(columns, rows, width);
 }
+
+/** Who authenticated, and whom they said they are. */
+const nameOf = (actor: string, as: unknown): string => (typeof as === "string" ? `${actor} (as ${as})` : actor);
 
 const styledAction = (action: string): string | Span => (action === "terminate" ? styled("red", action) : action);
 

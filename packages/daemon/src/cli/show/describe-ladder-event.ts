@@ -89,6 +89,8 @@ function describeEscalationEvent(event: Extract<LadderEvent, { type: `ESCALATION
     case "ESCALATION_UNACKNOWLEDGED":
     case "ESCALATION_UNANSWERED":
       return `${event.payload.escalation} for ${describeSeconds(event.payload.waitedSeconds)}`;
+    case "ESCALATION_ANSWER_REFUSED":
+      return `${event.payload.escalation}: a decision came back from the webhook that counts for nothing: ${inWords(event.payload.because)}`;
     case "ESCALATION_UNDELIVERED":
       return `${event.payload.escalation}: ${event.payload.problem}`;
   }

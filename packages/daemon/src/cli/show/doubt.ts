@@ -30,7 +30,10 @@ export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   const lines: Line[] = [];
   const { frozen, lastGap } = doubt;
   if (frozen !== null) {
-    lines.push([styled("yellow", "frozen"), ` by ${frozen.actor} ${ago(frozen.since, now)}: ${frozen.reason}`]);
+    lines.push([
+      styled("yellow", "frozen"),
+      ` by ${frozen.as === undefined ? frozen.actor : `${frozen.actor} (as ${frozen.as})`} ${ago(frozen.since, now)}: ${frozen.reason}`,
+    ]);
   }
   for (const { because, scope, since } of doubt.holds) {
     lines.push([styled("yellow", "on hold"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);

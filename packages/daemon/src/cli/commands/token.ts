@@ -1,0 +1,145 @@
+import { AgentId, type EpochMs, Fault, Id, parseDuration } from "@rouse/contract";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { issueToken, listTokens, revokeToken, type TokenRole, tokenRoles } from "../../home/issued-tokens.ts";
+import { openHome, rotateToken } from "../../home/open-home.ts";
+import { readDaemonFile } from "../find-daemon.ts";
+import { showTokens } from "../show/tokens.ts";
+import type { AddCommand } from "./add-command.ts";
+
+const help = `
+What each role may do:
+  owner         everything, like the token in $ROUSE_HOME/token
+  orchestrator  read; decide and acknowledge escalations; nudge
+  viewer        read
+  agent         speak for one agent: its heartbeats, steps, answers,
+                checkpoints and tasks, and read its own health
+
+Everything done with a token is recorded under its role and name. Run it on the
+machine and as the user of the daemon, which need not run; one that does knows
+at once. Whoever uses a token puts it into ROUSE_TOKEN or sends it as
+"Authorization: Bearer TOKEN".
+
+Examples:
+  rouse token create --role orchestrator --name planner --expires 30d
+  rouse token create --role agent --name ci-agent --agent worker-7
+  rouse token list
+  rouse token revoke planner`;
+
+export const addToken: AddCommand = (program, here, finish) => {
+  const token = program
+    .command("token")
+    .description("tokens for others: orchestrators, viewers, agents; or a new one for yourself")
+    .addHelpText("after", help);
+  addCreate(token, here, finish);
+  addList(token, here, finish);
+  addRevoke(token, here, finish);
+  addRotate(token, here, finish);
+};
+
+interface CreateOptions {
+  readonly role: TokenRole;
+  readonly name: string;
+  readonly agent?: string;
+  readonly expires?: number;
+  readonly json?: true;
+}
+
+const createHelp = `
+The token is printed once and cannot be shown again: only a hash of it is kept.
+It is the only thing on standard output, so it can go straight into a file:
+
+  (umask 077; rouse token create --role viewer --name wall > wall.token)`;
+
+const addCreate: AddCommand = (token, here) => {
+  token
+    .command("create")
+    .description("make a token and print it, once")
+    .addOption(
+      new Option("--role <role>", "what it may be used for").choices([...tokenRoles]).makeOptionMandatory(true),
+    )
+    .requiredOption("--name <name>", "how it stands in the audit trail, and how it is revoked", readName)
+    .option("--agent <id>", "with --role agent: whom it speaks for", readAgent)
+    .option("--expires <time>", "good for so long only: 12h, 30d (default: until revoked)", readExpiry)
+    .addHelpText("after", createHelp)
+    .action(({ role, name, agent, expires }: CreateOptions, command: Command) => {
+      if (role === "agent" && agent === undefined) command.error("error: --role agent needs --agent ID");
+      if (role !== "agent" && agent !== undefined) command.error("error: --agent goes with --role agent only");
+      const now = here.now();
+      const expiresAt: EpochMs | null = expires === undefined ? null : now + expires;
+      const { folder } = openHome(here.home);
+      here.printText(`${issueToken(folder, { name, role, agentId: agent ?? null, expiresAt }, now)}\n`);
+    });
+};
+
+const addList: AddCommand = (token, here) => {
+  token
+    .command("list")
+    .description("names, roles and when they expire; never the tokens themselves")
+    .option("--json", "print one JSON document")
+    .action(({ json }: { json?: true }) => {
+      const tokens = listTokens(here.home).map(({ hash: _, ...shown }) => shown);
+      if (json) here.printJson({ tokens });
+      else here.print(showTokens(tokens, here.now(), here.width));
+    });
+};
+
+const addRevoke: AddCommand = (token, here) => {
+  token
+    .command("revoke")
+    .description("a token of that name is refused from now on")
+    .argument("<name>", "as `rouse token list` shows it")
+    .action((name: string) => {
+      if (!revokeToken(here.home, name))
+        throw new Fault("not-found", "there is no token of that name; `rouse token list` shows them");
+      here.print([[`${name} is revoked.`]]);
+    });
+};
+
+const rotateHelp = `
+For when somebody may have read $ROUSE_HOME/token. Agents that Rouse started have
+tokens made from the old one, which end with it: they are still watched through
+their terminals, but are not heard until they are started again. Tokens made by
+\`rouse token create\` stay good.`;
+
+const addRotate: AddCommand = (token, here) => {
+  token
+    .command("rotate")
+    .description("replace your own token, the one in $ROUSE_HOME/token")
+    .addHelpText("after", rotateHelp)
+    .action(async () => {
+      const daemon = await readDaemonFile(here.home);
+      if (daemon !== null && isAlive(daemon.pid))
+        throw new Fault("daemon-running", `a Rouse runs with the old token (pid ${daemon.pid}); stop it first`);
+      rotateToken(here.home);
+      here.print([["The token is a new one. Start agents that were running again."]]);
+    });
+};
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function readName(text: string): string {
+  const parsed = Id.safeParse(text);
+  if (parsed.success) return text;
+  throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? "");
+}
+
+function readAgent(text: string): string {
+  const parsed = AgentId.safeParse(text);
+  if (parsed.success) return text;
+  throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? "");
+}
+
+const longest = 10 * 365 * 86_400_000;
+
+function readExpiry(text: string): number {
+  const duration = parseDuration(text);
+  if (duration !== null && duration > 0 && duration <= longest) return duration;
+  throw new InvalidArgumentError("Expected a time such as 12h or 30d, at most 3650d.");
+}

@@ -1,0 +1,102 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { AgentId, type EpochMs, Fault, Id, toIso } from "@rouse/contract";
+import { z } from "zod";
+import { writeBeside } from "../holder/write-whole.ts";
+import { readIfThere } from "./read-if-there.ts";
+
+export const tokenRoles = ["owner", "orchestrator", "viewer", "agent"] as const;
+export type TokenRole = (typeof tokenRoles)[number];
+
+/** What is kept of a token: whose it is, and a hash. The token itself is told once. */
+const IssuedToken = z.strictObject({
+  name: Id,
+  role: z.enum(tokenRoles),
+  /** Only of role agent: whom it speaks for. */
+  agentId: AgentId.nullable(),
+  createdAt: z.string(),
+  expiresAt: z.string().nullable(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type IssuedToken = Readonly<z.infer<typeof IssuedToken>>;
+
+export interface WantedToken {
+  readonly name: string;
+  readonly role: TokenRole;
+  readonly agentId: string | null;
+  readonly expiresAt: EpochMs | null;
+}
+
+export const issuedTokenPrefix = "rouse-token.";
+const longestToken = 256;
+
+/** One file per token: making one and revoking another never get in each other's way, and a daemon that looks at the file knows at once. */
+const folderOf = (home: string): string => join(home, "tokens");
+const fileOf = (home: string, name: string): string => join(folderOf(home), `${name}.json`);
+
+/** Makes a token and returns it; nobody can tell it a second time. A name is given once until it is revoked. */
+export function issueToken(home: string, { name, role, agentId, expiresAt }: WantedToken, now: EpochMs): string {
+  const token = `${issuedTokenPrefix}${name}.${randomBytes(32).toString("base64url")}`;
+  const times = { createdAt: toIso(now), expiresAt: expiresAt === null ? null : toIso(expiresAt) };
+  const issued = IssuedToken.parse({ name, role, agentId, ...times, hash: hashOf(token) });
+  mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+  const file = fileOf(home, name);
+  const temporary = writeBeside(file, `${JSON.stringify(issued, null, 2)}\n`);
+  try {
+    linkSync(temporary, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    throw new Fault("name-taken", `there is a token ${name} already; revoke it first, or choose another name`);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  return token;
+}
+
+/** Whether there was one. */
+export function revokeToken(home: string, name: string): boolean {
+  const isThere = Id.safeParse(name).success && readIfThere(fileOf(home, name)) !== null;
+  if (isThere) rmSync(fileOf(home, name), { force: true });
+  return isThere;
+}
+
+/** Those that expired stay until somebody revokes them: a list without them would not say why they stopped working. */
+export function listTokens(home: string): IssuedToken[] {
+  return readNames(home).flatMap((name) => readFile(home, name) ?? []);
+}
+
+/** The token that was given, or `null` when it is none of ours, revoked, or only has a name of ours. */
+export function findIssuedToken(home: string, given: string): IssuedToken | null {
+  if (given.length > longestToken || !given.startsWith(issuedTokenPrefix)) return null;
+  const name = given.slice(issuedTokenPrefix.length, given.lastIndexOf("."));
+  if (!Id.safeParse(name).success) return null;
+  const issued = readFile(home, name);
+  return issued !== null && timingSafeEqual(Buffer.from(hashOf(given)), Buffer.from(issued.hash)) ? issued : null;
+}
+
+export const hasExpired = ({ expiresAt }: IssuedToken, now: EpochMs): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= now;
+
+/** 256 random bits need no salt and no slow hash. */
+const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+/** A file that somebody damaged is no token. */
+function readFile(home: string, name: string): IssuedToken | null {
+  try {
+    const issued = IssuedToken.safeParse(JSON.parse(readIfThere(fileOf(home, name)) ?? "null")).data ?? null;
+    return issued?.name === name && (issued.role === "agent") === (issued.agentId !== null) ? issued : null;
+  } catch {
+    return null;
+  }
+}
+
+function readNames(home: string): string[] {
+  try {
+    const files = readdirSync(folderOf(home)).sort();
+    return files.flatMap((file) => (file.endsWith(".json") ? [file.slice(0, -".json".length)] : []));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

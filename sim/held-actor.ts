@@ -287,7 +287,8 @@ export class HeldActor {
     this.ioBytes += elapsed * (cpu >= 0.6 ? 10 : 0.1);
     this.networkBytes += (elapsed * bytesPerSecond) / second;
     this.changes += (elapsed * changesPerMinute) / minute;
-    const bornAt = child && "since" in mode ? mode.since : startedAt;
+    // What a stream says is told a moment after it was written, and by then the child runs.
+    const bornAt = child && "since" in mode ? mode.since - 1500 : startedAt;
     return {
       processes: child ? 4 : 3,
       cpuMs: Math.round(this.cpuMs),

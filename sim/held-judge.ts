@@ -55,7 +55,7 @@ export function judgeHeld(parts: Parts) {
     // It takes two looks to know.
     const since = mode.since - 10 * minute;
     const isSeen = eyes.wasOpenSince(shownBy, id, since) && eyes.wasOpenSince("processes", id, since);
-    return !isSeen || now() - mode.since > policyOf(id).longestWait.children;
+    return !isSeen || now() - mode.since > policyOf(id).longestWait.children - 10 * minute;
   }
 
   return {
@@ -87,6 +87,8 @@ export function judgeHeld(parts: Parts) {
     noteWell(actor: HeldActor, incident: string): void {
       const { sickness, incarnation } = actor.life;
       if (sickness === null || !actor.isAlive() || questions.has(incident)) return;
+      // That it was missed is over with its next beat, whenever that comes; that it stands still is another matter.
+      if (actor.traits.rhythm === "irregular") return;
       // Fallen ill again only just, as far as the monitor was there to hear of it, or held by nobody who could see.
       const isNew = now() - sickness.since - blindSince(sickness.since) < 5 * minute;
       if (isNew || holderOf(actor.id)?.dead === true) return;

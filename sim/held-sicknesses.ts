@@ -139,7 +139,8 @@ export function createHeldSicknesses(parts: Parts) {
   /** Once everybody has been started. */
   function plan(): void {
     const strikes = (actor: HeldActor): void =>
-      timeline.after(random.until(24 * hour), () => {
+      // The few with an owner's rule are ill more often, so that half a day shows what the rule does.
+      timeline.after(random.until((hasRule(actor) ? 5 : 24) * hour), () => {
         if (actor.isWell()) strike(actor);
         strikes(actor);
       });
@@ -158,5 +159,7 @@ export function createHeldSicknesses(parts: Parts) {
 
   return { plan, relapse, cure };
 }
+
+const hasRule = ({ traits }: HeldActor): boolean => traits.idleKill !== null || traits.rhythm === "seconds";
 
 export type HeldSicknesses = ReturnType<typeof createHeldSicknesses>;

@@ -93,7 +93,7 @@ export const quietKinds = {
   "long request": {
     lasts: [2 * minute, 10.5 * minute],
     look: like({ sockets: 1 }),
-    shownBy: "stream",
+    shownBy: null,
     opens: { what: "model", declares: "nothing" },
   },
   "trickling request": {

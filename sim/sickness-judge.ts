@@ -128,6 +128,7 @@ export function judgeSicknesses(parts: Parts) {
     if (one.kept || seen.stop !== undefined || !actor.traits.mayAct || actor.attached() > 0) return;
     // A question that is open, or a person who has it in hand, is waited for; and what could not be seen is no evidence.
     if (!wasSeenSince(actor.id, since) || isHandedOver(actor.id)) return;
+    if (name === "timer falls silent, the same" && !actor.life.timerKnown) return;
     if (stoppedAtOnce.has(name) && !asked.has(actor.id) && lasts > one.within + 20 * minute + excused)
       return tell("was not stopped");
     const unanswered = climbed + 2 * policy.escalation.timeout + 15 * minute;

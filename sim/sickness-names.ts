@@ -20,7 +20,7 @@ export const sicknessNames = [
 ] as const;
 export type SicknessName = (typeof sicknessNames)[number];
 
-export function nameSickness({ traits, life }: HeldActor, { kind }: HeldSickness): SicknessName {
+export function nameSickness({ traits }: HeldActor, { kind }: HeldSickness): SicknessName {
   switch (kind) {
     case "looping":
       return traits.structured ? "loop in a stream" : "loop on a screen";
@@ -34,7 +34,7 @@ export function nameSickness({ traits, life }: HeldActor, { kind }: HeldSickness
       if (kind === "request") return "request hangs";
       if (kind === "tool") return "tool hangs";
       if (kind === "hung" && traits.structured) return "stream hangs";
-      if (kind === "hung" && life.timerKnown) return "timer falls silent, the same";
+      if (kind === "hung" && traits.rhythm === "seconds") return "timer falls silent, the same";
       if (kind === "stuck" && traits.beats && traits.readBy === "agent") return "silent, reads its nudges";
       return "silent: nothing but absence";
   }

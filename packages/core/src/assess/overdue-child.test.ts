@@ -1,0 +1,33 @@
+import type { ProcessFacts } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+
+/** A stream opens a tool that says it takes two minutes, and half an hour passes in which its processes look like this. */
+function toolThatTakesLong(processes: (openedAt: number) => Partial<ProcessFacts>): readonly string[] {
+  const { agent, passes, shows, processesShow } = heldStory({ hold: { family: "claude-code", structured: true } });
+  passes("20m");
+  shows({ kind: "tool-started", id: "t", name: "build", argsDigest: "a", timeoutSeconds: 120 });
+  processesShow(processes(agent.now));
+  passes("30m");
+  return agent.record.findings.map(({ kind }) => kind);
+}
+
+describe("a tool that is open beyond the time-out it declared", () => {
+  it("is overdue when nothing of it lives any more", () => {
+    expect(toolThatTakesLong(() => ({}))).toContain("overdue-call");
+  });
+
+  it("is not while a child lives that was started with it, though its holder told of the call a moment later", () => {
+    const child = (openedAt: number) => ({ processes: 2, youngestChildAt: openedAt - 2000 });
+    expect(toolThatTakesLong(child)).not.toContain("overdue-call");
+  });
+
+  it("is overdue when the only children are much older than it", () => {
+    const server = (openedAt: number) => ({ processes: 2, youngestChildAt: openedAt - 600_000 });
+    expect(toolThatTakesLong(server)).toContain("overdue-call");
+  });
+
+  it("is not while there are children and nobody could see when they were started", () => {
+    expect(toolThatTakesLong(() => ({ processes: 2, youngestChildAt: null }))).not.toContain("overdue-call");
+  });
+});

@@ -52,7 +52,8 @@ export function judgeHeld(parts: Parts) {
     if (shownBy === null) return true;
     if (shownBy === "stream") return false;
     if (shownBy === "screen") return !mode.recognised;
-    // It takes two looks to know.
+    // It takes two looks to know, and nobody looks at these more than every four minutes.
+    if (now() - mode.since < 10 * minute) return true;
     const since = mode.since - 10 * minute;
     const isSeen = eyes.wasOpenSince(shownBy, id, since) && eyes.wasOpenSince("processes", id, since);
     return !isSeen || now() - mode.since > policyOf(id).longestWait.children - 10 * minute;

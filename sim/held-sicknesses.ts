@@ -140,7 +140,7 @@ export function createHeldSicknesses(parts: Parts) {
   function plan(): void {
     const strikes = (actor: HeldActor): void =>
       // The few with an owner's rule are ill more often, so that half a day shows what the rule does.
-      timeline.after(random.until((hasRule(actor) ? 5 : 24) * hour), () => {
+      timeline.after(random.until((hasRule(actor) ? 5 : 16) * hour), () => {
         if (actor.isWell()) strike(actor);
         strikes(actor);
       });

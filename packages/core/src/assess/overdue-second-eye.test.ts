@@ -12,6 +12,40 @@ function toolThatTakesLong(processes: (openedAt: number) => Partial<ProcessFacts
   return agent.record.findings.map(({ kind }) => kind);
 }
 
+describe("a request that goes on while nobody can look at its sockets", () => {
+  /** Bytes trickle all the time; nobody sees them for twenty minutes, and then somebody looks again. */
+  function looksAgain(bytes: number): readonly string[] {
+    const { agent, passes, shows, processesShow } = heldStory({ hold: { family: "claude-code", structured: true } });
+    passes("20m");
+    shows({ kind: "model-asked" });
+    processesShow({ network: null });
+    passes("20m");
+    processesShow({ network: { sockets: 1, bytes } });
+    passes("10s");
+    return agent.record.findings.map(({ kind }) => kind);
+  }
+
+  it("is not overdue at the first look in which they have moved since the last", () => {
+    expect(looksAgain(5000)).not.toContain("overdue-call");
+  });
+
+  it("is overdue when they have not moved since the last", () => {
+    expect(looksAgain(0)).toContain("overdue-call");
+  });
+
+  it("nor is it at the first look of all, which shows no rate", () => {
+    const { agent, passes, shows, processesShow } = heldStory({ hold: { family: "claude-code", structured: true } });
+    processesShow({ network: null });
+    agent.silentFor(1000);
+    shows({ kind: "model-asked" });
+    passes("20m");
+    processesShow({ network: { sockets: 1, bytes: 5000 } });
+    passes("10s");
+    expect(agent.record.terminal?.tree?.busyBy).toEqual(["network"]);
+    expect(agent.record.findings.map(({ kind }) => kind)).not.toContain("overdue-call");
+  });
+});
+
 describe("a tool that is open beyond the time-out it declared", () => {
   it("is overdue when nothing of it lives any more", () => {
     expect(toolThatTakesLong(() => ({}))).toContain("overdue-call");

@@ -46,6 +46,8 @@ export function judgeHeld(parts: Parts) {
   /** Well and quiet, and nothing was to be seen of it; or nobody could look; or it has gone on for longer than work of children may. */
   function looksStuck({ id, traits, life }: HeldActor): boolean {
     const { mode } = life;
+    // Who is busy looks idle to whoever cannot look at its processes.
+    if (!eyes.wasOpenSince("processes", id, now() - 2 * policyOf(id).longestWait.children)) return true;
     if (traits.quiet === null) return false;
     if (mode.kind !== "quiet") return traits.rhythm === "irregular" || traits.rhythm === "once";
     const { shownBy } = quietKind(mode.as);
@@ -55,7 +57,7 @@ export function judgeHeld(parts: Parts) {
     // It takes two looks to know, and nobody looks at these more than every four minutes.
     if (now() - mode.since < 10 * minute) return true;
     const since = mode.since - 10 * minute;
-    const isSeen = eyes.wasOpenSince(shownBy, id, since) && eyes.wasOpenSince("processes", id, since);
+    const isSeen = eyes.wasOpenSince(shownBy, id, since);
     return !isSeen || now() - mode.since > policyOf(id).longestWait.children - 10 * minute;
   }
 

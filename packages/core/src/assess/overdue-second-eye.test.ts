@@ -46,6 +46,29 @@ describe("a request that goes on while nobody can look at its sockets", () => {
   });
 });
 
+describe("a tool that an agent told of in a heartbeat", () => {
+  const beat = { status: "RUNNING", open: { kind: "tool", name: "build", timeoutSeconds: 120 } } as const;
+
+  it("is not overdue by the agent's silence since: it may have ended long ago", () => {
+    const { agent, passes, prints } = heldStory();
+    prints();
+    agent.beats(beat);
+    passes("1h");
+    expect(agent.finding("missed-beats")?.level).toBe("unresponsive");
+    expect(agent.finding("overdue-call")).toBeUndefined();
+  });
+
+  it("is overdue when the agent says after its time that it is still open, and nothing of it lives", () => {
+    const { agent, passes, prints } = heldStory();
+    prints();
+    for (let beats = 0; beats < 6; beats++) {
+      agent.beats(beat);
+      passes("5m");
+    }
+    expect(agent.finding("overdue-call")?.level).toBe("stuck");
+  });
+});
+
 describe("a tool that is open beyond the time-out it declared", () => {
   it("is overdue when nothing of it lives any more", () => {
     expect(toolThatTakesLong(() => ({}))).toContain("overdue-call");

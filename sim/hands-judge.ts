@@ -25,6 +25,8 @@ interface Parts {
   readonly isCutOff: (agentId: string) => boolean;
   /** How much of the time since then the monitor was not there at all. */
   readonly blindSince: (at: number) => number;
+  /** Whoever counts what is done to whom. */
+  readonly noteStop: (actor: HeldActor, key: string, by: "rouse" | "decision" | "person") => void;
 }
 
 /** The end of one life that somebody should see to. */
@@ -38,7 +40,11 @@ interface Death {
 
 export interface HandsFindings {
   readonly stops: number;
+  /** By Rouse itself: the one number that must be 0. */
   readonly healthyStopped: number;
+  /** Because somebody who was asked decided so. */
+  readonly healthyStoppedByDecision: number;
+  readonly healthyStoppedByPeople: number;
   readonly nudgesGiven: number;
   readonly deaths: number;
   readonly recoverable: number;
@@ -58,6 +64,7 @@ export function judgeHands({
   holderOf,
   isCutOff,
   blindSince,
+  noteStop,
 }: Parts) {
   const deaths = new Map<string, Death[]>();
   const keys = new Set<string>();
@@ -66,9 +73,13 @@ export function judgeHands({
   const nudges = new Set<string>();
   let stops = 0;
   let healthyStopped = 0;
+  let healthyStoppedByDecision = 0;
+  let healthyStoppedByPeople = 0;
   let frozenSince: number | null = null;
 
   const isPersons = (key: string): boolean => /^[^/]+\/(stop|restart)\//.test(key);
+
+  const isDecided = (key: string): boolean => key.includes("/stop/decided/");
 
   function noteDeath(actor: HeldActor): void {
     const { traits, life, chronic, respawnFailsUntil } = actor;
@@ -101,7 +112,10 @@ export function judgeHands({
     if (holderOf(actor.id)?.dead === true) complain(`${key}: ${actor.id} was stopped although nobody holds it`);
     if (life.sickness !== null || couldNotKnow(actor)) return;
     // The orchestrator's own decision about an agent that warnings stood against.
-    if (key.includes("/stop/decided/")) return;
+    if (isDecided(key)) {
+      healthyStoppedByDecision += 1;
+      return;
+    }
     healthyStopped += 1;
     const cured = cure === null ? "" : `, cured ${((now() - cure.at) / second).toFixed(0)} s ago`;
     complain(`${key}: ${actor.id} was stopped and was well (${doing}${cured})`);
@@ -127,7 +141,11 @@ export function judgeHands({
       const life = `${actor.id}/${actor.life.incarnation}`;
       if (livesStopped.has(life) && !survivors.has(life)) complain(`${life} was stopped twice`);
       livesStopped.add(life);
-      if (isPersons(key)) return;
+      noteStop(actor, key, isPersons(key) ? "person" : isDecided(key) ? "decision" : "rouse");
+      if (isPersons(key)) {
+        if (actor.isWell()) healthyStoppedByPeople += 1;
+        return;
+      }
       stops += 1;
       judgeStop(actor, request);
       budget.noteExecuted(actor.id, hostOf(actor.id));
@@ -183,6 +201,8 @@ export function judgeHands({
     return {
       stops,
       healthyStopped,
+      healthyStoppedByDecision,
+      healthyStoppedByPeople,
       nudgesGiven: nudges.size,
       deaths: all.length,
       recoverable: expected.length,

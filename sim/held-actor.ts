@@ -1,14 +1,18 @@
 import type { ExitStatus, Heartbeat, ProcessFacts, RecoveryContext } from "@rouse/contract";
 import type { Traits } from "./held-traits.ts";
+import { declaredTimeout, type QuietLook, type QuietName, quietKind } from "./quiet-kinds.ts";
 import type { Random } from "./random.ts";
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** What is really the matter with it, known only to the world. */
+/**
+ * What is really the matter with it, known only to the world. `request` and `tool`: a call that a stream told of hangs for ever, and nothing of it
+ * lives or moves any more.
+ */
 export interface HeldSickness {
-  readonly kind: "stuck" | "hung" | "looping" | "failing";
+  readonly kind: "stuck" | "hung" | "looping" | "failing" | "request" | "tool";
   readonly since: number;
   /** Its processes look at work although nothing comes of it. */
   readonly busy: boolean;
@@ -19,15 +23,30 @@ export interface HeldSickness {
 export type HeldMode =
   | { readonly kind: "working" | "thinking" | "asking"; readonly until: number }
   /** Quiet but busy, and nobody is told. */
-  | { readonly kind: "building"; readonly until: number }
+  | { readonly kind: "building"; readonly since: number; readonly until: number }
   | {
       readonly kind: "tool";
+      readonly since: number;
       readonly until: number;
       readonly id: string;
       readonly timeoutSeconds: number;
       readonly busy: boolean;
     }
-  | { readonly kind: "limited"; readonly until: number };
+  | { readonly kind: "limited"; readonly until: number }
+  | QuietMode;
+
+/** At work, and as quiet about it as its kind is. */
+export interface QuietMode {
+  readonly kind: "quiet";
+  readonly as: QuietName;
+  readonly since: number;
+  readonly until: number;
+  readonly look: QuietLook;
+  readonly id: string;
+  readonly timeoutSeconds: number | null;
+  /** What its screen shows is recognised. */
+  readonly recognised: boolean;
+}
 
 /** One life of a held agent. */
 export interface HeldLife {
@@ -49,6 +68,11 @@ export interface HeldLife {
   finished: boolean;
   sequence: number;
   seen: string[];
+  /** Nudges it has read itself and will answer with its next beat. */
+  answers: string[];
+  /** Beats in the middle of one tool; with enough of them anybody knows that a timer sends them. */
+  beatsThroughTool: number;
+  timerKnown: boolean;
 }
 
 const firstPid = 1000;
@@ -64,6 +88,8 @@ export class HeldActor {
   step = 0;
   /** Its task is completed: whoever brings it back all the same has nothing to save. */
   taskDone = false;
+  /** The longest that nothing new was seen of it before something was. */
+  longestQuiet = 0;
   private readonly random: Random;
   private tasks = 1;
   private tokens = 0;
@@ -71,6 +97,8 @@ export class HeldActor {
   private errors = 0;
   private cpuMs = 0;
   private ioBytes = 0;
+  private networkBytes = 0;
+  private changes = 0;
   private measuredAt = 0;
 
   constructor(id: string, traits: Traits, random: Random, now: number) {
@@ -88,6 +116,8 @@ export class HeldActor {
   ): HeldLife {
     this.cpuMs = 0;
     this.ioBytes = 0;
+    this.networkBytes = 0;
+    this.changes = 0;
     this.measuredAt = now;
     this.calls = 0;
     this.errors = 0;
@@ -108,6 +138,9 @@ export class HeldActor {
       finished: false,
       sequence: 0,
       seen: [],
+      answers: [],
+      beatsThroughTool: 0,
+      timerKnown: false,
     };
   }
 
@@ -180,6 +213,9 @@ export class HeldActor {
     const { random } = this;
     if (this.life.mode.kind !== "working")
       return { kind: "working", until: now + random.between(5 * minute, 40 * minute) };
+    const { quiet } = this.traits;
+    // A machine is starved for everybody on it at once: that is not theirs to choose.
+    if (quiet !== null && quiet !== "starved" && random.chance(0.6)) return this.beQuiet(quiet, now);
     const roll = random.next();
     if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 4 * minute) };
     if (roll < 0.65) return this.quietWork(now);
@@ -187,16 +223,33 @@ export class HeldActor {
     return { kind: "limited", until: now + random.between(minute, 50 * minute) };
   }
 
-  /** Who can say that it runs something does; who cannot is busy. */
+  /** `null`: for as long as its kind is. */
+  beQuiet(as: QuietName, now: number, until: number | null = null): QuietMode {
+    const { random } = this;
+    const kind = quietKind(as);
+    const lasts = until === null ? random.between(...kind.lasts) : until - now;
+    return {
+      kind: "quiet",
+      as,
+      since: now,
+      until: now + lasts,
+      look: kind.look(random),
+      id: `q${now}`,
+      timeoutSeconds: declaredTimeout(kind, lasts, random),
+      recognised: random.chance(0.5),
+    };
+  }
+
+  /** Who can say that it runs something does; of those who cannot, the ordinary ones are busy. */
   private quietWork(now: number): HeldMode {
     const { random, traits } = this;
     if (traits.structured || (traits.beats && !traits.hoarse)) {
       const lasts = random.between(minute, random.chance(0.2) ? 50 * minute : 12 * minute);
       const timeoutSeconds = Math.ceil(lasts / second) + random.whole(30, 300);
-      return { kind: "tool", until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
+      return { kind: "tool", since: now, until: now + lasts, id: `t${now}`, timeoutSeconds, busy: random.chance(0.6) };
     }
     const longest = traits.secretive ? 4 * hour : 75 * minute;
-    return { kind: "building", until: now + random.between(minute, longest) };
+    return { kind: "building", since: now, until: now + random.between(minute, longest) };
   }
 
   isBusy(): boolean {
@@ -206,22 +259,57 @@ export class HeldActor {
     return mode.kind === "building" || (mode.kind === "working" && !this.traits.mute && this.random.chance(0.5));
   }
 
-  /** What its processes have used up by now. */
-  measure(now: number): ProcessFacts {
-    const elapsed = now - this.measuredAt;
-    this.measuredAt = now;
+  /** What its processes show. A stream that works talks to its model; a call that hangs keeps its connection and nothing else. */
+  private look(): QuietLook {
+    const { mode, sickness } = this.life;
+    if (sickness === null && mode.kind === "quiet") return mode.look;
     const busy = this.isBusy();
-    this.cpuMs += elapsed * (busy ? 0.6 : 0.01);
-    this.ioBytes += elapsed * (busy ? 10 : 0.1);
-    return { processes: 3, cpuMs: Math.round(this.cpuMs), ioBytes: Math.round(this.ioBytes), memoryBytes: 100_000_000 };
+    const works = sickness === null && mode.kind === "working";
+    const talks = works && this.traits.structured;
+    return {
+      cpu: busy ? 0.6 : 0.01,
+      sockets: this.traits.structured ? 1 : 0,
+      bytesPerSecond: talks ? 500 : 0,
+      changesPerMinute: works && busy ? 1 : 0,
+      child: sickness === null && (mode.kind === "building" || mode.kind === "tool") && busy,
+      readsTerminal: false,
+      repeats: 0,
+    };
   }
 
-  /** What it says of itself, every few minutes, by a timer. */
+  /** What its processes have used up by now, and what else is seen of them. */
+  measure(now: number, wall: number): ProcessFacts {
+    const elapsed = now - this.measuredAt;
+    this.measuredAt = now;
+    const { cpu, sockets, bytesPerSecond, changesPerMinute, child, readsTerminal } = this.look();
+    const { mode, startedAt } = this.life;
+    this.cpuMs += elapsed * cpu;
+    this.ioBytes += elapsed * (cpu >= 0.6 ? 10 : 0.1);
+    this.networkBytes += (elapsed * bytesPerSecond) / second;
+    this.changes += (elapsed * changesPerMinute) / minute;
+    // What a stream says is told a moment after it was written, and by then the child runs.
+    const bornAt = child && "since" in mode ? mode.since - 1500 : startedAt;
+    return {
+      processes: child ? 4 : 3,
+      cpuMs: Math.round(this.cpuMs),
+      ioBytes: Math.round(this.ioBytes),
+      memoryBytes: 100_000_000,
+      network: { sockets, bytes: Math.round(this.networkBytes) },
+      files: { changes: Math.floor(this.changes) },
+      youngestChildAt: wall - (now - bornAt),
+      readsTerminal,
+    };
+  }
+
+  /** What it says of itself. */
   beat(now: number, wall: number): Heartbeat {
     const { life } = this;
     life.sequence += 1;
     this.countWork();
+    life.beatsThroughTool = life.mode.kind === "tool" ? life.beatsThroughTool + 1 : 0;
+    if (this.traits.rhythm === "seconds" && life.beatsThroughTool >= 8) life.timerKnown = true;
     const seen = life.seen.splice(0, 20);
+    const answered = life.answers.shift();
     return {
       agentId: this.id,
       incarnation: life.incarnation,
@@ -232,7 +320,8 @@ export class HeldActor {
       errorCount: this.errors,
       toolCallCount: this.calls,
       progressIndicator: `step ${this.step}`,
-      ...(seen.length === 0 ? {} : { seen }),
+      ...(seen.length === 0 ? {} : { seen, seenBy: this.traits.readBy }),
+      ...(answered === undefined ? {} : { answer: { to: answered, kind: "update" as const } }),
     };
   }
 
@@ -260,6 +349,7 @@ export class HeldActor {
       case "working":
       case "thinking":
       case "building":
+      case "quiet":
         return { status: "RUNNING", open: null };
       case "tool":
         return { status: "RUNNING", open: { kind: "tool", name: "build", timeoutSeconds: mode.timeoutSeconds } };

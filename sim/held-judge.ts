@@ -1,6 +1,9 @@
 import { findingKinds, type HealthState, type Policy } from "@rouse/contract";
+import type { Eyes } from "./eyes.ts";
 import type { HeldActor } from "./held-actor.ts";
 import type { Holder } from "./holders.ts";
+import { quietKind } from "./quiet-kinds.ts";
+import { detectedWithin } from "./sickness-names.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -16,12 +19,14 @@ interface Parts {
   readonly excusedSince: (at: number) => number;
   /** How much of the time since then the monitor was not there at all. */
   readonly blindSince: (at: number) => number;
+  readonly eyes: Eyes;
 }
 
 type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
 /** Verdicts on held agents against the truth, in both directions. */
-export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince }: Parts) {
+export function judgeHeld(parts: Parts) {
+  const { now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince, eyes } = parts;
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
   /** Which life of each the monitor knows. */
@@ -38,23 +43,22 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
     return life.cure !== null && (life.cure.seenAt === null || life.cure.seenAt > now() - oneTurn);
   }
 
-  /** How long the matter may go without a verdict. */
-  function allowedFor(actor: HeldActor): number {
-    const { sickness } = actor.life;
-    const policy = policyOf(actor.id);
-    if (sickness === null) return minute;
-    const idle = policy.terminal.idle + 10 * minute;
-    const quiet = sickness.busy ? policy.longestWait.children + 10 * minute : idle;
-    switch (sickness.kind) {
-      case "stuck":
-        return quiet;
-      case "hung":
-        return actor.traits.beats ? 4 * policy.beatInterval + 10 * minute : quiet;
-      case "looping":
-        return 20 * minute;
-      case "failing":
-        return (policy.consecutiveFailures + 5) * policy.beatInterval;
-    }
+  /** Well and quiet, and nothing was to be seen of it; or nobody could look; or it has gone on for longer than work of children may. */
+  function looksStuck({ id, traits, life }: HeldActor): boolean {
+    const { mode } = life;
+    // Who is busy looks idle to whoever cannot look at its processes.
+    if (!eyes.wasOpenSince("processes", id, now() - 2 * policyOf(id).longestWait.children)) return true;
+    if (traits.quiet === null) return false;
+    if (mode.kind !== "quiet") return traits.rhythm === "irregular" || traits.rhythm === "once";
+    const { shownBy } = quietKind(mode.as);
+    if (shownBy === null) return true;
+    if (shownBy === "stream") return false;
+    if (shownBy === "screen") return !mode.recognised;
+    // It takes two looks to know, and nobody looks at these more than every four minutes.
+    if (now() - mode.since < 10 * minute) return true;
+    const since = mode.since - 10 * minute;
+    const isSeen = eyes.wasOpenSince(shownBy, id, since);
+    return !isSeen || now() - mode.since > policyOf(id).longestWait.children - 10 * minute;
   }
 
   return {
@@ -66,7 +70,7 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
       const { life, traits } = actor;
       // Said of the life before: a person was quicker than the news of its end.
       if ((known.get(actor.id) ?? 0) < life.incarnation) return null;
-      if (traits.secretive || traits.hoarse) {
+      if (traits.secretive || traits.hoarse || looksStuck(actor)) {
         lookAlikes += 1;
         return null;
       }
@@ -86,6 +90,8 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
     noteWell(actor: HeldActor, incident: string): void {
       const { sickness, incarnation } = actor.life;
       if (sickness === null || !actor.isAlive() || questions.has(incident)) return;
+      // That it was missed is over with its next beat, whenever that comes; that it stands still is another matter.
+      if (actor.traits.rhythm === "irregular") return;
       // Fallen ill again only just, as far as the monitor was there to hear of it, or held by nobody who could see.
       const isNew = now() - sickness.since - blindSince(sickness.since) < 5 * minute;
       if (isNew || holderOf(actor.id)?.dead === true) return;
@@ -106,7 +112,7 @@ export function judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSi
         const state = states.get(actor.id) ?? "HEALTHY";
         if (isIll(state) || state === "TERMINATED" || isOpen(actor.id) || told.has(matter)) continue;
         const mute = Math.max(0, (holder?.muteUntil ?? 0) - since);
-        if (now() - since <= allowedFor(actor) + excusedSince(since) + mute) continue;
+        if (now() - since <= detectedWithin(actor, policyOf(actor.id)) + excusedSince(since) + mute) continue;
         told.add(matter);
         complain(
           `${actor.id} has been ${life.exit === null ? life.sickness?.kind : "gone"} for ${((now() - since) / minute).toFixed(1)} min and is ${state} (life ${life.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(life.sickness)})`,

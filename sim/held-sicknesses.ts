@@ -2,6 +2,7 @@ import type { ExitStatus } from "@rouse/contract";
 import type { HeldActor, HeldSickness } from "./held-actor.ts";
 import type { HolderWorld } from "./holders.ts";
 import type { Random } from "./random.ts";
+import type { Terminals } from "./show-terminal.ts";
 import type { Timeline } from "./virtual-time.ts";
 
 const second = 1000;
@@ -15,11 +16,16 @@ interface Parts {
   readonly holders: HolderWorld;
   /** It came round: whoever watches is shown. */
   readonly show: (actor: HeldActor) => void;
+  /** It falls ill. `sights`: what is seen of how it begins. */
+  readonly noteIll: (actor: HeldActor) => void;
   readonly noteDeath: (actor: HeldActor) => void;
+  readonly terminals: Terminals;
 }
 
 /** What goes wrong with held agents: they crash, flap, get stuck, hang, go round, fail, lose their holder. And some simply finish. */
-export function createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath }: Parts) {
+export function createHeldSicknesses(parts: Parts) {
+  const { actors, timeline, random, holders, show, noteDeath, noteIll, terminals } = parts;
+
   const isSameLife = (actor: HeldActor, incarnation: number): boolean =>
     actor.life.incarnation === incarnation && actor.isAlive();
 
@@ -52,14 +58,29 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
       return timeline.after(5 * minute, () => {
         if (isSameLife(actor, incarnation)) sicken(actor, wanted);
       });
-    const kind = wanted === "failing" && !actor.traits.beats ? "stuck" : wanted;
-    const busy = random.chance(kind === "stuck" || kind === "hung" ? 0.05 : 0.3);
+    const kind = chooseKind(actor, wanted);
+    const busy = random.chance(
+      kind === "looping" || kind === "failing" ? 0.3 : kind === "hung" || kind === "stuck" ? 0.05 : 0,
+    );
     const sickness: HeldSickness = { kind, since: timeline.now(), busy, reacts: random.pick([0, 0.3, 0.7]) };
+    // What it did since the last look is told before what it hangs in.
+    const holder = holders.of(actor.id);
+    if ((kind === "request" || kind === "tool") && holder !== undefined)
+      holders.report(holder, terminals.showHang(kind));
     actor.fallIll(sickness);
+    noteIll(actor);
     if (actor.chronic === null && random.chance(0.3))
       timeline.after(random.between(minute, 90 * minute), () => {
         if (isSameLife(actor, incarnation) && actor.life.sickness === sickness) cure(actor);
       });
+  }
+
+  /** Only who beats in rhythm can tell of its failures; a stream stands still in the middle of a call. */
+  function chooseKind({ traits }: HeldActor, wanted: HeldSickness["kind"]): HeldSickness["kind"] {
+    const tells = traits.beats && (traits.rhythm === "minutes" || traits.rhythm === "seconds");
+    const kind = wanted === "failing" && !tells ? "stuck" : wanted;
+    if (kind !== "stuck" || !traits.structured) return kind;
+    return random.chance(0.5) ? "request" : "tool";
   }
 
   function cure(actor: HeldActor): void {
@@ -118,7 +139,8 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
   /** Once everybody has been started. */
   function plan(): void {
     const strikes = (actor: HeldActor): void =>
-      timeline.after(random.until(24 * hour), () => {
+      // The few with an owner's rule are ill more often, so that half a day shows what the rule does.
+      timeline.after(random.until((hasRule(actor) ? 5 : 16) * hour), () => {
         if (actor.isWell()) strike(actor);
         strikes(actor);
       });
@@ -137,5 +159,7 @@ export function createHeldSicknesses({ actors, timeline, random, holders, show, 
 
   return { plan, relapse, cure };
 }
+
+const hasRule = ({ traits }: HeldActor): boolean => traits.idleKill !== null || traits.rhythm === "seconds";
 
 export type HeldSicknesses = ReturnType<typeof createHeldSicknesses>;

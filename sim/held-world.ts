@@ -1,25 +1,36 @@
 import type { HealthState, HeartbeatAck, Policy, RecoveryContext, RouseEvent } from "@rouse/contract";
+import type { AgentRecord } from "../packages/core/src/record.ts";
 import type { MemoryFolder } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import type { Config } from "../packages/daemon/src/config/read-config.ts";
 import { judgeBudgets } from "./budget-judge.ts";
 import { createCheckpoints } from "./checkpoints.ts";
+import { createEyes, eyeNames } from "./eyes.ts";
 import { type HandsFindings, judgeHands } from "./hands-judge.ts";
-import { HeldActor } from "./held-actor.ts";
+import { HeldActor, type HeldSickness } from "./held-actor.ts";
 import { judgeHeld } from "./held-judge.ts";
 import { createHeldSicknesses } from "./held-sicknesses.ts";
 import { chooseTraits } from "./held-traits.ts";
 import { createHolderPorts, type HolderPorts } from "./holder-port.ts";
 import { createHolders, type HolderWorld } from "./holders.ts";
 import { judgeLadder, type LadderFindings } from "./ladder-judge.ts";
+import { wallAtStart } from "./monitor-time.ts";
 import type { Letter } from "./network.ts";
-import { createOrchestrator, type SimulatedOrchestrator } from "./orchestrator.ts";
+import { createOrchestrator, type OrchestratorTemper, type SimulatedOrchestrator } from "./orchestrator.ts";
 import { planPersons } from "./persons.ts";
-import type { Random } from "./random.ts";
+import type { QuietName } from "./quiet-kinds.ts";
+import { type QuietFindings, tallyQuiet } from "./quiet-tally.ts";
+import { type Random, seededRandom } from "./random.ts";
 import { createTerminals } from "./show-terminal.ts";
+import { judgeSicknesses, type SicknessFindings } from "./sickness-judge.ts";
+import type { SicknessName } from "./sickness-names.ts";
 import type { Speak } from "./simulate.ts";
+import { planStarvation } from "./starve-machine.ts";
 import type { Timeline } from "./virtual-time.ts";
 import { createFolders, type Folders } from "./workspaces.ts";
+
+/** Whoever hangs, as a whole or in a call, reads nothing. */
+const hearsNothing: ReadonlySet<HeldSickness["kind"]> = new Set<HeldSickness["kind"]>(["hung", "request", "tool"]);
 
 const second = 1000;
 const minute = 60 * second;
@@ -36,6 +47,11 @@ interface Parts {
   readonly wall: () => number;
   readonly speak: Speak;
   readonly send: (letter: Letter) => void;
+  /** Who beats every few seconds does not send a beat again. */
+  readonly sendOnce: (letter: Letter) => void;
+  readonly temper: OrchestratorTemper;
+  /** The machine is overloaded, and the monitor runs on it, too. */
+  readonly slowMonitor: (lasts: number) => void;
   readonly isCutOff: (agentId: string) => boolean;
   readonly complain: (text: string) => void;
   readonly excusedSince: (at: number) => number;
@@ -43,7 +59,13 @@ interface Parts {
 }
 
 export type HeldFindings = LadderFindings &
-  HandsFindings & { readonly mostStopsInWindow: number; readonly lookAlikes: number };
+  HandsFindings & {
+    readonly mostStopsInWindow: number;
+    readonly lookAlikes: number;
+    readonly eyeFailures: number;
+    readonly quiet: Readonly<Record<QuietName, QuietFindings>>;
+    readonly sicknesses: Readonly<Record<SicknessName, SicknessFindings>>;
+  };
 
 export interface HeldWorld {
   readonly actors: ReadonlyMap<string, HeldActor>;
@@ -66,20 +88,20 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const numbers = new Map<string, number>();
 
   /** What the monitor has saved of an agent. */
-  function recordOf(
-    agentId: string,
-  ): { node: string | null; incident: object | null; handedOver: object | null } | null {
+  function recordOf(agentId: string): AgentRecord | null {
     if (!numbers.has(agentId)) for (const saved of disk.records.values()) numbers.set(saved.agentId, saved.agentNo);
     const saved = disk.records.get(numbers.get(agentId) ?? -1);
-    return saved === undefined ? null : JSON.parse(saved.record);
+    return saved === undefined ? null : (JSON.parse(saved.record) as AgentRecord);
   }
 
   const hostOf = (agentId: string): string => recordOf(agentId)?.node ?? "here";
   const policyOf = (agentId: string): Policy =>
     config.policyFor({ agentId, agentType: null, taskId: null, policy: actors.get(agentId)?.traits.policy ?? null });
 
+  const ids = Array.from({ length: parts.count }, (_, i) => `held-${i + 1}`);
+  const eyes = createEyes(timeline, seededRandom(random.whole(1, 2 ** 30)), ids);
   const terminals = createTerminals(random);
-  const holders = createHolders({ timeline, random, terminals, wall, announce });
+  const holders = createHolders({ timeline, random, terminals, eyes, wall, announce });
   const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain });
   const budget = judgeBudgets(config.killBudget, now, complain);
   const ladder = judgeLadder({ now, complain, policyOf, excusedSince });
@@ -94,12 +116,41 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     holderOf: holders.of,
     isCutOff: parts.isCutOff,
     blindSince: parts.blindSince,
+    noteStop(actor, key, by) {
+      tally.stopped(actor, by === "rouse" ? by : "others");
+      cases.stopped(actor, key, by !== "rouse");
+    },
   });
-  const { blindSince } = parts;
+  const { blindSince, temper } = parts;
   const holderOf = holders.of;
-  const verdicts = judgeHeld({ now, complain, policyOf, holderOf, isOpen: ladder.isOpen, excusedSince, blindSince });
-  const sicknesses = createHeldSicknesses({ actors, timeline, random, holders, show, noteDeath: hands.noteDeath });
-  const orchestrator = createOrchestrator(timeline, random, speak);
+  const { isOpen } = ladder;
+  const verdicts = judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince, eyes });
+  const tally = tallyQuiet({ actors, recordOf, policyOf, steady: () => wallAtStart + now() });
+  const cases = judgeSicknesses({
+    now,
+    complain,
+    policyOf,
+    excusedSince,
+    holderOf,
+    temper,
+    wasSeenSince: (agentId, since) => eyeNames.every((eye) => eyes.wasOpenSince(eye, agentId, since)),
+    isHandedOver: (agentId) => recordOf(agentId)?.handedOver != null,
+  });
+  const sicknesses = createHeldSicknesses({
+    actors,
+    timeline,
+    random,
+    holders,
+    terminals,
+    show,
+    noteIll: cases.fellIll,
+    noteDeath(actor) {
+      hands.noteDeath(actor);
+      cases.died(actor);
+    },
+  });
+  const isWell = (agentId: string): boolean => actors.get(agentId)?.isWell() === true;
+  const orchestrator = createOrchestrator({ timeline, random, speak, temper, isWell });
   const ports = createHolderPorts({
     holders,
     actors,
@@ -136,8 +187,15 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     timeline.after(delay, () => {
       if (actor.life.incarnation !== incarnation || !actor.isAlive()) return;
       if (!actor.isSilent() && !actor.isHoarse(now())) beat(actor);
-      beatOn(actor, incarnation, 300 * second + random.between(-100, 100));
+      if (actor.traits.rhythm !== "once") beatOn(actor, incarnation, nextBeatIn(actor));
     });
+  }
+
+  function nextBeatIn({ traits, life: { mode } }: HeldActor): number {
+    const late = mode.kind === "quiet" && mode.as === "starved" ? random.between(0, 20 * minute) : 0;
+    if (traits.rhythm === "seconds") return 5 * second + random.between(-100, 100);
+    if (traits.rhythm === "irregular") return random.between(minute, 40 * minute);
+    return 300 * second + random.between(-100, 100) + late;
   }
 
   function beat(actor: HeldActor): void {
@@ -152,12 +210,15 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       if (life.cure !== null && sentAt >= life.cure.at) actor.noteSeen("beat", now());
       for (const { id, kind } of ack.commands) if (kind === "nudge") hear(actor, id);
     };
-    parts.send({ beat: { ...message, ...node }, from: actor, acknowledged: false, answered });
+    const letter = { beat: { ...message, ...node }, from: actor, acknowledged: false, answered };
+    if (actor.traits.rhythm === "seconds") parts.sendOnce(letter);
+    else parts.send(letter);
   }
 
   /** Who does something long says so at once, if it says anything at all. */
   function announce(actor: HeldActor): void {
-    if (actor.traits.beats && !actor.isHoarse(now())) beat(actor);
+    const { beats, rhythm } = actor.traits;
+    if (beats && (rhythm === "minutes" || rhythm === "seconds") && !actor.isHoarse(now())) beat(actor);
   }
 
   /** A nudge that came with an acknowledgement: read once, named in the next beat. */
@@ -165,15 +226,26 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     if (heard.has(id)) return;
     heard.add(id);
     actor.life.seen.push(id);
+    if (actor.isWell() && actor.traits.readBy === "agent") answer(actor, id);
     reach(actor);
   }
   const heard = new Set<string>();
+
+  /** Who reads it and is well answers, at once or after a while. */
+  function answer(actor: HeldActor, id: string): void {
+    const { life } = actor;
+    timeline.after(random.between(second, 8 * minute), () => {
+      if (actor.life !== life || !actor.isWell()) return;
+      life.answers.push(id);
+      beat(actor);
+    });
+  }
 
   /** Somebody has spoken to it: it comes round, or it does not. */
   function reach(actor: HeldActor): void {
     const { life } = actor;
     const { sickness } = life;
-    if (sickness === null || sickness.kind === "hung" || !random.chance(sickness.reacts)) return;
+    if (sickness === null || hearsNothing.has(sickness.kind) || !random.chance(sickness.reacts)) return;
     timeline.after(random.between(3 * second, minute), () => {
       if (actor.life === life && life.sickness === sickness && actor.isAlive()) sicknesses.cure(actor);
     });
@@ -186,11 +258,13 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   }
 
   for (let i = 1; i <= parts.count; i++) {
-    const actor = new HeldActor(`held-${i}`, chooseTraits(random, parts.policies), random, 0);
+    const actor = new HeldActor(`held-${i}`, chooseTraits(i, random, parts.policies), random, 0);
     actors.set(actor.id, actor);
     timeline.plan(random.between(0, 5 * minute), () => live(actor));
   }
   sicknesses.plan();
+  eyes.planFailures();
+  planStarvation({ actors, timeline, random, holders, slowMonitor: parts.slowMonitor });
   planPersons({
     actors,
     timeline,
@@ -205,6 +279,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     cure: sicknesses.cure,
     noteHelp: hands.noteHelp,
     noteAttached: hands.noteAttached,
+    bedtime: random.between(0, 24),
     freezes: hands.freezes,
   });
   if (parts.count > 0) checkpoints.planDamage();
@@ -212,6 +287,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   /** What the monitor says tells the judges what to expect of it from then on. */
   function note(event: RouseEvent): void {
     ladder.note(event);
+    tally.note(event);
+    cases.note(event);
     budget.note(event, hostOf);
     const agentId = "agentId" in event.payload ? event.payload.agentId : null;
     const actor = typeof agentId === "string" ? actors.get(agentId) : undefined;
@@ -242,12 +319,17 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     lookForTheForgotten() {
       ladder.lookForTheForgotten();
       verdicts.lookForTheForgotten(actors.values());
+      cases.lookForTheForgotten();
+      tally.look();
     },
     findings: () => ({
       ...ladder.findings(),
       ...hands.findings(),
       mostStopsInWindow: budget.most(),
       lookAlikes: verdicts.lookAlikes(),
+      eyeFailures: eyes.failures(),
+      quiet: tally.findings(),
+      sicknesses: cases.findings(),
     }),
   };
 }

@@ -3,6 +3,7 @@ import type { Holders, NudgeRequest, Revival, Started, StopRequest } from "../pa
 import type { HandsWitness } from "./hands-witness.ts";
 import type { HeldActor } from "./held-actor.ts";
 import type { Holder, HolderWorld } from "./holders.ts";
+import { quietKind } from "./quiet-kinds.ts";
 import type { Random } from "./random.ts";
 import type { Timeline } from "./virtual-time.ts";
 
@@ -129,7 +130,10 @@ export function createHolderPorts(parts: Parts) {
     if (holder.dead || actor.traits.input === "none") return refuse("no-input");
     if (wall() > notAfter) return refuse("expired");
     if (actor.attached() > 0) return refuse("attached");
-    if (actor.life.mode.kind === "asking") return refuse("asks");
+    const { mode } = actor.life;
+    if (mode.kind === "asking") return refuse("asks");
+    const refusal = mode.kind === "quiet" && actor.isWell() ? quietKind(mode.as).refuses : undefined;
+    if (refusal !== undefined) return refuse(refusal);
     if (actor.traits.input === "terminal" && random.chance(0.1)) return refuse("half-typed");
     return { kind: "sent", channel: actor.traits.input, echoed: actor.traits.input === "terminal" };
   }

@@ -1,5 +1,6 @@
 import type { ExitStatus, Hold, HolderReport, Sight } from "@rouse/contract";
 import type { HolderNews } from "../packages/daemon/src/ports/holders.ts";
+import type { Eyes } from "./eyes.ts";
 import type { HeldActor } from "./held-actor.ts";
 import type { Random } from "./random.ts";
 import type { Terminals } from "./show-terminal.ts";
@@ -18,6 +19,8 @@ export interface Holder {
   bytes: number;
   rows: number;
   lastAt: number | null;
+  /** When something was last seen of it that it wrote. */
+  newsAt: number;
   /** The monitor it speaks with has met it. */
   met: boolean;
   carrying: boolean;
@@ -36,20 +39,21 @@ interface Parts {
   readonly timeline: Timeline;
   readonly random: Random;
   readonly terminals: Terminals;
+  readonly eyes: Eyes;
   readonly wall: () => number;
   /** It has begun something else. */
   readonly announce: (actor: HeldActor) => void;
 }
 
 /** All holders of this machine, and what they see of their agents. */
-export function createHolders({ timeline, random, terminals, wall, announce }: Parts) {
+export function createHolders({ timeline, random, terminals, eyes, wall, announce }: Parts) {
   const holders = new Map<string, Holder>();
   const telling = createTelling(timeline);
 
   function take(actor: HeldActor): Holder {
     const { life, traits, id } = actor;
     const { incarnation, pid, startedAt, foreground, taskId } = life;
-    const { structured, policy, input } = traits;
+    const { structured, policy, input, idleKill } = traits;
     const family = structured ? "claude-code" : "generic";
     const startedWall = wall() - (timeline.now() - startedAt);
     const kind = { family, structured, foreground, input } as const;
@@ -61,6 +65,7 @@ export function createHolders({ timeline, random, terminals, wall, announce }: P
       incarnation,
       pid,
       startedAt: startedWall,
+      idleKillMs: idleKill,
       ...kind,
     };
     const holder: Holder = {
@@ -72,6 +77,7 @@ export function createHolders({ timeline, random, terminals, wall, announce }: P
       bytes: 0,
       rows: 0,
       lastAt: null,
+      newsAt: timeline.now(),
       met: false,
       carrying: false,
       over: false,
@@ -102,7 +108,10 @@ export function createHolders({ timeline, random, terminals, wall, announce }: P
    * Real ones give a sign of life every ten seconds. These spare the simulation most of them: it takes two readings of its processes within two
    * minutes to know that an agent is at rest, and less than one in five to know that it is there.
    */
-  function signOfLifeAfter({ life: { sickness, mode } }: HeldActor): number {
+  function signOfLifeAfter({ life: { sickness, mode }, traits }: HeldActor): number {
+    if (traits.rhythm === "seconds") return 20 * second;
+    // A machine that has no time for its agents has little for their holders.
+    if (mode.kind === "quiet" && mode.as === "starved") return random.between(100 * second, 290 * second);
     if (sickness !== null || mode.kind === "thinking" || mode.kind === "building")
       return random.between(95 * second, 115 * second);
     return mode.kind === "working"
@@ -125,6 +134,7 @@ export function createHolders({ timeline, random, terminals, wall, announce }: P
     if (holder.dead) return;
     const { actor } = holder;
     const now = timeline.now();
+    noteNews(holder, sights);
     const rows = sights.reduce((sum, sight) => sum + (sight.kind === "output" ? sight.rows : 0), 0);
     if (sights.length > 0) holder.lastAt = wall();
     holder.rows += rows;
@@ -137,7 +147,7 @@ export function createHolders({ timeline, random, terminals, wall, announce }: P
       sights,
       output: { bytes, rows: holder.rows, lastAt },
       // Now and then nobody can look at the processes.
-      process: exit !== null || random.chance(0.01) ? null : actor.measure(now),
+      process: exit !== null || random.chance(0.01) ? null : eyes.look(actor.id, actor.measure(now, wall())),
       attached: exit === null ? actor.attached() : 0,
       fullScreen: false,
       outputKept: true,
@@ -145,6 +155,12 @@ export function createHolders({ timeline, random, terminals, wall, announce }: P
     };
     holder.unheard.push({ report: written, shows });
     telling.wants(holder);
+  }
+
+  function noteNews(holder: Holder, sights: readonly Sight[]): void {
+    if (!sights.some((sight) => sight.kind !== "output" || sight.rows > 0)) return;
+    holder.actor.longestQuiet = Math.max(holder.actor.longestQuiet, timeline.now() - holder.newsAt);
+    holder.newsAt = timeline.now();
   }
 
   return {

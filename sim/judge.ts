@@ -4,6 +4,7 @@ import type { Monitor } from "../packages/daemon/src/runtime/monitor.ts";
 import type { Actor, Rhythm, Sickness } from "./actor.ts";
 import type { HeldFindings, HeldWorld } from "./held-world.ts";
 import type { Network } from "./network.ts";
+import { type OrchestratorTemper, temperOf } from "./orchestrator.ts";
 import type { MonitorWorld, SimulationOptions } from "./simulate.ts";
 import { summarise } from "./summarise.ts";
 import type { Timeline } from "./virtual-time.ts";
@@ -20,6 +21,7 @@ export interface Delays {
 /** What a simulation found out about the monitor. Times in seconds. */
 export interface Findings {
   readonly seed: number;
+  readonly orchestrator: OrchestratorTemper;
   readonly preset: string;
   readonly agents: number;
   readonly agentHours: number;
@@ -229,6 +231,7 @@ export function createJudge(parts: Parts) {
       complain(`${undelivered.length} alerts were decided and neither delivered nor waiting: ${undelivered[0]}`);
     return {
       seed: options.seed,
+      orchestrator: temperOf(options),
       preset: options.preset,
       agents: options.agents,
       agentHours,

@@ -1,6 +1,6 @@
 import type { HealthState, Policy, RouseEvent } from "@rouse/contract";
 import type { Delays } from "./judge.ts";
-import { summarise } from "./summarise.ts";
+import { mean, summarise } from "./summarise.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -237,10 +237,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
       ...counts,
       endings,
       refusals,
-      intervention: {
-        ...summarise(delays),
-        mean: Math.round((delays.reduce((sum, one) => sum + one, 0) / Math.max(1, delays.length)) * 10) / 10,
-      },
+      intervention: { ...summarise(delays), mean: mean(delays) },
     }),
   };
 }

@@ -1,12 +1,14 @@
 import { parseArgs } from "node:util";
 import { type PresetName, presetNames, type RouseEvent } from "@rouse/contract";
+import { type OrchestratorTemper, orchestratorTempers } from "./orchestrator.ts";
 import { printFindings } from "./print-findings.ts";
 import { simulate } from "./simulate.ts";
 
-const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--story AGENT,AGENT] [--why] [--json]
+const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--orchestrator ${orchestratorTempers.join("|")}] [--story AGENT,AGENT] [--why] [--json]
 
 Runs the real monitor on virtual time in a seeded world of agents and faults and prints how often it was wrong, how fast it was right, and what it did
-about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --story prints
+about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --orchestrator: what
+whoever is asked is like in the whole run (by the seed when not given). --story prints
 everything the monitor said of these agents (agent-1, held-1, …), --why what it said in the two hours before each broken promise.
 Exit code 1 when it called a healthy agent ill, left a sick one, stopped a healthy one, or broke another promise.`;
 
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     preset: { type: "string", default: "fleet" },
     held: { type: "string" },
+    orchestrator: { type: "string" },
     story: { type: "string" },
     why: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
@@ -50,6 +53,11 @@ if (held > agents) {
   process.stderr.write(`--held must be at most --agents\n\n${usage}\n`);
   process.exit(2);
 }
+const { orchestrator } = values;
+if (orchestrator !== undefined && !orchestratorTempers.includes(orchestrator as OrchestratorTemper)) {
+  process.stderr.write(`--orchestrator must be one of ${orchestratorTempers.join(", ")}\n\n${usage}\n`);
+  process.exit(2);
+}
 let told = 0;
 /** What was said of each agent, for --why. */
 const said = new Map<string, { readonly at: number; readonly line: string }[]>();
@@ -59,6 +67,7 @@ const findings = await simulate({
   agents,
   held,
   hours,
+  ...(orchestrator === undefined ? {} : { orchestrator: orchestrator as OrchestratorTemper }),
   ...(values.story === undefined && !values.why ? {} : { watch: hear }),
   preset: values.preset as PresetName,
   progress(share) {

@@ -1,7 +1,7 @@
 import type { DecisionRequest, EscalationDecision, EscalationNotice } from "@rouse/contract";
 import type { Asked, Orchestrator } from "../packages/daemon/src/ports/orchestrator.ts";
 import type { Random } from "./random.ts";
-import type { Speak } from "./simulate.ts";
+import type { SimulationOptions, Speak } from "./simulate.ts";
 import type { Timeline } from "./virtual-time.ts";
 
 const second = 1000;
@@ -10,12 +10,33 @@ const minute = 60 * second;
 /** So often an orchestrator gives more time to one agent before it makes up its mind. */
 const mostPatience = 2;
 
-/** Whoever decides: down for a while, slow, quick, silent, late, or saying everything twice. */
-export function createOrchestrator(timeline: Timeline, random: Random, speak: Speak) {
+/** What whoever decides is like for a whole run. `usual`: slow, quick, silent, late, or saying everything twice. */
+export const orchestratorTempers = ["usual", "never", "late", "wrong"] as const;
+export type OrchestratorTemper = (typeof orchestratorTempers)[number];
+
+/** Without a word about it, one seed in four has each. */
+export const temperOf = ({
+  seed,
+  orchestrator,
+}: Pick<SimulationOptions, "seed" | "orchestrator">): OrchestratorTemper =>
+  orchestrator ?? (orchestratorTempers[seed % orchestratorTempers.length] as OrchestratorTemper);
+
+interface Parts {
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly speak: Speak;
+  readonly temper: OrchestratorTemper;
+  /** The truth, for one that decides against it. */
+  readonly isWell: (agentId: string) => boolean;
+}
+
+/** Whoever decides; down for a while, now and then. */
+export function createOrchestrator({ timeline, random, speak, temper, isWell }: Parts) {
   const patience = new Map<string, number>();
   let downUntil = 0;
 
   function choose({ agentId, incident }: EscalationNotice): DecisionRequest {
+    if (temper === "wrong") return chooseWrongly(agentId);
     const key = `${agentId} ${incident}`;
     const given = patience.get(key) ?? 0;
     const choices: EscalationDecision[] = ["terminate_and_recover", "terminate_and_recover", "force_handoff"];
@@ -24,6 +45,13 @@ export function createOrchestrator(timeline: Timeline, random: Random, speak: Sp
     if (decision !== "allow_more_time") return { decision, actor: "orchestrator", reason: "simulated" };
     patience.set(key, given + 1);
     return { decision, actor: "orchestrator", reason: "simulated", minutes: random.whole(2, 30) };
+  }
+
+  /** Who is well is to be stopped; who is ill is given time. */
+  function chooseWrongly(agentId: string): DecisionRequest {
+    const decided = { actor: "orchestrator", reason: "simulated" };
+    if (!isWell(agentId)) return { ...decided, decision: "allow_more_time", minutes: random.whole(5, 60) };
+    return { ...decided, decision: random.chance(0.5) ? "terminate_and_recover" : "force_handoff" };
   }
 
   /** Says it to whichever monitor is there by then; one that is down is told again a while later. */
@@ -37,6 +65,12 @@ export function createOrchestrator(timeline: Timeline, random: Random, speak: Sp
   }
 
   function answer(notice: EscalationNotice): Asked {
+    if (temper === "never") return "delivered";
+    if (temper === "late") {
+      const decision = choose(notice);
+      timeline.after(random.between(15.5 * minute, 180 * minute), () => say(notice.id, decision));
+      return "delivered";
+    }
     const roll = random.next();
     const decision = choose(notice);
     const { id } = notice;

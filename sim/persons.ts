@@ -20,14 +20,24 @@ interface Parts {
   readonly cure: (actor: HeldActor) => void;
   readonly noteHelp: (actor: HeldActor) => void;
   readonly noteAttached: (actor: HeldActor) => void;
+  /** When people go to bed, in hours of the day. */
+  readonly bedtime: number;
   readonly freezes: { began(): void; ends(): void };
 }
 
 const order = { actor: "owner", reason: "simulated", force: true };
 
-/** People: they look after what they were called for, visit terminals, give orders, and freeze everything now and then. */
+/** Every night. */
+const asleepFor = 10 * hour;
+
+/**
+ * People: they look after what they were called for, visit terminals, give orders, and freeze everything now and then. At night they sleep, whatever
+ * rings.
+ */
 export function planPersons(parts: Parts): void {
   const { actors, timeline, random, holders, speak } = parts;
+
+  const isAwake = (): boolean => (timeline.now() + (24 - parts.bedtime) * hour) % (24 * hour) >= asleepFor;
 
   /** What nobody else is at work on, a person takes care of. */
   function lookAfter(actor: HeldActor): void {
@@ -87,18 +97,19 @@ export function planPersons(parts: Parts): void {
 
   const now = (mean: number, act: (actor: HeldActor) => void): void =>
     timeline.after(random.until(mean / Math.max(1, actors.size)), () => {
-      act(random.pick([...actors.values()]));
+      const actor = random.pick([...actors.values()]);
+      if (isAwake()) act(actor);
       now(mean, act);
     });
 
   const caring = (actor: HeldActor): void =>
     timeline.after(random.between(15 * minute, 40 * minute), () => {
-      lookAfter(actor);
+      if (isAwake()) lookAfter(actor);
       caring(actor);
     });
   const freezing = (): void =>
     timeline.after(random.until(30 * hour), () => {
-      freeze();
+      if (isAwake()) freeze();
       timeline.after(hour, freezing);
     });
 

@@ -1,4 +1,6 @@
 import type { Delays, Findings } from "./judge.ts";
+import type { QuietFindings } from "./quiet-tally.ts";
+import type { SicknessFindings } from "./sickness-judge.ts";
 
 /** The findings as a page for people. */
 export function printFindings(findings: Findings): string {
@@ -19,11 +21,57 @@ export function printFindings(findings: Findings): string {
     delays("getting stuck", detection.stuck),
     delays("starting to fail", detection.failing),
     "",
-    ...(findings.ladder === null ? [] : [...printLadder(findings.ladder), ""]),
+    ...(findings.ladder === null ? [] : printHeld(findings.ladder, findings.orchestrator)),
     findings.violations.length === 0 ? "No promise was broken." : `BROKEN PROMISES (${findings.violations.length}):`,
     ...findings.violations.slice(0, 12).map((violation) => `  ${violation}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function printHeld(ladder: NonNullable<Findings["ladder"]>, orchestrator: string): string[] {
+  return [
+    ...printLadder(ladder),
+    "",
+    `orchestrator: ${orchestrator}; ways of looking at processes that failed: ${ladder.eyeFailures}`,
+    "",
+    ...printQuiet(ladder.quiet),
+    "",
+    ...printSicknesses(ladder.sicknesses),
+    "",
+  ];
+}
+
+/** Who was well and quiet, and how close each kind came to being stopped. It takes two kinds of evidence. */
+function printQuiet(quiet: Readonly<Record<string, QuietFindings>>): string[] {
+  return [
+    line("well and quiet", "agents", "hours", "quiet", "called ill", "nudged", "asked", "refused", "stopped", "others"),
+    ...Object.entries(quiet).map(([name, of]) => {
+      const counts = [of.agents, Math.round(of.agentHours), Math.round(of.quietHours), of.calledIll, of.nudged];
+      const done = [of.askedAbout, of.refused, of.stoppedByRouse, of.stoppedByOthers];
+      return `${line(name, ...counts, ...done)}   ${describeNearest(of)}`;
+    }),
+  ];
+}
+
+function describeNearest({ evidence, furthest, askedAbout }: QuietFindings): string {
+  const against = evidence.length === 0 ? "nothing against it" : evidence.join(" and ");
+  const reached = furthest === "asked about" || furthest === "at the gate" ? `, asked about ${askedAbout} times` : "";
+  return `${against}${evidence.length === 1 ? " only" : ""}; furthest: ${furthest}${reached}`;
+}
+
+/** How soon each sickness was met, from its beginning: mean and P95 in minutes, with the number of cases. */
+function printSicknesses(sicknesses: Readonly<Record<string, SicknessFindings>>): string[] {
+  const minutes = (seconds: number): string => (seconds / 60).toFixed(seconds < 600 ? 1 : 0);
+  const times = ({ count, mean, p95 }: SicknessFindings["nudge"]): string =>
+    count === 0 ? "–" : `${minutes(mean)} / ${minutes(p95)} (${count})`;
+  return [
+    row("ill (min: mean / P95)", "cases", "nudge", "question", "stop", "well again", "recovered", "by Rouse"),
+    ...Object.entries(sicknesses).map(([name, of]) => {
+      const share = of.recoveredShare === null ? "–" : `${(100 * of.recoveredShare).toFixed(0)} %`;
+      const when = [of.nudge, of.question, of.stop, of.recovery].map(times);
+      return row(name, of.cases, ...when, share, of.stoppedByRouse);
+    }),
+  ];
 }
 
 /** What was done about it: how incidents ended, who was stopped and brought back, and how soon. */
@@ -35,7 +83,8 @@ function printLadder(ladder: NonNullable<Findings["ladder"]>): string[] {
     row("done about it", "incidents", "nudges", "questions", "stops", "starts"),
     row("", ladder.incidents, ladder.nudges, ladder.escalations, ladder.stops, ladder.restarts),
     "",
-    row("well agents stopped", ladder.healthyStopped),
+    row("well agents stopped by Rouse", ladder.healthyStopped),
+    row("… by a decision, by people", ladder.healthyStoppedByDecision, ladder.healthyStoppedByPeople),
     row("well agents taken for stuck", ladder.lookAlikes),
     row("most stops in one window", ladder.mostStopsInWindow),
     row("ends of agents", "all", "ours to see to", "brought back", "share"),
@@ -52,6 +101,9 @@ function printLadder(ladder: NonNullable<Findings["ladder"]>): string[] {
 
 const row = (name: string, ...cells: (string | number)[]): string =>
   `${name.padEnd(36)}${cells.map((cell) => String(cell).padStart(15)).join("")}`.trimEnd();
+
+const line = (name: string, ...cells: (string | number)[]): string =>
+  `${name.padEnd(24)}${cells.map((cell) => String(cell).padStart(11)).join("")}`;
 
 const delays = (name: string, { count, p50, p95, max }: Delays): string =>
   count === 0 ? row(name, 0, "–", "–", "–") : row(name, count, `${p50} s`, `${p95} s`, `${max} s`);

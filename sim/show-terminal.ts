@@ -1,5 +1,6 @@
 import type { Sight } from "@rouse/contract";
-import type { HeldActor, HeldMode } from "./held-actor.ts";
+import type { HeldActor, HeldMode, QuietMode } from "./held-actor.ts";
+import { quietKind } from "./quiet-kinds.ts";
 import type { Random } from "./random.ts";
 
 /** What terminals and streams show of agents, as their holders would read it. */
@@ -29,16 +30,53 @@ export function createTerminals(random: Random) {
         return traits.structured ? [] : [{ kind: "output", rows: 4, novel: 0 }];
       case "stuck":
       case "hung":
+      case "request":
+      case "tool":
       case undefined:
         return [];
     }
   }
 
+  /** The same lines again, a picture drawn anew, or a new line from time to time on a machine that has no time for anybody. */
+  function showQuiet({ as, look }: QuietMode): Sight[] {
+    if (look.repeats > 0) return [{ kind: "output", rows: look.repeats, novel: 0 }];
+    if (as === "spinner") return [{ kind: "output", rows: 0, novel: 0 }];
+    return as === "starved" && random.chance(0.08) ? [{ kind: "output", rows: 2, novel: 1 }] : [];
+  }
+
+  /** What is on the screen, or in the stream, from the beginning of it. */
+  function openQuiet({ as, id, timeoutSeconds, recognised }: QuietMode): Sight[] {
+    const { opens } = quietKind(as);
+    if (opens?.what === "tool") return [startTool(id, timeoutSeconds)];
+    if (opens?.what === "model") return [{ kind: "model-asked" }];
+    return as === "draft" && recognised ? [{ kind: "asks", what: "draft", pattern: "input line" }] : [];
+  }
+
+  function closeQuiet({ as, id, recognised }: QuietMode): Sight[] {
+    const { opens } = quietKind(as);
+    if (opens?.what === "tool") return [{ kind: "tool-ended", id, failed: false, resultDigest: fresh() }];
+    if (opens?.what === "model") return [{ kind: "said", digest: fresh() }];
+    return as === "draft" && recognised ? [{ kind: "asks-no-more" }] : [];
+  }
+
+  const startTool = (id: string, timeoutSeconds: number | null): Sight => ({
+    kind: "tool-started",
+    id,
+    name: "build",
+    argsDigest: fresh(),
+    timeoutSeconds,
+  });
+
   return {
+    /** A call begins from which nothing will come. */
+    showHang: (kind: "request" | "tool"): Sight[] =>
+      kind === "request" ? [{ kind: "model-asked" }] : [startTool(fresh(), random.whole(60, 900))],
+
     /** Since the last look. */
     showWork(actor: HeldActor): Sight[] {
       const { sickness, mode } = actor.life;
       if (sickness !== null) return showSickness(actor);
+      if (mode.kind === "quiet") return showQuiet(mode);
       if (mode.kind !== "working" || actor.traits.mute) return [];
       if (actor.traits.structured)
         return [...oneStep(fresh(), fresh(), random.chance(0.05)), { kind: "tokens", total: actor.spend() }];
@@ -66,10 +104,9 @@ export function createTerminals(random: Random) {
       if (after.kind === "asking") sights.push({ kind: "asks", what: "permission", pattern: "allow" });
       if (after.kind === "limited")
         sights.push({ kind: "rate-limited", pattern: "limit", resetsInMs: Math.max(0, after.until - now) });
-      if (after.kind === "tool" && traits.structured) {
-        const { id, timeoutSeconds } = after;
-        sights.push({ kind: "tool-started", id, name: "build", argsDigest: fresh(), timeoutSeconds });
-      }
+      if (after.kind === "tool" && traits.structured) sights.push(startTool(after.id, after.timeoutSeconds));
+      if (before.kind === "quiet") sights.push(...closeQuiet(before));
+      if (after.kind === "quiet") sights.push(...openQuiet(after));
       return sights;
     },
   };

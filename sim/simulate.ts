@@ -15,6 +15,7 @@ import { createHeldWorld, type HeldWorld } from "./held-world.ts";
 import { createJudge, type Findings } from "./judge.ts";
 import { clockOf, timersOf, wallAtStart } from "./monitor-time.ts";
 import { createNetwork, type Letter } from "./network.ts";
+import { type OrchestratorTemper, temperOf } from "./orchestrator.ts";
 import { configFor, makeSigningKey } from "./prepare-monitor.ts";
 import { seededRandom } from "./random.ts";
 import { createBeats } from "./send-beats.ts";
@@ -28,6 +29,8 @@ export interface SimulationOptions {
   readonly held?: number;
   readonly hours: number;
   readonly preset: PresetName;
+  /** What whoever is asked is like; chosen by the seed when not given. */
+  readonly orchestrator?: OrchestratorTemper;
   /** Called now and then with the share that is done. */
   readonly progress?: (share: number) => void;
   /** Called with everything the monitor says, at the moment it has said it. */
@@ -145,6 +148,14 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     wall: clock.wall,
     speak,
     send: sendSurely,
+    sendOnce: network.send,
+    temper: temperOf(options),
+    slowMonitor(lasts) {
+      world.load = random.between(200, 1500);
+      timeline.after(lasts, () => {
+        world.load = 0;
+      });
+    },
     isCutOff: (agentId) => network.cutOffFor(agentId) !== null || world.deaf,
     complain: judge.complain,
     excusedSince: excuses.excusedSince,
@@ -252,7 +263,9 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     random,
     network,
     actors,
-    others: [...held.actors.values()].filter(({ traits }) => traits.beats).map(({ id }) => id),
+    others: [...held.actors.values()]
+      .filter(({ traits }) => traits.beats && traits.rhythm !== "seconds")
+      .map(({ id }) => id),
     hands: held.actors.size === 0 ? null : held,
   });
 

@@ -33,6 +33,8 @@ export interface TreeFacts {
   /** `null`, here and below: nobody could look. */
   readonly network: { readonly sockets: number; readonly bytes: number } | null;
   readonly files: { readonly changes: number } | null;
+  /** What was last read of both, however long ago. */
+  readonly lastRead: { readonly bytes: number | null; readonly changes: number | null };
   readonly readsTerminal: boolean | null;
   /** When its youngest child was started; `null` when it has none. */
   readonly youngestChildAt: MonoMs | null;

@@ -198,19 +198,27 @@ function readTree(
   const { cpuMs, ioBytes, processes, memoryBytes } = facts;
   const { network = null, files = null, readsTerminal = null, youngestChildAt = null } = facts;
   const born = youngestChildAt === null ? null : agoOfWall(youngestChildAt);
-  const now = { at, cpuMs, ioBytes, processes, memoryBytes, network, files, readsTerminal, youngestChildAt: born };
+  const lastRead = {
+    bytes: network?.bytes ?? before?.lastRead.bytes ?? null,
+    changes: files?.changes ?? before?.lastRead.changes ?? null,
+  };
+  const seen = { network, files, lastRead, readsTerminal, youngestChildAt: born };
+  const now = { at, cpuMs, ioBytes, processes, memoryBytes, ...seen };
   if (before === null) return { ...now, busyAt: at, busyBy: [] };
   const elapsed = at - before.at;
   if (elapsed < shortestReading) return before;
   const eyes: TreeEye[] = [];
   if (cpuMs - before.cpuMs >= busyShare * elapsed) eyes.push("cpu");
   if (ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000) eyes.push("disk");
-  if (network !== null && network.bytes > (before.network?.bytes ?? network.bytes)) eyes.push("network");
-  if (files !== null && files.changes > (before.files?.changes ?? files.changes)) eyes.push("files");
+  if (network !== null && hasMoved(network.bytes, before.lastRead.bytes)) eyes.push("network");
+  if (files !== null && hasMoved(files.changes, before.lastRead.changes)) eyes.push("files");
   return eyes.length > 0
     ? { ...now, busyAt: at, busyBy: eyes }
     : { ...now, busyAt: before.busyAt, busyBy: before.busyBy };
 }
+
+/** Counters go on while nobody can read them. One that is read for the first time shows no rate: what it counts is taken to move, once. */
+const hasMoved = (is: number, was: number | null): boolean => was === null || is > was;
 
 /**
  * A process that waits in a read of its terminal wants something typed, whatever its question looks like. Two readings in a row, so that a line that

@@ -5,6 +5,7 @@ import {
   type MonoMs,
   minutes,
   type Policy,
+  seconds,
 } from "@rouse/contract";
 import type { Activity, AgentRecord } from "../record.ts";
 import type { TerminalFacts, TreeFacts } from "../terminal-facts.ts";
@@ -33,6 +34,7 @@ export const findOverdueCall: Detector = (record, now, policy) => {
   const due = movedAt + limit;
   if (now < due) return nothingUntil(due);
   if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(record, tree, due)) return nothing;
+  if (!isSaidSince(record, open, terminal, due)) return nothing;
   const waited = now - movedAt;
   const what = open.kind === "model" ? "its request to the model" : "its tool";
   return {
@@ -61,9 +63,16 @@ function limitOf(open: Open, family: TerminalFacts["family"], policy: Policy): D
   return Math.max(policy.openTool, open.timeoutSeconds * 1000 + policy.openToolMargin);
 }
 
-/** A child that was started with the tool is the tool. */
-const runsAsChild = (open: Open, { youngestChildAt }: TreeFacts): boolean =>
-  open.kind === "tool" && youngestChildAt !== null && youngestChildAt >= open.since;
+/** A holder tells what it read within this time: a tool may have been started so long before it is known to be open. */
+const toldWithin: DurationMs = seconds(30);
+
+/** A child that was started with the tool is the tool. Where there are children and nobody could see when they were started, one of them may be. */
+const runsAsChild = (open: Open, { youngestChildAt, processes }: TreeFacts): boolean =>
+  open.kind === "tool" && (youngestChildAt === null ? processes > 1 : youngestChildAt >= open.since - toldWithin);
+
+/** A stream tells when a call ends; who beats may have ended it long ago, and its silence is held against it already. */
+const isSaidSince = ({ beats }: AgentRecord, open: Open, { structured, tools }: TerminalFacts, due: MonoMs): boolean =>
+  (structured && (open.kind === "model" || tools.length > 0)) || (beats.lastAt !== null && beats.lastAt >= due);
 
 /** What was read before the time was up says nothing of what came since. */
 const isLookedAt = (record: AgentRecord, tree: TreeFacts, due: MonoMs): boolean =>

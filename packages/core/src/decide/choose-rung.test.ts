@@ -115,6 +115,16 @@ describe("an agent that gets nowhere", () => {
     expect(atStart.agent.when("NUDGE_SENT", "TERMINATION_ORDERED")[0]).toBe("1800s TERMINATION_ORDERED");
   });
 
+  it("is stopped by its owner's rule when its time has come, although it was nudged for something else before", () => {
+    const held = hangs({ obedient: true, hold: { idleKillMs: 30 * 60_000 } });
+    held.passes("1h");
+    expect(held.agent.when("NUDGE_SENT", "ESCALATION_TRIGGERED", "TERMINATION_ORDERED").slice(0, 3)).toEqual([
+      "900s NUDGE_SENT",
+      "1500s NUDGE_SENT",
+      "1800s TERMINATION_ORDERED",
+    ]);
+  });
+
   it("is not stopped by its owner's rule while bytes move on its sockets, or files change below its folder", () => {
     for (const eye of ["network", "files"] as const) {
       const held = heldStory({ hold: { idleKillMs: 20 * 60_000 } });

@@ -143,17 +143,20 @@ function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, polic
   switch (incident.illness) {
     case "DEGRADED":
       return ask(record, incident, "unchanged-finding", now, policy);
-    case "STUCK": {
-      const ruled = record.findings.find((finding) => isRuledByOwner(record, finding, policy));
-      if (ruled !== undefined && record.terminal !== null) return { kind: "stop", cause: ruled.kind };
-      return chooseNudge(record, incident, now, policy);
-    }
+    case "STUCK":
+      return stopByRule(record, policy) ?? chooseNudge(record, incident, now, policy);
     case "FAILING":
     case "UNRESPONSIVE":
       return record.terminal === null
         ? ask(record, incident, "not-supervised", now, policy)
         : stop(record, incident, policy);
   }
+}
+
+/** Its owner said in advance what is to be done. */
+function stopByRule(record: AgentRecord, policy: Policy): Rung | null {
+  const ruled = record.findings.find((finding) => isRuledByOwner(record, finding, policy));
+  return ruled === undefined || record.terminal === null ? null : { kind: "stop", cause: ruled.kind };
 }
 
 /** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
@@ -186,8 +189,13 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
   return found?.kind ?? (incident === null ? null : asFinding(incident.cause));
 }
 
-/** The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed before our eyes. */
+/**
+ * The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed before our eyes. An owner's rule that
+ * comes to apply meanwhile does not wait for the nudges that something else was worth.
+ */
 function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+  const ruled = stopByRule(record, policy);
+  if (ruled !== null) return ruled;
   const { nudge } = record;
   const from = nudge?.sent?.at ?? nudge?.queuedAt ?? now;
   const due = from + policy.nudge.interval + (nudge?.unseen ?? 0);

@@ -81,7 +81,14 @@ function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFact
   return { ...terminal, ...added, tree: tree === null ? null : { ...unseenTree, ...tree } };
 }
 
-const unseenTree = { network: null, files: null, readsTerminal: null, youngestChildAt: null, busyBy: [] };
+const unseenTree = {
+  network: null,
+  files: null,
+  lastRead: { bytes: null, changes: null },
+  readsTerminal: null,
+  youngestChildAt: null,
+  busyBy: [],
+};
 
 function restoreIncident(incident: Incident | null = null): Incident | null {
   if (incident === null) return null;

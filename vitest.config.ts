@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { processFolders } from "./scripts/where-tests-run.ts";
 
 // Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
 const conditions = ["source", "module", "node", "development|production"];
@@ -8,45 +9,61 @@ const fromSource = {
   ssr: { resolve: { conditions, externalConditions: ["source", "node"] } },
 };
 
+// A hang is a failure; a slow machine is not.
+const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+const processTests = processFolders.map((folder) => `${folder}**/*.test.ts`);
+const workers = Math.max(2, availableParallelism());
+
 export default defineConfig({
   test: {
-    pool: "forks",
     reporters: ["default"],
     passWithNoTests: false,
     projects: [
       {
+        // They share one world of modules for each core: loading the sources anew for each file takes longer than all these tests.
         ...fromSource,
         test: {
+          ...patience,
           name: "unit",
-          // Half of them wait for processes and disks: two at a time on two cores take less than one after the other.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
-          // A hang is a failure; a slow machine is not.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          include: ["packages/**/src/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts", "tidy.test.ts"],
+          pool: "threads",
+          isolate: false,
+          maxWorkers: workers,
+          include: ["packages/**/src/**/*.test.ts", "scripts/**/*.test.ts", "tidy.test.ts"],
+          exclude: processTests,
           sequence: { groupOrder: 0 },
         },
       },
       {
-        // Real processes, ports and files: one file at a time, and only after the unit tests have left the machine alone.
+        // Child processes, threads, terminals and git: each file a process of its own.
         ...fromSource,
         test: {
-          name: "e2e",
-          include: ["e2e/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...patience,
+          name: "processes",
+          pool: "forks",
+          maxWorkers: workers,
+          include: processTests,
           sequence: { groupOrder: 1 },
         },
       },
       {
-        // Begun before all others, looked at after them: see sim/two-weeks.test-support.ts.
         ...fromSource,
         test: {
-          name: "sim",
-          include: ["sim/**/*.test.ts"],
-          globalSetup: ["sim/two-weeks.test-support.ts"],
+          ...patience,
+          name: "e2e",
+          pool: "forks",
+          maxWorkers: workers,
+          include: ["e2e/**/*.test.ts"],
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          ...patience,
+          name: "sim",
+          pool: "forks",
+          include: ["sim/**/*.test.ts"],
+          sequence: { groupOrder: 3 },
         },
       },
     ],

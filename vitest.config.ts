@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { processFolders } from "./scripts/where-tests-run.ts";
 
 // Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
@@ -12,12 +13,24 @@ const fromSource = {
 // A hang is a failure; a slow machine is not.
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 const processTests = processFolders.map((folder) => `${folder}**/*.test.ts`);
-const workers = Math.max(2, availableParallelism());
+const cores = Math.max(2, availableParallelism());
+
+/** They wait for processes and disks more than they compute: three at a time keep two cores busy. They begin when the unit tests have left the machine alone. */
+const waiting = { pool: "forks", maxWorkers: cores + 1, sequence: { groupOrder: 1 } } as const;
+
+/** Those that take longest begin first, so that nobody waits for a last one. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => ["unit", "sim", "e2e", "processes"].indexOf(project.name);
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
     reporters: ["default"],
     passWithNoTests: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         // They share one world of modules for each core: loading the sources anew for each file takes longer than all these tests.
@@ -27,7 +40,7 @@ export default defineConfig({
           name: "unit",
           pool: "threads",
           isolate: false,
-          maxWorkers: workers,
+          maxWorkers: cores,
           include: ["packages/**/src/**/*.test.ts", "scripts/**/*.test.ts", "tidy.test.ts"],
           exclude: processTests,
           sequence: { groupOrder: 0 },
@@ -36,35 +49,17 @@ export default defineConfig({
       {
         // Child processes, threads, terminals and git: each file a process of its own.
         ...fromSource,
-        test: {
-          ...patience,
-          name: "processes",
-          pool: "forks",
-          maxWorkers: workers,
-          include: processTests,
-          sequence: { groupOrder: 1 },
-        },
+        test: { ...patience, ...waiting, name: "processes", include: processTests },
       },
       {
+        // The real daemon with homes and ports of its own for each file.
         ...fromSource,
-        test: {
-          ...patience,
-          name: "e2e",
-          pool: "forks",
-          maxWorkers: workers,
-          include: ["e2e/**/*.test.ts"],
-          sequence: { groupOrder: 2 },
-        },
+        test: { ...patience, ...waiting, name: "e2e", include: ["e2e/**/*.test.ts"] },
       },
       {
+        // One world after the other keeps one core busy while the others wait.
         ...fromSource,
-        test: {
-          ...patience,
-          name: "sim",
-          pool: "forks",
-          include: ["sim/**/*.test.ts"],
-          sequence: { groupOrder: 3 },
-        },
+        test: { ...waiting, name: "sim", include: ["sim/**/*.test.ts"], exclude: ["sim/long.test.ts"] },
       },
     ],
   },

@@ -192,39 +192,6 @@ describe("every source file", () => {
     });
   });
 
-  it("leaves the world as it was when it is a test that shares one", () => {
-    keeps(rules.testsThatShareAWorldLeaveItAsItWas, {
-      catches: {
-        "packages/daemon/src/runtime/a.test.ts": [
-          'import { spawn } from "node:child_process";',
-          'import { Worker } from "node:worker_threads";',
-          'import Database from "better-sqlite3";',
-          'import { openWorld } from "../holder/holding.test-support.ts";',
-          'import { bundleStore } from "../adapters/store-sqlite/bundle-for-tests.ts";',
-          "vi.setConfig({ testTimeout: 1 });",
-          'vi.stubEnv("HOME", folder);',
-          'vi.mock("./a.ts");',
-          "fc.configureGlobal({ numRuns: 1 });",
-          "process.chdir(folder);",
-          'process.env["HOME"] = folder;',
-          "vi.useFakeTimers();",
-        ],
-        "packages/daemon/src/runtime/a.test-support.ts": ['import { build } from "esbuild";'],
-      },
-      allows: {
-        "packages/daemon/src/holder/a.test.ts": ['import { spawn } from "node:child_process";', "vi.setConfig({});"],
-        "packages/daemon/src/adapters/a/a.test.ts": ['import { Worker } from "node:worker_threads";'],
-        "packages/daemon/src/runtime/a.test.ts": [
-          'const written = process.env.ROUSE_WRITE_DOCS === "1";',
-          "afterEach(() => vi.useRealTimers());\nvi.useFakeTimers();",
-          'import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";',
-        ],
-        "packages/daemon/src/runtime/a.ts": ['import { spawn } from "node:child_process";'],
-        "e2e/a.test.ts": ['import { spawn } from "node:child_process";'],
-      },
-    });
-  });
-
   it("puts nothing off in a comment", () => {
     keeps(rules.nothingIsPutOffInAComment, {
       catches: { "sim/a.ts": ["// TODO later", "/* FIXME */"] },

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { processFolders } from "./scripts/where-tests-run.ts";
+import { testsBesideTheCode } from "./scripts/where-tests-run.ts";
 
 // Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
 const conditions = ["source", "module", "node", "development|production"];
@@ -12,7 +12,7 @@ const fromSource = {
 
 // A hang is a failure; a slow machine is not.
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
-const processTests = processFolders.map((folder) => `${folder}**/*.test.ts`);
+const { sharing, alone } = testsBesideTheCode(import.meta.dirname);
 const cores = Math.max(2, availableParallelism());
 
 /** They wait for processes and disks more than they compute: three at a time keep two cores busy. They begin when the unit tests have left the machine alone. */
@@ -33,7 +33,6 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        // They share one world of modules for each core: loading the sources anew for each file takes longer than all these tests.
         ...fromSource,
         test: {
           ...patience,
@@ -41,15 +40,13 @@ export default defineConfig({
           pool: "threads",
           isolate: false,
           maxWorkers: cores,
-          include: ["packages/**/src/**/*.test.ts", "scripts/**/*.test.ts", "tidy.test.ts"],
-          exclude: processTests,
+          include: sharing,
           sequence: { groupOrder: 0 },
         },
       },
       {
-        // Child processes, threads, terminals and git: each file a process of its own.
         ...fromSource,
-        test: { ...patience, ...waiting, name: "processes", include: processTests },
+        test: { ...patience, ...waiting, name: "processes", include: alone },
       },
       {
         // The real daemon with homes and ports of its own for each file.

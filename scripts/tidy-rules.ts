@@ -1,5 +1,4 @@
 import { basename, posix } from "node:path";
-import { processFolders } from "./where-tests-run.ts";
 
 /** A source file: its path from the repository's root, with forward slashes, and what is in it. */
 export type SourceFile = { path: string; text: string };
@@ -109,28 +108,6 @@ export const noTestIsLeftOutOrAlone: Rule = (files) =>
     files.filter((file) => isTest(file.path)),
     (file) => uses(codeOf(file.text), [/\.(?:only|skip|todo)\s*\(/, /\.(?:only|skip|todo)\s*\.\s*each\b/]),
   );
-
-/** Tests outside the folders of processes share their modules, their environment and Vitest's settings with whoever comes after them. */
-export const testsThatShareAWorldLeaveItAsItWas: Rule = (files) =>
-  offences(
-    files.filter(({ path }) => isTest(path) && path.startsWith("packages/") && !startsProcesses(path)),
-    (file) => [
-      ...importsOf(file)
-        .filter((target) => NOT_SHARED.test(target) || (isTestSupport(target) && startsProcesses(target)))
-        .map((target) => `imports ${target}`),
-      ...uses(codeOf(file.text), [
-        /\bvi\s*\.\s*(?:setConfig|mock|doMock|stubEnv|stubGlobal)\b/,
-        /\bconfigureGlobal\b/,
-        /\bprocess\s*\.\s*(?:chdir|umask|on|once)\b/,
-        /\bprocess\s*\.\s*env\s*(?:\.\s*\w+|\[[^\]]*\])?\s*=(?!=)/,
-        /\buseFakeTimers\b(?![\s\S]*\buseRealTimers\b)(?<!\buseRealTimers\b[\s\S]*)/,
-      ]),
-    ],
-  );
-
-const NOT_SHARED = /^(?:node:(?:child_process|worker_threads|cluster)|esbuild|better-sqlite3|@lydell\/node-pty)$/;
-const startsProcesses = (path: string) => processFolders.some((folder) => path.startsWith(folder));
-const isTestSupport = (path: string) => /\.test-support\.ts$|\/bundle-for-tests\.ts$/.test(path);
 
 export const nothingIsPutOffInAComment: Rule = (files) =>
   offences(files, (file) => uses(file.text, [/\b(?:TODO|FIXME|XXX)\b/]));

@@ -3,15 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import {
-  type CheckpointWorld,
-  largeState,
-  openCheckpointWorld,
-  task,
-} from "../../runtime/checkpoint-world.test-support.ts";
-import { openFileStates } from "../states-files/open-file-states.ts";
-import { type BundledStore, bundleStore } from "./bundle-for-tests.ts";
-import { openSqliteStore } from "./open-sqlite-store.ts";
+import { openFileStates } from "../adapters/states-files/open-file-states.ts";
+import { type BundledStore, bundleStore } from "../adapters/store-sqlite/bundle-for-tests.ts";
+import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
+import { type CheckpointWorld, largeState, openCheckpointWorld, task } from "./checkpoint-world.test-support.ts";
 
 let bundled: BundledStore;
 let folder = "";

@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { testsBesideTheCode } from "./scripts/where-tests-run.ts";
 
 // Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
 const conditions = ["source", "module", "node", "development|production"];
@@ -8,46 +10,53 @@ const fromSource = {
   ssr: { resolve: { conditions, externalConditions: ["source", "node"] } },
 };
 
+// A hang is a failure; a slow machine is not.
+const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+const { sharing, alone } = testsBesideTheCode(import.meta.dirname);
+const cores = Math.max(2, availableParallelism());
+
+/** They wait for processes and disks more than they compute: three at a time keep two cores busy. They begin when the unit tests have left the machine alone. */
+const waiting = { pool: "forks", maxWorkers: cores + 1, sequence: { groupOrder: 1 } } as const;
+
+/** Those that take longest begin first, so that nobody waits for a last one. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => ["unit", "sim", "e2e", "processes"].indexOf(project.name);
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
-    pool: "forks",
     reporters: ["default"],
     passWithNoTests: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         ...fromSource,
         test: {
+          ...patience,
           name: "unit",
-          // Half of them wait for processes and disks: two at a time on two cores take less than one after the other.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
-          // A hang is a failure; a slow machine is not.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          include: ["packages/**/src/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts", "tidy.test.ts"],
+          pool: "threads",
+          isolate: false,
+          maxWorkers: cores,
+          include: sharing,
           sequence: { groupOrder: 0 },
         },
       },
       {
-        // Real processes, ports and files: one file at a time, and only after the unit tests have left the machine alone.
         ...fromSource,
-        test: {
-          name: "e2e",
-          include: ["e2e/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
-        },
+        test: { ...patience, ...waiting, name: "processes", include: alone },
       },
       {
-        // Begun before all others, looked at after them: see sim/two-weeks.test-support.ts.
+        // The real daemon with homes and ports of its own for each file.
         ...fromSource,
-        test: {
-          name: "sim",
-          include: ["sim/**/*.test.ts"],
-          globalSetup: ["sim/two-weeks.test-support.ts"],
-          sequence: { groupOrder: 2 },
-        },
+        test: { ...patience, ...waiting, name: "e2e", include: ["e2e/**/*.test.ts"] },
+      },
+      {
+        // One world after the other keeps one core busy while the others wait.
+        ...fromSource,
+        test: { ...waiting, name: "sim", include: ["sim/**/*.test.ts"], exclude: ["sim/long.test.ts"] },
       },
     ],
   },

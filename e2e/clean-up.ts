@@ -3,16 +3,35 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const chores: (() => Promise<void> | void)[] = [];
+type Chore = () => Promise<void> | void;
+
+const chores: Chore[] = [];
+const kept: Chore[] = [];
 const children = new Set<ChildProcess>();
 
 /** Something to be undone when the test is over; the last begun is undone first. */
-export function afterwards(chore: () => Promise<void> | void): void {
+export function afterwards(chore: Chore): void {
   chores.push(chore);
 }
 
+/** Begins something for all tests of a file, which the `cleanUp` after each of them leaves alone. */
+export async function keepForAll<T>(begin: () => Promise<T>): Promise<T> {
+  const before = chores.splice(0);
+  try {
+    return await begin();
+  } finally {
+    kept.push(...chores.splice(0));
+    chores.push(...before);
+  }
+}
+
+/** For `afterAll`: what was begun for all tests of a file. */
+export const cleanUpKept = (): Promise<void> => runAll(kept);
+
 /** For `afterEach` or `afterAll`: runs every chore, also when an earlier one failed. */
-export async function cleanUp(): Promise<void> {
+export const cleanUp = (): Promise<void> => runAll(chores);
+
+async function runAll(chores: Chore[]): Promise<void> {
   const failures: unknown[] = [];
   for (let chore = chores.pop(); chore !== undefined; chore = chores.pop()) {
     try {

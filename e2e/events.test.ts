@@ -4,9 +4,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { afterwards, cleanUp } from "./clean-up.ts";
 import { openStream } from "./read-stream.ts";
 import { sendBeat, sendRequest } from "./send-request.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { type Daemon, shareDaemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
+const shared = shareDaemon();
 afterEach(cleanUp);
 
 const isOf =
@@ -18,7 +19,7 @@ const register = (daemon: Daemon, agentId: string) => daemon.rouse.registerAgent
 
 describe("the stream of events", () => {
   it("tells what happens from now on, as it happens, and not what was before", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     await register(daemon, "early");
     const stream = await openStream(daemon);
     expect(stream.response.headers["content-type"]).toBe("text/event-stream");
@@ -74,7 +75,7 @@ describe("the stream of events", () => {
   });
 
   it("tells only what was asked for: one agent, or some types", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const ofOne = await openStream(daemon, { query: "agent=chosen" });
     const ofOneType = await openStream(daemon, { query: "types=MONITOR_FROZEN,MONITOR_THAWED" });
     await register(daemon, "other");
@@ -89,7 +90,7 @@ describe("the stream of events", () => {
   });
 
   it("passes on heartbeats only to those who ask for them by name", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const everything = await openStream(daemon);
     const beats = await openStream(daemon, { query: "types=AGENT_HEARTBEAT&agent=worker" });
     for (const sequenceNumber of [1, 2, 3]) {
@@ -106,7 +107,7 @@ describe("the stream of events", () => {
   });
 
   it("stalls nobody when somebody does not read it: he is cut off", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const sleeper = await openStream(daemon, { query: "types=AGENT_HEARTBEAT", read: false });
     const awake = await openStream(daemon, { query: "types=AGENT_HEARTBEAT" });
     const batch = Array.from({ length: 1000 }, (_, i) => ({ agentId: `w-${i}`, progressIndicator: "x".repeat(1000) }));

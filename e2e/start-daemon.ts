@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EventType, SavedEvent } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
-import { makeFolder } from "./clean-up.ts";
+import { afterAll, beforeAll, expect } from "vitest";
+import { cleanUpKept, keepForAll, makeFolder } from "./clean-up.ts";
 import { type Ended, type Running, runRouse, startRouse } from "./run-rouse.ts";
 import { until } from "./until.ts";
 
@@ -60,6 +61,18 @@ export async function startDaemon(plan: DaemonPlan = {}): Promise<Daemon> {
       return running.ended;
     },
   };
+}
+
+/**
+ * One daemon for all tests of a file that only need one to be there. Held agents need one of their own: what has its home ends with their test.
+ */
+export function shareDaemon(): () => Daemon {
+  let shared: Daemon | undefined;
+  beforeAll(async () => {
+    shared = await keepForAll(startDaemon);
+  });
+  afterAll(cleanUpKept);
+  return () => shared ?? expect.fail("a shared daemon is there only during a test");
 }
 
 /** A beat every second; another second of grace keeps a busy machine that runs these tests from looking like a silent agent. */

@@ -9,9 +9,10 @@ import { cleanUp, makeFolder } from "./clean-up.ts";
 import { spawnAgent } from "./held-agents.ts";
 import { startRouse } from "./run-rouse.ts";
 import { sendRequest } from "./send-request.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { type Daemon, shareDaemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
+const shared = shareDaemon();
 afterEach(cleanUp);
 
 const step = (tool: string, args: string, text: string, failed = false): StepEvent[] => [
@@ -36,7 +37,7 @@ const post = (target: Pick<Daemon, "url" | "token">, agentId: string, body: stri
 
 describe("an agent that tells its steps", () => {
   it("is STUCK when it does the same again and again, and its look-alike, which changes something in between, is not", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     await loops(daemon, "looper", 5);
     for (let i = 0; i < 8; i++) await tell(daemon, "fixer", fixMore(i));
     expect(await daemon.rouse.getAgentHealth("looper")).toMatchObject({
@@ -66,7 +67,7 @@ describe("an agent that tells its steps", () => {
   });
 
   it("is answered which of its events could not be read, and the others count", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const good = JSON.stringify(testAgain()[0]);
     const lines = `${good}\n{"kind":"tool_call"\n\n{"kind":"nonsense"}\n[]\n${good}\n`;
     const { status, json } = await post(daemon, "lines", lines, "application/x-ndjson");
@@ -97,7 +98,7 @@ describe("an agent that tells its steps", () => {
   });
 
   it("may do so with a token of its own, for itself and in its own life only", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const as = (agentId: string, incarnation: number) => ({
       url: daemon.url,
       token: mintAgentToken(daemon.token, { agentId, taskId: null, incarnation }),
@@ -170,7 +171,7 @@ describe("rouse record", () => {
       .map((line) => JSON.parse(line) as StepEvent & { trace: string });
 
   it("writes what a replay judges as the daemon did", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const file = join(makeFolder(), "run.jsonl");
     await loops(daemon, "stuck", 5);
     for (let i = 0; i < 6; i++) await tell(daemon, "well", fixMore(i));
@@ -194,7 +195,7 @@ describe("rouse record", () => {
   });
 
   it("never overwrites a file by itself, and says when there is nothing to write", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     await loops(daemon, "careful", 1);
     const file = join(makeFolder(), "kept.jsonl");
     writeFileSync(file, "precious");
@@ -228,7 +229,7 @@ describe("rouse record", () => {
   });
 
   it("reads long runs in pages, and nothing twice", async () => {
-    const daemon = await startDaemon();
+    const daemon = shared();
     const calls = Array.from({ length: 7000 }, (_, i) => i);
     for (const part of [calls.slice(0, 4000), calls.slice(4000)]) {
       await tell(

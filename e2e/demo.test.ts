@@ -18,7 +18,7 @@ it("the demo shows agents that work, one nudged back, one stopped and resumed, o
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/lou +nudged: FACT: The same call/);
   expect(stdout).toMatch(/lou +took the hint/);
-  expect(stdout).toMatch(/hank +stopped, all its processes/);
+  expect(stdout).toMatch(/hank +stopped, all its processes: 3 expected beats missed, and its owner's rule/);
   expect(stdout).toMatch(/hank +back: incarnation 2 goes on after step 3/);
   expect(stdout).toMatch(/cora +ended with status 139/);
   expect(stdout).toMatch(/cora +back: incarnation 2 goes on after step 2/);

@@ -2,7 +2,8 @@ import type { EventType } from "@rouse/contract";
 import { afterEach, describe, expect, it } from "vitest";
 import { agentOnce } from "./agent-once.ts";
 import { cleanUp } from "./clean-up.ts";
-import { outputOf } from "./held-agents.ts";
+import { fakeStream } from "./fake-claude.ts";
+import { outputOf, spawnAgent } from "./held-agents.ts";
 import { crashAndReturn, eventOnce, eventsOf, fastPolicy, makeRepository, startWeak } from "./ladder-agents.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 
@@ -28,12 +29,12 @@ describe("an agent that is not well", () => {
     expect(outputOf(daemon.home, "lou").text).toContain("told: FACT: The same call");
   });
 
-  it("and hangs is stopped on two kinds of evidence and goes on after its last completed step; every step is audited", async () => {
+  it("and hangs is stopped by its owner's rule and goes on after its last completed step; every step is audited", async () => {
     const daemon = await startDaemon({ config: fastPolicy });
     await startWeak(daemon, "hank", "hanger");
     await agentOnce(daemon, "hank", "finishes", hasFinished);
     const { payload: over } = await eventOnce(daemon, "hank", "AGENT_TERMINATED");
-    expect(over.evidence).toEqual(expect.arrayContaining(["protocol-silence", "no-progress"]));
+    expect(over.evidence).toEqual(expect.arrayContaining(["absence", "owner-rule"]));
     const { payload: back } = await eventOnce(daemon, "hank", "RECOVERY_COMPLETED");
     expect(back).toMatchObject({ taskId: "task-of-hank", step: 3, incarnation: 2, lost: { checkpoints: 0 } });
     expect(over.checkpoint).toBe(back.fromCheckpoint);
@@ -63,9 +64,21 @@ describe("an agent that is not well", () => {
 });
 
 describe("a daemon that is killed in the middle of it", () => {
+  it("asks no second time what it has asked, and stops the agent when the time to answer is up", async () => {
+    const config = fastPolicy.replace("timeout_seconds: 30", "timeout_seconds: 8");
+    const first = await startDaemon({ config });
+    await spawnAgent(first.home, "loop", fakeStream("loop"));
+    const { payload: asked } = await eventOnce(first, "loop", "ESCALATION_TRIGGERED");
+    const daemon = await crashAndReturn(first);
+    await agentOnce(daemon, "loop", "finishes in its next life", hasFinished);
+    expect(await countOf(daemon, "loop", "ESCALATION_TRIGGERED")).toBe(1);
+    expect(await countOf(daemon, "loop", "AGENT_TERMINATED")).toBe(1);
+    const { payload: unanswered } = await eventOnce(daemon, "loop", "ESCALATION_UNANSWERED");
+    expect(unanswered.escalation).toBe(asked.escalation);
+  });
+
   const moments: EventType[] = [
     "INCIDENT_OPENED",
-    "ESCALATION_TRIGGERED",
     "WORK_SAVED",
     "TERMINATION_ORDERED",
     "AGENT_TERMINATED",

@@ -7,6 +7,7 @@ import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
 import { whatIsLeft } from "./held-agents.ts";
+import { crashAndReturn } from "./ladder-agents.ts";
 import { type Ended, program, runRouse, startProgram, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
@@ -274,6 +275,25 @@ describe("without a running Rouse", () => {
     expect(unknown.code).toBe(5);
     expect(unknown.stderr).toContain("no agent nobody was started here");
   });
+
+  it("an agent keeps its owner's rule against idling: found by a Rouse that comes later, started again, found once more", async () => {
+    const home = join(makeFolder(), "home");
+    endAgentsAfterwards(home);
+    const words = ["spawn", "--name", "ruled", "--idle-kill", "30m", "--", ...sh(forever)];
+    const { stdout } = await runRouse(words, { home });
+    expect(stdout).toContain("ruled will be stopped after 30 min without any sign of work, because you said so.\n");
+    const first = await startDaemon({ home });
+    const found = await agentOnce(first, "ruled", "is found", isHeld);
+    expect(found).toMatchObject({ incarnation: 1, terminal: { idleKillSeconds: 1800 } });
+    await first.cli("recover", "ruled");
+    const again = await agentOnce(first, "ruled", "lives again", ({ incarnation }) => incarnation === 2);
+    expect(again.terminal).toMatchObject({ idleKillSeconds: 1800, exit: null });
+    const second = await crashAndReturn(first);
+    await agentOnce(second, "ruled", "is found again", ({ terminal }) => terminal?.holder === "here");
+    expect((await second.cli("health", "ruled")).stdout).toMatch(
+      /owner's rule +stopped after 30 min without any sign of work/,
+    );
+  });
 });
 
 describe("an order that makes no sense", () => {
@@ -289,6 +309,8 @@ describe("an order that makes no sense", () => {
     ["a folder that is not there", 2, "spawn --name void --cwd /no/such/folder -- true", /working folder \/no\/such/],
     ["a variable without a value", 2, "spawn --name void --env MODE -- true", /NAME=VALUE/],
     ["a policy that is not there", 2, "spawn --name void --health-policy flet -- true", /policy.*flet.*fleet/],
+    ["a rule without a time", 2, "spawn --name void --idle-kill soon -- true", /idle-kill.*Expected a duration/],
+    ["a rule that would end it at once", 2, "spawn --name void --idle-kill 0 -- true", /idle-kill.*from 1s to 30d/],
     ["two policies", 2, "spawn --name void --policy fleet --health-policy fleet -- true", /give one/],
     ["no name", 2, "spawn -- true", /--name/],
     ["a name that nobody can have", 2, "spawn --name a/b -- true", /--name/],

@@ -56,6 +56,8 @@ export const TerminalReport = z
     completedAt: z.string().nullable(),
     exit: ExitStatus.extend({ at: z.string() }).nullable(),
     restarts: z.number().int(),
+    /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
+    idleKillSeconds: z.number().nullable(),
   })
   .meta({ id: "Terminal" });
 export type TerminalReport = z.infer<typeof TerminalReport>;

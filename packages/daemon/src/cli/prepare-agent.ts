@@ -1,5 +1,5 @@
 import { basename, resolve } from "node:path";
-import { AgentId, Fault, Id, type Settings, settingsOf } from "@rouse/contract";
+import { AgentId, type DurationMs, Fault, Id, type Settings, settingsOf } from "@rouse/contract";
 import { chooseFamily } from "@rouse/core";
 import { loadConfig } from "../config/load-config.ts";
 import type { Config } from "../config/read-config.ts";
@@ -22,6 +22,8 @@ export interface AgentWishes {
   readonly policy?: string | undefined;
   readonly cwd?: string | undefined;
   readonly env?: readonly string[] | undefined;
+  /** Its owner's own rule: stop it after so long without any sign of work. */
+  readonly idleKill?: DurationMs | undefined;
   /** Names that turned out to be taken; only for one that was not named. */
   readonly not?: readonly string[] | undefined;
 }
@@ -36,6 +38,8 @@ export interface Surface {
 export interface PreparedAgent {
   readonly spec: Spec;
   readonly home: string;
+  /** What holds for it by the configuration found here. */
+  readonly settings: Settings;
   /** Whether a monitor is there to be told. */
   readonly watched: boolean;
 }
@@ -71,9 +75,10 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     ...chooseFamily(command),
     keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
+    idleKillMs: wishes.idleKill ?? null,
   };
   findCommand(command[0] ?? "", spec.cwd, spec.env); // before anything else is said
-  return { spec, home, watched: daemon.url !== null };
+  return { spec, home, settings: own, watched: daemon.url !== null };
 }
 
 function checked<T>(

@@ -42,6 +42,21 @@ describe(".botbox.json", () => {
     });
   });
 
+  it("switches the rule against idle agents on where it says so, and leaves it off where it is silent about it", () => {
+    const saying = (health: string) =>
+      requireConfig(inWorkingFolder(`{ "agents": { "health": ${health} } }`)).settings.terminal.auto_kill_on_idle;
+    expect(settingsOf("default").terminal.auto_kill_on_idle).toBe(false);
+    expect(saying('{ "auto_kill_on_idle": true }')).toBe(true);
+    expect(saying('{ "idle_timeout_minutes": 15 }')).toBe(false);
+    const file = { name: "config.yaml", text: "health_monitoring: { terminal: { auto_kill_on_idle: true } }" };
+    const over = (health: string) =>
+      requireConfig(
+        readConfig({ file, botbox: { name: ".botbox.json", text: `{ "agents": { "health": ${health} } }` } }),
+      ).settings.terminal.auto_kill_on_idle;
+    expect(over('{ "alert_channel": "ops" }')).toBe(true);
+    expect(over('{ "auto_kill_on_idle": false }')).toBe(false);
+  });
+
   it("can be named as the config file itself, and then the one in the working folder is left alone", () => {
     const reading = readConfig({
       file: { name: "team.json", text: '{ "agents": { "health": { "alert_channel": "team" } } }' },

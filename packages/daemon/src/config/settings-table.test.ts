@@ -42,7 +42,7 @@ describe("the table of settings", () => {
     expect(entries.filter(({ node }) => !node.description).map(({ path }) => path.join("."))).toEqual([]);
     const { alerting: _, circuit_breaker: breakers, ...plain } = settingsOf("default");
     const rows = entries.filter(({ path }) => !path.includes("<name>") && !path.includes("<each>"));
-    // Two settings are worked out from others until someone sets them, and two name something that not everybody has.
-    expect(rows).toHaveLength(leavesOf(plain) + leavesOf(breakers.default) + 4);
+    // Three settings are worked out until someone sets them, and three name something that not everybody has.
+    expect(rows).toHaveLength(leavesOf(plain) + leavesOf(breakers.default) + 6);
   });
 });

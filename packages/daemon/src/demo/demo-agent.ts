@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * One small agent of `rouse demo`: works through its steps, saves a checkpoint after each, beats every second, and has the weakness it was given.
+ * One small agent of `rouse demo`: works through its steps, saves a checkpoint after each, beats by a timer, and has the weakness it was given.
  * It speaks to Rouse as any agent in any language could: plain HTTP, and the environment it was started with.
  */
 const [role = "worker"] = process.argv.slice(2);
@@ -19,6 +19,10 @@ const recovery = JSON.parse(process.env["ROUSE_RECOVERY"] ?? "null") as {
 
 const steps = ["read the code", "write a failing test", "make it pass", "tidy up", "run everything", "write it down"];
 const stepTakes = 1200;
+/** A little more often than every second, which is what the policy expects: on a busy machine a timer is late. */
+const beatEvery = 800;
+/** Long enough for several beats in the middle of one tool: that shows that a timer sends them. */
+const toolTakes = 6000;
 
 interface Ack {
   readonly commands: readonly { readonly id: string; readonly kind: string; readonly message?: string }[];
@@ -27,7 +31,7 @@ interface Ack {
 let step = recovery?.step ?? 0;
 let nudged = false;
 let seen: string[] = [];
-let hangs = false;
+let open: { kind: "tool"; name: string; timeoutSeconds: number } | null = null;
 
 async function post<T>(path: string, body: unknown): Promise<T | null> {
   try {
@@ -40,7 +44,8 @@ async function post<T>(path: string, body: unknown): Promise<T | null> {
 }
 
 async function beat(): Promise<void> {
-  const said = { agentId, taskId, status: "RUNNING", progressIndicator: `step ${step} of ${steps.length}`, seen };
+  const progressIndicator = `step ${step} of ${steps.length}`;
+  const said = { agentId, taskId, status: "RUNNING", progressIndicator, open, seen };
   const ack = await post<Ack>("/api/v1/heartbeats", said);
   seen = [];
   for (const { id, kind, message } of ack?.commands ?? []) {
@@ -51,11 +56,9 @@ async function beat(): Promise<void> {
   }
 }
 
-async function keepBeating(): Promise<never> {
-  for (;;) {
-    if (!hangs) await beat();
-    await pause(1000);
-  }
+function keepBeating(): void {
+  void beat();
+  setInterval(() => void beat(), beatEvery);
 }
 
 /** The same call with the same result, until somebody says something. */
@@ -89,14 +92,16 @@ async function failAsGiven(): Promise<void> {
   }
   if (role === "hanger" && step === 3) {
     writeFileSync("draft.txt", "half an idea, not committed\n");
-    console.log("connecting to a server that never answers");
-    hangs = true;
-    await new Promise(() => setInterval(() => {}, 60_000));
+    console.log("$ npm run migrate");
+    open = { kind: "tool", name: "npm run migrate", timeoutSeconds: 600 };
+    await pause(toolTakes);
+    console.log("waiting for a lock that nobody will release");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); // nothing runs in this process any more, not even its timer
   }
 }
 
 if (recovery !== null) console.log(`back: going on after step ${step}${step === 0 ? "" : ` (${recovery.stepName})`}`);
-void keepBeating();
+keepBeating();
 while (step < steps.length) {
   await failAsGiven();
   const name = steps[step] ?? "";

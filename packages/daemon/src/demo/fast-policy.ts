@@ -1,7 +1,11 @@
-/** The shipped `fleet` preset in fast motion: what takes minutes in earnest takes seconds here. */
+/**
+ * The shipped `fleet` preset in fast motion: what takes minutes in earnest takes seconds here. Whoever writes a policy is the owner of its agents, and
+ * `restart_on_missed_beats` is a rule of theirs: silence alone stops nobody without one.
+ */
 export const fastPolicy = `preset: fleet
 health_monitoring:
-  heartbeat: { interval_seconds: 1, idle_interval_seconds: 1, grace_seconds: 1, startup_grace_seconds: 30 }
+  heartbeat:
+    { interval_seconds: 1, idle_interval_seconds: 1, grace_seconds: 1, startup_grace_seconds: 30, restart_on_missed_beats: true }
   terminal: { idle_timeout_minutes: 0.1 }
   intervention:
     nudge: { max_attempts: 2, interval_seconds: 6 }

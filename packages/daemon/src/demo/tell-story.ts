@@ -1,4 +1,4 @@
-import type { SavedEvent } from "@rouse/contract";
+import { type EvidenceClass, evidenceClasses, type SavedEvent } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { describeEvent } from "../cli/show/describe-event.ts";
 import { wrapLine } from "../cli/show/fit-text.ts";
@@ -27,6 +27,9 @@ export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick
   here.print([
     [styled("bold", "Five small agents, and a policy in fast motion: beats every second, patience in seconds.")],
     ["ada and bob just work; lou will go round in circles, hank will hang, cora will crash. Ctrl-C ends it."],
+    [
+      "Nobody is stopped for silence alone: hank beats by a timer, and the policy says to restart who stops doing that.",
+    ],
     [],
   ]);
 
@@ -98,7 +101,7 @@ function retell(event: SavedEvent): Told {
     case "WORK_SAVED":
       return { style: "green", text: `its uncommitted work is safe: ${describeEvent(event)}` };
     case "AGENT_TERMINATED":
-      return { style: "red", text: `stopped, all its processes: ${event.payload.evidence.slice(-2).join("; ")}` };
+      return { style: "red", text: `stopped, all its processes: ${tellWhy(event.payload.evidence)}` };
     case "PROCESS_EXITED":
       return { style: event.payload.code === 0 ? "dim" : "red", text: `ended ${describeEvent(event)}` };
     case "RECOVERY_COMPLETED":
@@ -108,4 +111,11 @@ function retell(event: SavedEvent): Told {
     default:
       return null;
   }
+}
+
+/** What was found, and whose rule it is that this is enough. */
+function tellWhy(evidence: readonly string[]): string {
+  const found = evidence.filter((text) => !evidenceClasses.includes(text as EvidenceClass));
+  const ruled = evidence.includes("owner-rule") ? ["and its owner's rule is to start it again then"] : [];
+  return [...found, ...ruled].join(", ");
 }

@@ -252,4 +252,5 @@ const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold 
   foreground: spec.foreground,
   startedAt,
   input: inputOf(spec),
+  idleKillMs: spec.idleKillMs ?? null,
 });

@@ -34,6 +34,8 @@ export const Spec = z.object({
   /** How much of the output is kept. */
   keepBytes: z.number().int().positive(),
   watch: WatchSettings,
+  /** Its owner's own rule: stop it after so long without any sign of work. Files of an earlier version do not have it. */
+  idleKillMs: z.number().positive().nullable().optional(),
 });
 export type Spec = z.infer<typeof Spec>;
 

@@ -80,6 +80,7 @@ function describeTerminal(record: AgentRecord, facts: TerminalFacts, iso: (at: M
     completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
     restarts: record.restarts.length,
+    idleKillSeconds: facts.idleKill === null ? null : facts.idleKill / 1000,
   };
 }
 

@@ -1,6 +1,8 @@
+import { type DurationMs, days, parseDuration, seconds } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { awaitKnown } from "../ask-daemon.ts";
 import { prepareAgent } from "../prepare-agent.ts";
+import { describeOwnerRules } from "../show/owner-rules.ts";
 import { styled } from "../show/styled-text.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -12,6 +14,7 @@ interface SpawnOptions {
   readonly policy?: string;
   readonly cwd?: string;
   readonly env?: readonly string[];
+  readonly idleKill?: DurationMs;
   readonly json?: true;
 }
 
@@ -23,12 +26,22 @@ by you alone, so that it can be started again the same way.
 
 Examples:
   rouse spawn --name worker-1 --task bd-288 -- claude -p "fix the tests"
+  rouse spawn --name batch --idle-kill 30m -- ./batch.sh
   rouse spawn --name nightly --cwd ~/project --env MODE=slow -- ./agent-loop.sh`;
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => {
   if (!/^[^=]+=/.test(value)) throw new InvalidArgumentError("Write it as NAME=VALUE.");
   return [...(before ?? []), value];
 };
+
+const shortest = seconds(1);
+const longest = days(30);
+
+function readIdleKill(text: string): DurationMs {
+  const duration = parseDuration(text);
+  if (duration !== null && duration >= shortest && duration <= longest) return duration;
+  throw new InvalidArgumentError("Expected a duration such as 30m or 2h, from 1s to 30d.");
+}
 
 export const addSpawn: AddCommand = (program, here) => {
   program
@@ -44,6 +57,7 @@ export const addSpawn: AddCommand = (program, here) => {
     .option("--policy <name>", "the same")
     .option("--cwd <folder>", "where it runs; here when not given")
     .option("--env <NAME=VALUE>", "a variable of its environment; may be given more than once", collect)
+    .option("--idle-kill <duration>", "stop it after so long without any sign of work, such as 30m", readIdleKill)
     .option("--json", "print one JSON document")
     .addHelpText("after", afterword)
     .action(async (command: string[], options: SpawnOptions, cli: Command) => {
@@ -57,18 +71,23 @@ export const addSpawn: AddCommand = (program, here) => {
         rows: stdout.rows || 40,
       } as const;
       const policy = options.healthPolicy ?? options.policy;
-      const { spec, home, watched } = await prepareAgent(here, { ...options, command, policy }, surface);
+      const { spec, home, watched, settings } = await prepareAgent(here, { ...options, command, policy }, surface);
       const { startHolder } = await import("../../holder/start-holder.ts");
       const held = await startHolder(home, spec);
       const pid = held.agent?.pid ?? null;
       if (watched) await awaitKnown(here, spec.agentId, spec.incarnation);
-      if (options.json)
-        return here.printJson({ agentId: spec.agentId, incarnation: spec.incarnation, pid, tier: held.tier, watched });
+      const { agentId, incarnation } = spec;
+      const idleKill = options.idleKill ?? null;
+      if (options.json) {
+        const idleKillSeconds = idleKill === null ? null : idleKill / 1000;
+        return here.printJson({ agentId, incarnation, pid, tier: held.tier, watched, idleKillSeconds });
+      }
       here.print([
         [
-          styled("bold", spec.agentId),
-          ` runs as process ${pid}. \`rouse attach ${spec.agentId}\` shows it, \`rouse terminate ${spec.agentId}\` ends it.`,
+          styled("bold", agentId),
+          ` runs as process ${pid}. \`rouse attach ${agentId}\` shows it, \`rouse terminate ${agentId}\` ends it.`,
         ],
+        ...describeOwnerRules(agentId, idleKill, settings).map((rule) => [rule]),
       ]);
       if (!watched) here.warn("no Rouse is running, so nobody watches yet; `rouse up` picks this agent up");
     });

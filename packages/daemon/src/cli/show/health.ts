@@ -67,7 +67,7 @@ export function describeSince(agent: AgentHealth, now: EpochMs): string {
 
 /** What its terminal and its processes show. */
 export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
-  const { needsYou, processes, attached, session, restarts } = terminal;
+  const { needsYou, processes, attached, session, restarts, idleKillSeconds } = terminal;
   const seen = [
     terminal.family === "generic" ? null : terminal.family,
     terminal.foreground ? "in somebody's terminal" : attached > 0 ? `${attached} attached` : null,
@@ -84,6 +84,9 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
           ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]] as Fact,
         ]),
     ["process", [[String(terminal.pid), ...used, ...seen].join(" · ")]],
+    ...(idleKillSeconds === null
+      ? []
+      : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
   ];
 }
 

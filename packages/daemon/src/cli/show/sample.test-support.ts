@@ -1,4 +1,4 @@
-import type { AgentHealth, SystemStatus, WhyReport } from "@rouse/contract";
+import type { AgentHealth, SystemStatus, TerminalReport, WhyReport } from "@rouse/contract";
 
 /** Ten past ten, the moment all samples are looked at. */
 export const now = Date.parse("2026-02-05T10:10:00Z");
@@ -46,6 +46,27 @@ export const stuck: AgentHealth = {
   agentType: "coder",
   node: "build-1",
 };
+
+/** In a terminal of its own, with its owner's rule against idling. */
+export const heldFor = (idleKillSeconds: number | null): TerminalReport => ({
+  pid: 4711,
+  family: "generic",
+  structured: false,
+  foreground: false,
+  attached: 0,
+  holder: "here",
+  lastOutput: "2026-02-05T09:28:00.000Z",
+  outputBytes: 12,
+  outputKept: true,
+  needsYou: null,
+  errors: [],
+  processes: null,
+  session: null,
+  completedAt: null,
+  exit: null,
+  restarts: 0,
+  idleKillSeconds,
+});
 
 export const healthy: AgentHealth = {
   ...stuck,

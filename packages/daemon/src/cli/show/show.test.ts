@@ -5,7 +5,7 @@ import { showAgents } from "./agents.ts";
 import { describeEvent, showEvent } from "./describe-event.ts";
 import { widthOf } from "./fit-text.ts";
 import { healthDocument, showHealth, showSummary } from "./health.ts";
-import { healthy, hostile, now, status, stuck, why } from "./sample.test-support.ts";
+import { healthy, heldFor, hostile, now, status, stuck, why } from "./sample.test-support.ts";
 import { type Line, paintLine } from "./styled-text.ts";
 import { showWhy } from "./why.ts";
 
@@ -67,6 +67,13 @@ describe("rouse health", () => {
     ]);
   });
 
+  it("shows the rule an agent's owner made when it was started", () => {
+    expect(plain(showHealth({ ...stuck, terminal: heldFor(1800) }, now, 100))).toMatch(
+      /^owner's rule +stopped after 30 min without any sign of work$/m,
+    );
+    expect(plain(showHealth({ ...stuck, terminal: heldFor(null) }, now, 100))).not.toContain("owner's rule");
+  });
+
   it("counts by state, says what the monitor doubts, and lists the worst first", () => {
     const text = plain(showSummary(status, [healthy, stuck], now, 100));
     expect(text).toContain("  HEALTHY 1  STUCK 1");
@@ -81,7 +88,7 @@ describe("rouse why", () => {
     for (const part of [
       "worker-1 is STUCK since 2026-02-05T09:58:00Z (12 min ago): no-progress, no new fact in 42 min of work",
       "stuck no-progress (90 %): no new fact in 42 min of work",
-      "no-progress · workedSeconds 2520 · staleAfterSeconds 1800 · for 12 min",
+      "absence · workedSeconds 2520 · staleAfterSeconds 1800 · for 12 min",
       "held back: the monitor was blind for a while",
       "silent            12 s of 15 min allowed",
       "without progress  42 min, clock running",

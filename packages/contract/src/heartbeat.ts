@@ -107,6 +107,7 @@ const snakeNames: Readonly<Record<string, keyof Heartbeat>> = {
   tool_call_count: "toolCallCount",
   agent_type: "agentType",
   health_metrics: "healthMetrics",
+  seen_by: "seenBy",
 };
 
 export function renameSnakeCase(message: Record<string, unknown>): Record<string, unknown> {

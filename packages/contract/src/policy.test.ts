@@ -42,7 +42,8 @@ describe("presets", () => {
         repeatedErrors: 5,
         repeatedErrorWindow: minutes(10),
         stopOnRepeatedError: false,
-        stopOnIdle: true,
+        stopOnIdle: false,
+        maxTextWait: hours(6),
       });
       expect(stopGrace).toBe(seconds(10));
     }

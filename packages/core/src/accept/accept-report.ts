@@ -223,9 +223,9 @@ const hasMoved = (is: number, was: number | null): boolean => was === null || is
  * A process that waits in a read of its terminal wants something typed, whatever its question looks like. Two readings in a row, so that a line that
  * is read and done with is no question.
  */
-function sightsOfReading(before: TerminalFacts, process: ProcessFacts | null, activity: Activity): readonly Sight[] {
+function sightsOfReading(before: TerminalFacts, facts: ProcessFacts | null, activity: Activity): readonly Sight[] {
   const { asks, tree, structured } = before;
-  const reads = process?.readsTerminal ?? null;
+  const reads = facts?.readsTerminal ?? null;
   if (asks?.what === "input" && reads === false) return [{ kind: "asks-no-more" }];
   const isAtWork = activity.kind === "STARTING" || (activity.kind === "RUNNING" && activity.open === null);
   if (asks !== null || structured || !isAtWork || reads !== true || tree?.readsTerminal !== true) return [];

@@ -26,10 +26,14 @@ const began = () =>
 /** What every sick one does in its next life. */
 const finish = () => stream({ type: "result", subtype: "success", is_error: false, result: "done" });
 
-const burn = (ms) => {
+/** So much time of a processor, however long that takes. */
+function burn(ms) {
   const from = process.cpuUsage();
-  for (let used = from; (used.user + used.system) / 1000 < ms; used = process.cpuUsage(from));
-};
+  for (let spent = 0; spent < ms * 1000; ) {
+    const { user, system } = process.cpuUsage(from);
+    spent = user + system;
+  }
+}
 
 const roles = {
   download: () => get(`${SERVER}/slowly`, (answer) => answer.pipe(createWriteStream("download"))),

@@ -1,4 +1,4 @@
-import type { RetentionOrder } from "./store.ts";
+import type { DurationMs, EpochMs } from "@rouse/contract";
 
 /**
  * The last line of the audit trail that goes when it is tidied, or `null` when none does. Given are lines from the oldest on, without the newest of
@@ -7,7 +7,7 @@ import type { RetentionOrder } from "./store.ts";
  */
 export function endOfOldAudit<L extends { readonly time: string }>(
   lines: Iterable<L>,
-  { now, history }: RetentionOrder,
+  { now, history }: { readonly now: EpochMs; readonly history: DurationMs },
 ): L | null {
   let end: L | null = null;
   for (const line of lines) {

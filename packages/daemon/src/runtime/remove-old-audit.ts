@@ -1,7 +1,6 @@
-import { type DurationMs, days, type EpochMs } from "@rouse/contract";
+import { type AuditRecord, type DurationMs, days, type EpochMs } from "@rouse/contract";
 import type { Store } from "../ports/store.ts";
 import { type AuditTrail, removedAction } from "./audit-trail.ts";
-import { endOfOldAudit } from "./end-of-old-audit.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Turns } from "./turns.ts";
 
@@ -25,10 +24,8 @@ export function removeOldAudit({ store, audit, turns, commits }: RemovingParts) 
   return async (now: EpochMs, history: DurationMs): Promise<number> => {
     const oldest = await store.readAudit({ limit: linesPerStep });
     if ((oldest[0]?.number ?? 0) <= said) return said;
-    const [last] = await store.readAudit({ limit: 1, newestFirst: true });
-    const candidates = oldest.filter(({ number }) => number !== last?.number);
-    if (endOfOldAudit(candidates, { now, history: history + patience }) === null) return said;
-    const end = endOfOldAudit(candidates, { now, history });
+    if (endOfOld(oldest, now, history + patience) === null) return said;
+    const end = endOfOld(oldest, now, history);
     if (end === null) return said;
     const { number, hash } = end;
     turns.addToTrail({
@@ -44,4 +41,18 @@ export function removeOldAudit({ store, audit, turns, commits }: RemovingParts) 
     said = number;
     return said;
   };
+}
+
+/**
+ * The last line that is old, or `null`. Only what lies before the first line of the kept time goes, so that no clock that jumped can make a hole: a
+ * line that a wrong clock dated long ago stays with its neighbours, and one dated into the future goes with them.
+ */
+function endOfOld(lines: readonly AuditRecord[], now: EpochMs, history: DurationMs): AuditRecord | null {
+  let end: AuditRecord | null = null;
+  for (const line of lines) {
+    const time = Date.parse(line.time);
+    if (time >= now - history && time <= now) break;
+    if (time < now - history) end = line;
+  }
+  return end;
 }

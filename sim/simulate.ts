@@ -3,7 +3,8 @@ import type { Action } from "@rouse/core";
 import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
-import { auditAnchorMark, auditHeadMark } from "../packages/daemon/src/ports/store.ts";
+import { noAnchors } from "../packages/daemon/src/ports/anchors.ts";
+import { auditHeadMark, auditStoreMark } from "../packages/daemon/src/ports/store.ts";
 import { readPlace } from "../packages/daemon/src/runtime/audit-trail.ts";
 import { type Monitor, startMonitor } from "../packages/daemon/src/runtime/monitor.ts";
 import { verifyAudit } from "../packages/daemon/src/runtime/verify-audit.ts";
@@ -183,6 +184,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       orchestrator: held.orchestrator.portFor(toMonitor, isDead),
       states: openMemoryStates(folder),
       signing,
+      anchors: noAnchors,
       store,
       clock,
       timers: timersOf({ timeline, world, random, isDead, soon: (callback) => soon.push(callback) }),
@@ -280,7 +282,9 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   }
   const audit = verifyAudit(disk.audit, signing.publicKey, {
     head: readPlace(disk.marks.get(auditHeadMark)),
-    anchor: readPlace(disk.marks.get(auditAnchorMark)),
+    store: disk.marks.get(auditStoreMark) ?? null,
+    removed: null,
+    told: null,
   });
   return judge.findings(options, (options.agents * end) / 3_600_000, audit);
 }

@@ -4,8 +4,8 @@ import { z } from "zod";
 export const CallerName = z.string().min(1).max(100);
 
 /**
- * One line of the audit trail: an intervention, a refusal, or something a person did. `hash` is the SHA-256 of the canonical JSON (RFC 8785) of
- * all the rest but `signature`, so each line vouches for every line before it; terminations are signed besides.
+ * One line of the audit trail: an intervention, a refusal, something a person did, or a seal. `hash` is the SHA-256 of the canonical JSON
+ * (RFC 8785) of all the rest but `signature`, so each line vouches for every line before it; a signed line seals them.
  */
 export const AuditRecord = z
   .object({
@@ -22,13 +22,31 @@ export const AuditRecord = z
     policy: z.string().nullable(),
     before: z.string(),
     hash: z.string(),
-    /** Ed25519 over the hash, base64; only on terminations. */
+    /** Ed25519 over store, number and hash, base64; on stops, on seals and on what retention removed. */
     signature: z.string().nullable(),
   })
   .meta({ id: "AuditRecord" });
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
 export const AuditList = z.object({ entries: z.array(AuditRecord) }).meta({ id: "Audit" });
+
+/** A signed line as it is kept outside the database. It can be checked with the public key alone. */
+export const AuditSeal = z
+  .object({ time: z.string(), store: z.string(), number: z.number().int(), hash: z.string(), signature: z.string() })
+  .meta({ id: "AuditSeal" });
+export type AuditSeal = z.infer<typeof AuditSeal>;
+
+const stretch = z.object({ from: z.number().int(), to: z.number().int() });
+
+/** What one anchor says of a trail. `silent`: it holds no seal of it, or cannot be asked. */
+export const AnchorVerdict = z.object({
+  anchor: z.string(),
+  says: z.enum(["agrees", "contradicts", "silent"]),
+  /** The newest seal of this trail that it holds. */
+  newest: z.object({ number: z.number().int(), time: z.string() }).nullable(),
+  problem: z.string().nullable(),
+});
+export type AnchorVerdict = z.infer<typeof AnchorVerdict>;
 
 export const AuditVerdict = z
   .object({
@@ -37,7 +55,16 @@ export const AuditVerdict = z
     signatures: z.number().int(),
     /** Older lines were removed by retention: the first one vouches for them by its `before`. */
     beginsAt: z.number().int().nullable(),
+    /** The newest signature; everything up to it is as it was when it was made. `null`: nothing is sealed. */
+    sealed: z.object({ number: z.number().int(), time: z.string() }).nullable(),
+    /** Lines from before this Rouse sealed: chained, and sealed only when they were taken over. */
+    takenOver: stretch.nullable(),
+    /** Lines after the newest signature: chained, not sealed yet. */
+    unsealed: stretch.nullable(),
+    anchors: z.array(AnchorVerdict),
     problems: z.array(z.object({ number: z.number().int().nullable(), problem: z.string() })),
+    /** What this verdict cannot show, in plain words. */
+    cannotShow: z.array(z.string()),
   })
   .meta({ id: "AuditVerdict" });
 export type AuditVerdict = z.infer<typeof AuditVerdict>;

@@ -274,6 +274,8 @@ const payloads = {
   MONITOR_GAP: z.object({ cause: GapCause, lastedSeconds: z.number(), detail: z.string() }),
   HOLD_STARTED: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
   HOLD_ENDED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
+  AUDIT_ANCHOR_FAILED: z.object({ anchor: z.string(), problem: z.string() }),
+  AUDIT_ANCHOR_RESTORED: z.object({ anchor: z.string(), number: z.number() }),
   CONFIG_RELOADED: z.object({ policy: z.string() }),
   CONFIG_REFUSED: z.object({ problems: z.array(z.string()) }),
   MONITOR_FROZEN: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),

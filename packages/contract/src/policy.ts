@@ -145,6 +145,14 @@ export const Settings = z.strictObject({
       "http:// to private networks (10.x, 172.16.x, 192.168.x, fc00::) is good enough for webhook_url",
     ),
   }),
+  audit: z.strictObject({
+    anchor: z
+      .array(z.string().min(1).max(4096))
+      .max(10)
+      .describe(
+        "where seals of the audit trail are kept besides the database: file:PATH, git:REPOSITORY#REF, webhook:https://…",
+      ),
+  }),
   budgets: z.strictObject({
     host_interval_seconds: secondsSetting("one agent of a host is stopped this often"),
     host_burst: count("and so many at once"),

@@ -61,6 +61,7 @@ const defaults: Settings = {
   restart: { cooldown_seconds: 60, max_attempts: 3, escalation_window_seconds: 3600 },
   anomaly: { threshold: 0.8, consecutive: 3, diagnose_on_anomaly: true, diagnose_on_restart_escalation: true },
   escalation: { ack_sla_seconds: 300, allow_private_webhook: false },
+  audit: { anchor: ["file:audit-seals.jsonl"] },
   budgets: { host_interval_seconds: 10, host_burst: 2, fleet_kills: 6, fleet_window_seconds: 600 },
   loops: {
     identical_step: { enabled: true, suspect: 3, stuck: 5 },

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { runCli } from "./cli/run-cli.ts";
+import { openAnchorsBy } from "./ports/anchors.ts";
 
 // What `rouse up` needs is loaded only for it: the other commands are asked for an answer, and should give it at once.
 process.exitCode = await runCli(
@@ -16,6 +17,9 @@ process.exitCode = await runCli(
       { openGitWorkspaces },
       { openWebhook },
       { openTaskFile },
+      { openFileAnchor },
+      { openGitAnchor },
+      { openWebhookAnchor },
     ] = await Promise.all([
       import("./run-daemon.ts"),
       import("./adapters/store-sqlite/open-sqlite-store.ts"),
@@ -27,6 +31,9 @@ process.exitCode = await runCli(
       import("./adapters/workspaces-git/open-git-workspaces.ts"),
       import("./adapters/orchestrator-webhook/open-webhook.ts"),
       import("./adapters/tasks-jsonl/open-task-file.ts"),
+      import("./adapters/anchor-file/open-file-anchor.ts"),
+      import("./adapters/workspaces-git/open-git-anchor.ts"),
+      import("./adapters/orchestrator-webhook/open-webhook-anchor.ts"),
     ]);
     const log = openLog();
     await runDaemon(options, {
@@ -37,6 +44,12 @@ process.exitCode = await runCli(
       workspaces: openGitWorkspaces({ scratch: join(options.home, "scratch") }),
       orchestrator: (url, allowPrivate, secret) =>
         openWebhook({ url, allowPrivate, secret, clock: systemClock, timers: systemTimers, log }),
+      anchors: (folder, secret) =>
+        openAnchorsBy({
+          file: (path) => openFileAnchor({ path, folder }),
+          git: (repository, ref) => openGitAnchor({ repository, ref, folder }),
+          webhook: (to) => openWebhookAnchor({ to, secret, clock: systemClock, timers: systemTimers }),
+        }),
       taskSource: (file, folder) => openTaskFile({ file, folder, timers: systemTimers, log }),
       log,
       clock: systemClock,
@@ -44,4 +57,21 @@ process.exitCode = await runCli(
     });
   },
   async () => (await import("./adapters/workspaces-git/open-git-workspaces.ts")).openGitWorkspaces(),
+  async () => {
+    const [{ readStoredTrail }, { openFileAnchor }, { openGitAnchor }] = await Promise.all([
+      import("./adapters/store-sqlite/read-stored-trail.ts"),
+      import("./adapters/anchor-file/open-file-anchor.ts"),
+      import("./adapters/workspaces-git/open-git-anchor.ts"),
+    ]);
+    return {
+      readStoredTrail,
+      anchors: (folder) =>
+        openAnchorsBy({
+          file: (path) => openFileAnchor({ path, folder }),
+          git: (repository, ref) => openGitAnchor({ repository, ref, folder }),
+          // It takes seals and gives none back.
+          webhook: () => null,
+        }),
+    };
+  },
 );

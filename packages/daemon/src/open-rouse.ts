@@ -14,17 +14,21 @@ import type {
   WhyReport,
 } from "@rouse/contract";
 import { alertsToLog } from "./adapters/alerts-log/alerts-log.ts";
+import { openFileAnchor } from "./adapters/anchor-file/open-file-anchor.ts";
 import { systemClock, systemTimers } from "./adapters/clock-system/system-clock.ts";
 import { openLog } from "./adapters/log-pino/open-log.ts";
 import { openWebhook } from "./adapters/orchestrator-webhook/open-webhook.ts";
+import { openWebhookAnchor } from "./adapters/orchestrator-webhook/open-webhook-anchor.ts";
 import { openFileStates } from "./adapters/states-files/open-file-states.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
+import { openGitAnchor } from "./adapters/workspaces-git/open-git-anchor.ts";
 import { openGitWorkspaces } from "./adapters/workspaces-git/open-git-workspaces.ts";
 import { type Answering, answerEscalations } from "./answer-escalations.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
 import { homeFolder, openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
+import { openAnchorsBy } from "./ports/anchors.ts";
 import { noHolders } from "./ports/holders.ts";
 import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
@@ -61,8 +65,10 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
   const home = openHome(options.home ?? homeFolder(process.env));
   const log = openLog("warn");
   const store = await openSqliteStore({ folder: home.folder });
-  const start = async (): Promise<Monitor> =>
-    startMonitor({
+  const { folder } = home;
+  const start = async (): Promise<Monitor> => {
+    const secret = openWebhookSecret(folder);
+    return startMonitor({
       store,
       alerts: alertsToLog(log),
       holders: noHolders,
@@ -70,19 +76,25 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       orchestrator: openWebhook({
         url: () => config.settings.escalation.webhook_url ?? null,
         allowPrivate: () => config.settings.escalation.allow_private_webhook,
-        secret: openWebhookSecret(home.folder),
+        secret,
         clock: systemClock,
         timers: systemTimers,
         log,
       }),
       states: await openFileStates(home.folder),
       signing: openSigningKey(home.folder),
+      anchors: openAnchorsBy({
+        file: (path) => openFileAnchor({ path, folder }),
+        git: (repository, ref) => openGitAnchor({ repository, ref, folder }),
+        webhook: (to) => openWebhookAnchor({ to, secret, clock: systemClock, timers: systemTimers }),
+      }),
       clock: systemClock,
       timers: systemTimers,
       log,
       config,
       version,
     });
+  };
   const monitor = await start().catch(async (error: unknown) => {
     await store.close();
     throw error;

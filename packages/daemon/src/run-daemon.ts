@@ -11,6 +11,7 @@ import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
 import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
 import type { Alerts } from "./ports/alerts.ts";
+import type { OpenAnchor } from "./ports/anchors.ts";
 import type { Clock, Timers } from "./ports/clock.ts";
 import type { HolderHome, Holders } from "./ports/holders.ts";
 import type { Log } from "./ports/log.ts";
@@ -40,6 +41,8 @@ export interface Adapters {
   readonly workspaces: Workspaces;
   /** `url`: where the configuration says the orchestrator listens now. */
   orchestrator(url: () => string | null, allowPrivate: () => boolean, secret: string): Orchestrator;
+  /** `folder`: the data folder; `secret`: what webhooks are signed with. */
+  anchors(folder: string, secret: string): OpenAnchor;
   /** `file`: where the configuration says that tasks lie now. */
   taskSource(file: () => string | undefined, folder: string): TaskSource;
   readonly log: Log;
@@ -74,6 +77,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
     workspaces: adapters.workspaces,
     orchestrator: adapters.orchestrator(webhookUrl, allowPrivate, secret),
     signing,
+    anchors: adapters.anchors(home.folder, secret),
     alerts: adapters.alerts(log),
     holders: adapters.holders({ folder: home.folder, token: home.token, url: () => server?.url ?? null }, log),
     clock: adapters.clock,

@@ -15,6 +15,8 @@ export interface WholeTrail extends AuditEnds {
   readonly lines: readonly unknown[];
   /** PEM. */
   readonly publicKey: string;
+  /** Where its seals are kept besides, as configured; none are known of an export. */
+  readonly anchors: readonly string[];
 }
 
 type Head = Omit<WholeTrail, "lines">;
@@ -27,19 +29,19 @@ export async function askForLines(here: Surroundings, page: AuditPage): Promise<
 }
 
 /**
- * The first page is read before the ends are asked for, and the others after: what retention removes meanwhile the anchor already tells, and every line
+ * The first page is read before the ends are asked for, and the others after: what retention removes meanwhile the trail itself says, and every line
  * up to the head is there to be read.
  */
 export async function askForTrail(here: Surroundings): Promise<WholeTrail> {
   const daemon = await findDaemon(here);
   const lines = await readPage(daemon, { after: 0, limit: linesPerPage });
-  const { head, anchor, publicKey } = await get<Head>(daemon, "/api/v1/audit/head");
+  const head = await get<Head>(daemon, "/api/v1/audit/head");
   for (let isMore = lines.length === linesPerPage; isMore; ) {
     const page = await readPage(daemon, { after: lines.at(-1)?.number ?? 0, limit: linesPerPage });
     for (const line of page) lines.push(line);
     isMore = page.length === linesPerPage;
   }
-  return { lines, head, anchor, publicKey };
+  return { lines, ...head };
 }
 
 async function readPage(daemon: DaemonAddress, page: AuditPage): Promise<AuditRecord[]> {

@@ -1,5 +1,5 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { type EpochMs, Fault, toIso } from "@rouse/contract";
+import { Fault } from "@rouse/contract";
 import { z } from "zod";
 import type { WholeTrail } from "./ask-audit.ts";
 import { writeJson } from "./surroundings.ts";
@@ -8,19 +8,28 @@ const what = "audit trail of Rouse";
 
 const Place = z.object({ number: z.number().int(), hash: z.string() }).nullable();
 
-/** The first line of an export. */
+/** The first line of an export. What it says of the end of the trail is signed. */
 const Head = z.object({
   what: z.literal(what),
+  format: z.literal(2),
+  publicKey: z.string(),
+  store: z.string().nullable(),
+  head: Place,
+  told: z.object({ time: z.string(), signature: z.string() }).nullable(),
+});
+
+/** As it was before trails were sealed. */
+const OldHead = z.object({
+  what: z.literal(what),
   format: z.literal(1),
-  exportedAt: z.string(),
   publicKey: z.string(),
   head: Place,
   anchor: Place,
 });
 
 /** A line that says what follows and how to check it, then one line of the trail per line. */
-export function printTrail({ lines, publicKey, head, anchor }: WholeTrail, now: EpochMs): string {
-  const first: z.infer<typeof Head> = { what, format: 1, exportedAt: toIso(now), publicKey, head, anchor };
+export function printTrail({ lines, publicKey, store, head, told }: WholeTrail): string {
+  const first: z.infer<typeof Head> = { what, format: 2, publicKey, store, head, told };
   return [first, ...lines].map((line) => `${writeJson(line, 0)}\n`).join("");
 }
 
@@ -43,11 +52,12 @@ export function writeTrail(file: string, text: string, overwrites: boolean): voi
 
 export function readTrail(file: string): WholeTrail {
   const [first = "", ...rest] = readText(file).split("\n");
-  const head = Head.safeParse(parse(first));
-  if (!head.success) throw new Fault("bad-request", `${file} is not what \`rouse audit export\` writes`);
   const lines = rest.filter((line) => line !== "").map(parse);
-  const { publicKey, head: end, anchor } = head.data;
-  return { lines, publicKey, head: end, anchor };
+  const head = Head.safeParse(parse(first)).data;
+  if (head !== undefined) return { ...head, lines, removed: null, anchors: [] };
+  const old = OldHead.safeParse(parse(first)).data;
+  if (old !== undefined) return { ...old, lines, store: null, removed: old.anchor, told: null, anchors: [] };
+  throw new Fault("bad-request", `${file} is not what \`rouse audit export\` writes`);
 }
 
 export function readText(file: string): string {

@@ -27,6 +27,7 @@ import { addToken } from "./commands/token.ts";
 import { addUp, type Up } from "./commands/up.ts";
 import { addWhy } from "./commands/why.ts";
 import { exitMeanings } from "./exit-codes.ts";
+import { noAuditHands, type OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
@@ -44,6 +45,7 @@ export function createProgram(
   up: Up,
   finish: (code: number) => void,
   openWorkspaces: OpenWorkspaces = async () => noWorkspaces,
+  openAuditHands: OpenAuditHands = noAuditHands,
 ): Command {
   const program = new Command("rouse")
     .description("Health monitoring for autonomous agents.")
@@ -76,7 +78,7 @@ export function createProgram(
     addWhy,
     addLogs,
     addEvents,
-    addAudit,
+    addAudit(openAuditHands),
     addCheckpoints(openWorkspaces),
     addRecord,
     addReplay,

@@ -5,6 +5,7 @@ import type { OpenWorkspaces } from "./commands/checkpoints.ts";
 import type { Up } from "./commands/up.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
+import type { OpenAuditHands } from "./gather-trail.ts";
 import { leaveWhenNobodyReads, readSurroundings, type Surroundings } from "./surroundings.ts";
 
 const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKEN its token?";
@@ -12,7 +13,12 @@ const shellAdvice =
   "A person who sits in this agent's shell says first: `unset ROUSE_URL ROUSE_TOKEN`; then the token in ROUSE_HOME counts.";
 
 /** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
-export async function runCli(words: readonly string[], up: Up, openWorkspaces?: OpenWorkspaces): Promise<number> {
+export async function runCli(
+  words: readonly string[],
+  up: Up,
+  openWorkspaces?: OpenWorkspaces,
+  openAuditHands?: OpenAuditHands,
+): Promise<number> {
   const here = readSurroundings();
   let staysUp = false;
   leaveWhenNobodyReads(() => staysUp);
@@ -27,6 +33,7 @@ export async function runCli(words: readonly string[], up: Up, openWorkspaces?: 
       code = outcome;
     },
     openWorkspaces,
+    openAuditHands,
   );
   try {
     await program.parseAsync(words, { from: "user" });

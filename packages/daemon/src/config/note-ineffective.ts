@@ -19,6 +19,7 @@ const ofTheMonitor = [
   "self_check.mass_silence_window_seconds",
   "retention",
   "budgets",
+  "audit",
   "escalation.webhook_url",
   "escalation.allow_private_webhook",
   "tasks.file",

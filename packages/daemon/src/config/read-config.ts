@@ -13,6 +13,7 @@ import {
   selfCheckFrom,
   settingsOf,
 } from "@rouse/contract";
+import { checkAnchors } from "./check-anchors.ts";
 import { checkPatterns } from "./check-patterns.ts";
 import { checkRelations } from "./check-relations.ts";
 import { checkWebhook } from "./check-webhook.ts";
@@ -65,6 +66,7 @@ function furtherProblems({ document, layers, problems }: SourcesReading): Config
   return [
     ...checkPatterns([...layers, ...document.overrides], told),
     ...checkWebhook(layers, told),
+    ...checkAnchors(layers, told),
     ...checkRelations(preset, layers, 0, told),
     ...document.overrides.flatMap((one) => checkRelations(preset, [...layers, one], layers.length, told)),
   ];

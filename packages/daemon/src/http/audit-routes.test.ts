@@ -3,8 +3,8 @@ import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
-import { auditHeadMark, emptyCommit } from "../ports/store.ts";
-import { auditHead, keepAuditTrail } from "../runtime/audit-trail.ts";
+import { type AuditPlace, emptyCommit } from "../ports/store.ts";
+import { keepAuditTrail } from "../runtime/audit-trail.ts";
 import { readAuditOf } from "../runtime/read-audit.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { findTrespass } from "./guard.ts";
@@ -14,7 +14,8 @@ let app: FastifyInstance;
 
 beforeEach(async () => {
   const store = await openMemoryStore();
-  const trail = keepAuditTrail({ last: null, sign: () => "signed" });
+  let end: AuditPlace | null = null;
+  const trail = keepAuditTrail({ last: null, store: "store-1", isSealed: true, sign: () => "signed" });
   for (let n = 1; n <= 120; n++) {
     const subject = n % 2 === 0 ? "even" : null;
     const line = trail.append({
@@ -26,13 +27,22 @@ beforeEach(async () => {
       evidence: {},
       policy: null,
     });
-    await store.commit({ ...emptyCommit, audit: [line], marks: { [auditHeadMark]: auditHead(line) } });
+    await store.commit({ ...emptyCommit, audit: [line] });
+    end = line;
   }
   app = fastify();
   app.setErrorHandler((error, _, reply) =>
     error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(),
   );
-  addAuditRoutes(app, readAuditOf(store, "the public key"));
+  const audit = readAuditOf({
+    store,
+    signing: { publicKey: "the public key", sign: (text) => `signed: ${text}` },
+    storeId: "store-1",
+    end: () => end,
+    anchors: () => ["file:seals"],
+    readClock: () => ({ time: 0 }),
+  });
+  addAuditRoutes(app, audit);
 });
 afterEach(() => app.close());
 
@@ -72,11 +82,15 @@ describe("GET /api/v1/audit", () => {
 });
 
 describe("GET /api/v1/audit/head", () => {
-  it("tells where the trail ends, where retention cut it off, and whose signature to expect", async () => {
-    const head = (await app.inject("/api/v1/audit/head")).json() as { head: unknown };
+  it("tells where the trail ends, signed with the time, where its seals are kept, and whose signature to expect", async () => {
+    const head = (await app.inject("/api/v1/audit/head")).json() as { head: { hash: string } };
+    const time = "1970-01-01T00:00:00.000Z";
     expect(head).toEqual({
+      store: "store-1",
       head: { number: 120, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
-      anchor: null,
+      told: { time, signature: `signed: rouse audit head store-1 120 ${head.head.hash} ${time}` },
+      removed: null,
+      anchors: ["file:seals"],
       publicKey: "the public key",
     });
   });

@@ -18,7 +18,7 @@ export function addAuditRoutes(app: FastifyInstance, audit: AuditReader): void {
     });
     return { entries: from === null ? entries.reverse() : entries };
   });
-  app.get("/api/v1/audit/head", async () => ({ ...(await audit.head()), publicKey: audit.publicKey }));
+  app.get("/api/v1/audit/head", async () => audit.head());
 }
 
 function readNumber(given: string | undefined): number | null {

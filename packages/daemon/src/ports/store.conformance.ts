@@ -50,7 +50,6 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect(await store.readBeats(1, 10)).toEqual([]);
       expect(await store.readHistory(1, noon, noon + hours(1), minutes(5))).toEqual([]);
       expect(await store.readAudit({ limit: 10 })).toEqual([]);
-      expect(await store.readMark("any")).toBeNull();
     });
 
     it("gives a monitor that starts again everything that was committed, though the last one died without a word", async () => {

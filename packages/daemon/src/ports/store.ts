@@ -77,8 +77,16 @@ export interface AuditPlace {
 
 /** The mark, written with every commit that has audit lines, of the last of them: JSON of its `AuditPlace`. */
 export const auditHeadMark = "audit-head";
-/** The mark, written by `tidy` itself, of the last audit line that was removed: JSON of its `AuditPlace`. */
-export const auditAnchorMark = "audit-anchor";
+/** The mark of the last audit line that was removed before trails were sealed: JSON of its `AuditPlace`. Since then the trail itself says it. */
+export const auditRemovedMark = "audit-anchor";
+/** The mark of the id that the trail is sealed under, made when its first seal is. */
+export const auditStoreMark = "audit-store";
+
+/** The trail as it lies in a database that nobody has open: its lines, and the marks above. */
+export interface StoredTrail {
+  readonly lines: readonly unknown[];
+  readonly marks: { readonly head: string | null; readonly store: string | null; readonly removed: string | null };
+}
 
 export interface AuditQuery {
   /** Only lines with a larger number. */
@@ -157,8 +165,10 @@ export interface RetentionOrder {
   readonly now: EpochMs;
   /** Single beats older than this become one row an hour. */
   readonly beats: DurationMs;
-  /** Events, hourly rows, audit lines and tasks that are over are removed when they are older than this. */
+  /** Events, hourly rows and tasks that are over are removed when they are older than this. */
   readonly history: DurationMs;
+  /** Audit lines up to this number are removed, but never the last; the trail has to say so before. None when not given. */
+  readonly auditThrough?: number;
 }
 
 /**
@@ -189,8 +199,6 @@ export interface Store {
   /** Stretches of `step` covering (from, to], oldest first; stretches without a beat are left out. */
   readHistory(agentNo: number, from: EpochMs, to: EpochMs, step: DurationMs): Promise<BeatStretch[]>;
   readAudit(query: AuditQuery): Promise<AuditRecord[]>;
-  /** A mark as it was saved last. */
-  readMark(key: string): Promise<string | null>;
   /** Newest first, without their states: those are large, and read one by one. */
   readCheckpoints(taskId: string, limit: number): Promise<SavedHead[]>;
   findCheckpoint(id: string): Promise<SavedCheckpoint | null>;

@@ -2,8 +2,15 @@ import { describe, expect, it } from "vitest";
 import { createMemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { auditHeadMark, emptyCommit, type Store } from "../ports/store.ts";
-import { auditHead, hashOfLine, keepAuditTrail, type NewAuditLine, readPlace, whereTrailEnds } from "./audit-trail.ts";
-import { readAuditOf } from "./read-audit.ts";
+import {
+  auditHead,
+  hashOfLine,
+  keepAuditTrail,
+  type NewAuditLine,
+  readPlace,
+  sealEvery,
+  whereTrailEnds,
+} from "./audit-trail.ts";
 import { verifyAudit } from "./verify-audit.ts";
 
 const entry: NewAuditLine = {
@@ -15,8 +22,8 @@ const entry: NewAuditLine = {
   evidence: {},
   policy: "default",
 };
-const sign = (hash: string) => `signed ${hash}`;
-const begin = () => keepAuditTrail({ last: null, sign });
+const known = { store: "store-1", isSealed: true, sign: (text: string) => `signed ${text}` };
+const begin = () => keepAuditTrail({ last: null, ...known });
 
 describe("the audit trail", () => {
   it("numbers its lines and chains each to the one before it", () => {
@@ -25,15 +32,54 @@ describe("the audit trail", () => {
     expect(first).toMatchObject({ number: 1, time: "2026-02-05T12:00:00.000Z", before: "0".repeat(64) });
     expect(second).toMatchObject({ number: 2, before: first.hash });
     expect(second.hash).not.toBe(first.hash);
-    expect(keepAuditTrail({ last: second, sign }).append(entry)).toMatchObject({ number: 3, before: second.hash });
+    expect(keepAuditTrail({ last: second, ...known }).append(entry)).toMatchObject({ number: 3, before: second.hash });
   });
 
-  it("signs terminations and nothing else", () => {
+  it("signs what only it may say, as line of this store: stops, ordered and done, and what retention removed", () => {
     const trail = begin();
-    const line = trail.append({ ...entry, action: "terminate" });
-    expect(line.signature).toBe(`signed ${line.hash}`);
-    for (const action of ["freeze", "termination-ordered", "termination-refused"])
+    for (const action of ["terminate", "termination-ordered", "audit-removed"]) {
+      const { number, hash, signature } = trail.append({ ...entry, action });
+      expect(signature).toBe(`signed rouse audit store-1 ${number} ${hash}`);
+    }
+    for (const action of ["freeze", "termination-refused"])
       expect(trail.append({ ...entry, action }).signature).toBeNull();
+  });
+
+  it("begins with a seal that names the store, and what was removed before there were seals", () => {
+    const removed = { number: 7, hash: "h" };
+    expect(begin().begin(entry.time, removed)).toEqual([
+      expect.objectContaining({
+        number: 1,
+        action: "seal",
+        reason: "beginning",
+        evidence: { store: "store-1", removed },
+        signature: expect.stringMatching(/^signed rouse audit store-1 1 [0-9a-f]{64}$/),
+      }),
+    ]);
+  });
+
+  it("has a seal due after every 64 lines without a signature", () => {
+    const trail = begin();
+    const writeUntilDue = () => {
+      for (let lines = 1; ; lines++) {
+        trail.append(entry);
+        if (trail.sealWhenDue(entry.time).length > 0) return lines;
+      }
+    };
+    expect([writeUntilDue(), writeUntilDue()]).toEqual([sealEvery, sealEvery]);
+    for (let i = 0; i < 10; i++) trail.append(entry);
+    trail.append({ ...entry, action: "terminate" });
+    expect(writeUntilDue()).toBe(sealEvery);
+  });
+
+  it("is sealed at the start and the end of a run only when something is unsealed", () => {
+    const trail = begin();
+    expect(trail.seal(entry.time, "stopped")).toEqual([]);
+    trail.append(entry);
+    expect(trail.seal(entry.time, "stopped")).toMatchObject([{ number: 2, action: "seal", reason: "stopped" }]);
+    expect(trail.seal(entry.time, "stopped")).toEqual([]);
+    const crashed = keepAuditTrail({ ...known, last: { number: 5, hash: "e" }, isSealed: false });
+    expect(crashed.seal(entry.time, "started")).toMatchObject([{ number: 6, before: "e" }]);
   });
 
   it("hashes what a line says, in whatever order it says it", () => {
@@ -74,14 +120,15 @@ describe("a mark of a place in the trail", () => {
 describe("a monitor that starts again", () => {
   const unsigned = "none of these lines is signed";
   async function write(store: Store, count: number): Promise<void> {
-    const trail = keepAuditTrail({ last: whereTrailEnds(await store.resume()), sign });
+    const trail = keepAuditTrail({ last: whereTrailEnds(await store.resume()), ...known });
     const audit = Array.from({ length: count }, () => trail.append(entry));
     const last = audit.at(-1);
     await store.commit({ ...emptyCommit, audit, marks: last ? { [auditHeadMark]: auditHead(last) } : {} });
   }
   const problemsIn = async (store: Store) => {
     const lines = await store.readAudit({ limit: 99 });
-    const { problems } = verifyAudit(lines, unsigned, await readAuditOf(store, unsigned).head());
+    const head = readPlace((await store.resume()).marks[auditHeadMark]);
+    const { problems } = verifyAudit(lines, unsigned, { head, store: null, removed: null, told: null });
     return problems.slice(1); // the first says that the key is none
   };
 

@@ -14,42 +14,86 @@ export interface NewAuditLine {
 }
 
 export interface AuditTrail {
+  /** The id it is sealed under. */
+  readonly store: string;
   /** The next line. It belongs into the very next commit, with `auditHead` of it as the mark `auditHeadMark`: the line after it refers to it. */
   append(entry: NewAuditLine): AuditRecord;
+  /** The seal that has to follow, in the same commit, when there are `sealEvery` lines without one. */
+  sealWhenDue(time: EpochMs): AuditRecord[];
+  /** Signs all that is there, whatever the reason; nothing when the last line is signed already. */
+  seal(time: EpochMs, reason: SealReason): AuditRecord[];
+  /** The first seal of all. `removed`: the last line that retention took before there were seals. */
+  begin(time: EpochMs, removed: AuditPlace | null): AuditRecord[];
 }
 
 interface TrailParts {
   /** Where the trail ends so far: see `whereTrailEnds`. */
   readonly last: AuditPlace | null;
-  /** Ed25519 over the hash, as text, in base64. */
-  readonly sign: (hash: string) => string;
+  readonly store: string;
+  /** Whether the last line is signed. */
+  readonly isSealed: boolean;
+  /** Ed25519 over a text, in base64. */
+  readonly sign: (text: string) => string;
 }
 
 /** What the first line of all names as the hash of the line before it. */
 export const noHash = "0".repeat(64);
 
-/** Lines about the end of processes are signed: who can write to the store cannot make one up. */
-export const isSigned = ({ action }: Pick<AuditRecord, "action">): boolean => action === "terminate";
+/** So many lines at most may be cut off or written anew by whoever can write to the store. */
+export const sealEvery = 64;
 
-export function keepAuditTrail({ last, sign }: TrailParts): AuditTrail {
+export type SealReason = "beginning" | "every-64-lines" | "started" | "stopped";
+
+export const sealAction = "seal";
+export const removedAction = "audit-removed";
+
+/** Lines that only we can write: stops, both ordered and done, seals, and what retention removed. Each seals everything before it. */
+const signedActions: readonly string[] = ["terminate", "termination-ordered", sealAction, removedAction];
+
+export const isSigned = ({ action }: Pick<AuditRecord, "action">): boolean => signedActions.includes(action);
+
+/** What is signed: whose trail, which line, and by its hash all that was written up to there. */
+export const sealedText = (store: string, { number, hash }: AuditPlace): string =>
+  `rouse audit ${store} ${number} ${hash}`;
+
+export function keepAuditTrail({ last, store, isSealed, sign }: TrailParts): AuditTrail {
   let end: AuditPlace = last ?? { number: 0, hash: noHash };
+  let unsealed = isSealed ? 0 : 1;
+
+  function write({ time, actor, action, subject, reason, evidence, policy }: NewAuditLine): AuditRecord {
+    const line = {
+      number: end.number + 1,
+      time: toIso(time),
+      actor: cleanText(actor),
+      action: cleanText(action),
+      subject: subject === null ? null : cleanText(subject),
+      reason: cleanText(reason),
+      evidence: cleanEvidence(evidence),
+      policy: policy === null ? null : cleanText(policy),
+      before: end.hash,
+    };
+    end = { number: line.number, hash: hashOfLine(line) };
+    unsealed = isSigned(line) ? 0 : unsealed + 1;
+    return { ...line, hash: end.hash, signature: isSigned(line) ? sign(sealedText(store, end)) : null };
+  }
+
+  const writeSeal = (time: EpochMs, reason: SealReason, evidence: NewAuditLine["evidence"] = {}): AuditRecord =>
+    write({
+      time,
+      actor: "rouse",
+      action: sealAction,
+      subject: null,
+      reason,
+      evidence: { store, ...evidence },
+      policy: null,
+    });
+
   return {
-    append({ time, actor, action, subject, reason, evidence, policy }) {
-      const line = {
-        number: end.number + 1,
-        time: toIso(time),
-        actor: cleanText(actor),
-        action: cleanText(action),
-        subject: subject === null ? null : cleanText(subject),
-        reason: cleanText(reason),
-        evidence: cleanEvidence(evidence),
-        policy: policy === null ? null : cleanText(policy),
-        before: end.hash,
-      };
-      const hash = hashOfLine(line);
-      end = { number: line.number, hash };
-      return { ...line, hash, signature: isSigned(line) ? sign(hash) : null };
-    },
+    store,
+    append: write,
+    sealWhenDue: (time) => (unsealed < sealEvery ? [] : [writeSeal(time, "every-64-lines")]),
+    seal: (time, reason) => (unsealed === 0 ? [] : [writeSeal(time, reason)]),
+    begin: (time, removed) => [writeSeal(time, "beginning", { removed })],
   };
 }
 

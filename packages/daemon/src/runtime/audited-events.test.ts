@@ -48,7 +48,7 @@ describe("what goes into the audit trail", () => {
       },
       policy: "default@1",
     });
-    const trail = keepAuditTrail({ last: null, sign: () => "signed" });
+    const trail = keepAuditTrail({ last: null, store: "store-1", isSealed: true, sign: () => "signed" });
     expect(line && trail.append(line).signature).toBe("signed");
   });
 
@@ -152,6 +152,8 @@ describe("what goes into the audit trail", () => {
       "BRAKE_ENDED",
       "HOLD_STARTED",
       "HOLD_ENDED",
+      "AUDIT_ANCHOR_FAILED",
+      "AUDIT_ANCHOR_RESTORED",
       "CONFIG_RELOADED",
       "CONFIG_REFUSED",
       "MONITOR_FROZEN",

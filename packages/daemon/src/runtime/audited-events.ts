@@ -113,6 +113,8 @@ const rules: Rules = {
   MONITOR_GAP: null,
   HOLD_STARTED: (p) => about(null, p.because, pick(p, "scope", "silent", "of")),
   HOLD_ENDED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),
+  AUDIT_ANCHOR_FAILED: (p) => about(null, "not-reached", pick(p, "anchor")),
+  AUDIT_ANCHOR_RESTORED: (p) => about(null, "reached", pick(p, "anchor", "number")),
   CONFIG_RELOADED: (p) => about(null, "reloaded", pick(p, "policy")),
   CONFIG_REFUSED: (p) => about(null, "refused", { problems: p.problems.length }),
   MONITOR_FROZEN: (p) => ({ ...about(null, p.reason, said(p)), action: "freeze", actor: p.actor }),

@@ -1,4 +1,4 @@
-import type { EpochMs, RouseEvent } from "@rouse/contract";
+import type { AuditRecord, EpochMs, RouseEvent } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { auditHeadMark } from "../ports/store.ts";
 import { type AuditTrail, auditHead, type NewAuditLine } from "./audit-trail.ts";
@@ -32,11 +32,15 @@ export function fillDraft(parts: DraftParts) {
     }
   }
 
-  function addToTrail(line: NewAuditLine): void {
+  const addToTrail = (line: NewAuditLine): void => addLines([audit.append(line), ...audit.sealWhenDue(line.time)]);
+
+  /** What the trail has just written. */
+  function addLines(lines: readonly AuditRecord[]): void {
     const draft = commits.draft();
-    const written = audit.append(line);
-    draft.audit.push(written);
-    draft.marks[auditHeadMark] = auditHead(written);
+    for (const line of lines) {
+      draft.audit.push(line);
+      draft.marks[auditHeadMark] = auditHead(line);
+    }
   }
 
   function intend(action: Action, time: EpochMs): void {
@@ -45,7 +49,7 @@ export function fillDraft(parts: DraftParts) {
       .actions.push({ key: action.key, agentId: action.agentId, createdAt: time, body: JSON.stringify(action) });
   }
 
-  return { saveEvents, addToTrail, intend };
+  return { saveEvents, addToTrail, addLines, intend };
 }
 
 export type DraftFiller = ReturnType<typeof fillDraft>;

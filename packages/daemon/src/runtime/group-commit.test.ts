@@ -148,7 +148,7 @@ describe("group commit", () => {
       ({ checkpoints }) => checkpoints.push({ id: "c", taskId: "t-1", number: 1, time: 0, head: "{}", state: "{}" }),
       ({ audit }) =>
         audit.push(
-          keepAuditTrail({ last: null, sign: () => "" }).append({
+          keepAuditTrail({ last: null, store: "store-1", isSealed: true, sign: () => "" }).append({
             time: 0,
             actor: "ada",
             action: "freeze",

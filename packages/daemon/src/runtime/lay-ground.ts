@@ -14,6 +14,7 @@ import { keepRecords } from "./keep-records.ts";
 import { lastAlive } from "./resume.ts";
 import { createRoster, type Watched } from "./roster.ts";
 import type { AfterTurn } from "./run-turn.ts";
+import type { SealedSoFar } from "./seal-trail.ts";
 import { doubtSelf } from "./self-doubt.ts";
 import { startSteadyClock } from "./steady-clock.ts";
 import { createTurns } from "./turns.ts";
@@ -26,6 +27,7 @@ interface GroundParts {
   readonly timers: Timers;
   readonly signing: SigningKey;
   readonly holders: Pick<Holders, "lookAnew">;
+  readonly seals: SealedSoFar;
   readonly log: Log;
   readonly config: () => Config;
   /** Does what a saved commit intends. */
@@ -35,7 +37,7 @@ interface GroundParts {
 
 /** What every part of a monitor stands on: its time, whom it knows, what it doubts, how turns are run and how they are saved. Nothing runs yet. */
 export function layGround(parts: GroundParts, resumption: Resumption) {
-  const { timers, log, config } = parts;
+  const { timers, log, config, seals, signing } = parts;
   const alive = lastAlive(resumption);
   const clock = startSteadyClock(parts.clock, alive);
   const started = clock.read();
@@ -57,6 +59,12 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     cameBack: self.storeCameBack,
   });
   const records = keepRecords(commits);
+  const audit = keepAuditTrail({
+    last: whereTrailEnds(resumption),
+    store: seals.store,
+    isSealed: seals.isSealed,
+    sign: signing.sign,
+  });
   const turns = createTurns({
     roster,
     wheel,
@@ -66,7 +74,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     records,
     config,
     budget,
-    audit: keepAuditTrail({ last: whereTrailEnds(resumption), sign: parts.signing.sign }),
+    audit,
     afterTurn: parts.afterTurn,
     lastSignalId: resumption.lastSignalId,
     lastEventId: resumption.lastEventId,
@@ -86,6 +94,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     news,
     commits,
     records,
+    audit,
     turns,
     /** When this run was last certainly alive, for the one after it. */
     markAlive(): void {

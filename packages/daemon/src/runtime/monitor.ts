@@ -1,17 +1,28 @@
-import type { AgentHealth, Heartbeat, HeartbeatAck, OrderAnswer, OrderRequest, SavedEvent } from "@rouse/contract";
+import type {
+  AgentHealth,
+  Heartbeat,
+  HeartbeatAck,
+  OrderAnswer,
+  OrderRequest,
+  RouseEvent,
+  SavedEvent,
+} from "@rouse/contract";
 import type { AgentRecord } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { SigningKey } from "../home/signing-key.ts";
 import type { Alerts } from "../ports/alerts.ts";
+import type { OpenAnchor } from "../ports/anchors.ts";
 import type { Clock, Timers } from "../ports/clock.ts";
 import type { Holders } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import type { Orchestrator } from "../ports/orchestrator.ts";
 import type { States } from "../ports/states.ts";
-import type { Commit, Store } from "../ports/store.ts";
+import type { AuditPlace, Commit, Store } from "../ports/store.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
+import { anchorSeals } from "./anchor-seals.ts";
 import { applyConfig } from "./apply-config.ts";
 import { arrangeHelp, type Help } from "./arrange-help.ts";
+import { whereTrailEnds } from "./audit-trail.ts";
 import { freezeAndThaw } from "./freeze-and-thaw.ts";
 import { goOn } from "./go-on.ts";
 import { hearBeats, type SentBeat } from "./hear-beats.ts";
@@ -28,6 +39,7 @@ import { startOutbox } from "./outbox.ts";
 import { canaryEvery, provePath } from "./prove-path.ts";
 import { type AuditReader, readAuditOf } from "./read-audit.ts";
 import { createReports, type Reports } from "./report.ts";
+import { recallSeals, sealRuns } from "./seal-trail.ts";
 import type { Moment } from "./steady-clock.ts";
 import { tidyAway, tidyEvery } from "./tidy-away.ts";
 import type { Counters } from "./turns.ts";
@@ -43,8 +55,10 @@ export interface MonitorParts {
   readonly workspaces: Workspaces;
   readonly orchestrator: Orchestrator;
   readonly states: States;
-  /** Ed25519 over the hash of a line of the audit trail. */
+  /** Seals the audit trail. */
   readonly signing: SigningKey;
+  /** Where seals are kept besides the store. */
+  readonly anchors: OpenAnchor;
   readonly log: Log;
   readonly config: Config;
   readonly version: string;
@@ -93,9 +107,18 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const config = (): Config => current;
   const { store, timers, log } = parts;
   const resumption = await store.resume();
-  const ground = layGround({ ...parts, config, act, afterTurn }, resumption);
+  const seals = await recallSeals(store, resumption);
+  const ground = layGround({ ...parts, config, seals, act, afterTurn }, resumption);
   const { readClock, chores, roster, news, commits, records, turns, markAlive } = ground;
   const common = { ...parts, ...ground, config };
+  let savedEnd: AuditPlace | null = whereTrailEnds(resumption);
+  const sealing = sealRuns({ ...common, seals, resumption });
+  const anchoring = anchorSeals({
+    ...common,
+    storeId: seals.store,
+    places: () => config().settings.audit.anchor,
+    tell,
+  });
   const people = obeyPeople({ ...common, afterCommits: news.onCommit, after: timers.after });
   const help = arrangeHelp({ ...common, recover: people.recover, onTasksSaved: news.onTasksSaved });
   const { tasks } = help;
@@ -105,14 +128,23 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary });
   const storeIsDown = (): boolean => commits.down() !== null;
 
+  sealing.start();
   goOn({ ...common, resumption, tasks, outbox });
   chores.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
   chores.again(canaryEvery, sendCanary);
   chores.again(tidyEvery, tidyAway({ ...common, help }));
+  if (seals.newest !== null) anchoring.offer(seals.newest);
 
   function act(commit: Commit): void {
+    savedEnd = commit.audit.at(-1) ?? savedEnd;
     meetWith(commit);
     outbox.send(commit.actions);
+    anchoring.take(commit.audit);
+  }
+
+  function tell(event: RouseEvent): void {
+    turns.saveEvents([event], readClock().time, null);
+    commits.schedule();
   }
 
   /** What a turn changed about an agent concerns its tasks as well. */
@@ -129,11 +161,12 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     takeSteps: hearSteps(common),
     register: hearRegistrations(common),
     help,
-    audit: readAuditOf(store, parts.signing.publicKey),
+    audit: readAuditOf({ ...common, storeId: seals.store, end: () => savedEnd, anchors: anchoring.names }),
     readClock,
     reload(next) {
       current = next;
       applyConfig({ ...common, tasks, settle });
+      anchoring.refresh();
     },
     sendCanaryBy,
     onEvents: news.onEvents,
@@ -154,9 +187,11 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       await parts.holders.close();
       records.saveAll();
       turns.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
+      sealing.stop();
       markAlive();
       await commits.drain();
       commits.stop();
+      await anchoring.stop();
       await store.close();
     },
   };

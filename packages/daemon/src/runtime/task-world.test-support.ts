@@ -82,7 +82,7 @@ export async function taskWorld({
     records: keepRecords(commits),
     config: () => config,
     budget,
-    audit: keepAuditTrail({ last: whereTrailEnds(resumption), sign: () => "signed" }),
+    audit: keepAuditTrail({ last: whereTrailEnds(resumption), store: "store", isSealed: true, sign: () => "signed" }),
     afterTurn: (before, after, moment) => tasks.noticeAgent(before, after, moment),
     lastSignalId: resumption.lastSignalId,
     lastEventId: resumption.lastEventId,

@@ -49,7 +49,7 @@ export function createTurns(parts: TurnParts) {
     wakes: 0,
     events: 0,
   };
-  const { saveEvents, addToTrail, intend } = fillDraft({ ...parts, counters });
+  const { saveEvents, addToTrail, addLines, intend } = fillDraft({ ...parts, counters });
   const { keepTurn, keepSignal, lastSignalId } = keepTurns({ ...parts, saveEvents, intend });
   const { run, wake, wakeConcerned, takeNews, introduce } = runTurns({ ...parts, keepTurn, saveEvents, counters });
   const { enroll, register } = enrollAgents({ ...parts, saveEvents, run });
@@ -86,6 +86,7 @@ export function createTurns(parts: TurnParts) {
     introduce,
     saveEvents,
     addToTrail,
+    addLines,
     intend,
     counters,
     lastSignalId,

@@ -1,56 +1,80 @@
-import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { AuditRecord, type AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
-import { hashOfLine, isSigned, noHash } from "./audit-trail.ts";
+import { hashOfLine, noHash } from "./audit-trail.ts";
+import { type CheckedSeals, checkSeals, nameLines } from "./check-seals.ts";
+import { type AnchorReading, compareAnchor } from "./compare-anchors.ts";
+import { sayWhatCannotBeShown } from "./say-limits.ts";
+import { headText, isSignedBy, readPublicKey } from "./sign-head.ts";
 
 /** What is known of a trail beside its lines. */
 export interface AuditEnds {
   /** Its last line; there may be newer ones by now. */
   readonly head: AuditPlace | null;
-  /** The last line that was removed because it was too old; `null` when none was. */
-  readonly anchor: AuditPlace | null;
+  /** The id it is sealed under; `null` for one from before there were seals. */
+  readonly store: string | null;
+  /** For such a one: the last line that was removed because it was too old. Otherwise the trail itself says it, signed. */
+  readonly removed: AuditPlace | null;
+  /** That the Rouse that wrote it gave this head itself, and when; `null` when the head was only found in the database. */
+  readonly told: { readonly time: string; readonly signature: string } | null;
 }
 
-type Problem = AuditVerdict["problems"][number];
+export type AuditProblem = AuditVerdict["problems"][number];
 
 /**
- * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or put in, and every termination signed. Without
- * `ends` nobody can tell whether lines are missing before the first or after the last. The lines may come from anywhere.
+ * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or put in, and signed where it has to be. Without
+ * `ends` nobody can tell whether lines are missing after the last one. The lines may come from anywhere.
  */
-export function verifyAudit(given: readonly unknown[], publicKey: string, ends?: AuditEnds): AuditVerdict {
-  const key = readKey(publicKey);
-  const problems: Problem[] = key === null ? [{ number: null, problem: "the public key cannot be read" }] : [];
+export function verifyAudit(
+  given: readonly unknown[],
+  publicKey: string,
+  ends?: AuditEnds,
+  anchors: readonly AnchorReading[] = [],
+): AuditVerdict {
+  const key = readPublicKey(publicKey);
   const lines = given.filter(isLine);
-  if (lines.length < given.length) problems.push(nameForeign(given));
-  let signatures = 0;
-  for (const [i, line] of lines.entries()) {
-    const { number } = line;
-    const signatureProblem = checkSignature(line, key);
-    for (const problem of [checkContent(line), checkPlace(line, lines[i - 1]), signatureProblem])
-      if (problem !== null) problems.push({ number, problem });
-    if (line.signature !== null && signatureProblem === null) signatures++;
-  }
-  if (ends !== undefined) problems.push(...checkFront(lines, ends), ...checkTail(lines, ends));
+  const seals = checkSeals(lines, key, ends);
+  const compared = anchors.map((reading) => compareAnchor(reading, lines, seals.store, key));
   const first = lines[0]?.number ?? 1;
-  return {
+  const problems: AuditProblem[] = [
+    ...(key === null ? [{ number: null, problem: "the public key cannot be read" }] : []),
+    ...(lines.length < given.length ? [nameForeign(given)] : []),
+    ...lines.flatMap((line, i) => checkLine(line, lines[i - 1], seals)),
+    ...seals.problems,
+    ...(seals.isSealed || ends !== undefined ? checkFront(lines, seals.removed) : []),
+    ...(ends === undefined ? [] : [...checkTail(lines, ends, seals), ...checkTold(ends, seals, key)]),
+    ...compared.flatMap((one) => one.problems),
+  ];
+  const verdict = {
     sound: problems.length === 0,
     entries: given.length,
-    signatures,
+    signatures: seals.signatures,
     beginsAt: first > 1 ? first : null,
+    sealed: seals.newest === null ? null : { number: seals.newest.number, time: seals.newest.time },
+    takenOver: seals.takenOver,
+    unsealed: seals.unsealed,
+    anchors: compared.map((one) => one.verdict),
     problems,
   };
+  const isTold = ends !== undefined && ends.told !== null;
+  return { ...verdict, cannotShow: sayWhatCannotBeShown(verdict, anchors, isTold) };
 }
 
 /** The line itself is looked at further, not what the schema makes of it: what was added to it must be found. */
 const isLine = (given: unknown): given is AuditRecord => AuditRecord.safeParse(given).success;
 
-function nameForeign(given: readonly unknown[]): Problem {
+function nameForeign(given: readonly unknown[]): AuditProblem {
   const places = given.flatMap((one, i) => (isLine(one) ? [] : [i + 1]));
   const more = places.length > 5 ? " …" : "";
   return {
     number: null,
     problem: `not lines of an audit trail, by their place: ${places.slice(0, 5).join(", ")}${more}`,
   };
+}
+
+function checkLine(line: AuditRecord, previous: AuditRecord | undefined, seals: CheckedSeals): AuditProblem[] {
+  return [checkContent(line), checkPlace(line, previous), seals.problemWith(line)]
+    .filter((problem) => problem !== null)
+    .map((problem) => ({ number: line.number, problem }));
 }
 
 function checkContent(line: AuditRecord): string | null {
@@ -76,20 +100,10 @@ function checkPlace({ number, before }: AuditRecord, previous: AuditRecord | und
   return before === previous.hash ? null : "the line before it is not the one it was written after";
 }
 
-function checkSignature(line: AuditRecord, key: KeyObject | null): string | null {
-  const { hash, signature } = line;
-  if (signature === null) return isSigned(line) ? "it is about a termination and is not signed" : null;
-  if (key === null) return "its signature cannot be checked";
-  const bytes = Buffer.from(signature, "base64");
-  // Base64 can be written in more than one way; ours is written in one.
-  const isPlain = bytes.toString("base64") === signature;
-  return isPlain && verify(null, Buffer.from(hash), key, bytes) ? null : "its signature is not ours";
-}
-
 /** Retention removes lines from the front, and says up to which. A trail that begins later than that has lost some otherwise. */
-function checkFront([first, ...rest]: readonly AuditRecord[], { anchor }: AuditEnds): Problem[] {
+function checkFront([first, ...rest]: readonly AuditRecord[], removed: AuditPlace | null): AuditProblem[] {
   if (first === undefined) return [];
-  const expected = anchor ?? { number: 0, hash: noHash };
+  const expected = removed ?? { number: 0, hash: noHash };
   if (first.number > expected.number + 1)
     return [{ number: first.number, problem: `${nameLines(expected.number + 1, first.number - 1)} missing before it` }];
   if (first.number === expected.number + 1)
@@ -105,29 +119,23 @@ function checkFront([first, ...rest]: readonly AuditRecord[], { anchor }: AuditE
   return [first, ...rest].some(isAt(expected)) ? [] : [foreign(expected)];
 }
 
-function checkTail(lines: readonly AuditRecord[], { head, anchor }: AuditEnds): Problem[] {
+function checkTail(lines: readonly AuditRecord[], { head }: AuditEnds, { removed }: CheckedSeals): AuditProblem[] {
   const last = lines.at(-1);
   if (head === null)
     return last === undefined
       ? []
       : [{ number: null, problem: "nothing says where the trail ends: lines may be missing" }];
-  const end = last?.number ?? anchor?.number ?? 0;
+  const end = last?.number ?? removed?.number ?? 0;
   if (head.number > end) return [{ number: null, problem: `${nameLines(end + 1, head.number)} missing at the end` }];
   return lines.some(isAt(head)) ? [] : [foreign(head)];
 }
 
+function checkTold({ head, told }: AuditEnds, { store }: CheckedSeals, key: CheckedSeals["key"]): AuditProblem[] {
+  if (told === null || key === null) return [];
+  if (head !== null && store !== null && isSignedBy(key, headText(store, head, told.time), told.signature)) return [];
+  return [{ number: null, problem: "what is said of its end was not signed by this key: it may have been cut off" }];
+}
+
 const isAt = (place: AuditPlace) => (line: AuditRecord) => line.number === place.number && line.hash === place.hash;
 
-const foreign = ({ number }: AuditPlace): Problem => ({ number, problem: "it is not the line that was written" });
-
-const nameLines = (from: number, to: number): string =>
-  from === to ? `line ${from} is` : `lines ${from} to ${to} are`;
-
-function readKey(pem: string): KeyObject | null {
-  try {
-    const key = createPublicKey(pem);
-    return key.asymmetricKeyType === "ed25519" ? key : null;
-  } catch {
-    return null;
-  }
-}
+const foreign = ({ number }: AuditPlace): AuditProblem => ({ number, problem: "it is not the line that was written" });

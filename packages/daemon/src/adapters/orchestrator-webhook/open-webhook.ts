@@ -5,6 +5,7 @@ import { readWebhookAddress, whyNotTo } from "../../config/read-webhook-address.
 import type { Clock, Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
+import { describeTrouble } from "./describe-trouble.ts";
 import { isTaken, postSigned, type Receipt } from "./post-signed.ts";
 import { readDecision } from "./read-decision.ts";
 
@@ -172,13 +173,4 @@ function readRefusal(to: URL, status: number): Tried {
   const redirect = status >= 300 && status < 400;
   const hint = redirect ? "; redirects are not followed, so escalation.webhook_url must be the last address" : "";
   return { kind: "failed", problem: `${to.origin} answered ${status}${hint}` };
-}
-
-/** Only where it went, never the whole address: paths of webhooks are often secrets. */
-function describeTrouble(to: URL, error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === undefined) return `${to.origin}: ${message}`;
-  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code))
-    return `the certificate of ${to.origin} is not trusted (${code}); name its issuer's file in NODE_EXTRA_CA_CERTS`;
-  return `${to.origin} cannot be reached (${code})`;
 }

@@ -27,7 +27,6 @@ export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Pr
     readSteps: async (agentNo, before, limit) => findSteps(stillOpen(), agentNo, before, limit),
     readHistory: async (agentNo, from, to, step) => findHistory(stillOpen(), agentNo, from, to, step),
     readAudit: async (query) => findAudit(stillOpen(), query),
-    readMark: async (key) => stillOpen().marks.get(key) ?? null,
     readCheckpoints: async (taskId, limit) => findCheckpoints(stillOpen(), taskId, limit),
     findCheckpoint: async (id) => stillOpen().checkpoints.get(id) ?? null,
     refersToState: async (stateHash) => isStateNeeded(stillOpen(), stateHash),

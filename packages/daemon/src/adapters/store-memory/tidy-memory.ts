@@ -1,6 +1,5 @@
 import type { EpochMs } from "@rouse/contract";
-import { endOfOldAudit } from "../../ports/end-of-old-audit.ts";
-import { auditAnchorMark, type BeatStretch, type RetentionOrder, type SavedSignal } from "../../ports/store.ts";
+import type { BeatStretch, RetentionOrder, SavedSignal } from "../../ports/store.ts";
 import type { AgentShelf, MemoryDisk } from "./memory-disk.ts";
 
 const hour = 3_600_000;
@@ -31,15 +30,10 @@ function keepYoung<T extends { readonly time: EpochMs }>(list: T[], oldest: Epoc
   return young === -1 ? [] : list.slice(young);
 }
 
-function removeOldAudit(disk: MemoryDisk, order: RetentionOrder): void {
-  const end = endOfOldAudit(allButLast(disk.audit), order);
-  if (end === null) return;
-  disk.marks.set(auditAnchorMark, JSON.stringify({ number: end.number, hash: end.hash }));
-  disk.audit = disk.audit.filter(({ number }) => number > end.number);
-}
-
-function* allButLast<T>(list: readonly T[]): Iterable<T> {
-  for (let i = 0; i < list.length - 1; i++) yield list[i] as T;
+function removeOldAudit(disk: MemoryDisk, { auditThrough = 0 }: RetentionOrder): void {
+  if (auditThrough === 0) return;
+  const last = disk.audit.at(-1)?.number ?? 0;
+  disk.audit = disk.audit.filter(({ number }) => number > auditThrough || number === last);
 }
 
 function removeOldTasks(disk: MemoryDisk, historyEnds: EpochMs): void {

@@ -1,6 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { endOfOldAudit } from "../../ports/end-of-old-audit.ts";
-import { auditAnchorMark, type RetentionOrder } from "../../ports/store.ts";
+import type { RetentionOrder } from "../../ports/store.ts";
 
 /** Removes at most so many rows and returns how many it was. */
 type Forget = (order: RetentionOrder, most: number) => number;
@@ -19,17 +18,10 @@ function forgetRows(db: Database, table: string, column: string): Forget {
 }
 
 function forgetAudit(db: Database): Forget {
-  const oldest = db.prepare<[number], { number: number; time: string; hash: string }>(
-    "SELECT number, time, hash FROM audit WHERE number < (SELECT max(number) FROM audit) ORDER BY number LIMIT ?",
+  const remove = db.prepare<[number, number]>(
+    "DELETE FROM audit WHERE number <= ? AND number < (SELECT max(number) FROM audit) ORDER BY number LIMIT ?",
   );
-  const remove = db.prepare<[number]>("DELETE FROM audit WHERE number <= ?");
-  const mark = db.prepare<[string, string]>("INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)");
-  return (order, most) => {
-    const end = endOfOldAudit(oldest.iterate(most), order);
-    if (end === null) return 0;
-    mark.run(auditAnchorMark, JSON.stringify({ number: end.number, hash: end.hash }));
-    return remove.run(end.number).changes;
-  };
+  return ({ auditThrough = 0 }, most) => remove.run(auditThrough, most).changes;
 }
 
 /** Checkpoints first, from the oldest on: a task that is there has its newest checkpoint. */

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { auditHeadMark, emptyCommit, type Store } from "../../ports/store.ts";
-import { auditHead, keepAuditTrail, whereTrailEnds } from "../../runtime/audit-trail.ts";
-import { readAuditOf } from "../../runtime/read-audit.ts";
+import { auditHead, keepAuditTrail, readPlace, whereTrailEnds } from "../../runtime/audit-trail.ts";
 import { verifyAudit } from "../../runtime/verify-audit.ts";
 import { type BundledStore, bundleStore } from "./bundle-for-tests.ts";
 import { migrations } from "./migrations.ts";
@@ -36,8 +35,10 @@ function leaveBehind(more = ""): void {
   db.close();
 }
 
-const verify = async (store: Store) =>
-  verifyAudit(await store.readAudit({ limit: 99 }), publicKey, await readAuditOf(store, publicKey).head());
+async function verify(store: Store) {
+  const head = readPlace((await store.resume()).marks[auditHeadMark]);
+  return verifyAudit(await store.readAudit({ limit: 99 }), publicKey, { head, store: null, removed: null, told: null });
+}
 
 describe("a database that version 1 of the schema left behind", () => {
   it("keeps its audit, as a chain from here on", async () => {
@@ -52,7 +53,7 @@ describe("a database that version 1 of the schema left behind", () => {
     ]);
     expect(lines.map(({ reason }) => reason)).toEqual(["maintenance", "maintenance", "it's in the way – née ✓", ""]);
     for (const line of lines) expect(line).toMatchObject({ evidence: {}, policy: null, signature: null });
-    expect(await verify(store)).toEqual({ sound: true, entries: 4, signatures: 0, beginsAt: null, problems: [] });
+    expect(await verify(store)).toMatchObject({ sound: true, entries: 4, signatures: 0, beginsAt: null, sealed: null });
     await store.close();
   });
 
@@ -60,7 +61,7 @@ describe("a database that version 1 of the schema left behind", () => {
     leaveBehind();
     const store = await open();
     const resumption = await store.resume();
-    const trail = keepAuditTrail({ last: whereTrailEnds(resumption), sign: () => "" });
+    const trail = keepAuditTrail({ last: whereTrailEnds(resumption), store: "s", isSealed: true, sign: () => "" });
     const fact = { time: 0, actor: "ada", action: "freeze", subject: null, reason: "", evidence: {}, policy: null };
     const line = trail.append(fact);
     await store.commit({ ...emptyCommit, audit: [line], marks: { [auditHeadMark]: auditHead(line) } });
@@ -96,8 +97,7 @@ describe("a database that version 1 of the schema left behind", () => {
   it("has no trail when nobody had done anything yet", async () => {
     leaveBehind("DELETE FROM audit");
     const store = await open();
-    expect(await store.readMark(auditHeadMark)).toBeNull();
-    expect((await store.resume()).lastAudit).toBeNull();
+    expect(await store.resume()).toMatchObject({ lastAudit: null, marks: { epoch: "3" } });
     expect(await verify(store)).toMatchObject({ sound: true, entries: 0 });
     await store.close();
   });

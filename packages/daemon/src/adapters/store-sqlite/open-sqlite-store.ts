@@ -49,7 +49,6 @@ export async function openSqliteStore({ folder, workerFile = bundledWorker() }: 
     readSteps: async (agentNo, before, limit) => unpackSignals(await call("readSteps", { agentNo, before, limit })),
     readHistory: (agentNo, from, to, step) => readHistory({ agentNo, from, to, step, resumeAt: null }, call),
     readAudit: async (query) => (await call("readAudit", query)).map(unpackLine),
-    readMark: (key) => call("readMark", key),
     readCheckpoints: (taskId, limit) => call("readCheckpoints", { taskId, limit }),
     findCheckpoint: (id) => call("findCheckpoint", id),
     refersToState: (stateHash) => call("refersToState", stateHash),

@@ -98,7 +98,6 @@ export interface Calls {
   };
   readHistory: { ask: HistoryQuestion; answer: HistoryPart };
   readAudit: { ask: AuditQuery; answer: readonly PackedLine[] };
-  readMark: { ask: string; answer: string | null };
   readCheckpoints: { ask: { readonly taskId: string; readonly limit: number }; answer: SavedHead[] };
   findCheckpoint: { ask: string; answer: SavedCheckpoint | null };
   refersToState: { ask: string; answer: boolean };

@@ -105,7 +105,8 @@ async function commonDirOf(gitDir: string): Promise<string> {
   return written === null ? gitDir : realpath(resolve(gitDir, written.replace(/\n+$/, "")));
 }
 
-async function readConfig(git: Git, call: { cwd: string; environment: Record<string, string> }) {
+/** The settings of a repository that matter to us, and the hooks that its configuration names. */
+export async function readConfig(git: Git, call: { cwd: string; environment: Record<string, string> }) {
   const wanted = `^(core\\.(${fileSettings})|hook\\..*)$`;
   // Status 1: none of them is set.
   const { output } = await runGit(git, withSettings(["config", "-z", "--get-regexp", wanted]), call);

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Fault } from "@rouse/contract";
+import { type AuditRecord, Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../../adapters/store-memory/memory-disk.ts";
@@ -14,8 +14,9 @@ import { addAuditRoutes } from "../../http/audit-routes.ts";
 import { createGuard } from "../../http/guard.ts";
 import { statusOf, toProblem } from "../../http/problem.ts";
 import { emptyCommit } from "../../ports/store.ts";
-import { auditHead, auditHeadMark, keepAuditTrail } from "../../runtime/audit-trail.ts";
+import { hashOfLine, keepAuditTrail } from "../../runtime/audit-trail.ts";
 import { readAuditOf } from "../../runtime/read-audit.ts";
+import { sealOf } from "../../runtime/seal-trail.ts";
 import { hostile } from "../show/sample.test-support.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -28,39 +29,58 @@ let home = "";
 let disk: MemoryDisk;
 let app: FastifyInstance;
 let url = "";
+let anchors: string[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rouse-audit-program-"));
   program = await makeProgram(
     folder,
     `import { runCli } from "../../cli/run-cli.ts";
-     process.exitCode = await runCli(process.argv.slice(2), async () => undefined);`,
+     import { openFileAnchor } from "../../adapters/anchor-file/open-file-anchor.ts";
+     import { readStoredTrail } from "../../adapters/store-sqlite/read-stored-trail.ts";
+     const anchors = (folder) => ({ path }) => path === undefined ? null : openFileAnchor({ path, folder });
+     const hands = async () => ({ readStoredTrail, anchors });
+     process.exitCode = await runCli(process.argv.slice(2), async () => undefined, undefined, hands);`,
   );
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A Rouse with a trail of 2003 lines, so that it takes three pages; the last is a termination. */
+/** A Rouse with a sealed trail of 2003 lines, so that it takes three pages; the last is a termination. */
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "rouse-audit-"));
   disk = createMemoryDisk();
   const store = await openMemoryStore(disk);
-  const key = openSigningKey(home);
-  const trail = keepAuditTrail({ last: null, sign: key.sign });
-  const audit = Array.from({ length: 2003 }, (_, i) =>
-    trail.append({
-      time: noon + i * 1000,
-      actor: "ada",
-      action: i === 2002 ? "terminate" : "nudge-sent",
-      subject: i < 2000 ? "worker-1" : "worker-2",
-      reason: i === 2001 ? hostile : "stuck",
-      evidence: { attempt: i },
-      policy: "default",
-    }),
-  );
-  const head = audit.at(-1) as (typeof audit)[number];
-  await store.commit({ ...emptyCommit, audit, marks: { [auditHeadMark]: auditHead(head) } });
-  await serve(readAuditOf(store, key.publicKey));
+  const signing = openSigningKey(home);
+  const audit = writeTrail(signing.sign);
+  await store.commit({ ...emptyCommit, audit });
+  anchors = [];
+  const end = audit.at(-1) ?? null;
+  const readClock = () => ({ time: noon });
+  await serve(readAuditOf({ store, signing, storeId: "store-1", end: () => end, anchors: () => anchors, readClock }));
 });
+
+function writeTrail(sign: (text: string) => string): AuditRecord[] {
+  const trail = keepAuditTrail({ last: null, store: "store-1", isSealed: false, sign });
+  const lines = trail.begin(noon, null);
+  while (lines.length < 2003) {
+    const number = lines.length + 1;
+    const time = noon + (number - 1) * 1000;
+    lines.push(
+      trail.append({
+        time,
+        actor: "ada",
+        action: number === 2003 ? "terminate" : "nudge-sent",
+        subject: number <= 2000 ? "worker-1" : "worker-2",
+        reason: number === 2002 ? hostile : "stuck",
+        evidence: { attempt: number - 1 },
+        policy: "default",
+      }),
+      ...trail.sealWhenDue(time),
+    );
+  }
+  return lines;
+}
+
 afterEach(async () => {
   await app.close();
   rmSync(home, { recursive: true });
@@ -101,6 +121,11 @@ async function rouse(words: readonly string[], env: Record<string, string> = {})
 
 const inHome = (name: string) => join(home, name);
 
+function placeOf(line = "") {
+  const { number, hash } = JSON.parse(line) as AuditRecord;
+  return { number, hash };
+}
+
 describe("rouse audit list", () => {
   it("shows who did what to whom, and why, without anything a terminal acts on", async () => {
     const { code, out } = await rouse(["list", "--limit", "3"]);
@@ -135,7 +160,10 @@ describe("rouse audit verify", () => {
   it("reads every page and finds an untouched trail sound", async () => {
     const { code, out } = await rouse(["verify"]);
     expect(out).toMatch(
-      /^The audit trail is sound\.\n {2}lines +2003\n {2}signatures +1 good\n {2}key +SHA256:\S{43}\n$/,
+      /^The audit trail is sound up to line 2003, sealed 2026-02-05T12:33:22Z\.\n {2}lines +2003\n {2}signatures +32 good\n {2}key +SHA256:\S{43}\n/,
+    );
+    expect(out).toContain(
+      "  - No anchor outside the database was compared, so lines that were cut off at the end before it was given out, while no Rouse was running, would not be missed.\n",
     );
     expect(code).toBe(0);
   });
@@ -150,13 +178,57 @@ describe("rouse audit verify", () => {
     expect(out).toContain("  line 1501: it was changed after it was written\n");
     const json = await rouse(["verify", "--json"]);
     expect(json.code).toBe(1);
-    expect(JSON.parse(json.out)).toMatchObject({ sound: false, entries: 2001, signatures: 1 });
+    expect(JSON.parse(json.out)).toMatchObject({ sound: false, entries: 2001, signatures: 32 });
   });
 
   it("notices that the end was cut off", async () => {
     disk.audit.pop();
     const { code, out } = await rouse(["verify"]);
     expect([code, out]).toEqual([1, expect.stringContaining("line 2003 is missing at the end")]);
+  });
+
+  it("compares with the anchors that are configured and with those it is given, and says which could not be asked", async () => {
+    const sealed = disk.audit.filter(({ signature }) => signature !== null);
+    const seals = sealed.map((line) => `${JSON.stringify(sealOf("store-1", line))}\n`);
+    writeFileSync(inHome("all.jsonl"), seals.join(""));
+    writeFileSync(inHome("early.jsonl"), seals[0] ?? "");
+    anchors = ["file:all.jsonl", "webhook:https://seals.example.com", "file:gone.jsonl"];
+    const { code, out } = await rouse(["verify", "--anchor", `file:${inHome("early.jsonl")}`]);
+    expect(code).toBe(0);
+    expect(out).toContain("file:all.jsonl agrees up to line 2003, sealed 2026-02-05T12:33:22Z\n");
+    expect(out).toContain("early.jsonl agrees up to line 1, sealed 2026-02-05T12:00:00Z\n");
+    expect(out).toContain(
+      "webhook:https://seals.example.com could not be compared: it takes seals and gives none back;",
+    );
+    expect(out).toContain("gone.jsonl cannot be read (ENOENT)");
+    expect(out).toContain("The anchor lies beside the database: whoever can write to that folder could have cut both.");
+  });
+
+  it("exits with 1 when an anchor knows more, also of an export", async () => {
+    const later = keepAuditTrail({
+      last: disk.audit.at(-1) ?? null,
+      store: "store-1",
+      isSealed: false,
+      sign: openSigningKey(home).sign,
+    });
+    const [seal] = later.seal(noon + 5_000_000, "stopped");
+    if (seal === undefined) throw new Error("there is something to seal");
+    writeFileSync(inHome("seals.jsonl"), `${JSON.stringify(sealOf("store-1", seal))}\n`);
+    await rouse(["export", "--output", inHome("trail.jsonl")]);
+    const words = ["verify", "--json", "--anchor", `file:${inHome("seals.jsonl")}`];
+    for (const more of [[], ["--file", inHome("trail.jsonl")]]) {
+      const { code, out } = await rouse([...words, ...more]);
+      expect(code).toBe(1);
+      expect(JSON.parse(out).problems).toEqual([
+        { number: 2004, problem: expect.stringMatching(/^cut off: .* and the trail ends with line 2003$/) },
+      ]);
+      expect(JSON.parse(out).anchors).toMatchObject([{ says: "contradicts", newest: { number: 2004 } }]);
+    }
+  });
+
+  it("exits with 2 for an anchor that is none", async () => {
+    const { code, err } = await rouse(["verify", "--anchor", "ftp://example.com"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("expected file:PATH, git:REPOSITORY#REF")]);
   });
 
   it("says so when the program at that address has no audit trail", async () => {
@@ -175,13 +247,14 @@ describe("rouse audit export", () => {
     const [first, second] = readFileSync(inHome("trail.jsonl"), "utf8").split("\n");
     expect(JSON.parse(first ?? "")).toMatchObject({
       what: "audit trail of Rouse",
+      format: 2,
+      store: "store-1",
       head: { number: 2003 },
-      anchor: null,
     });
-    expect(JSON.parse(second ?? "")).toMatchObject({ number: 1, subject: "worker-1" });
+    expect(JSON.parse(second ?? "")).toMatchObject({ number: 1, action: "seal" });
     const nobody = { ROUSE_URL: "http://127.0.0.1:9", ROUSE_HOME: "/nonexistent" };
     const { code, out } = await rouse(["verify", "--file", inHome("trail.jsonl")], nobody);
-    expect([code, out]).toEqual([0, expect.stringContaining("The audit trail is sound.")]);
+    expect([code, out]).toEqual([0, expect.stringContaining("The audit trail is sound up to line 2003")]);
     expect((await rouse(["export"])).out.split("\n")).toHaveLength(2005);
   });
 
@@ -207,6 +280,47 @@ describe("rouse audit export", () => {
     writeFileSync(inHome("trail.jsonl"), change(text));
     const { code, out } = await rouse(["verify", "--file", inHome("trail.jsonl")]);
     expect([code, out]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  it.each<[string, (head: Record<string, unknown>, lines: string[]) => [object, string[]]]>([
+    ["cut short", (head, lines) => [{ ...head, head: placeOf(lines[99]) }, lines.slice(0, 100)]],
+    ["begun later", (head, lines) => [{ ...head, removed: placeOf(lines[99]) }, lines.slice(100)]],
+    [
+      "begun later in the old format",
+      (head, lines) => [{ ...head, format: 1, anchor: placeOf(lines[99]) }, lines.slice(100)],
+    ],
+  ])("that was %s under a new header is found", async (_, change) => {
+    await rouse(["export", "--output", inHome("trail.jsonl")]);
+    const [first = "", ...lines] = readFileSync(inHome("trail.jsonl"), "utf8").trim().split("\n");
+    const [head, kept] = change(JSON.parse(first), lines);
+    writeFileSync(inHome("trail.jsonl"), `${JSON.stringify(head)}\n${kept.join("\n")}\n`);
+    const { code, out } = await rouse(["verify", "--file", inHome("trail.jsonl")]);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/may have been cut off|lines 1 to 100 are missing before it/),
+    ]);
+  });
+
+  it("of a version that did not seal is chained, not sealed, and not broken", async () => {
+    const lines = disk.audit.filter(({ signature }) => signature === null).slice(0, 3);
+    let before = "0".repeat(64);
+    const old = lines.map((line, i) => {
+      const moved = { ...line, number: i + 1, before };
+      before = hashOfLine(moved);
+      return { ...moved, hash: before };
+    });
+    const head = {
+      what: "audit trail of Rouse",
+      format: 1,
+      exportedAt: "2026-02-05T12:00:00.000Z",
+      publicKey: readFileSync(inHome("audit-key.pub.pem"), "utf8"),
+      head: { number: 3, hash: before },
+      anchor: null,
+    };
+    writeFileSync(inHome("old.jsonl"), [head, ...old].map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const { code, out } = await rouse(["verify", "--file", inHome("old.jsonl")]);
+    expect([code, out]).toEqual([0, expect.stringContaining("sound as far as it goes: chained, not sealed.")]);
+    expect(out).toContain("Nothing of it is sealed.");
   });
 
   it("is not believed under another key when one is named", async () => {

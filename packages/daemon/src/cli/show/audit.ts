@@ -1,5 +1,5 @@
 import { createHash, createPublicKey } from "node:crypto";
-import type { AuditRecord, AuditVerdict } from "@rouse/contract";
+import type { AnchorVerdict, AuditRecord, AuditVerdict } from "@rouse/contract";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { type Column, drawTable } from "./draw-table.ts";
 import { wrapLine } from "./fit-text.ts";
@@ -36,28 +36,42 @@ const nameOf = (actor: string, as: unknown): string => (typeof as === "string" ?
 
 const styledAction = (action: string): string | Span => (action === "terminate" ? styled("red", action) : action);
 
-/** `rouse audit verify`: sound or not, and every problem. */
+/** `rouse audit verify`: sound or not, every problem, and what no verdict could show. */
 export function showVerdict(verdict: AuditVerdict, publicKey: string, width: number): Line[] {
-  const { sound, problems } = verdict;
+  const { sound, problems, cannotShow } = verdict;
   const headline = sound
-    ? styled("green", "The audit trail is sound.")
+    ? styled("green", soundUpTo(verdict))
     : styled("red", `The audit trail is not sound: ${count(problems.length, "problem")}.`);
   return [
-    [headline],
+    ...wrapLine([headline], width, 2),
     ...problems.flatMap(({ number, problem }) =>
       wrapLine([number === null ? "  " : `  line ${number}: `, problem], width, 4),
     ),
     ...drawFacts(factsOf(verdict, publicKey), width, 2),
+    ["This cannot show everything:"],
+    ...cannotShow.flatMap((limit) => wrapLine(["  - ", limit], width, 4)),
   ];
 }
 
-function factsOf({ entries, signatures, beginsAt }: AuditVerdict, publicKey: string): Fact[] {
+function soundUpTo({ sealed }: AuditVerdict): string {
+  if (sealed === null) return "The audit trail is sound as far as it goes: chained, not sealed.";
+  return `The audit trail is sound up to line ${sealed.number}, sealed ${stamp(sealed.time)}.`;
+}
+
+function factsOf({ entries, signatures, beginsAt, anchors }: AuditVerdict, publicKey: string): Fact[] {
   const begins = beginsAt === null ? "" : `, from line ${beginsAt} on: older ones were removed with the history`;
   return [
     ["lines", [`${entries}${begins}`]],
     ["signatures", [`${signatures} good`]],
+    ...(anchors.length === 0 ? [] : [["anchors", ...anchors.map((one) => [describeAnchor(one)])] satisfies Fact]),
     ["key", [fingerprintOf(publicKey)]],
   ];
+}
+
+function describeAnchor({ anchor, says, newest, problem }: AnchorVerdict): string {
+  if (says === "silent") return `${anchor}: ${problem}`;
+  const upTo = newest === null ? "" : ` up to line ${newest.number}, sealed ${stamp(newest.time)}`;
+  return `${anchor} ${says}${says === "agrees" ? upTo : ""}`;
 }
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

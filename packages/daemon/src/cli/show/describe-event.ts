@@ -23,6 +23,7 @@ function styledType(event: RouseEvent): Line[number] {
   const styles: Partial<Record<string, Style>> = {
     ALERT_RAISED: "red",
     HOLD_STARTED: "yellow",
+    AUDIT_ANCHOR_FAILED: "yellow",
     MONITOR_GAP: "yellow",
     AGENT_NEEDS_YOU: "yellow",
     HOLDER_LOST: "yellow",
@@ -91,10 +92,11 @@ export function describeEvent(event: RouseEvent): string {
 
 type MonitorEvent = Extract<
   RouseEvent,
-  { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` | `BRAKE_${string}` }
+  { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` | `BRAKE_${string}` | `AUDIT_${string}` }
 >;
 
-const isOfMonitor = (event: RouseEvent): event is MonitorEvent => /^(MONITOR|HOLD|CONFIG|BRAKE)_/.test(event.type);
+const isOfMonitor = (event: RouseEvent): event is MonitorEvent =>
+  /^(MONITOR|HOLD|CONFIG|BRAKE|AUDIT)_/.test(event.type);
 
 /** What happens to an agent that Rouse started. */
 type HeldEvent = Extract<
@@ -193,6 +195,10 @@ function describeMonitorEvent(event: MonitorEvent): string {
       return `${event.payload.kills} agents stopped in ${describeSeconds(event.payload.windowSeconds)}: no more for now`;
     case "BRAKE_ENDED":
       return `after ${describeSeconds(event.payload.lastedSeconds)}`;
+    case "AUDIT_ANCHOR_FAILED":
+      return `${event.payload.anchor}: ${event.payload.problem}`;
+    case "AUDIT_ANCHOR_RESTORED":
+      return `${event.payload.anchor}: sealed up to line ${event.payload.number}`;
     case "CONFIG_RELOADED":
       return `policy ${event.payload.policy}`;
     case "CONFIG_REFUSED":

@@ -1,0 +1,121 @@
+import type { KeyObject } from "node:crypto";
+import type { AuditRecord, AuditVerdict } from "@rouse/contract";
+import type { AuditPlace } from "../ports/store.ts";
+import { isSigned, removedAction, sealAction, sealEvery, sealedText } from "./audit-trail.ts";
+import { isSignedBy } from "./sign-head.ts";
+import type { AuditEnds, AuditProblem } from "./verify-audit.ts";
+
+type Stretch = NonNullable<AuditVerdict["unsealed"]>;
+
+export interface CheckedSeals {
+  readonly key: KeyObject | null;
+  /** The id that the trail is sealed under. */
+  readonly store: string | null;
+  /** Whether it is from a Rouse that seals. */
+  readonly isSealed: boolean;
+  /** What is wrong with the signature of a line, or with its having none. */
+  problemWith(line: AuditRecord): string | null;
+  readonly signatures: number;
+  /** The newest line with a good signature. */
+  readonly newest: AuditRecord | null;
+  readonly takenOver: Stretch | null;
+  readonly unsealed: Stretch | null;
+  /** The last line that retention removed, as the trail says under our signature. */
+  readonly removed: AuditPlace | null;
+  readonly problems: readonly AuditProblem[];
+}
+
+/** Which lines are signed, which have to be, and what the signed ones say of the trail itself. */
+export function checkSeals(
+  lines: readonly AuditRecord[],
+  key: KeyObject | null,
+  ends: AuditEnds | undefined,
+): CheckedSeals {
+  const store = ends?.store ?? storeIn(lines);
+  const isSealed = store !== null;
+  const beginnings = lines.filter(isBeginning);
+  const beginsAt = beginnings[0]?.number ?? 0;
+  /** Before the first seal only terminations were signed, over the hash alone. */
+  const isOld = ({ number }: AuditRecord): boolean => !isSealed || number < beginsAt;
+  const hasToBeSigned = (line: AuditRecord): boolean => (isOld(line) ? line.action === "terminate" : isSigned(line));
+  const textOf = (line: AuditRecord): string => (isOld(line) ? line.hash : sealedText(store ?? "", line));
+
+  function problemWith(line: AuditRecord): string | null {
+    if (line.signature === null) return hasToBeSigned(line) ? `it is about ${nameKind(line)} and is not signed` : null;
+    if (key === null) return "its signature cannot be checked";
+    return isSignedBy(key, textOf(line), line.signature) ? null : "its signature is not ours";
+  }
+
+  const signed = lines.filter((line) => line.signature !== null && problemWith(line) === null);
+  const seals = signed.filter((line) => !isOld(line));
+  const newest = seals.at(-1) ?? null;
+  const last = lines.at(-1)?.number ?? 0;
+  return {
+    key,
+    store,
+    isSealed,
+    problemWith,
+    signatures: signed.length,
+    newest,
+    takenOver: beginsAt > 1 && isSealed ? { from: lines[0]?.number ?? 1, to: beginsAt - 1 } : null,
+    unsealed: isSealed && last > (newest?.number ?? 0) ? { from: (newest?.number ?? 0) + 1, to: last } : null,
+    removed: isSealed ? removedIn(seals) : (ends?.removed ?? null),
+    problems: isSealed ? [...checkGaps(lines, seals, isOld), ...beginnings.slice(1).map(secondBeginning)] : [],
+  };
+}
+
+const isBeginning = ({ action, reason }: AuditRecord): boolean => action === sealAction && reason === "beginning";
+
+function storeIn(lines: readonly AuditRecord[]): string | null {
+  const store = lines.find(({ action }) => action === sealAction)?.evidence["store"];
+  return typeof store === "string" ? store : null;
+}
+
+const nameKind = ({ action }: AuditRecord): string => {
+  if (action === sealAction) return "a seal";
+  return action === removedAction ? "what retention removed" : "a termination";
+};
+
+/** The newest word counts: each names the last line that was removed so far. */
+function removedIn(seals: readonly AuditRecord[]): AuditPlace | null {
+  const said = seals.findLast((line) => line.action === removedAction || isBeginning(line));
+  const { number, hash } = (said?.evidence["removed"] ?? {}) as Partial<AuditPlace>;
+  return typeof number === "number" && typeof hash === "string" ? { number, hash } : null;
+}
+
+/** A stretch without a signature that is longer than we ever leave was written by somebody else. */
+function checkGaps(
+  lines: readonly AuditRecord[],
+  seals: readonly AuditRecord[],
+  isOld: (line: AuditRecord) => boolean,
+): AuditProblem[] {
+  const sealed = new Set(seals);
+  const problems: AuditProblem[] = [];
+  let run: AuditRecord[] = [];
+  const close = (): void => {
+    const [from, to] = [run[0]?.number ?? 0, run.at(-1)?.number ?? 0];
+    if (seals.length === 0 && run.length > 0)
+      problems.push({ number: from, problem: "nothing from here on is sealed, though this Rouse seals its trail" });
+    else if (run.length > sealEvery)
+      problems.push({
+        number: from,
+        problem: `${nameLines(from, to)} not sealed, though every ${sealEvery} lines are`,
+      });
+    run = [];
+  };
+  for (const line of lines) {
+    if (isOld(line)) continue;
+    if (sealed.has(line)) close();
+    else run.push(line);
+  }
+  close();
+  return problems;
+}
+
+const secondBeginning = ({ number }: AuditRecord): AuditProblem => ({
+  number,
+  problem: "the trail was begun a second time here: what stands before it may have been written anew",
+});
+
+export const nameLines = (from: number, to: number): string =>
+  from === to ? `line ${from} is` : `lines ${from} to ${to} are`;

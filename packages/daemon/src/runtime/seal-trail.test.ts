@@ -1,0 +1,149 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { type AuditRecord, type AuditSeal, days } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
+import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { auditHeadMark, auditRemovedMark, auditStoreMark } from "../ports/store.ts";
+import { auditHead, hashOfLine, readPlace } from "./audit-trail.ts";
+import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
+import { handsOff } from "./hands-off.test-support.ts";
+import { startMonitor } from "./monitor.ts";
+import { verifyAudit } from "./verify-audit.ts";
+
+const noon = Date.UTC(2026, 1, 5, 12);
+const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+const signing = {
+  sign: (text: string) => sign(null, Buffer.from(text), privateKey).toString("base64"),
+  publicKey: publicKey.export({ type: "spki", format: "pem" }) as string,
+};
+
+/** One run of a monitor on a disk, with an anchor that remembers what it was given. */
+async function run(disk: MemoryDisk, at = 0) {
+  const wound = handWoundTimers();
+  const anchored: AuditSeal[] = [];
+  const clock = { mono: at, boot: at, wall: noon + at };
+  const quiet = () => undefined;
+  const monitor = await startMonitor({
+    ...handsOff,
+    signing,
+    anchors: () => ({ place: async (seal) => void anchored.push(seal), read: async () => null }),
+    store: await openMemoryStore(disk),
+    clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
+    timers: wound.timers,
+    alerts: { deliver: async () => undefined },
+    log: { info: quiet, warn: quiet, error: quiet },
+    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    version: "test",
+  });
+  const finish = async (doing: Promise<unknown>) => {
+    for (let i = 0; i < 5; i++) await wound.turn();
+    await doing;
+  };
+  await finish(Promise.resolve());
+  return {
+    monitor,
+    anchored,
+    wound,
+    clock,
+    freeze: () => finish(monitor.freeze("ada", "maintenance")),
+    stop: () => finish(monitor.stop()),
+  };
+}
+
+const told = (disk: MemoryDisk) => disk.audit.map(({ action, reason }) => `${action} ${reason}`);
+
+const verify = (disk: MemoryDisk) =>
+  verifyAudit(disk.audit, signing.publicKey, {
+    head: readPlace(disk.marks.get(auditHeadMark)),
+    store: disk.marks.get(auditStoreMark) ?? null,
+    removed: readPlace(disk.marks.get(auditRemovedMark)),
+    told: null,
+  });
+
+describe("the trail of a monitor", () => {
+  it("begins with a seal and ends with one, and each is anchored once it is saved", async () => {
+    const disk = createMemoryDisk();
+    const { freeze, stop, anchored } = await run(disk);
+    expect(anchored.map(({ number }) => number)).toEqual([1]);
+    await freeze();
+    expect(anchored).toHaveLength(1);
+    await stop();
+    expect(told(disk)).toEqual(["seal beginning", "freeze maintenance", "seal stopped"]);
+    expect(anchored.map(({ number, hash }) => [number, hash])).toEqual(
+      [0, 2].map((i) => [i + 1, (disk.audit[i] as AuditRecord).hash]),
+    );
+    expect(verify(disk)).toMatchObject({ sound: true, sealed: { number: 3 }, unsealed: null });
+  });
+
+  it("after a crash is sealed where it was left, and the newest seal is offered to the anchors again", async () => {
+    const disk = createMemoryDisk();
+    await (await run(disk)).freeze();
+    disk.crash();
+    const next = await run(disk, 60_000);
+    expect(told(disk)).toEqual(["seal beginning", "freeze maintenance", "seal started"]);
+    expect(next.anchored.map(({ number }) => number)).toEqual([1, 3]);
+    disk.crash();
+    const third = await run(disk, 120_000);
+    expect(disk.audit).toHaveLength(3);
+    expect(third.anchored.map(({ number }) => number)).toEqual([3]);
+    expect(verify(disk).sound).toBe(true);
+  });
+
+  it("has one name for good, and each line is sealed under it", async () => {
+    const disk = createMemoryDisk();
+    await (await run(disk)).stop();
+    const id = disk.marks.get(auditStoreMark);
+    const { anchored, stop } = await run(disk, 60_000);
+    await stop();
+    expect([disk.marks.get(auditStoreMark), anchored[0]?.store]).toEqual([id, id]);
+  });
+
+  it("that was written before there were seals is taken over as it is, with what retention had removed", async () => {
+    const disk = createMemoryDisk();
+    let before = "e".repeat(64);
+    for (const number of [8, 9]) {
+      const line = {
+        ...{ number, time: new Date(noon).toISOString(), actor: "ada", action: "freeze", subject: null },
+        ...{ reason: "", evidence: {}, policy: null, before },
+      };
+      before = hashOfLine(line);
+      disk.audit.push({ ...line, hash: before, signature: null });
+    }
+    disk.marks.set(auditHeadMark, auditHead({ number: 9, hash: before }));
+    disk.marks.set(auditRemovedMark, auditHead({ number: 7, hash: "e".repeat(64) }));
+    expect(verify(disk)).toMatchObject({ sound: true, sealed: null, beginsAt: 8 });
+    await (await run(disk)).stop();
+    expect(verify(disk)).toMatchObject({ sound: true, sealed: { number: 10 }, takenOver: { from: 8, to: 9 } });
+    disk.audit.shift();
+    expect(verify(disk).sound).toBe(false);
+  });
+
+  it("loses its old lines only after it has said so, and is sound without them", async () => {
+    const disk = createMemoryDisk();
+    const first = await run(disk);
+    await first.freeze();
+    await first.stop();
+    const later = await run(disk, days(40));
+    for (let i = 0; i < 5; i++) {
+      await later.wound.pass(60_000);
+      await later.wound.turn();
+      await later.wound.turn();
+    }
+    expect(told(disk)).toEqual(["audit-removed older-than-the-history"]);
+    expect(verify(disk)).toMatchObject({ sound: true, beginsAt: 4, sealed: { number: 4 } });
+  });
+
+  it("is given out with a signed end from memory: what the database says of it does not count", async () => {
+    const disk = createMemoryDisk();
+    const { monitor, freeze } = await run(disk);
+    await freeze();
+    disk.audit.pop();
+    disk.marks.set(auditHeadMark, auditHead(disk.audit[0] as AuditRecord));
+    const head = monitor.audit.head();
+    expect(head.head?.number).toBe(2);
+    expect(verifyAudit(disk.audit, signing.publicKey, head).problems).toEqual([
+      { number: null, problem: "line 2 is missing at the end" },
+    ]);
+  });
+});

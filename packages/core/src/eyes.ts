@@ -25,7 +25,8 @@ export function eyesOn(record: AgentRecord, now: MonoMs): readonly Seen[] {
     ...(beats.accepted > 0 ? [heard("beats", beats.lastAt)] : []),
     ...(steps === null ? [] : [heard("steps", record.facts.progress?.at ?? null)]),
   ];
-  return terminal === null ? told : [...told, heard("output", terminal.output.at), ...eyesOnTree(record, now)];
+  if (terminal === null) return told;
+  return [...told, heard("output", terminal.wroteAt === null ? null : terminal.output.at), ...eyesOnTree(record, now)];
 }
 
 const isRecent = (at: MonoMs | null, now: MonoMs): boolean => at !== null && now - at < lately;

@@ -1,6 +1,7 @@
 import {
   type DurationMs,
   type EpochMs,
+  type Hold,
   type MonoMs,
   type Policy,
   type ProcessFacts,
@@ -38,8 +39,8 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     policy: hold.policy ?? base.policy,
     heard: true,
     heardAt: now,
-    // A process that never writes a word is found by its clock: from here on that runs, once the startup is over.
-    work: sameTerminal ? base.work : turnClock(base.work, base.activity, base.bornAt, now, policy),
+    // A process that never writes a word is found by its clock: from here on that runs, once the startup is over, or at once where its owner said so.
+    work: sameTerminal ? base.work : firstClock(base, hold, now, policy),
     terminal: sameTerminal && base.terminal !== null ? returned(base.terminal, mark) : newTerminal(hold, mark),
   };
   const events: RouseEvent[] = [];
@@ -51,6 +52,11 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     events.push({ type: "AGENT_HELD", payload: { agentId, incarnation, pid: hold.pid, adopted: signal.adopted } });
   }
   return { record: next, answer: taken(null), events };
+}
+
+function firstClock({ work, activity, bornAt }: AgentRecord, { idleKillMs }: Hold, now: MonoMs, policy: Policy) {
+  if (idleKillMs == null) return turnClock(work, activity, bornAt, now, policy);
+  return { total: workedUntil(work, now), resumesAt: now };
 }
 
 /** What a holder saw. A report that was taken before changes nothing; the holder is told so and goes on. */
@@ -210,15 +216,16 @@ function readTree(
   const eyes: TreeEye[] = [];
   if (cpuMs - before.cpuMs >= busyShare * elapsed) eyes.push("cpu");
   if (ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000) eyes.push("disk");
-  if (network !== null && hasMoved(network.bytes, before.lastRead.bytes)) eyes.push("network");
-  if (files !== null && hasMoved(files.changes, before.lastRead.changes)) eyes.push("files");
-  return eyes.length > 0
+  const { bytes, changes } = before.lastRead;
+  // Counters go on while nobody can read them: the reading before may be older than the last look.
+  if (network !== null && bytes !== null && network.bytes > bytes) eyes.push("network");
+  if (files !== null && changes !== null && files.changes > changes) eyes.push("files");
+  // What is read for the first time shows no rate: it is taken to move, once, and nobody has seen it.
+  const isNew = (network !== null && bytes === null) || (files !== null && changes === null);
+  return eyes.length > 0 || isNew
     ? { ...now, busyAt: at, busyBy: eyes }
     : { ...now, busyAt: before.busyAt, busyBy: before.busyBy };
 }
-
-/** Counters go on while nobody can read them. One that is read for the first time shows no rate: what it counts is taken to move, once. */
-const hasMoved = (is: number, was: number | null): boolean => was === null || is > was;
 
 /**
  * A process that waits in a read of its terminal wants something typed, whatever its question looks like. Two readings in a row, so that a line that

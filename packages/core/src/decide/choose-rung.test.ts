@@ -125,6 +125,12 @@ describe("an agent that gets nowhere", () => {
     ]);
   });
 
+  it("that never wrote a word is stopped by its owner's rule when that is due, not after a start-up on top of it", () => {
+    const held = heldStory({ obedient: true, hold: { idleKillMs: 20 * 60_000 } });
+    held.passes("25m");
+    expect(held.agent.when("TERMINATION_ORDERED")).toEqual(["1200s TERMINATION_ORDERED"]);
+  });
+
   it("is not stopped by its owner's rule while bytes move on its sockets, or files change below its folder", () => {
     for (const eye of ["network", "files"] as const) {
       const held = heldStory({ hold: { idleKillMs: 20 * 60_000 } });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { AuditRecord, AuditSeal } from "@rouse/contract";
+import type { AnchorVerdict, AuditRecord, AuditSeal } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import Database from "better-sqlite3";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -129,12 +129,14 @@ describe("an anchor that was away when the daemon was killed", () => {
     mkdirSync(join(daemon.home, "elsewhere"));
     execFileSync("git", ["init", "--quiet", "--bare", join(daemon.home, "seals.git")]);
     await startDaemon({ home: daemon.home });
-    const agree = await until("both agree", async () => {
-      const { verdict } = await verify(daemon.home);
-      return verdict.anchors.every(({ says }: { says: string }) => says === "agrees") && verdict;
+    // Line 1 began the trail, 2 and 3 tell of the anchors, and the next start sealed them.
+    const { verdict } = await until("both have the newest seal", async () => {
+      const found = await verify(daemon.home);
+      const anchors = found.verdict.anchors as AnchorVerdict[];
+      return anchors.every(({ newest }) => newest?.number === 4) && found;
     });
-    expect(agree).toMatchObject({ sound: true, anchors: [{ newest: { number: 3 } }, { newest: { number: 3 } }] });
-    expect(readSeals(join(daemon.home, "elsewhere", "seals.jsonl")).at(-1)?.number).toBe(3);
+    expect(verdict).toMatchObject({ sound: true, anchors: [{ says: "agrees" }, { says: "agrees" }] });
+    expect(readSeals(join(daemon.home, "elsewhere", "seals.jsonl")).at(-1)?.number).toBe(4);
   });
 
   it("gets it by webhook, and its return is told", async () => {

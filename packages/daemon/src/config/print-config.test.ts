@@ -13,6 +13,7 @@ function anythingFor(node: SchemaNode, key = ""): fc.Arbitrary<unknown> {
   if (node.enum) return fc.constantFrom(...node.enum);
   if (node.type === "boolean") return fc.boolean();
   if (key === "webhook_url") return fc.webUrl({ validSchemes: ["https"] });
+  if (key === "anchor") return fc.array(fc.constantFrom("file:a", "git:b#refs/rouse/c", "webhook:https://d.example"));
   if (key === "pattern") return fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).map(RE2JS.quote);
   if (node.type === "string") return fc.string({ unit: "grapheme", minLength: node.minLength ?? 0, maxLength: 20 });
   if (node.type === "integer") return fc.integer({ min: 1, max: node.maximum ?? 9 });

@@ -119,7 +119,7 @@ function auditPaths({ ref, get, query }: Writing): Record<string, object> {
       query("limit", "1 to 1000; 100 when not given", "integer"),
       query("agentId", "only about this agent or task"),
     ]),
-    "/api/v1/audit/head": get("Where the trail begins and ends, and the key its signatures are checked with", {
+    "/api/v1/audit/head": get("Where the trail ends, signed, where its seals are kept, and the key to check with", {
       type: "object",
     }),
   };

@@ -3,6 +3,9 @@ import type { AnchorReading } from "./compare-anchors.ts";
 
 type Found = Omit<AuditVerdict, "cannotShow">;
 
+const vouched = "the Rouse that gave out the trail vouches for that part, the database alone would not";
+const open = "whoever can write to the database could have changed or removed that part";
+
 /** What nobody can read out of this trail, so that nobody believes it: the strongest claim is the one that names its limits. */
 export function sayWhatCannotBeShown(
   found: Found,
@@ -10,13 +13,13 @@ export function sayWhatCannotBeShown(
   isTold: boolean,
 ): AuditVerdict["cannotShow"] {
   return [
-    ...saySeals(found),
+    ...saySeals(found, isTold),
     ...sayEnd(found, readings, isTold),
     "Whoever has the signing key can write any trail that looks sound, but cannot change what an anchor already holds.",
   ];
 }
 
-function saySeals({ sealed, takenOver, unsealed }: Found): string[] {
+function saySeals({ sealed, takenOver, unsealed }: Found, isTold: boolean): string[] {
   if (sealed === null)
     return [
       "Nothing of it is sealed. Terminations are signed; whoever can write to it could have removed them and written the rest anew.",
@@ -27,11 +30,7 @@ function saySeals({ sealed, takenOver, unsealed }: Found): string[] {
       : [
           `${nameStretch(takenOver)} written before trails were sealed: chained, and sealed only with line ${takenOver.to + 1}. A change made before that would not be seen.`,
         ]),
-    ...(unsealed === null
-      ? []
-      : [
-          `${nameStretch(unsealed)} chained but not sealed yet: whoever can write to the database could have changed or removed them.`,
-        ]),
+    ...(unsealed === null ? [] : [`${nameStretch(unsealed)} chained but not sealed yet: ${isTold ? vouched : open}.`]),
   ];
 }
 

@@ -19,7 +19,7 @@ const signing = {
 };
 
 /** One run of a monitor on a disk, with an anchor that remembers what it was given. */
-async function run(disk: MemoryDisk, at = 0) {
+async function run(disk: MemoryDisk, at = 0, whenAsked: () => Promise<void> = async () => undefined) {
   const wound = handWoundTimers();
   const anchored: AuditSeal[] = [];
   const clock = { mono: at, boot: at, wall: noon + at };
@@ -27,7 +27,13 @@ async function run(disk: MemoryDisk, at = 0) {
   const monitor = await startMonitor({
     ...handsOff,
     signing,
-    anchors: () => ({ place: async (seal) => void anchored.push(seal), read: async () => null }),
+    anchors: () => ({
+      async place(seal) {
+        await whenAsked();
+        anchored.push(seal);
+      },
+      read: async () => null,
+    }),
     store: await openMemoryStore(disk),
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
@@ -88,6 +94,24 @@ describe("the trail of a monitor", () => {
     expect(disk.audit).toHaveLength(3);
     expect(third.anchored.map(({ number }) => number)).toEqual([3]);
     expect(verify(disk).sound).toBe(true);
+  });
+
+  it("ends only when its last seal is anchored", async () => {
+    const waiting: (() => void)[] = [];
+    const { monitor, wound, anchored } = await run(
+      createMemoryDisk(),
+      0,
+      () => new Promise((resolve) => waiting.push(resolve)),
+    );
+    let isOver = false;
+    const stopped = monitor.stop().then(() => {
+      isOver = true;
+    });
+    for (let i = 0; i < 5; i++) await wound.turn();
+    expect([isOver, anchored]).toEqual([false, []]);
+    for (const resolve of waiting) resolve();
+    await stopped;
+    expect(anchored).toHaveLength(1);
   });
 
   it("has one name for good, and each line is sealed under it", async () => {

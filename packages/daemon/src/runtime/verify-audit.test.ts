@@ -363,6 +363,12 @@ describe("somebody without the key who writes the chain anew, ends and all", () 
     expect([sound, problems[0]]).toEqual([false, { number: 1, problem: "its signature is not ours" }]);
   });
 
+  it("cannot put the trail of another store of the same key in its place", () => {
+    const lines = long();
+    const { sound, problems } = verifyAudit(lines, publicKey, { ...endsOf(lines), store: "store-2" });
+    expect([sound, problems[0]]).toEqual([false, { number: 1, problem: "its signature is not ours" }]);
+  });
+
   it("cannot have the trail begun a second time unnoticed", () => {
     const first = rechain(long().filter(({ signature }) => signature === null));
     const ours = keepAuditTrail({

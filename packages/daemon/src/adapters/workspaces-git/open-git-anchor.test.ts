@@ -61,7 +61,6 @@ describe("a git ref of seals", () => {
     for (const [name, value] of [
       ["core.fsmonitor", join(top, "evil")],
       ["gpg.program", join(top, "evil")],
-      ["log.showSignature", "true"],
       ["commit.gpgSign", "true"],
       ["hook.evil.command", join(top, "evil")],
       ["hook.evil.event", "reference-transaction"],
@@ -70,6 +69,17 @@ describe("a git ref of seals", () => {
     for (const number of [1, 66]) await place(top, number);
     expect(await open(top).read()).toHaveLength(2);
     expect(existsSync(mark)).toBe(false);
+  });
+
+  it("loses nothing when several write at once: who comes second is refused", async () => {
+    const { top } = ground.repository("project");
+    await place(top, 1);
+    const numbers = [66, 131, 196, 261];
+    const outcomes = await Promise.allSettled(numbers.map((number) => place(top, number)));
+    const placed = numbers.filter((_, i) => outcomes[i]?.status === "fulfilled");
+    const kept = ((await open(top).read()) as { number: number }[]).map(({ number }) => number);
+    expect(placed.length).toBeGreaterThan(0);
+    expect(kept.toSorted((a, b) => a - b)).toEqual([1, ...placed]);
   });
 
   it("that cannot be written says where and why, and an empty one is empty", async () => {

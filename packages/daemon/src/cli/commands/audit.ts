@@ -43,17 +43,19 @@ const addList: AddCommand = (audit, here) => {
 interface VerifyOptions {
   readonly file?: string;
   readonly key?: string;
-  readonly anchor: readonly string[];
+  readonly anchor?: readonly string[];
   readonly json?: true;
 }
 
 const verifyHelp = `
-Finds lines that were changed, left out, moved or put in, and says what it cannot
-show. Exits with 1 when there is a problem. Without a running Rouse it reads the
-database in ROUSE_HOME. Anchors are file:PATH or git:REPOSITORY#REF; those of
-audit.anchor are compared anyway, except with an export. An export brings its own
-public key along: whoever wants to know whose trail it is compares the
-fingerprint, or names the key with --key.`;
+Finds lines that were changed, left out, moved or put in, and says what it
+cannot show. Exits with 1 when there is a problem. Without a running Rouse it
+reads the database in ROUSE_HOME. Anchors are file:PATH or git:REPOSITORY#REF;
+those of audit.anchor are compared anyway, except with an export. An export
+brings its own public key along: whoever wants to know whose trail it is
+compares the fingerprint, or names the key with --key.`;
+
+const collect = (one: string, all: readonly string[] = []): readonly string[] => [...all, one];
 
 const addVerify =
   (openHands: OpenAuditHands): AddCommand =>
@@ -63,10 +65,10 @@ const addVerify =
       .description("whether the trail is as it was written, and what that cannot show")
       .option("--file <export>", "an exported file instead of the trail in ROUSE_HOME")
       .option("--key <file>", "trust this public key only (audit-key.pub.pem)")
-      .option("--anchor <place>", "compare with the seals kept there, too", (one, all: string[]) => [...all, one], [])
+      .option("--anchor <place>", "compare with the seals kept there, too", collect)
       .option("--json", "print one JSON document")
       .addHelpText("after", verifyHelp)
-      .action(async ({ file, key, anchor: given, json }: VerifyOptions) => {
+      .action(async ({ file, key, anchor: given = [], json }: VerifyOptions) => {
         const inFolder = (name: string) => resolve(here.workingFolder, name);
         const trail = file === undefined ? await gatherTrail(here, openHands) : readTrail(inFolder(file));
         const publicKey = key === undefined ? trail.publicKey : readText(inFolder(key));

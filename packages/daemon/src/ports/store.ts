@@ -79,7 +79,9 @@ export interface AuditPlace {
 export const auditHeadMark = "audit-head";
 /** The mark of the last audit line that was removed before trails were sealed: JSON of its `AuditPlace`. Since then the trail itself says it. */
 export const auditRemovedMark = "audit-anchor";
-/** The mark of the id that the trail is sealed under, made when its first seal is. */
+/** The mark of the store's id, made with its first monitor: holders and seals name it. */
+export const storeMark = "store";
+/** The mark of the id that the trail is sealed under, written with its first seal: the store's own. */
 export const auditStoreMark = "audit-store";
 
 /** The trail as it lies in a database that nobody has open: its lines, and the marks above. */

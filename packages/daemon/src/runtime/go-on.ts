@@ -1,13 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { toIso } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
-import type { IntendedAction, Resumption } from "../ports/store.ts";
+import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import type { Outbox } from "./outbox.ts";
 import { restoreAgents } from "./resume.ts";
 import type { Roster, Watched } from "./roster.ts";
+import type { SealedSoFar } from "./seal-trail.ts";
 import type { Frozen, SelfDoubt } from "./self-doubt.ts";
 import type { AliveMark, Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -16,6 +16,7 @@ import type { SelfWatch } from "./watch-self.ts";
 
 interface GoingOnParts {
   readonly resumption: Resumption;
+  readonly seals: Pick<SealedSoFar, "store">;
   /** When the run before was last alive; `null` if there was none. */
   readonly alive: AliveMark | null;
   readonly started: Moment;
@@ -56,10 +57,10 @@ export function goOn(parts: GoingOnParts): void {
  * Each monitor on this store has a higher epoch than the one before: holders obey the newest only. The store itself has an id from its first
  * monitor on, so that a holder can tell it from one that was put in its place.
  */
-function takeEpoch({ resumption, commits }: GoingOnParts): void {
+function takeEpoch({ resumption, commits, seals }: GoingOnParts): void {
   const { marks } = commits.draft();
   marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
-  marks["store"] = resumption.marks["store"] ?? randomUUID();
+  marks[storeMark] = resumption.marks[storeMark] ?? seals.store;
 }
 
 /** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */

@@ -129,7 +129,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const storeIsDown = (): boolean => commits.down() !== null;
 
   sealing.start();
-  goOn({ ...common, resumption, tasks, outbox });
+  goOn({ ...common, seals, resumption, tasks, outbox });
   chores.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
   chores.again(canaryEvery, sendCanary);
   chores.again(tidyEvery, tidyAway({ ...common, help }));

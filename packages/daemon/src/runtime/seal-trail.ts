@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AuditRecord, AuditSeal } from "@rouse/contract";
-import { auditRemovedMark, auditStoreMark, type Resumption, type Store } from "../ports/store.ts";
+import { auditRemovedMark, auditStoreMark, type Resumption, type Store, storeMark } from "../ports/store.ts";
 import { type AuditTrail, readPlace, sealEvery, whereTrailEnds } from "./audit-trail.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -18,7 +18,8 @@ export interface SealedSoFar {
 
 export async function recallSeals(store: Store, resumption: Resumption): Promise<SealedSoFar> {
   const id = resumption.marks[auditStoreMark];
-  if (id === undefined) return { store: randomUUID(), hasBegun: false, isSealed: false, newest: null };
+  if (id === undefined)
+    return { store: resumption.marks[storeMark] ?? randomUUID(), hasBegun: false, isSealed: false, newest: null };
   const lines = await store.readAudit({ limit: sealEvery + 1, newestFirst: true });
   const newest = lines.flatMap((line) => sealOf(id, line) ?? [])[0] ?? null;
   const end = whereTrailEnds(resumption);

@@ -275,7 +275,7 @@ describe("rouse config and doctor", () => {
     writeFileSync(join(home, "token"), token);
     const { code, out } = await rouse(["doctor"]);
     expect(code).toBe(1);
-    expect(out).toMatch(/token +fail +others may read .*\n +chmod 600 /);
+    expect(out).toMatch(/token +fail +others may read .*\n +rouse token rotate/);
     expect(out).not.toContain(token);
   });
 });

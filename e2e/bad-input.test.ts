@@ -182,9 +182,16 @@ describe("a beat that is odd but can be understood", () => {
     ["ten years ago", "2016-02-05T10:30:00Z"],
     ["a century ahead", "2126-02-05T10:30:00+14:00"],
     ["at the end of time", "+275760-09-13T00:00:00.000Z"],
-  ])("is refused when its clock stands %s: it is not of now", async (when, timestamp) => {
-    const { status, json } = await send({ body: beat(`clock-${when.replaceAll(" ", "-")}`, { timestamp }) });
+  ])("is refused when its clock stands %s and stood right before: it is not of now", async (when, timestamp) => {
+    const agentId = `clock-${when.replaceAll(" ", "-")}`;
+    expect((await send({ body: beat(agentId, { timestamp: new Date().toISOString() }) })).status).toBe(200);
+    const { status, json } = await send({ body: beat(agentId, { timestamp }) });
     expect({ status, json }).toMatchObject({ status: 422, json: { status: "rejected", because: "absurd-time" } });
+  });
+
+  it("is accepted from an agent whose clock was never right", async () => {
+    for (const timestamp of ["1970-01-01T00:00:05Z", "1970-01-01T00:00:10Z"])
+      expect((await send({ body: beat("no-clock", { timestamp }) })).status).toBe(200);
   });
 
   it.each([-29 * 24, -12, 5, 29 * 24])(

@@ -1,6 +1,7 @@
 import {
   type AckReason,
   type AckStatus,
+  type DurationMs,
   days,
   type Heartbeat,
   type MonoMs,
@@ -133,8 +134,16 @@ function acceptRegistration(
   return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
 }
 
-/** Clocks are wrong by hours and zones; by more than a month they are not clocks, or the beat is not of now. */
+/**
+ * Clocks are wrong by hours and zones, and some by years; but they stay wrong by the same. A beat that is more than a month from our clock, and from
+ * where its agent's own clock stood, is not of now.
+ */
 const absurdSkew = days(30);
+
+function isOfAnotherTime({ beats }: AgentRecord, skew: DurationMs | null): boolean {
+  if (skew === null || beats.skew === null || Math.abs(skew) <= absurdSkew) return false;
+  return Math.abs(skew - beats.skew) > absurdSkew;
+}
 
 function acceptHeartbeat(
   record: AgentRecord,
@@ -145,8 +154,7 @@ function acceptHeartbeat(
 ): Accepted {
   const { beat } = signal;
   if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
-  if (signal.skew !== null && Math.abs(signal.skew) > absurdSkew)
-    return refuse(record, beat.sequenceNumber, "absurd-time");
+  if (isOfAnotherTime(record, signal.skew)) return refuse(record, beat.sequenceNumber, "absurd-time");
   if (beat.incarnation !== undefined && beat.incarnation < record.incarnation) {
     return refuse(record, beat.sequenceNumber, "old-incarnation");
   }

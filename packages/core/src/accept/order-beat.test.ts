@@ -110,9 +110,24 @@ describe("a beat of another time", () => {
     return { reply, heard: agent.record.heardAt === agent.now };
   };
 
-  it("is refused and shows nothing when it is more than 30 days from our clock", () => {
+  it("is refused and shows nothing when it is more than 30 days from our clock and from the agent's own", () => {
     for (const skew of [-6 * 365 * day, -30 * day - 1, 30 * day + 1])
       expect(sentAt(skew)).toMatchObject({ reply: { status: "rejected", because: "absurd-time" }, heard: false });
+  });
+
+  it("is heard when the agent's clock was always wrong by years: it is the same clock", () => {
+    const agent = story();
+    const beat = { agentId: "worker-1" };
+    for (let i = 0; i < 5; i++) {
+      const skew = 5 * 365 * day + i;
+      const agentTime = agent.now + skew;
+      const { reply } = agent.take({ kind: "heartbeat", beat, checksum: "absent", agentTime, skew, waitsFor: null });
+      expect(reply?.status).toBe("accepted");
+      agent.silentFor("5s");
+    }
+    expect(agent.state).toBe("HEALTHY");
+    // Set right at last, it is heard as well.
+    expect(agent.beats({}).status).toBe("accepted");
   });
 
   it("is heard when the agent's clock is wrong by hours or days", () => {

@@ -135,14 +135,15 @@ function acceptRegistration(
 }
 
 /**
- * Clocks are wrong by hours and zones, and some by years; but they stay wrong by the same. A beat that is more than a month from our clock, and from
- * where its agent's own clock stood, is not of now.
+ * Clocks are wrong by hours and zones, and some by years; but they go on like other clocks. A beat that is more than a month from our clock and leapt as
+ * far from where its agent's own clock must stand by now is not of now. That our own wall clock leaps changes nothing, nor that its agent's is set right.
  */
-const absurdSkew = days(30);
+const absurd: DurationMs = days(30);
 
-function isOfAnotherTime({ beats }: AgentRecord, skew: DurationMs | null): boolean {
-  if (skew === null || beats.skew === null || Math.abs(skew) <= absurdSkew) return false;
-  return Math.abs(skew - beats.skew) > absurdSkew;
+function isOfAnotherTime({ beats }: AgentRecord, { agentTime, skew }: HeartbeatSignal, now: MonoMs): boolean {
+  if (skew === null || agentTime === null || beats.lastAgentTime === null || beats.lastAt === null) return false;
+  const leapt = agentTime - beats.lastAgentTime - (now - beats.lastAt);
+  return Math.abs(skew) > absurd && Math.abs(leapt) > absurd;
 }
 
 function acceptHeartbeat(
@@ -154,7 +155,7 @@ function acceptHeartbeat(
 ): Accepted {
   const { beat } = signal;
   if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
-  if (isOfAnotherTime(record, signal.skew)) return refuse(record, beat.sequenceNumber, "absurd-time");
+  if (isOfAnotherTime(record, signal, now)) return refuse(record, beat.sequenceNumber, "absurd-time");
   if (beat.incarnation !== undefined && beat.incarnation < record.incarnation) {
     return refuse(record, beat.sequenceNumber, "old-incarnation");
   }

@@ -130,6 +130,23 @@ describe("a beat of another time", () => {
     expect(agent.beats({ sequenceNumber: 9 }).status).toBe("accepted");
   });
 
+  it("is heard when our own clock leapt by years: its agent's went on as before", () => {
+    const agent = story();
+    agent.beats({});
+    agent.silentFor("5s");
+    const beat = { agentId: "worker-1", sequenceNumber: 2 };
+    const skew = 9 * 365 * day;
+    const { reply } = agent.take({
+      kind: "heartbeat",
+      beat,
+      checksum: "absent",
+      agentTime: agent.now,
+      skew,
+      waitsFor: null,
+    });
+    expect(reply?.status).toBe("accepted");
+  });
+
   it("is heard when the agent's clock is wrong by hours or days", () => {
     for (const skew of [-30 * day, -14 * 3_600_000, 2000, 5 * 3_600_000, 30 * day])
       expect(sentAt(skew)).toMatchObject({ reply: { status: "accepted" }, heard: true });

@@ -140,7 +140,7 @@ describe("a beat of another time", () => {
       kind: "heartbeat",
       beat,
       checksum: "absent",
-      agentTime: agent.now,
+      agentTime: agent.now + 0,
       skew,
       waitsFor: null,
     });

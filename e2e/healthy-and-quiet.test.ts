@@ -12,7 +12,10 @@ import { eventsOf } from "./ladder-agents.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
-/** The default policy with seconds for minutes. Nothing in it makes anybody quicker to stop an agent, but the owner's rules at its end. */
+/**
+ * The default policy with seconds for minutes, and budgets that never run out: nobody here lives only because others were stopped before. Nothing else
+ * in it makes it easier to stop an agent, but the owner's rules at its end.
+ */
 const config = `
 health_monitoring:
   heartbeat: { interval_seconds: 3, idle_interval_seconds: 3, grace_seconds: 1, startup_grace_seconds: 4 }
@@ -24,6 +27,7 @@ health_monitoring:
     escalation: { timeout_seconds: 8 }
     termination: { grace_seconds: 2 }
   restart: { cooldown_seconds: 1 }
+  budgets: { host_interval_seconds: 1, host_burst: 50, fleet_kills: 100 }
   recovery: { backoff_seconds: [1, 1, 1], probation_seconds: 2 }
 agents:
   worse:

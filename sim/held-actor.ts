@@ -223,7 +223,7 @@ export class HeldActor {
     return { kind: "limited", until: now + random.between(minute, 50 * minute) };
   }
 
-  /** `null`: for as long as its kind is. */
+  /** For as long as its kind is, unless something else says until when. */
   beQuiet(as: QuietName, now: number, until: number | null = null): QuietMode {
     const { random } = this;
     const kind = quietKind(as);

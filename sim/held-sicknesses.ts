@@ -16,7 +16,7 @@ interface Parts {
   readonly holders: HolderWorld;
   /** It came round: whoever watches is shown. */
   readonly show: (actor: HeldActor) => void;
-  /** It falls ill. `sights`: what is seen of how it begins. */
+  /** It has fallen ill. */
   readonly noteIll: (actor: HeldActor) => void;
   readonly noteDeath: (actor: HeldActor) => void;
   readonly terminals: Terminals;

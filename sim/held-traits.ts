@@ -34,7 +34,8 @@ export interface Traits {
 
 /** Traits as they are met. By their number, so that however few there are, each way of being quiet and each rule of an owner is among them. */
 export function chooseTraits(number: number, random: Random, policies: boolean): Traits {
-  const { group, place } = { group: Math.floor(number / 5), place: number % 5 };
+  const group = Math.floor(number / 5);
+  const place = number % 5;
   const ordinary = chooseOrdinary(random, policies);
   if (place < 3) return beQuiet(ordinary, quietNames[(3 * group + place) % quietNames.length] as QuietName, policies);
   if (number % 40 === 19) return promiseToBeat(ordinary);

@@ -18,7 +18,7 @@ import { wallAtStart } from "./monitor-time.ts";
 import type { Letter } from "./network.ts";
 import { createOrchestrator, type OrchestratorTemper, type SimulatedOrchestrator } from "./orchestrator.ts";
 import { planPersons } from "./persons.ts";
-import type { QuietName } from "./quiet-kinds.ts";
+import { type QuietName, quietKind, quietNames, tellingEye } from "./quiet-kinds.ts";
 import { type QuietFindings, tallyQuiet } from "./quiet-tally.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { createTerminals } from "./show-terminal.ts";
@@ -261,6 +261,11 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     const actor = new HeldActor(`held-${i}`, chooseTraits(i, random, parts.policies), random, 0);
     actors.set(actor.id, actor);
     timeline.plan(random.between(0, 5 * minute), () => live(actor));
+  }
+  // Of each quiet kind, one is never seen by the eye that could tell it from a sick one.
+  for (const name of quietNames) {
+    const unseen = [...actors.values()].filter(({ traits }) => traits.quiet === name)[1];
+    if (unseen !== undefined) eyes.shutForGood(tellingEye(quietKind(name)), unseen.id);
   }
   sicknesses.plan();
   eyes.planFailures();

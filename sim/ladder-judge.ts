@@ -5,6 +5,9 @@ import { mean, summarise } from "./summarise.ts";
 const second = 1000;
 const minute = 60 * second;
 
+/** What an agent was nudged for in this time counts for its next incident, too. */
+const nudgesCountFor = 70 * minute;
+
 interface Parts {
   readonly now: () => number;
   readonly complain: (text: string) => void;
@@ -49,6 +52,9 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
   /** By life: the order to start it again that has not failed. */
   const starting = new Map<string, string>();
   const keys = new Set<string>();
+  /** By agent: the question that is open, and until when it is to be waited for. */
+  const questions = new Map<string, { readonly id: string; readonly until: number }>();
+  const nudgedAt = new Map<string, number>();
 
   const agentOf = (incident: string): string => incident.slice(0, incident.lastIndexOf("/"));
   const count = (of: Record<string, number>, name: string): void => {
@@ -83,6 +89,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
   function closeIncident(agentId: string, id: string, ending: string, because: string): void {
     if (open.get(agentId)?.id !== id) complain(`${id} was closed and not open`);
     open.delete(agentId);
+    questions.delete(agentId);
     count(endings, ending === "recovered" ? because : `person: ${because}`);
     if (ending !== "recovered") intervene(agentId);
     else illSince.delete(agentId);
@@ -169,6 +176,26 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     if (decision === "allow_more_time") grant(agentId, 30 * minute);
   }
 
+  function noteQuestion(payload: Extract<RouseEvent, { type: "ESCALATION_TRIGGERED" }>["payload"]): void {
+    const { agentId, escalation, reason, answerWithinSeconds } = payload;
+    counts.escalations += 1;
+    once(escalation, "the question");
+    mustHaveWaited(agentId, `${escalation} was asked`);
+    if (reason === "nudges-unanswered" && now() - (nudgedAt.get(agentId) ?? -1e12) > nudgesCountFor)
+      complain(`${escalation} says that nudges were not answered, and none was sent`);
+    questions.set(agentId, { id: escalation, until: now() + answerWithinSeconds * second });
+    reasons.set(escalation, reason);
+    grant(agentId, answerWithinSeconds * second);
+    intervene(agentId);
+  }
+
+  /** Nothing overrides an open question but the agent's return, its end, or somebody's word. */
+  function mustHaveWaited(agentId: string, what: string): void {
+    const open = questions.get(agentId);
+    if (open !== undefined && now() < open.until - 5 * second)
+      complain(`${what} ${((open.until - now()) / minute).toFixed(1)} min before the time to answer ${open.id} was up`);
+  }
+
   return {
     taskIs: (agentId: string, taskId: string | null): void => void taskOf.set(agentId, taskId),
     note(event: RouseEvent): void {
@@ -188,19 +215,21 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
           return once(event.payload.nudge, "the nudge");
         case "NUDGE_SENT":
           counts.nudges += 1;
+          nudgedAt.set(event.payload.agentId, now());
           return intervene(event.payload.agentId);
-        case "ESCALATION_TRIGGERED": {
-          const { agentId, escalation, reason, answerWithinSeconds } = event.payload;
-          counts.escalations += 1;
-          once(escalation, "the question");
-          reasons.set(escalation, reason);
-          grant(agentId, answerWithinSeconds * second);
-          return intervene(agentId);
-        }
+        case "ESCALATION_TRIGGERED":
+          return noteQuestion(event.payload);
+        case "ESCALATION_UNANSWERED":
+        case "PROCESS_EXITED":
+          questions.delete(event.payload.agentId);
+          return;
         case "ESCALATION_DECIDED":
+          questions.delete(event.payload.agentId);
           return noteDecision(event.payload);
         case "TERMINATION_ORDERED":
           counts.terminations += 1;
+          if (event.payload.because !== "ordered")
+            mustHaveWaited(event.payload.agentId, `${event.payload.key} was ordered`);
           return intervene(event.payload.agentId);
         case "TERMINATION_REFUSED":
           return count(refusals, event.payload.because);

@@ -97,7 +97,7 @@ export const quietKinds = {
     opens: { what: "model", declares: "nothing" },
   },
   "trickling request": {
-    lasts: [10 * minute, 80 * minute],
+    lasts: [10 * minute, 3 * hour],
     look: like({ sockets: 1, bytesPerSecond: 15 }),
     shownBy: "network",
     opens: { what: "model", declares: "nothing" },
@@ -111,6 +111,12 @@ export type QuietName = keyof typeof quietKinds;
 export const quietNames = Object.keys(quietKinds) as readonly QuietName[];
 
 export const quietKind = (name: QuietName): QuietKind => quietKinds[name];
+
+/** By which eye, if any, it could be told from one that is ill. */
+export function tellingEye({ shownBy, opens }: QuietKind): Eye {
+  if (shownBy === "network" || shownBy === "files" || shownBy === "terminal") return shownBy;
+  return opens?.what === "tool" ? "children" : "processes";
+}
 
 /** What a call says of how long it may take: more than it will, less, or nothing. */
 export function declaredTimeout({ opens }: QuietKind, lasts: number, random: Random): number | null {

@@ -79,7 +79,7 @@ export function tallyQuiet({ actors, recordOf, policyOf, steady }: Parts) {
     }
   }
 
-  /** Once a minute: for whom hardly anything can be held against is not looked at. */
+  /** Once a minute. Against whoever is called healthy nothing stands. */
   function look(): void {
     for (const actor of actors.values()) {
       const { quiet } = actor.traits;

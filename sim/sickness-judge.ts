@@ -76,6 +76,7 @@ export function judgeSicknesses(parts: Parts) {
   const { now, complain, policyOf, excusedSince, holderOf, temper, wasSeenSince, isHandedOver } = parts;
   const open = new Map<string, Case>();
   const all: Case[] = [];
+  const stopsByRouse = new Map<SicknessName, number>();
   /** Whose question is open. */
   const asked = new Set<string>();
 
@@ -188,7 +189,6 @@ export function judgeSicknesses(parts: Parts) {
       stoppedByRouse: stopsByRouse.get(name) ?? 0,
     };
   }
-  const stopsByRouse = new Map<SicknessName, number>();
 
   return {
     note,

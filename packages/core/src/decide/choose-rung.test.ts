@@ -63,6 +63,26 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.told("NUDGE_QUEUED")).toEqual([]);
   });
 
+  it("is asked about as out of reach when its nudges could not be given to it: what was not sent is no attempt", () => {
+    const held = goesQuiet({ nudges: { kind: "not-sent", because: "half-typed" } });
+    held.passes("1h");
+    expect(held.agent.told("NUDGE_NOT_SENT").length).toBeGreaterThan(0);
+    expect(held.agent.told("ESCALATION_TRIGGERED")[0]).toMatchObject({ reason: "nudges-undelivered" });
+    expect(held.agent.record.incident).toMatchObject({ nudges: 0 });
+  });
+
+  it("that becomes worse while somebody is asked about it is waited for: the question stands until its time is up", () => {
+    const held = heldStory({ settings: { intervention: { nudge: { enabled: false } } } });
+    held.prints();
+    held.passes("5m");
+    held.agent.beats();
+    held.passes("20m");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    expect(held.agent.when("ESCALATION_TRIGGERED", "TERMINATION_REFUSED")).toEqual(["900s ESCALATION_TRIGGERED"]);
+    held.passes("6m");
+    expect(held.agent.when("ESCALATION_UNANSWERED")[0]).toBe("1800s ESCALATION_UNANSWERED");
+  });
+
   it("in mode assist is nudged and escalated, and then a person's matter", () => {
     const held = goesQuiet({ settings: { mode: "assist" } });
     held.passes("2h");

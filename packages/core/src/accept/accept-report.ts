@@ -55,7 +55,7 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
 }
 
 function firstClock({ work, activity, bornAt }: AgentRecord, { idleKillMs }: Hold, now: MonoMs, policy: Policy) {
-  if (idleKillMs == null) return turnClock(work, activity, bornAt, now, policy);
+  if (idleKillMs == null && !policy.terminal.stopOnIdle) return turnClock(work, activity, bornAt, now, policy);
   return { total: workedUntil(work, now), resumesAt: now };
 }
 
@@ -192,6 +192,8 @@ function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalF
 /** A spinner costs a few hundredths of a core and writes next to nothing; a build or a test run costs more than this. */
 const busyShare = 0.08;
 const busyBytesPerSecond = 50_000;
+/** Timers and heartbeats write less than this; an answer of a model, also through a pipe or a local socket, is more. */
+const trickleBytesPerSecond = 200;
 const shortestReading: DurationMs = seconds(1);
 
 /** Of the network and of files every movement counts: a slow download and an edit now and then are work. */
@@ -210,9 +212,11 @@ function readTree(
   };
   const seen = { network, files, lastRead, readsTerminal, youngestChildAt: born };
   const now = { at, cpuMs, ioBytes, processes, memoryBytes, ...seen };
-  if (before === null) return { ...now, busyAt: at, busyBy: [] };
+  if (before === null) return { ...now, ioAt: at, busyAt: at, busyBy: [] };
   const elapsed = at - before.at;
   if (elapsed < shortestReading) return before;
+  const trickles = ioBytes - before.ioBytes <= (trickleBytesPerSecond * elapsed) / 1000;
+  const ioAt = trickles ? before.ioAt : at;
   const eyes: TreeEye[] = [];
   if (cpuMs - before.cpuMs >= busyShare * elapsed) eyes.push("cpu");
   if (ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000) eyes.push("disk");
@@ -223,8 +227,8 @@ function readTree(
   // What is read for the first time shows no rate: it is taken to move, once, and nobody has seen it.
   const isNew = (network !== null && bytes === null) || (files !== null && changes === null);
   return eyes.length > 0 || isNew
-    ? { ...now, busyAt: at, busyBy: eyes }
-    : { ...now, busyAt: before.busyAt, busyBy: before.busyBy };
+    ? { ...now, ioAt, busyAt: at, busyBy: eyes }
+    : { ...now, ioAt, busyAt: before.busyAt, busyBy: before.busyBy };
 }
 
 /**

@@ -47,7 +47,7 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
     tokenRate: readTokenRate(before, beat, mark.at, context.spikeFactor),
     outcomes: calls === 0 && errors === 0 ? before.outcomes : addOutcome(before.outcomes, mark.at, calls, errors),
     failingBeats: countFailing(before, achieved, errors, activity),
-    reportedFailures: readMetric(beat, "consecutiveFailures", "consecutive_failures", before.reportedFailures),
+    reportedFailures: readFailures(beat, before, achieved),
     reportedErrorRate: readMetric(beat, "errorRate", "error_rate", before.reportedErrorRate),
     memory: readMetric(beat, "memory", "memory_usage", before.memory),
     context: readMetric(beat, "context", "context_usage", before.context),
@@ -131,10 +131,15 @@ export function addOutcome(
   return [...kept, { from: at, calls, errors }];
 }
 
-/** Errors while waiting for a provider are the provider's; errors with something achieved beside them are ordinary work. */
+/** Errors while waiting for a provider are the provider's; errors with something achieved beside them are ordinary work; a beat without one ends the row. */
 function countFailing(before: Facts, achieved: boolean, errors: number, activity: Activity): number {
-  if (achieved || activity.kind !== "RUNNING") return 0;
-  return errors > 0 ? before.failingBeats + 1 : before.failingBeats;
+  return achieved || errors === 0 || activity.kind !== "RUNNING" ? 0 : before.failingBeats + 1;
+}
+
+/** A count of failures stands until the next count, or until the agent shows that it got on. */
+function readFailures(beat: Heartbeat, before: Facts, achieved: boolean): number | null {
+  if (beat.healthMetrics === undefined && achieved) return null;
+  return readMetric(beat, "consecutiveFailures", "consecutive_failures", before.reportedFailures);
 }
 
 /** A beat without metrics says nothing new; one with metrics but not this one says that it is not known any more. */

@@ -1,10 +1,12 @@
 import {
+  type DurationMs,
   type EvidenceClass,
   type FindingKind,
   type LoopKind,
   loopKinds,
   type MonoMs,
   type Policy,
+  seconds,
 } from "@rouse/contract";
 import type { AgentRecord, Finding } from "../record.ts";
 import { findLoops, type Loop } from "../steps/find-loops.ts";
@@ -109,13 +111,30 @@ const mostShown = 12;
 function describe({ kind, level, times, events }: Loop, record: AgentRecord, now: MonoMs): Finding {
   const { class: evidenceClass, confidence, say } = wordings[kind];
   const stuck = level === "stuck";
+  const waits = mayBeWaiting(record, events);
   return conclude(record, now, {
     kind,
     level: stuck ? "stuck" : "note",
     confidence: stuck ? confidence : confidence / 2,
     class: evidenceClass,
-    text: say(times),
-    evidence: { times, events: events.slice(-mostShown).join(" ") },
+    text: `${say(times)}${waits ? ", at the pace of somebody who waits" : ""}`,
+    evidence: { times, events: events.slice(-mostShown).join(" "), ...(waits ? { waits: "yes" } : {}) },
+  });
+}
+
+/** A call that takes this long, or comes this rarely, may be a look whether something has changed by now. */
+const slowCall: DurationMs = seconds(2);
+const rareCall: DurationMs = seconds(20);
+
+/** The calls that repeat succeed, and each of them waits, or the next one is made only after a while: a queue, a build, a deployment is being watched. */
+function mayBeWaiting({ steps }: AgentRecord, events: readonly number[]): boolean {
+  const shown = new Set(events);
+  const repeated = steps?.steps.filter(({ event }) => shown.has(event)) ?? [];
+  if (repeated.length < 2 || repeated.some(({ failed }) => failed === true)) return false;
+  return repeated.every(({ at, took }, i) => {
+    const before = repeated[i - 1]?.at;
+    const pause = at === undefined || before === undefined ? Number.POSITIVE_INFINITY : at - before;
+    return (took ?? 0) >= slowCall || pause >= rareCall;
   });
 }
 

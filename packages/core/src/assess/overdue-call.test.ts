@@ -57,6 +57,17 @@ describe("a request to the model", () => {
     for (const held of [unseen, busy, writes]) expect(overdue(held)).toBeUndefined();
   });
 
+  it("is not where its answer may come another way: by no socket that is counted, or in bytes that only its reads show", () => {
+    const noSocket = begins(asked, { network: { sockets: 0, bytes: 0 } });
+    noSocket.passes("2h");
+    const locally = begins(asked);
+    for (let i = 1; i < 90; i++) {
+      locally.processesShow({ ioBytes: 1000 + i * 24_000 });
+      locally.passes("10s");
+    }
+    for (const held of [noSocket, locally]) expect(overdue(held)).toBeUndefined();
+  });
+
   it("is not when the last look at its sockets is older than its time", () => {
     const held = begins(asked);
     held.passes("10m");

@@ -6,7 +6,7 @@ import type { TreeFacts } from "../terminal-facts.ts";
 const busyWithin: DurationMs = minutes(2);
 
 /** Processes that did next to nothing for this long are quiet: two minutes, or less where less patience with their output was asked for. */
-const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
+export const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
 
 /** A reading that was not renewed although the agent was heard says nothing about now. What its holder saw counts as of then, however late it comes. */
 const isCurrent = (tree: TreeFacts, { terminal, beats }: AgentRecord): boolean =>

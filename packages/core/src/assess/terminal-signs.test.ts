@@ -321,15 +321,23 @@ describe("the context limit", () => {
   const limit: Sight = { kind: "context-limit", pattern: "context" };
 
   it("with nothing new for ten minutes is STUCK", () => {
-    const held = heldStory();
+    const held = heldStory({ hold: { family: "claude-code" } });
     held.prints();
     held.shows(limit);
     held.passes("11m");
     expect(held.agent.past).toEqual(["0s DEGRADED", "600s STUCK"]);
   });
 
-  it("is behind it once it wrote on for five minutes, until it runs into it again", () => {
+  it("is a warning at most of a program that is not known: a line that speaks of one may be about anything", () => {
     const held = heldStory();
+    held.prints();
+    held.shows(limit);
+    held.passes("14m");
+    expect(held.agent.past).toEqual(["0s DEGRADED"]);
+  });
+
+  it("is behind it once it wrote on for five minutes, until it runs into it again", () => {
+    const held = heldStory({ hold: { family: "claude-code" } });
     held.prints();
     held.shows(limit);
     for (let i = 0; i < 30; i++) {

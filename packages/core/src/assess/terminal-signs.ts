@@ -124,7 +124,8 @@ export const findContextExhausted: Detector = (record, now, policy) => {
   const age = now - terminal.contextLimitAt.at;
   const { completion } = policy.terminal;
   const look = ageOf(record, terminal.contextLimitAt, now, seenUntil(record, policy), [completion]);
-  const stuck = look.age >= completion;
+  // Of a program that is not known, a line that speaks of a limit may be about anything.
+  const stuck = look.age >= completion && terminal.family !== "generic";
   return {
     finding: conclude(record, now, {
       kind: "context-exhausted",

@@ -8,15 +8,85 @@ const failing = { healthMetrics: { consecutiveFailures: 9 } };
 describe("evidence", () => {
   const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
 
-  it("an error that repeats with nothing else new rests on two kinds: what was seen, and that nothing else was", () => {
-    const circles = (processes: "quiet" | "busy") => {
-      const held = heldStory({ processes, settings: { mode: "observe" } });
+  it("an error that repeats in a terminal is none, unless its owner wants it stopped for that", () => {
+    const circles = (stops: boolean) => {
+      const settings = { mode: "observe", terminal: { auto_kill_on_repeated_error: stops } } as const;
+      const held = heldStory({ processes: "busy", settings });
       held.prints();
       repeatsError(held, 5);
+      expect(held.agent.finding("repeated-error")?.level).toBe("stuck");
       return held;
     };
-    expect(kinds(circles("busy"))).toEqual(["absence", "repetition"]);
-    expect(kinds(circles("quiet"))).toEqual(["absence", "repetition"]);
+    expect(kinds(circles(false))).toEqual([]);
+    expect(kinds(circles(true))).toEqual(["absence", "owner-rule", "repetition"]);
+  });
+
+  it("of failures is not doubled by quiet processes while lines or facts of work come", () => {
+    const backsOff = (prints: boolean) => {
+      const held = heldStory({ settings: { mode: "observe" } });
+      held.passes("5m");
+      for (let i = 0; i < 5; i++) {
+        if (prints) held.prints();
+        held.passes("1m");
+        held.agent.beats(failing);
+      }
+      return kinds(held);
+    };
+    expect(backsOff(true)).toEqual(["explicit-error"]);
+    expect(backsOff(false)).toEqual(["absence", "explicit-error"]);
+  });
+
+  it("four errors in ten hours are no row of failures, and a count of them is over when the agent gets on", () => {
+    const rare = heldStory({ settings: { mode: "observe" } });
+    for (let i = 0; i < 40; i++) {
+      rare.passes("5m");
+      rare.agent.beats({ errorCount: Math.floor(i / 8), toolCallCount: 3 });
+    }
+    expect(rare.agent.finding("consecutive-failures")).toBeUndefined();
+    const counted = heldStory({ settings: { mode: "observe" } });
+    counted.agent.beats({ ...failing, progressIndicator: "1" });
+    expect(counted.agent.finding("consecutive-failures")).toBeDefined();
+    counted.passes("1m");
+    counted.agent.beats({ progressIndicator: "2" });
+    expect(counted.agent.finding("consecutive-failures")).toBeUndefined();
+  });
+
+  it("the same look again and again at the pace of somebody who waits is none; in haste, or failing, it is", () => {
+    const looks = (took: string, pause: string, failed: boolean) => {
+      const held = heldStory({ processes: "busy", settings: { mode: "observe" } });
+      for (let i = 0; i < 7; i++) {
+        held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "Bash", args_digest: "gh run view" }] });
+        held.agent.silentFor(took);
+        held.agent.take({ kind: "stepped", events: [{ kind: "tool_result", text_digest: "in_progress", failed }] });
+        held.agent.silentFor(pause);
+      }
+      expect(held.agent.record.findings.some(({ level }) => level === "stuck")).toBe(true);
+      return kinds(held);
+    };
+    expect(looks("3s", "4s", false)).toEqual([]);
+    expect(looks("1s", "30s", false)).toEqual([]);
+    expect(looks("1s", "4s", false)).toEqual(["absence", "repetition"]);
+    expect(looks("3s", "30s", true)).toEqual(["absence", "repetition"]);
+  });
+
+  it("a timer that falls silent is ruled on only where no process was seen at work since, and no child of its tool lives", () => {
+    const fallsSilent = (after: (held: HeldStory) => void) => {
+      const held = heldStory({ preset: "fleet", settings: { mode: "observe" } });
+      for (let i = 0; i < 6; i++) {
+        held.agent.beats({ open: { kind: "model" } });
+        held.passes("5s");
+      }
+      held.agent.beats({ open: { kind: "tool", name: "build", timeoutSeconds: 600 } });
+      after(held);
+      held.passes("40s");
+      expect(held.agent.state).toBe("UNRESPONSIVE");
+      return kinds(held);
+    };
+    expect(fallsSilent(() => {})).toEqual(["absence", "owner-rule"]);
+    expect(fallsSilent((held) => held.processesAre("busy"))).not.toContain("owner-rule");
+    expect(fallsSilent((held) => held.processesAre("unknown"))).not.toContain("owner-rule");
+    const withChild = (held: HeldStory) => held.processesShow({ processes: 2, youngestChildAt: held.agent.now });
+    expect(fallsSilent(withChild)).not.toContain("owner-rule");
   });
 
   it("of processes seen only once, or no longer, is none", () => {

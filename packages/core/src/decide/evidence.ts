@@ -1,8 +1,15 @@
-import type { EvidenceClass, FindingKind, MonoMs, Policy } from "@rouse/contract";
+import {
+  type DurationMs,
+  type EvidenceClass,
+  type FindingKind,
+  type MonoMs,
+  type Policy,
+  seconds,
+} from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { gravity } from "../assess/look.ts";
-import { movedSince } from "../assess/moved-since.ts";
-import { stateOfTree } from "../assess/process-tree.ts";
+import { movedSince, newestFact } from "../assess/moved-since.ts";
+import { quietAfter, stateOfTree } from "../assess/process-tree.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 
 /**
@@ -12,15 +19,15 @@ import type { AgentRecord, Finding } from "../record.ts";
 export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy): ReadonlySet<EvidenceClass> {
   const kinds = new Set<EvidenceClass>();
   for (const finding of record.findings) {
-    if (!speaksAgainst(finding)) continue;
+    if (!speaksAgainst(finding, policy)) continue;
     if (finding.class === "absence") kinds.add("absence");
     else if (gravity[finding.level] >= gravity.stuck) {
       kinds.add(finding.class);
-      if (saysThatNothingIsNew(record, finding, policy)) kinds.add("absence");
+      if (nothingNew.has(finding.kind)) kinds.add("absence");
     }
     if (isRuledByOwner(record, finding, policy)) kinds.add("owner-rule");
   }
-  if (kinds.size > 0 && stateOfTree(record, policy).kind === "quiet") kinds.add("absence");
+  if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");
   if (ignoresNudge(record, now, policy)) kinds.add("unanswered-nudge");
   return kinds;
 }
@@ -31,13 +38,18 @@ export const isEnough = (kinds: ReadonlySet<EvidenceClass>): boolean => kinds.si
 /** Shown to whoever looks; nobody is stopped for it. */
 const onlyShown: ReadonlySet<FindingKind> = new Set<FindingKind>(["token-spike", "self-reported", "holder-lost"]);
 
-/** What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still. */
-const speaksAgainst = ({ kind, level, held, evidence }: Finding): boolean =>
+/**
+ * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; who asks the
+ * same again at a measured pace may be waiting for it to change. For a repeated error somebody is stopped only where its owner said so.
+ */
+const speaksAgainst = ({ kind, level, held, evidence }: Finding, policy: Policy): boolean =>
   level !== "note" &&
   held === undefined &&
   !onlyShown.has(kind) &&
+  (kind !== "repeated-error" || policy.terminal.stopOnRepeatedError) &&
   evidence["busy"] !== "yes" &&
-  evidence["goesOn"] !== "yes";
+  evidence["goesOn"] !== "yes" &&
+  evidence["waits"] !== "yes";
 
 /** Findings that by their own definition say that nothing new came in between: of these, what was seen and what was missing are two things. */
 const nothingNew: ReadonlySet<FindingKind> = new Set<FindingKind>([
@@ -51,8 +63,9 @@ const nothingNew: ReadonlySet<FindingKind> = new Set<FindingKind>([
   "overdue-call",
 ]);
 
-const saysThatNothingIsNew = ({ facts }: AgentRecord, { kind }: Finding, policy: Policy): boolean =>
-  nothingNew.has(kind) || (kind === "consecutive-failures" && facts.failingBeats > policy.consecutiveFailures);
+/** Quiet processes are an absence only where nothing else moves either: who prints, tells of work or takes steps waits between them. */
+const isAtRest = (record: AgentRecord, now: MonoMs, policy: Policy): boolean =>
+  stateOfTree(record, policy).kind === "quiet" && now - newestFact(record) >= quietAfter(policy);
 
 /** What the owner of this agent said in advance: stop it when it is idle, when it repeats an error, or when a timer of its own falls silent. */
 export function isRuledByOwner(record: AgentRecord, { kind, level }: Finding, policy: Policy): boolean {
@@ -62,7 +75,7 @@ export function isRuledByOwner(record: AgentRecord, { kind, level }: Finding, po
     case "repeated-error":
       return level === "stuck" && policy.terminal.stopOnRepeatedError;
     case "missed-beats":
-      return level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record);
+      return level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record) && !livesOn(record);
     default:
       return false;
   }
@@ -70,6 +83,18 @@ export function isRuledByOwner(record: AgentRecord, { kind, level }: Finding, po
 
 /** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. */
 const beatsByTimer = ({ facts }: AgentRecord): boolean => facts.beatsThroughWork >= knownToBeatThroughWork;
+
+/** A look at processes covers the time since the look before it. */
+const betweenLooks: DurationMs = seconds(15);
+
+/** Since its last beat its processes were seen at work, nobody could look at them, or a child that began with its open tool lives: its timer may be blocked, not dead. */
+function livesOn({ terminal, beats, activity }: AgentRecord): boolean {
+  const tree = terminal?.tree ?? null;
+  if (tree === null || beats.lastAt === null || tree.at <= beats.lastAt) return true;
+  const opened = activity.kind === "RUNNING" && activity.open?.kind === "tool" ? activity.open.since : null;
+  const hasChild = opened !== null && (tree.youngestChildAt ?? Number.NEGATIVE_INFINITY) >= opened - betweenLooks;
+  return tree.busyAt > beats.lastAt + betweenLooks || hasChild;
+}
 
 /** A nudge that the agent itself has shown to have read, and did nothing about in its time. */
 function ignoresNudge(record: AgentRecord, now: MonoMs, policy: Policy): boolean {

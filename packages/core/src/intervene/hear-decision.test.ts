@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { kindsOfEvidence } from "../decide/evidence.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { endings, goesQuiet, isAsked, refusals, repeatsError } from "../ladder-story.test-support.ts";
+import { endings, goesQuiet, hangs, isAsked, refusals } from "../ladder-story.test-support.ts";
 import { fateOfWork } from "../recover/fate-of-work.ts";
 import { story } from "../story.test-support.ts";
 
@@ -134,9 +134,7 @@ describe("force_handoff", () => {
   });
 
   it("stops it also when the word reached it: who is told to stop is not asked to do better", () => {
-    const held = heldStory({ hold: { input: "stdin" }, settings: { intervention: { nudge: { enabled: false } } } });
-    held.prints();
-    repeatsError(held, 5);
+    const held = hangs({ hold: { input: "stdin" }, settings: { intervention: { nudge: { enabled: false } } } });
     held.agent.decides("force_handoff");
     expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
     expect(held.agent.did("stop-agent")).toHaveLength(1);

@@ -21,16 +21,16 @@ export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: 
   if (typeof event.tokens === "number") next.tokens = event.tokens;
   switch (event.kind) {
     case "tool_call":
-      openCall(next, event);
+      openCall(next, event, at);
       break;
     case "tool_result":
-      closeCall(next, event, event.failed ?? null, own);
+      closeCall(next, event, at, event.failed ?? null, own);
       break;
     case "message":
       hearMessage(next, event);
       break;
     case "error":
-      if (next.open.length > 0 && event.role !== "provider") closeCall(next, event, true, own);
+      if (next.open.length > 0 && event.role !== "provider") closeCall(next, event, at, true, own);
       else countApiError(next, at);
       break;
   }
@@ -73,12 +73,13 @@ function ownerAfter(trail: StepTrail, event: StepEvent): Owner {
 
 const isOwnWord = ({ role }: StepEvent): boolean => role === "agent" || role === "assistant";
 
-function openCall(trail: Draft, event: StepEvent): void {
+function openCall(trail: Draft, event: StepEvent, at: MonoMs): void {
   const call: OpenCall = {
     id: event.id ?? null,
     tool: event.tool ?? "",
     args: event.args_digest ?? null,
     event: trail.events - 1,
+    at,
   };
   trail.open = trail.open.length === 0 ? [call] : append(trail.open, call, mostOpen);
   trail.replies = noReplies;
@@ -86,15 +87,15 @@ function openCall(trail: Draft, event: StepEvent): void {
 }
 
 /** A result without a call (some sources record only what came back) is a step of its own. */
-function closeCall(trail: Draft, event: StepEvent, failed: boolean | null, own: OwnClasses): void {
-  const at = findCall(trail.open, event);
-  const call = trail.open[at];
+function closeCall(trail: Draft, event: StepEvent, at: MonoMs, failed: boolean | null, own: OwnClasses): void {
+  const index = findCall(trail.open, event);
+  const call = trail.open[index];
   trail.replies = noReplies;
-  if (call !== undefined) trail.open = trail.open.length === 1 ? noCalls : trail.open.filter((_, i) => i !== at);
+  if (call !== undefined) trail.open = trail.open.length === 1 ? noCalls : trail.open.filter((_, i) => i !== index);
   // A call that never ran did nothing and failed at nothing.
   if (isCancelled(event)) return;
   const tool = call?.tool ?? event.tool ?? "";
-  const step = makeStep(trail, event, call, failed, classOfTool(tool, own), tool);
+  const step = makeStep(trail, event, at, call, failed, classOfTool(tool, own), tool);
   trail.lastStep = step;
   if (isWork(step)) trail.steps = append(trail.steps, step, mostSteps);
   if (!step.novelCall && !step.novelResult) return;
@@ -108,6 +109,7 @@ const noCalls: readonly OpenCall[] = [];
 function makeStep(
   trail: Draft,
   event: StepEvent,
+  at: MonoMs,
   call: OpenCall | undefined,
   failed: boolean | null,
   toolClass: ToolClass,
@@ -126,6 +128,8 @@ function makeStep(
     novelCall: args === null || noteCall(trail, tool, args),
     novelResult: result === null || noteResult(trail, result),
     sibling: call !== undefined && isSibling(trail, call),
+    at,
+    took: call?.at === undefined ? null : at - call.at,
   };
 }
 

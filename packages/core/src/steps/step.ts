@@ -1,4 +1,4 @@
-import type { MonoMs, ToolClass } from "@rouse/contract";
+import type { DurationMs, MonoMs, ToolClass } from "@rouse/contract";
 import { emptyMemory, type Memory } from "./remember-digests.ts";
 
 /** One thing an agent did: a call with its result. Digests only. `null` is unknown, and unknown never equals unknown. */
@@ -17,6 +17,9 @@ export interface Step {
   readonly novelResult: boolean;
   /** Ran side by side with the step before it: siblings of one failure fail together. */
   readonly sibling: boolean;
+  /** When its result came, and how long after the call; absent in what an earlier version saved. */
+  readonly at?: MonoMs;
+  readonly took?: DurationMs | null;
 }
 
 export interface OpenCall {
@@ -24,6 +27,7 @@ export interface OpenCall {
   readonly tool: string;
   readonly args: string | null;
   readonly event: number;
+  readonly at?: MonoMs;
 }
 
 /** A reply of the agent that called no tool. */

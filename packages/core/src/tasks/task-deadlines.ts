@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { type Doubt, lastGap } from "../doubt.ts";
+import { blindSince, type Doubt, lastGap } from "../doubt.ts";
 import { startLater } from "./forgive-blindness.ts";
 import { type AtWork, type Claim, isAtWork, type Stall, type TaskRecord } from "./task-record.ts";
 import type { TaskRules } from "./task-signal.ts";
@@ -29,7 +29,8 @@ export function timeoutDue({ timeout }: TaskRecord, claim: Claim, rules: TaskRul
   const due = startLater(claim, doubt).startedAt + timeout;
   // The first gap near its end counts, or a monitor that stumbles again and again would never come to it.
   const near = doubt.gaps.find(({ to }) => to > claim.since && to + rules.recheck > due);
-  return near === undefined ? due : near.to + rules.recheck;
+  // What we were blind for after it is no part of the time in which its agent could have been heard.
+  return near === undefined ? due : near.to + rules.recheck + blindSince(doubt, near.to);
 }
 
 export function stallDue(task: TaskRecord, state: AtWork, rules: TaskRules, doubt: TaskDoubt): MonoMs | null {

@@ -48,13 +48,14 @@ describe(".botbox.json", () => {
     expect(settingsOf("default").terminal.auto_kill_on_idle).toBe(false);
     expect(saying('{ "auto_kill_on_idle": true }')).toBe(true);
     expect(saying('{ "idle_timeout_minutes": 15 }')).toBe(false);
-    const file = { name: "config.yaml", text: "health_monitoring: { terminal: { auto_kill_on_idle: true } }" };
-    const over = (health: string) =>
-      requireConfig(
-        readConfig({ file, botbox: { name: ".botbox.json", text: `{ "agents": { "health": ${health} } }` } }),
-      ).settings.terminal.auto_kill_on_idle;
+    const over = (health: string, owners = true) => {
+      const file = { name: "config.yaml", text: `health_monitoring: { terminal: { auto_kill_on_idle: ${owners} } }` };
+      const botbox = { name: ".botbox.json", text: `{ "agents": { "health": ${health} } }` };
+      return requireConfig(readConfig({ file, botbox })).settings.terminal.auto_kill_on_idle;
+    };
     expect(over('{ "alert_channel": "ops" }')).toBe(true);
     expect(over('{ "auto_kill_on_idle": false }')).toBe(false);
+    expect(over('{ "auto_kill_on_idle": true }', false)).toBe(false);
   });
 
   it("can be named as the config file itself, and then the one in the working folder is left alone", () => {

@@ -4,6 +4,7 @@ import { type NamedText, type ParsedText, parseYaml } from "./parse-yaml.ts";
 import { hasBotboxHealth, isInBotboxForm, readBotbox } from "./read-botbox.ts";
 import { type DocumentReading, readDocument } from "./read-document.ts";
 import { type Environment, readEnvironment } from "./read-environment.ts";
+import { valueAt } from "./schema-node.ts";
 
 export interface ConfigSources {
   /** config.yaml, or a `.json` file in either form. */
@@ -53,8 +54,24 @@ function readFiles(file: NamedText | null, botboxFile: NamedText | null): Source
   const botbox = hasBotboxHealth(botboxText.value) ? readBotbox(botboxText) : null;
   return {
     document,
-    layers: [document.layer, ...(botbox ? [botbox.layer] : [])],
+    layers: [document.layer, ...(botbox ? [withoutStops(botbox.layer, document.layer)] : [])],
     names: [...(file ? [file.name] : []), ...(botbox && botboxFile ? [botboxFile.name] : [])],
     problems: [...parsed.problems, ...document.problems, ...botboxText.problems, ...(botbox?.problems ?? [])],
   };
+}
+
+const stopRules = [
+  ["terminal", "auto_kill_on_idle"],
+  ["terminal", "auto_kill_on_repeated_error"],
+] as const;
+
+/** A file in a working folder may come from anybody: it does not switch on a stop that the owner's own file switched off. */
+function withoutStops(botbox: Layer, owners: Layer): Layer {
+  const refused = stopRules.filter((place) => valueAt(owners.values, place) === false);
+  return refused.reduce((layer, [group, name]) => {
+    const { [group]: held, ...others } = layer.values as Record<string, Record<string, unknown> | undefined>;
+    if (held?.[name] !== true) return layer;
+    const { [name]: _, ...kept } = held;
+    return { ...layer, values: { ...others, [group]: kept } };
+  }, botbox);
 }

@@ -78,7 +78,11 @@ function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFact
   const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
   const { waitBy = null, textWait = null, finishesAt = null } = terminal;
   const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt };
-  return { ...terminal, ...added, tree: tree === null ? null : { ...unseenTree, ...tree } };
+  return {
+    ...terminal,
+    ...added,
+    tree: tree === null ? null : { ...unseenTree, ...tree, ioAt: tree.ioAt ?? tree.busyAt },
+  };
 }
 
 const unseenTree = {

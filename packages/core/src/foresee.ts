@@ -1,4 +1,4 @@
-import { type DurationMs, hours, type MonoMs, minutes, type Policy } from "@rouse/contract";
+import { type DurationMs, hours, type MonoMs, minutes, type Policy, seconds } from "@rouse/contract";
 import type { Doubt } from "./doubt.ts";
 import type { AgentRecord } from "./record.ts";
 import type { Action, ActionOutcome } from "./signal.ts";
@@ -11,8 +11,10 @@ export interface Foreseen {
 
 /** A day is as far as anybody plans. */
 const horizon: DurationMs = hours(24);
-/** How often one is looked at whose holder would report meanwhile. */
+/** How often one is looked at whose holder would report meanwhile: closely at first, as a report would come. */
+const closeStep: DurationMs = seconds(5);
 const step: DurationMs = minutes(1);
+const closely: DurationMs = minutes(10);
 
 /**
  * What would be done about an agent, and when, if nothing changed: the same judgement, run ahead on time that has not come. Each thing once, in order.
@@ -22,7 +24,12 @@ export function foresee(given: AgentRecord, now: MonoMs, policy: Policy, doubt: 
   const seen: Foreseen[] = [];
   let record = given;
   let at = now;
-  for (let next = nextLook(record, at); next !== null && next <= now + horizon; next = nextLook(record, at)) {
+  const pace = (): DurationMs => (at < now + closely ? closeStep : step);
+  for (
+    let next = nextLook(record, at, pace());
+    next !== null && next <= now + horizon;
+    next = nextLook(record, at, pace())
+  ) {
     at = next;
     const turn = supervise(stillTheSame(record, at), { kind: "wake" }, at, policy, doubt);
     record = turn.record;
@@ -54,10 +61,10 @@ const isHeld = ({ terminal }: AgentRecord): boolean =>
   terminal !== null && terminal.exit === null && terminal.holder === "here";
 
 /** Past what is known of a held agent, its holder's next report would wake it. */
-function nextLook(record: AgentRecord, at: MonoMs): MonoMs | null {
+function nextLook(record: AgentRecord, at: MonoMs, pace: DurationMs): MonoMs | null {
   const { wakeAt } = record;
-  if (!isHeld(record)) return wakeAt === null || wakeAt > at ? wakeAt : at + step;
-  return wakeAt === null || wakeAt <= at ? at + step : Math.min(wakeAt, at + step);
+  if (!isHeld(record)) return wakeAt === null || wakeAt > at ? wakeAt : at + pace;
+  return wakeAt === null || wakeAt <= at ? at + pace : Math.min(wakeAt, at + pace);
 }
 
 /** Its holder goes on to report that nothing has changed. */

@@ -189,6 +189,8 @@ export interface AgentRecord {
   readonly stopRefused: StopRefusal | null;
   readonly incident: Incident | null;
   readonly handedOver: HandedOver | null;
+  /** What somebody was last asked about, and when: an agent that is well for a moment and ill again is no news. */
+  readonly asked: { readonly cause: HealthReason; readonly at: MonoMs } | null;
   readonly nudge: NudgeLife | null;
   readonly answers: AnswersHeard | null;
   /** The last nudge that reached it while it was STUCK: what was found before is no evidence any more. */
@@ -293,6 +295,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     stopRefused: null,
     incident: null,
     handedOver: null,
+    asked: null,
     nudge: null,
     answers: null,
     reached: null,
@@ -377,6 +380,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     stopRefused: record.stopRefused,
     incident: record.incident,
     handedOver: record.handedOver,
+    asked: record.asked,
     nudge: record.nudge,
     answers: record.answers,
     reached: record.reached,

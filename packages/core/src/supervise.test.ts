@@ -249,6 +249,7 @@ const judged: readonly (keyof AgentRecord)[] = [
   "incident",
   "handedOver",
   "nudged",
+  "asked",
   "nudge",
   "reached",
   "counts",

@@ -40,8 +40,8 @@ export interface TreeFacts {
   readonly youngestChildAt: MonoMs | null;
   /** The first reading shows no rate: until there are two, it is taken to be at work. */
   readonly busyAt: MonoMs;
-  /** When more than a trickle was last read or written by it, by whatever way: files, pipes, sockets of any kind. */
-  readonly ioAt: MonoMs;
+  /** When anything at all last stirred in it: a little CPU, more than a trickle read or written by whatever way, a byte, a file, a new child. */
+  readonly stirredAt: MonoMs;
   /** Which eyes saw it work then; none at the first reading. */
   readonly busyBy: readonly TreeEye[];
 }

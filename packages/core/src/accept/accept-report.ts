@@ -192,8 +192,9 @@ function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalF
 /** A spinner costs a few hundredths of a core and writes next to nothing; a build or a test run costs more than this. */
 const busyShare = 0.08;
 const busyBytesPerSecond = 50_000;
-/** Timers and heartbeats write less than this; an answer of a model, also through a pipe or a local socket, is more. */
-const trickleBytesPerSecond = 200;
+/** Timers cost less than this and write less; where only rest is looked for, whatever is more counts: an answer through a pipe, a small job. */
+const stirringShare = 0.02;
+const stirringBytesPerSecond = 200;
 const shortestReading: DurationMs = seconds(1);
 
 /** Of the network and of files every movement counts: a slow download and an edit now and then are work. */
@@ -212,11 +213,13 @@ function readTree(
   };
   const seen = { network, files, lastRead, readsTerminal, youngestChildAt: born };
   const now = { at, cpuMs, ioBytes, processes, memoryBytes, ...seen };
-  if (before === null) return { ...now, ioAt: at, busyAt: at, busyBy: [] };
+  if (before === null) return { ...now, stirredAt: at, busyAt: at, busyBy: [] };
   const elapsed = at - before.at;
   if (elapsed < shortestReading) return before;
-  const trickles = ioBytes - before.ioBytes <= (trickleBytesPerSecond * elapsed) / 1000;
-  const ioAt = trickles ? before.ioAt : at;
+  const stirs =
+    cpuMs - before.cpuMs >= stirringShare * elapsed ||
+    ioBytes - before.ioBytes >= (stirringBytesPerSecond * elapsed) / 1000 ||
+    (born !== null && born > (before.youngestChildAt ?? Number.NEGATIVE_INFINITY) + seconds(1));
   const eyes: TreeEye[] = [];
   if (cpuMs - before.cpuMs >= busyShare * elapsed) eyes.push("cpu");
   if (ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000) eyes.push("disk");
@@ -226,9 +229,11 @@ function readTree(
   if (files !== null && changes !== null && files.changes > changes) eyes.push("files");
   // What is read for the first time shows no rate: it is taken to move, once, and nobody has seen it.
   const isNew = (network !== null && bytes === null) || (files !== null && changes === null);
-  return eyes.length > 0 || isNew
-    ? { ...now, ioAt, busyAt: at, busyBy: eyes }
-    : { ...now, ioAt, busyAt: before.busyAt, busyBy: before.busyBy };
+  const isBusy = eyes.length > 0 || isNew;
+  const stirredAt = isBusy || stirs ? at : before.stirredAt;
+  return isBusy
+    ? { ...now, stirredAt, busyAt: at, busyBy: eyes }
+    : { ...now, stirredAt, busyAt: before.busyAt, busyBy: before.busyBy };
 }
 
 /**

@@ -32,7 +32,13 @@ export const findOverdueCall: Detector = (record, now, policy) => {
   if (limit === null || tree === null || tree.network === null || runsAsChild(open, tree)) return nothing;
   // A request that goes through no connection that is counted goes some other way, and nobody looks there.
   if (open.kind === "model" && tree.network.sockets === 0) return nothing;
-  const movedAt = Math.max(open.since, terminal.output.at, tree.busyAt, tree.ioAt, tree.youngestChildAt ?? open.since);
+  const movedAt = Math.max(
+    open.since,
+    terminal.output.at,
+    tree.busyAt,
+    tree.stirredAt,
+    tree.youngestChildAt ?? open.since,
+  );
   const due = movedAt + limit;
   if (now < due) return nothingUntil(due);
   if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(record, tree, due)) return nothing;

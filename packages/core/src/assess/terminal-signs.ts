@@ -1,4 +1,4 @@
-import { type DurationMs, describeDuration, type HolderLoss, type Policy } from "@rouse/contract";
+import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type Policy } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import type { AgentRecord } from "../record.ts";
@@ -23,7 +23,9 @@ export const findNoOutput: Detector = (record, now, policy) => {
   const tree = stateOfTree(record, policy);
   const busy = tree.kind === "busy";
   const stands = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
-  const stuck = stands && !others.fresh;
+  const restUntil = ruledRestEnds(record, policy);
+  const rests = restUntil === null || now >= restUntil;
+  const stuck = stands && !others.fresh && rests;
   return {
     finding: conclude(record, now, {
       kind: "no-output",
@@ -35,10 +37,13 @@ export const findNoOutput: Detector = (record, now, policy) => {
         workedSeconds: wholeSeconds(look.age),
         allowedSeconds: wholeSeconds(idle),
         busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
-        ...(others.fresh ? { goesOn: "yes" } : {}),
+        ...(others.fresh || !rests ? { goesOn: "yes" } : {}),
       },
     }),
-    lookAgainAt: earliest(earliest(look.next, others.staleAt), busy && tree.until > now ? tree.until : null),
+    lookAgainAt: earliest(
+      earliest(look.next, others.staleAt),
+      earliest(busy && tree.until > now ? tree.until : null, rests ? null : restUntil),
+    ),
   };
 };
 
@@ -46,6 +51,14 @@ export const findNoOutput: Detector = (record, now, policy) => {
 function idleAllowed(record: AgentRecord, { terminal }: Policy): DurationMs {
   const ruled = record.terminal?.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   return ruled ?? patienceWith(record, terminal.idle);
+}
+
+/** An owner's rule speaks of any sign of work, not only of lines: its time runs from the last thing that stirred. `null`: there is no such rule. */
+function ruledRestEnds(record: AgentRecord, { terminal: { stopOnIdle, idle } }: Policy): MonoMs | null {
+  const { terminal, facts } = record;
+  const ruled = terminal?.idleKill ?? (stopOnIdle ? idle : null);
+  if (ruled === null || terminal === null) return null;
+  return Math.max(terminal.output.at, terminal.tree?.stirredAt ?? 0, facts.progress?.at ?? 0) + ruled;
 }
 
 /** What quiet processes argued for stands while nobody can look at them, until the agent writes: our not knowing makes nobody well. */

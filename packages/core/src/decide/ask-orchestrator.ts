@@ -10,6 +10,7 @@ import {
 } from "@rouse/contract";
 import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
+import { isLoop } from "../assess/moved-since.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { isEnough, kindsOfEvidence } from "./evidence.ts";
@@ -28,7 +29,16 @@ export function ask(
   now: MonoMs,
   policy: Policy,
 ): Rung {
+  const again = askAgainAt(record, incident, policy);
+  if (again !== null && now < again) return wait(again);
   return { kind: "escalate", reason, otherwise: unanswered(record, incident, now, policy) };
+}
+
+/** Whoever was asked about the same in an incident before this one is not asked at once again: it was well for a moment, and is ill again. */
+function askAgainAt({ asked }: AgentRecord, { cause, openedAt }: Incident, { escalation }: Policy): MonoMs | null {
+  if (asked === null || asked.at >= openedAt) return null;
+  const isSame = asked.cause === cause || (isLoop(asked.cause) && isLoop(cause));
+  return isSame ? asked.at + escalation.timeout : null;
 }
 
 /** Nobody answering is no order to stop it: that takes the gate's own evidence, and a policy that wants it. Otherwise it runs on. */

@@ -1,8 +1,9 @@
+import type { ProcessFacts } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, goesQuiet, hangs, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
 import { times } from "../run-story.test-support.ts";
-import { story } from "../story.test-support.ts";
+import { dawn, story } from "../story.test-support.ts";
 
 const ladder = [
   "NUDGE_SENT",
@@ -148,7 +149,25 @@ describe("an agent that gets nowhere", () => {
   it("that never wrote a word is stopped by its owner's rule when that is due, not after a start-up on top of it", () => {
     const held = heldStory({ obedient: true, hold: { idleKillMs: 20 * 60_000 } });
     held.passes("25m");
-    expect(held.agent.when("TERMINATION_ORDERED")).toEqual(["1200s TERMINATION_ORDERED"]);
+    // From the first look at its processes on, which shows no rate.
+    expect(held.agent.when("TERMINATION_ORDERED")).toEqual(["1210s TERMINATION_ORDERED"]);
+  });
+
+  it("is stopped by its owner's rule that long after the last thing that stirred, not after the last line", () => {
+    const stirs: readonly [string, Partial<ProcessFacts>][] = [
+      ["a file", { files: { changes: 1 } }],
+      ["a little CPU", { cpuMs: 100 + 300 }],
+      ["some bytes by whatever way", { ioBytes: 1000 + 4000 }],
+      ["a new child", { processes: 2, youngestChildAt: dawn + 15 * 60_000 }],
+    ];
+    for (const [what, facts] of stirs) {
+      const held = heldStory({ obedient: true, hold: { idleKillMs: 20 * 60_000 } });
+      held.prints();
+      held.passes("15m");
+      held.processesShow(facts);
+      held.passes("21m");
+      expect([what, ...held.agent.when("TERMINATION_ORDERED")]).toEqual([what, "2110s TERMINATION_ORDERED"]);
+    }
   });
 
   it("is not stopped by its owner's rule while bytes move on its sockets, or files change below its folder", () => {
@@ -190,6 +209,28 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.told("NUDGE_QUEUED")).toEqual([]);
     held.agent.monitorDoubts({ frozen: false });
     expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
+  });
+});
+
+describe("an agent that is well for a moment and ill again", () => {
+  it("is asked about four times an hour at most, however often it flips", () => {
+    const held = heldStory({ processes: "busy", hold: { input: "none" } });
+    for (let round = 0; round < 60; round++) {
+      for (let i = 0; i < 6; i++) {
+        held.agent.take({
+          kind: "stepped",
+          events: [{ kind: "tool_call", tool: "shell", args_digest: `same ${round}` }],
+        });
+        held.agent.take({ kind: "stepped", events: [{ kind: "error", text_digest: `r ${round}` }] });
+        held.agent.silentFor(5000);
+      }
+      const fresh = `new ${round}`;
+      held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "edit", args_digest: fresh }] });
+      held.agent.take({ kind: "stepped", events: [{ kind: "tool_result", text_digest: fresh }] });
+      held.passes("30s");
+    }
+    expect(held.agent.told("INCIDENT_OPENED").length).toBeGreaterThan(10);
+    expect(held.agent.told("ESCALATION_TRIGGERED").length).toBeLessThanOrEqual(5);
   });
 });
 

@@ -60,7 +60,12 @@ export function escalate(
   const answerWithinSeconds = Math.round(allowed / 1000);
   const payload = { agentId, escalation: id, incident: incident.id, reason, severity, answerWithinSeconds };
   return {
-    record: { ...record, incident: asked, counts: { ...record.counts, escalations: number } },
+    record: {
+      ...record,
+      incident: asked,
+      asked: { cause: incident.cause, at: now },
+      counts: { ...record.counts, escalations: number },
+    },
     events: [{ type: "ESCALATION_TRIGGERED", payload }],
     actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
   };

@@ -1,4 +1,4 @@
-import { type EpochMs, type MonoMs, type Policy, toIso, type WhyReport } from "@rouse/contract";
+import { type EpochMs, type EvidenceClass, type MonoMs, type Policy, toIso, type WhyReport } from "@rouse/contract";
 import {
   type AgentRecord,
   type Doubt,
@@ -20,7 +20,9 @@ export function describeOutlook(
 ): Pick<WhyReport, "outlook" | "eyes"> {
   const iso = (at: MonoMs): string => toIso(toWall(at));
   const ended = isOver(record) || record.activity.kind === "FINISHED";
-  const evidence = kindsOfEvidence(record, now, policy);
+  const stage = record.incident?.stage;
+  const decided = stage?.kind === "stopping" && stage.cause === "decided" ? (["order"] as const) : [];
+  const evidence: ReadonlySet<EvidenceClass> = new Set([...kindsOfEvidence(record, now, policy), ...decided]);
   const newest = newestFact(record);
   const next = ended || policy.mode === "observe" ? [] : foresee(record, now, policy, doubt);
   return {

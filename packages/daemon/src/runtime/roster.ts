@@ -81,7 +81,7 @@ function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFact
   return {
     ...terminal,
     ...added,
-    tree: tree === null ? null : { ...unseenTree, ...tree, ioAt: tree.ioAt ?? tree.busyAt },
+    tree: tree === null ? null : { ...unseenTree, ...tree, stirredAt: tree.stirredAt ?? tree.busyAt },
   };
 }
 

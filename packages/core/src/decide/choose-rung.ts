@@ -180,7 +180,9 @@ function chooseNudge(record: AgentRecord, incident: Incident, now: MonoMs, polic
   if (nudges < policy.nudge.max && undelivered < policy.nudge.max)
     return { kind: "nudge", channel, attempt: nudges + 1, cause: nudgedFor(record) };
   if (stage.kind === "open" && nudges >= policy.nudge.max) return ask(record, incident, "falls-back", now, policy);
-  return ask(record, incident, nudges === 0 ? "nudges-undelivered" : "nudges-unanswered", now, policy);
+  // Those of an incident before this one count for how often it is nudged, not for what it did not answer now.
+  const wasNudged = record.nudged.some(({ at }) => at >= incident.openedAt);
+  return ask(record, incident, wasNudged ? "nudges-unanswered" : "nudges-undelivered", now, policy);
 }
 
 /** What it goes round in, or what it did when nothing has been found since it was last told. */

@@ -71,9 +71,10 @@ export function isRuledByOwner(record: AgentRecord, { kind, level }: Finding, po
 /** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. */
 const beatsByTimer = ({ facts }: AgentRecord): boolean => facts.beatsThroughWork >= knownToBeatThroughWork;
 
-/** A nudge that the agent itself has shown to have read, and did nothing about in its time. */
+/** A nudge that the agent itself has shown to have read, and did nothing about in its time. A beat that was lost since may have held its answer. */
 function ignoresNudge(record: AgentRecord, now: MonoMs, policy: Policy): boolean {
   const { nudge } = record;
   if (nudge === null || nudge.sent === null || nudge.state !== "seen" || !nudge.receipt) return false;
+  if (record.beats.lost > nudge.sent.lost) return false;
   return now >= nudge.sent.at + policy.nudge.interval + nudge.unseen && !movedSince(record, nudge);
 }

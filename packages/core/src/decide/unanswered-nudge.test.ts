@@ -14,7 +14,7 @@ function readsNudge(seenBy: "agent" | "program", lost: number): readonly string[
     agent.beats({ sequenceNumber, toolCallCount: 1, ...said });
   };
   prints();
-  for (let beats = 0; beats < 5; beats++) {
+  for (let beats = 0; beats < 4; beats++) {
     beat();
     passes("5m");
   }

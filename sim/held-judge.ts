@@ -113,6 +113,8 @@ export function judgeHeld(parts: Parts) {
         if (isIll(state) || state === "TERMINATED" || isOpen(actor.id) || told.has(matter)) continue;
         const mute = Math.max(0, (holder?.muteUntil ?? 0) - since);
         if (now() - since <= detectedWithin(actor, policyOf(actor.id)) + excusedSince(since) + mute) continue;
+        // Silence of one whose processes nobody can look at is a warning and no more, however long it lasts.
+        if (actor.isAlive() && !eyes.wasOpenSince("processes", actor.id, since)) continue;
         told.add(matter);
         complain(
           `${actor.id} has been ${life.exit === null ? life.sickness?.kind : "gone"} for ${((now() - since) / minute).toFixed(1)} min and is ${state} (life ${life.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(life.sickness)})`,

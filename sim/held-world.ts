@@ -133,7 +133,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     excusedSince,
     holderOf,
     temper,
-    wasSeenSince: (agentId, since) => eyeNames.every((eye) => eyes.wasOpenSince(eye, agentId, since)),
+    wasSeenSince: (agentId, since, eye) =>
+      (eye === undefined ? eyeNames : [eye]).every((one) => eyes.wasOpenSince(one, agentId, since)),
     isHandedOver: (agentId) => recordOf(agentId)?.handedOver != null,
   });
   const sicknesses = createHeldSicknesses({

@@ -22,6 +22,8 @@ interface OpenIncident {
   /** Time that was granted on the way: questions asked, answers that gave more time, attempts to bring it back. */
   granted: number;
   overdueTold: boolean;
+  /** Somebody was asked about it: the same is asked again for the same reason. */
+  asked: boolean;
 }
 
 export interface LadderFindings {
@@ -83,7 +85,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     counts.incidents += 1;
     const before = open.get(agentId);
     if (before !== undefined) complain(`${id} was opened while ${before.id} was open`);
-    open.set(agentId, { id, openedAt: now(), granted: 0, overdueTold: false });
+    open.set(agentId, { id, openedAt: now(), granted: 0, overdueTold: false, asked: false });
   }
 
   function closeIncident(agentId: string, id: string, ending: string, because: string): void {
@@ -181,8 +183,11 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     counts.escalations += 1;
     once(escalation, "the question");
     mustHaveWaited(agentId, `${escalation} was asked`);
-    if (reason === "nudges-unanswered" && now() - (nudgedAt.get(agentId) ?? -1e12) > nudgesCountFor)
+    const incident = open.get(agentId);
+    const wasNudged = now() - (nudgedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < nudgesCountFor;
+    if (reason === "nudges-unanswered" && incident?.asked === false && !wasNudged)
       complain(`${escalation} says that nudges were not answered, and none was sent`);
+    if (incident !== undefined) incident.asked = true;
     questions.set(agentId, { id: escalation, until: now() + answerWithinSeconds * second });
     reasons.set(escalation, reason);
     grant(agentId, answerWithinSeconds * second);

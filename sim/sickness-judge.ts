@@ -1,4 +1,5 @@
 import type { Policy, RouseEvent } from "@rouse/contract";
+import type { Eye } from "./eyes.ts";
 import type { HeldActor, HeldSickness } from "./held-actor.ts";
 import type { Holder } from "./holders.ts";
 import type { OrchestratorTemper } from "./orchestrator.ts";
@@ -15,8 +16,8 @@ interface Parts {
   readonly excusedSince: (at: number) => number;
   readonly holderOf: (agentId: string) => Holder | undefined;
   readonly temper: OrchestratorTemper;
-  /** Every way of looking at its processes worked all the time since then. */
-  readonly wasSeenSince: (agentId: string, since: number) => boolean;
+  /** This way of looking at its processes, or every one, worked all the time since then. */
+  readonly wasSeenSince: (agentId: string, since: number, eye?: Eye) => boolean;
   readonly isHandedOver: (agentId: string) => boolean;
 }
 
@@ -125,6 +126,8 @@ export function judgeSicknesses(parts: Parts) {
         `${actor.id} (${name}) for ${(lasts / minute).toFixed(1)} min and ${what} (life ${one.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(one.sickness)}, longest quiet ${(actor.longestQuiet / minute).toFixed(0)} min)`,
       );
     };
+    // Silence of one whose processes nobody can look at is a warning and no more, however long it lasts.
+    if (!wasSeenSince(actor.id, since, "processes")) return;
     if (lasts > climbed + excused && !one.known && seen.stop === undefined) return tell("nobody was asked about it");
     if (one.kept || seen.stop !== undefined || !actor.traits.mayAct || actor.attached() > 0) return;
     // A question that is open, or a person who has it in hand, is waited for; and what could not be seen is no evidence.

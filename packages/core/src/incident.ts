@@ -36,7 +36,8 @@ export interface Incident {
 /** What an agent was nudged for, when, and at what state of the work, so that what came after it can be told apart. */
 export interface Reached {
   readonly cause: FindingKind | null;
-  readonly sent: Mark & { readonly novel: number };
+  /** `lost`: how many of its beats had been lost by then. */
+  readonly sent: Mark & { readonly novel: number; readonly lost: number };
 }
 
 /** A nudge of ours and what it was for, to tell who falls back into what it was nudged out of. */

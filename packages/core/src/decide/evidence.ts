@@ -96,9 +96,10 @@ function livesOn({ terminal, beats, activity }: AgentRecord): boolean {
   return tree.busyAt > beats.lastAt + betweenLooks || hasChild;
 }
 
-/** A nudge that the agent itself has shown to have read, and did nothing about in its time. */
+/** A nudge that the agent itself has shown to have read, and did nothing about in its time. A beat that was lost since may have held its answer. */
 function ignoresNudge(record: AgentRecord, now: MonoMs, policy: Policy): boolean {
   const { nudge } = record;
   if (nudge === null || nudge.sent === null || nudge.state !== "seen" || !nudge.receipt) return false;
+  if (record.beats.lost > nudge.sent.lost) return false;
   return now >= nudge.sent.at + policy.nudge.interval + nudge.unseen && !movedSince(record, nudge);
 }

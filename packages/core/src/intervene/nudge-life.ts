@@ -153,7 +153,7 @@ function noteSent(before: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Po
   const record = countSent(before, nudge, now, policy);
   const { agentId, terminal } = record;
   const { id, attempt, channel, text, cause } = nudge;
-  const sent = { ...markNow(record.work, now), novel: terminal?.novel ?? 0 };
+  const sent = { ...markNow(record.work, now), novel: terminal?.novel ?? 0, lost: record.beats.lost };
   const told: AgentRecord = { ...record, nudge: { ...nudge, state: "sent", sent } };
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { kindsOfEvidence } from "./evidence.ts";
+
+/** It gets nowhere, is nudged by the answer to a beat, says that it has read it, and then beats on as before. */
+function readsNudge(seenBy: "agent" | "program", lost: number): readonly string[] {
+  const { agent, passes, prints } = heldStory({
+    hold: { input: "none" },
+    settings: { intervention: { nudge: { max_attempts: 1 } } },
+  });
+  let sequenceNumber = 0;
+  const beat = (said = {}, skips = 0): void => {
+    sequenceNumber += 1 + skips;
+    agent.beats({ sequenceNumber, toolCallCount: 1, ...said });
+  };
+  prints();
+  for (let beats = 0; beats < 4; beats++) {
+    beat();
+    passes("5m");
+  }
+  const nudge = agent.told("NUDGE_SENT").at(-1)?.nudge;
+  expect(nudge).toBeDefined();
+  beat({ seen: [nudge], seenBy });
+  passes("5m");
+  beat({}, lost);
+  passes("4m");
+  beat();
+  passes("4m");
+  return [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
+}
+
+describe("a nudge that was read and not answered in its time", () => {
+  it("speaks against the agent that read it", () => {
+    expect(readsNudge("agent", 0)).toEqual(["absence", "unanswered-nudge"]);
+  });
+
+  it("says nothing of an agent around which a program read it", () => {
+    expect(readsNudge("program", 0)).toEqual(["absence"]);
+  });
+
+  it("says nothing when a beat was lost since, which may have held the answer", () => {
+    expect(readsNudge("agent", 1)).toEqual(["absence"]);
+  });
+});

@@ -199,6 +199,8 @@ export const IncidentReport = z
     stage: z.string(),
     /** When the ladder moves on if nothing changes. */
     nextAt: z.string().nullable(),
+    /** The question that is open about it. */
+    escalation: z.string().nullable(),
     nudges: z.number().int(),
     nudge: z
       .object({ id: z.string(), state: NudgeState, channel: NudgeChannel, sentAt: z.string().nullable() })

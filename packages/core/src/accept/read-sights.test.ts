@@ -160,6 +160,9 @@ describe("a completion marker", () => {
     held.shows(done);
     held.agent.silentFor("5m");
     expect(kind(held)).toBe("RUNNING");
+    // Written long ago, it says nothing of the quiet since.
+    held.report([], {}, 290_000);
+    expect(kind(held)).toBe("RUNNING");
     held.prints(9);
     held.passes("5m");
     expect(kind(held)).toBe("RUNNING");

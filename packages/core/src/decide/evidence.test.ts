@@ -238,4 +238,33 @@ describe("evidence", () => {
     expect(kinds(held)).toEqual(["resource"]);
     expect(held.agent.did("save-work")).toEqual([]);
   });
+
+  it("a note is none: one late beat adds nothing to what speaks against an agent", () => {
+    const settings = { health_check: { memory_limit_mb: 100 } };
+    const held = heldStory({ processes: "busy", obedient: true, settings });
+    for (let i = 0; i < 6; i++) {
+      held.agent.beats();
+      held.passes("4m");
+    }
+    held.agent.beats();
+    held.passes("330s");
+    expect(held.agent.finding("missed-beats")?.level).toBe("note");
+    held.processesShow({ memoryBytes: 200 * 1024 * 1024 });
+    held.passes("20s");
+    expect(kinds(held)).toEqual(["resource"]);
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
+
+  it("a line after a nudge is no receipt of it: a poller that says the same again has read nothing", () => {
+    const held = heldStory({ hold: { input: "stdin" }, obedient: true });
+    held.agent.beats({ progressIndicator: "1", toolCallCount: 2, tokenCount: 5 });
+    held.agent.beats({ progressIndicator: "2", toolCallCount: 3, tokenCount: 6 });
+    held.prints();
+    for (let i = 0; i < 180; i++) {
+      held.passes("1m");
+      held.shows({ kind: "output", rows: 1, novel: 0 });
+    }
+    expect(held.agent.told("NUDGE_SEEN").length).toBeGreaterThan(0);
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
 });

@@ -35,9 +35,6 @@ export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy
 /** A stop needs absence and something positive, or two positive kinds: two kinds, since absence counts once. */
 export const isEnough = (kinds: ReadonlySet<EvidenceClass>): boolean => kinds.size >= 2;
 
-/** Shown to whoever looks; nobody is stopped for it. */
-const onlyShown: ReadonlySet<FindingKind> = new Set<FindingKind>(["token-spike", "self-reported", "holder-lost"]);
-
 /**
  * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; who asks the
  * same again at a measured pace may be waiting for it to change. For a repeated error somebody is stopped only where its owner said so.
@@ -45,7 +42,6 @@ const onlyShown: ReadonlySet<FindingKind> = new Set<FindingKind>(["token-spike",
 const speaksAgainst = ({ kind, level, held, evidence }: Finding, policy: Policy): boolean =>
   level !== "note" &&
   held === undefined &&
-  !onlyShown.has(kind) &&
   (kind !== "repeated-error" || policy.terminal.stopOnRepeatedError) &&
   evidence["busy"] !== "yes" &&
   evidence["goesOn"] !== "yes" &&

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, refusals, startsFailing } from "../ladder-story.test-support.ts";
 import type { SavedWork } from "../terminal-facts.ts";
+import { refuseKill } from "./kill-gate.ts";
 
 const failing = { healthMetrics: { consecutiveFailures: 9 } };
 const well = { healthMetrics: { consecutiveFailures: 0 } };
@@ -296,6 +297,15 @@ describe("an order that was given", () => {
   });
 });
 
+it("who is only DEGRADED is stopped by somebody's decision, and by nothing else", () => {
+  const held = heldStory({ settings: { mode: "act" } });
+  held.agent.beats({ status: "DEGRADED" });
+  const { record, now, policy, doubt } = held.agent;
+  expect(record.health.state).toBe("DEGRADED");
+  expect(refuseKill(record, now, policy, doubt, false)?.because).toBe("well-again");
+  expect(refuseKill(record, now, policy, doubt, true)?.because).not.toBe("well-again");
+});
+
 describe("after we were blind", () => {
   it("the gate stays shut until the processes were looked at anew, and a whole TTL where nobody can look", () => {
     const held = aboutToFail();
@@ -316,15 +326,15 @@ describe("after we were blind", () => {
       held.agent.beats({ open: { kind: "tool", name: "build" } });
       held.passes("5s");
     }
-    held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 60_000 } });
+    held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 300_000 } });
     held.passes("30s");
     expect(held.agent.state).toBe("UNRESPONSIVE");
-    held.agent.monitorDoubts({ brake: null });
-    const before = held.agent.did("save-work").length;
     held.agent.monitorIsBlindFor("5s");
-    held.report([]);
-    expect(refusals(held).at(-1)).toBe(before === 0 ? "monitor-in-doubt" : refusals(held).at(-1));
-    expect(held.agent.did("stop-agent")).toEqual([]);
+    held.passes("10s");
+    held.agent.monitorDoubts({ brake: null });
+    expect(held.agent.did("save-work")).toEqual([]);
+    held.passes("20s");
+    expect(held.agent.did("save-work")).toHaveLength(1);
   });
 
   it("a refusal that lasts longer than its cause should is told to a person, once", () => {

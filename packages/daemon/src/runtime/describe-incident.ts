@@ -25,6 +25,7 @@ export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport 
     openedAt: iso(incident.openedAt),
     stage: incident.stage.kind,
     nextAt: nextAt === null ? null : iso(nextAt),
+    escalation: openEscalation(record)?.id ?? null,
     nudges: incident.nudges,
     nudge:
       nudge === null

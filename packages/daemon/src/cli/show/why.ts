@@ -42,7 +42,7 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
     return section("Incident", [[styled("red", text)]], width);
   }
   if (incident === null) return [];
-  const { severity, stage, nextAt, openedAt, nudge, nudges } = incident;
+  const { severity, stage, nextAt, openedAt, nudge, nudges, escalation } = incident;
   const next = nextAt === null ? "" : `, next step ${inTime(nextAt, now)}`;
   const times = nudges === 0 ? "" : `nudged ${nudges} time${nudges === 1 ? "" : "s"} for it, `;
   const nudged = nudge === null ? [] : [[`${times}the last words to it by ${nudge.channel}: ${nudge.state}`]];
@@ -51,6 +51,13 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
     [
       [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
       [`${inWords(stage)}${next}`],
+      ...(escalation === null
+        ? []
+        : [
+            [
+              `asked: \`rouse escalations show ${escalation}\`, answered with \`rouse escalations decide ${escalation} …\``,
+            ],
+          ]),
       ...nudged,
     ],
     width,

@@ -178,6 +178,8 @@ const judged: readonly (keyof AgentRecord)[] = [
   "checkIn",
   "incident",
   "handedOver",
+  "nudged",
+  "asked",
   "nudge",
   "stopRefused",
   "counts",

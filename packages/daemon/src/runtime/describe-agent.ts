@@ -24,7 +24,7 @@ import { describeIncident, interventionsOf } from "./describe-incident.ts";
 type ToWall = (at: MonoMs) => EpochMs;
 
 /** The record as people and programs outside see it: dates instead of steady time. */
-export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall): AgentHealth {
+export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, policy: Policy): AgentHealth {
   const iso = (at: MonoMs): string => toIso(toWall(at));
   const { facts } = record;
   return {
@@ -54,11 +54,17 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall):
     lineage: record.lineage,
     agentType: record.agentType,
     node: record.node,
-    terminal: record.terminal === null ? null : describeTerminal(record, record.terminal, iso),
+    terminal: record.terminal === null ? null : describeTerminal(record, record.terminal, iso, policy),
   };
 }
 
-function describeTerminal(record: AgentRecord, facts: TerminalFacts, iso: (at: MonoMs) => string): TerminalReport {
+function describeTerminal(
+  record: AgentRecord,
+  facts: TerminalFacts,
+  iso: (at: MonoMs) => string,
+  { terminal }: Policy,
+): TerminalReport {
+  const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   const { pid, family, structured, foreground, attached, holder, outputKept, session } = facts;
   return {
     pid,
@@ -80,7 +86,7 @@ function describeTerminal(record: AgentRecord, facts: TerminalFacts, iso: (at: M
     completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
     restarts: record.restarts.length,
-    idleKillSeconds: facts.idleKill === null ? null : facts.idleKill / 1000,
+    idleKillSeconds: idleKill === null ? null : idleKill / 1000,
   };
 }
 

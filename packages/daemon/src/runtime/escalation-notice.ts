@@ -34,7 +34,7 @@ export function writeNotice(parts: NoticeParts): EscalationNotice {
 
 function describeContext(parts: NoticeParts): EscalationContext {
   const { report, record, policy, settings, lastEvents, now, toWall } = parts;
-  const { findings } = describeAgent(record, now, toWall);
+  const { findings } = describeAgent(record, now, toWall, policy);
   const gravestFirst = findings
     .filter(({ level }) => level !== "note")
     .toSorted((a, b) => gravity(b.level) - gravity(a.level));

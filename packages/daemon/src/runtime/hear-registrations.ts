@@ -1,4 +1,5 @@
 import { type AgentHealth, AgentRegistration, describeIssues, Fault } from "@rouse/contract";
+import type { Config } from "../config/read-config.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SteadyClock } from "./steady-clock.ts";
@@ -8,10 +9,11 @@ interface HearingParts {
   readonly turns: Turns;
   readonly commits: GroupCommit;
   readonly clock: SteadyClock;
+  readonly config: () => Config;
 }
 
 /** Takes the announcement of an agent, and answers how it does once it is saved. */
-export function hearRegistrations({ turns, commits, clock }: HearingParts) {
+export function hearRegistrations({ turns, commits, clock, config }: HearingParts) {
   return async (sent: unknown): Promise<AgentHealth> => {
     const parsed = AgentRegistration.safeParse(sent);
     if (!parsed.success) throw new Fault("bad-request", describeIssues(parsed.error.issues, "registration"));
@@ -20,6 +22,6 @@ export function hearRegistrations({ turns, commits, clock }: HearingParts) {
     const moment = clock.read();
     const watched = turns.register(parsed.data, moment);
     await commits.saved();
-    return describeAgent(watched.record, moment.now, clock.toWall);
+    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(watched.record));
   };
 }

@@ -15,7 +15,7 @@ import {
   toIso,
   type WhyReport,
 } from "@rouse/contract";
-import type { FleetWatch } from "@rouse/core";
+import type { AgentRecord, FleetWatch } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { EventQuery, Store } from "../ports/store.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
@@ -64,6 +64,9 @@ export function createReports(parts: ReportParts): Reports {
     return watched;
   }
 
+  const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
+    describeAgent(record, now, clock.toWall, parts.config().policyFor(record));
+
   function selfDoubt(): SelfDoubtReport {
     const gap = doubt.lastGap();
     const frozen = doubt.frozen();
@@ -96,10 +99,10 @@ export function createReports(parts: ReportParts): Reports {
   }
 
   return {
-    agent: (agentId) => describeAgent(mustFind(agentId).record, readClock().now, clock.toWall),
+    agent: (agentId) => show(mustFind(agentId).record, readClock().now),
     agents() {
       const { now } = readClock();
-      return [...roster.all()].map(({ record }) => describeAgent(record, now, clock.toWall));
+      return [...roster.all()].map(({ record }) => show(record, now));
     },
     async why(agentId) {
       const { record } = mustFind(agentId);
@@ -108,7 +111,7 @@ export function createReports(parts: ReportParts): Reports {
       const policy = parts.config().policyFor(record);
       const about = doubt.about(record, now);
       return {
-        agent: describeAgent(record, now, clock.toWall),
+        agent: show(record, now),
         ...describeOutlook(record, now, policy, about, clock.toWall),
         ...describeGrounds(record, now, policy, about, clock.toWall),
         steps: describeSteps(record),

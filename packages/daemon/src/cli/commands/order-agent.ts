@@ -12,7 +12,7 @@ import {
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
 import { exit } from "../exit-codes.ts";
-import { findDaemon, readDaemonFile } from "../find-daemon.ts";
+import { findDaemon, findRunning } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -39,7 +39,7 @@ export async function orderAgent(
     return withoutDaemon();
   };
   const isOurs = isForOwnHolders(here);
-  if (isOurs && (await readDaemonFile(here.home)) === null) return byHand();
+  if (isOurs && (await findRunning(here.home)) === null) return byHand();
   const rouse = await openForOrders(here);
   try {
     return await rouse[what](agentId, orderOf(options));

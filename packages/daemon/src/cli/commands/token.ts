@@ -2,7 +2,7 @@ import { AgentId, type EpochMs, Fault, Id, parseDuration } from "@rouse/contract
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { issueToken, listTokens, revokeToken, type TokenRole, tokenRoles } from "../../home/issued-tokens.ts";
 import { openHome, rotateToken } from "../../home/open-home.ts";
-import { readDaemonFile } from "../find-daemon.ts";
+import { findRunning } from "../find-daemon.ts";
 import { showTokens } from "../show/tokens.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -107,22 +107,13 @@ const addRotate: AddCommand = (token, here) => {
     .description("replace your own token, the one in $ROUSE_HOME/token")
     .addHelpText("after", rotateHelp)
     .action(async () => {
-      const daemon = await readDaemonFile(here.home);
-      if (daemon !== null && isAlive(daemon.pid))
+      const daemon = await findRunning(here.home);
+      if (daemon !== null)
         throw new Fault("daemon-running", `a Rouse runs with the old token (pid ${daemon.pid}); stop it first`);
       rotateToken(here.home);
       here.print([["The token is a new one. Start agents that were running again."]]);
     });
 };
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
 
 function readName(text: string): string {
   const parsed = Id.safeParse(text);

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
+import { join } from "node:path";
 import type { HeartbeatAck, Problem, RouseEvent } from "@rouse/contract";
 import { canonicalize } from "json-canonicalize";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -302,6 +304,10 @@ describe("an order typed inside an agent", () => {
     const environment = { ROUSE_AGENT_ID: "insider", ROUSE_URL: daemon.url, ROUSE_TOKEN };
     return runRouse(words, { home: daemon.home, environment });
   };
+  const tokensKept = () => [
+    readFileSync(join(daemon.home, "token"), "utf8"),
+    ...readdirSync(join(daemon.home, "tokens")),
+  ];
 
   it.each([
     "terminate victim",
@@ -324,6 +330,21 @@ describe("an order typed inside an agent", () => {
     const { code, stdout, stderr } = await inside(...words.split(" "));
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toMatch(/^rouse: this token speaks only for insider .*\n.*`unset ROUSE_URL ROUSE_TOKEN`.*\n$/);
+  });
+
+  it.each([
+    "token create --role owner --name mine",
+    "token revoke planner",
+    "token rotate",
+    "attach victim",
+    "attach insider",
+  ])("is refused although no daemon is asked for it: %s", async (words) => {
+    await daemon.cli("token", "create", "--role", "orchestrator", "--name", "planner");
+    const before = tokensKept();
+    const { code, stdout, stderr } = await inside(...words.split(" "));
+    expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
+    expect(stderr).toMatch(/^rouse: .*the token here is an agent's.*\n.*`unset ROUSE_URL ROUSE_TOKEN`.*\n$/);
+    expect(tokensKept()).toEqual(before);
   });
 
   it("is on record as that agent's", async () => {

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
@@ -199,14 +200,19 @@ describe("a command that cannot do its work", () => {
     },
   );
 
-  it("says the same of a Rouse that was killed", async () => {
+  it("says the same of a Rouse that was killed, and tells whoever has its port nothing", async () => {
     const killed = await startDaemon();
     await killed.end("SIGKILL");
+    const heard: unknown[] = [];
+    const stranger = createServer((socket) => heard.push(socket.destroy()));
+    afterwards(() => void stranger.close());
+    await new Promise<void>((resolve) => stranger.listen(Number(new URL(killed.url).port), "127.0.0.1", resolve));
     const end = await killed.cli("ps");
     expect(end.code).toBe(3);
     expectOneSentence(end);
     const doctor = await killed.cli("doctor");
-    expect(doctor).toMatchObject({ code: 0, stdout: expect.stringContaining("did not say goodbye") });
+    expect(heard).toEqual([]);
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining("did not say goodbye") });
   });
 
   it("says that the token is wrong, with exit code 4, and does not show it", async () => {

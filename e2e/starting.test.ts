@@ -135,6 +135,7 @@ describe("a daemon that started", () => {
     const daemon = await startDaemon();
     expect(JSON.parse(readFileSync(join(daemon.home, "daemon.json"), "utf8"))).toMatchObject({
       pid: daemon.process.pid,
+      startTicks: expect.any(Number),
       url: daemon.url,
     });
     expect(Number(new URL(daemon.url).port)).toBeGreaterThan(0);

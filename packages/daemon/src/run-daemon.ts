@@ -6,6 +6,7 @@ import { canaryId, Fault } from "@rouse/contract";
 import { describeProblem } from "./config/config-problem.ts";
 import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
 import { requireConfig } from "./config/read-config.ts";
+import { identityOf, isSupported } from "./holder/processes/read-processes.ts";
 import { openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
@@ -90,7 +91,8 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const address = { host: options.host, port: options.port };
   try {
     server = await listen(monitor, { ...address, token: home.token, home: home.folder, secret, version, tls }, log);
-    home.announce({ pid: process.pid, url: server.url, startedAt: new Date().toISOString(), version });
+    const startTicks = isSupported() ? (identityOf(process.pid)?.startTicks ?? null) : null;
+    home.announce({ pid: process.pid, startTicks, url: server.url, startedAt: new Date().toISOString(), version });
   } catch (error) {
     await server?.close();
     await monitor.stop();

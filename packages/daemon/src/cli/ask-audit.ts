@@ -50,7 +50,7 @@ async function readPage(daemon: DaemonAddress, page: AuditPage): Promise<AuditRe
   return (await get<{ entries: AuditRecord[] }>(daemon, `/api/v1/audit?${search}`)).entries;
 }
 
-async function get<T>({ url, token }: DaemonAddress, path: string): Promise<T> {
+async function get<T>({ url, token, fetch }: DaemonAddress, path: string): Promise<T> {
   const response = await fetch(new URL(path, url), {
     headers: { authorization: `Bearer ${token}`, accept: "application/json" },
     redirect: "manual",

@@ -2,12 +2,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
+import { identityOf, isSame, isSupported } from "../holder/processes/read-processes.ts";
 import type { DaemonFile } from "../home/open-home.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface DaemonAddress {
   readonly url: string;
   readonly token: string;
+  /** Sends only while whoever was found is there: a command that follows events may outlive the daemon. */
+  readonly fetch: typeof globalThis.fetch;
 }
 
 type Places = Pick<Surroundings, "environment" | "home">;
@@ -18,26 +21,68 @@ export async function connect(here: Places): Promise<RouseClient> {
 
 /** ROUSE_URL and ROUSE_TOKEN win over what a running daemon left in its data folder. */
 export async function findDaemon(here: Places): Promise<DaemonAddress> {
-  const url = here.environment.ROUSE_URL || (await readDaemonFile(here.home))?.url;
-  if (url === undefined) throw new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up`");
+  const named = here.environment.ROUSE_URL;
+  const url = named || (await findRunning(here.home))?.url;
+  if (url === undefined) throw notRunning();
   refuseInTheClear(url);
-  return { url, token: here.environment.ROUSE_TOKEN || (await readToken(here.home)) };
+  const token = here.environment.ROUSE_TOKEN || (await readToken(here.home));
+  return { url, token, fetch: named ? fetch : fetchWhileRunning(here.home, url) };
 }
 
-/** What the running daemon says of itself, or `null` when there is none. */
+const notRunning = (): Fault =>
+  new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up`", { retryable: true });
+
+/** One that was started again at the same address is as good. */
+const fetchWhileRunning =
+  (home: string, url: string): typeof fetch =>
+  async (...request) => {
+    if ((await findRunning(home))?.url !== url) throw notRunning();
+    return fetch(...request);
+  };
+
+/**
+ * The daemon of this data folder, or `null` when none is running. One that was killed leaves its file, and anybody may bind the port it had: the token
+ * goes to nobody but the process that wrote the file.
+ */
+export async function findRunning(home: string): Promise<DaemonFile | null> {
+  const left = await readDaemonFile(home);
+  return left !== null && isRunning(left) ? left : null;
+}
+
+/** Earlier versions wrote down the pid only. */
+export function isRunning({ pid, startTicks }: Pick<DaemonFile, "pid" | "startTicks">): boolean {
+  if (!isSupported()) return isThere(pid);
+  return startTicks === null ? identityOf(pid) !== null : isSame({ pid, startTicks });
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** What a daemon said of itself when it started, or `null` when it said goodbye. */
 export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const file = join(home, "daemon.json");
   const text = await readIfThere(file);
   if (text === null) return null;
   const parsed = parse(text) as Partial<DaemonFile> | null;
-  const { pid, url, startedAt, version } = parsed ?? {};
+  const { pid, startTicks, url, startedAt, version } = parsed ?? {};
   if (typeof url !== "string" || !Number.isInteger(pid)) {
     throw new Fault(
       "daemon-unreachable",
       `${file} is not what a running Rouse writes; start it again with \`rouse up\``,
     );
   }
-  return { pid: Number(pid), url, startedAt: String(startedAt), version: String(version) };
+  return {
+    pid: Number(pid),
+    startTicks: typeof startTicks === "number" ? startTicks : null,
+    url,
+    startedAt: String(startedAt),
+    version: String(version),
+  };
 }
 
 async function readToken(home: string): Promise<string> {

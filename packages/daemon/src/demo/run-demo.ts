@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { Fault } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { stopByHolder } from "../cli/commands/order-agent.ts";
-import { findDaemon, readDaemonFile } from "../cli/find-daemon.ts";
+import { findDaemon, findRunning } from "../cli/find-daemon.ts";
 import { prepareAgent } from "../cli/prepare-agent.ts";
 import type { Line } from "../cli/show/styled-text.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
@@ -74,7 +74,7 @@ function startDaemon(home: string): ChildProcess {
 
 async function untilReady(home: string, daemon: ChildProcess): Promise<RouseClient> {
   for (let tries = 0; tries < 200 && daemon.exitCode === null; tries++) {
-    if ((await readDaemonFile(home)) !== null) return connectRouse(await findDaemon({ home, environment: {} }));
+    if ((await findRunning(home)) !== null) return connectRouse(await findDaemon({ home, environment: {} }));
     await pause(100);
   }
   throw new Fault("daemon-unreachable", "the demo's own Rouse did not start; `rouse doctor` may know why");

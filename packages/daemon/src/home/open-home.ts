@@ -18,6 +18,8 @@ import { Fault } from "@rouse/contract";
 /** What a running daemon leaves in its data folder so that the CLI finds it. */
 export interface DaemonFile {
   readonly pid: number;
+  /** When the kernel started that process, so that another one with its pid is not taken for it; unknown without /proc. */
+  readonly startTicks: number | null;
   readonly url: string;
   readonly startedAt: string;
   readonly version: string;

@@ -37,10 +37,19 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   const told = new Map<string, number>();
   const began = Date.now();
   let news: HolderNews | null = null;
-  let monitor: MonitorId = { store: "", epoch: 0 };
+  let monitor: MonitorId | null = null;
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let watcher: FSWatcher | null = null;
+
+  /**
+   * Orders saved by the run before are issued again before this one has saved its epoch. A holder would refuse whoever cannot say who they are, and a
+   * refusal is final; they are tried again instead.
+   */
+  function ourselves(): MonitorId {
+    if (monitor !== null) return monitor;
+    throw new Fault("holder-unreachable", "this monitor has not begun yet", { retryable: true });
+  }
 
   function look(): void {
     if (news === null) return;
@@ -64,7 +73,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   function follow(file: HolderFile, to: HolderNews): void {
     const { agentId, incarnation } = file;
     const adopted = file.startedAt < began;
-    const life = followLife(file, { home: home.folder, news: to, monitor, log, adopted });
+    const life = followLife(file, { home: home.folder, news: to, monitor: ourselves(), log, adopted });
     lives.set(agentId, life);
     life.over.then(
       (how) => {
@@ -92,14 +101,14 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     });
   }
 
-  const connectTo = (file: HolderFile): Promise<HolderConnection> =>
-    connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor });
+  const connectTo = async (file: HolderFile): Promise<HolderConnection> =>
+    connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor: ourselves() });
 
   async function stop({ key, agentId, incarnation, grace, unlessAttached }: StopRequest): Promise<StopOutcome> {
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
-    const { epoch } = monitor;
+    const { epoch } = ourselves();
     const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, unlessAttached } };
     const line = lives.get(agentId)?.connection() ?? null;
     if (line !== null) return line.order(order, grace + forceTakes);
@@ -131,7 +140,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     let line: HolderConnection | null = null;
     try {
       line = await connectTo(file);
-      return await line.order({ key, incarnation, epoch: monitor.epoch, order }, nudgeTakes);
+      return await line.order({ key, incarnation, epoch: ourselves().epoch, order }, nudgeTakes);
     } catch (error) {
       if (error instanceof NotUnderstood) return { kind: "not-sent", because: "no-input" };
       if (error instanceof RefusedByHolder) return { kind: "not-sent", because: error.because };

@@ -1,6 +1,7 @@
 import { Fault } from "@rouse/contract";
 import { exit } from "../exit-codes.ts";
 import type { AddCommand } from "./add-command.ts";
+import { refuseInsideAgent } from "./order-agent.ts";
 
 const afterword = `
 Ctrl-] d leaves; the agent goes on. Ctrl-] Ctrl-] sends one Ctrl-] to it. Every
@@ -14,6 +15,8 @@ export const addAttach: AddCommand = (program, here, finish) => {
     .argument("<agent>", "id of an agent")
     .addHelpText("after", afterword)
     .action(async (agentId: string) => {
+      // Somebody attached keeps Rouse's hands off the agent, and types what a person would.
+      refuseInsideAgent(here, "only people attach");
       if (!process.stdin.isTTY || !process.stdout.isTTY)
         throw new Fault("bad-request", "attach needs a terminal; `rouse logs -f` shows the output without one");
       const [{ attachHere }, { doorOf }, { findHolder }] = await Promise.all([

@@ -12,7 +12,7 @@ import {
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
 import { exit } from "../exit-codes.ts";
-import { findDaemon, readDaemonFile } from "../find-daemon.ts";
+import { findDaemon, findRunning } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -39,7 +39,7 @@ export async function orderAgent(
     return withoutDaemon();
   };
   const isOurs = isForOwnHolders(here);
-  if (isOurs && (await readDaemonFile(here.home)) === null) return byHand();
+  if (isOurs && (await findRunning(here.home)) === null) return byHand();
   const rouse = await openForOrders(here);
   try {
     return await rouse[what](agentId, orderOf(options));
@@ -54,8 +54,15 @@ export const openForOrders = async (here: Surroundings): Promise<RouseClient> =>
   connectRouse({ ...(await findDaemon(here)), timeout: patience });
 
 /** A Rouse named by its address may have its holders elsewhere; and what an agent may not order, it may not do by hand. */
-export const isForOwnHolders = ({ environment }: Surroundings): boolean =>
-  !environment.ROUSE_URL && !environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix);
+export const isForOwnHolders = (here: Surroundings): boolean => !here.environment.ROUSE_URL && !isInsideAgent(here);
+
+const isInsideAgent = ({ environment }: Surroundings): boolean =>
+  environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix) === true;
+
+/** For what is done without the daemon, which would refuse it. */
+export function refuseInsideAgent(here: Surroundings, what: string): void {
+  if (isInsideAgent(here)) throw new Fault("forbidden", `${what}, and the token here is an agent's`);
+}
 
 /** What comes between an order that was sent and its answer. */
 const brokenOff = new Set(["TimeoutError", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);

@@ -2,9 +2,10 @@ import { AgentId, type EpochMs, Fault, Id, parseDuration } from "@rouse/contract
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { issueToken, listTokens, revokeToken, type TokenRole, tokenRoles } from "../../home/issued-tokens.ts";
 import { openHome, rotateToken } from "../../home/open-home.ts";
-import { readDaemonFile } from "../find-daemon.ts";
+import { findRunning } from "../find-daemon.ts";
 import { showTokens } from "../show/tokens.ts";
 import type { AddCommand } from "./add-command.ts";
+import { refuseInsideAgent } from "./order-agent.ts";
 
 const help = `
 What each role may do:
@@ -24,6 +25,8 @@ Examples:
   rouse token create --role agent --name ci-agent --agent worker-7
   rouse token list
   rouse token revoke planner`;
+
+const forOwner = "tokens are made and ended by their owner";
 
 export const addToken: AddCommand = (program, here, finish) => {
   const token = program
@@ -62,6 +65,7 @@ const addCreate: AddCommand = (token, here) => {
     .option("--expires <time>", "good for so long only: 12h, 30d (default: until revoked)", readExpiry)
     .addHelpText("after", createHelp)
     .action(({ role, name, agent, expires }: CreateOptions, command: Command) => {
+      refuseInsideAgent(here, forOwner);
       if (role === "agent" && agent === undefined) command.error("error: --role agent needs --agent ID");
       if (role !== "agent" && agent !== undefined) command.error("error: --agent goes with --role agent only");
       const now = here.now();
@@ -89,6 +93,7 @@ const addRevoke: AddCommand = (token, here) => {
     .description("a token of that name is refused from now on")
     .argument("<name>", "as `rouse token list` shows it")
     .action((name: string) => {
+      refuseInsideAgent(here, forOwner);
       if (!revokeToken(here.home, name))
         throw new Fault("not-found", "there is no token of that name; `rouse token list` shows them");
       here.print([[`${name} is revoked.`]]);
@@ -107,22 +112,14 @@ const addRotate: AddCommand = (token, here) => {
     .description("replace your own token, the one in $ROUSE_HOME/token")
     .addHelpText("after", rotateHelp)
     .action(async () => {
-      const daemon = await readDaemonFile(here.home);
-      if (daemon !== null && isAlive(daemon.pid))
+      refuseInsideAgent(here, forOwner);
+      const daemon = await findRunning(here.home);
+      if (daemon !== null)
         throw new Fault("daemon-running", `a Rouse runs with the old token (pid ${daemon.pid}); stop it first`);
       rotateToken(here.home);
       here.print([["The token is a new one. Start agents that were running again."]]);
     });
 };
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
 
 function readName(text: string): string {
   const parsed = Id.safeParse(text);

@@ -1,7 +1,7 @@
 import { Fault } from "@rouse/contract";
 import type { DaemonFile } from "../../home/open-home.ts";
 import { version } from "../../version.ts";
-import { connect, readDaemonFile } from "../find-daemon.ts";
+import { connect, isRunning, readDaemonFile } from "../find-daemon.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
@@ -42,7 +42,7 @@ function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Che
   if (fault.code !== "daemon-unreachable") return fail(name, fault.message, "see above");
   if (here.environment.ROUSE_URL) return fail(name, fault.message, "is ROUSE_URL right?");
   if (left === null) return warn(name, "not running", "start it with `rouse up`");
-  if (isAlive(left.pid)) {
+  if (isRunning(left)) {
     return fail(
       name,
       `process ${left.pid} is there, but: ${fault.message}`,
@@ -54,12 +54,4 @@ function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Che
     `process ${left.pid} is gone and did not say goodbye`,
     "start it again with `rouse up`; it goes on where it stopped",
   );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

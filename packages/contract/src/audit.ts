@@ -61,6 +61,8 @@ export const AuditVerdict = z
     takenOver: stretch.nullable(),
     /** Lines after the newest signature: chained, not sealed yet. */
     unsealed: stretch.nullable(),
+    /** Lines that were not sealed when Rouse died: the next start sealed them as it found them. */
+    foundOpen: z.array(stretch),
     anchors: z.array(AnchorVerdict),
     problems: z.array(z.object({ number: z.number().int().nullable(), problem: z.string() })),
     /** What this verdict cannot show, in plain words. */

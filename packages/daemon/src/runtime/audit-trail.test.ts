@@ -73,14 +73,13 @@ describe("the audit trail", () => {
     expect(writeUntilDue()).toBe(sealEvery);
   });
 
-  it("is sealed at the start and the end of a run only when something is unsealed", () => {
+  it("is sealed with what else is to be signed", () => {
     const trail = begin();
-    expect(trail.seal(entry.time, "stopped")).toEqual([]);
     trail.append(entry);
     expect(trail.seal(entry.time, "stopped")).toMatchObject([{ number: 2, action: "seal", reason: "stopped" }]);
-    expect(trail.seal(entry.time, "stopped")).toEqual([]);
     const crashed = keepAuditTrail({ ...known, last: { number: 5, hash: "e" }, isSealed: false });
-    expect(crashed.seal(entry.time, "started")).toMatchObject([{ number: 6, before: "e" }]);
+    const evidence = { store: known.store, unsealed: 1 };
+    expect(crashed.seal(entry.time, "started", { unsealed: 1 })).toMatchObject([{ number: 6, before: "e", evidence }]);
   });
 
   it("hashes what a line says, in whatever order it says it", () => {

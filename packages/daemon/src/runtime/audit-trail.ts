@@ -20,8 +20,8 @@ export interface AuditTrail {
   append(entry: NewAuditLine): AuditRecord;
   /** The seal that has to follow, in the same commit, when there are `sealEvery` lines without one. */
   sealWhenDue(time: EpochMs): AuditRecord[];
-  /** Signs all that is there, whatever the reason; nothing when the last line is signed already. */
-  seal(time: EpochMs, reason: SealReason): AuditRecord[];
+  /** Signs all that is there, and says with it what else is to be signed. */
+  seal(time: EpochMs, reason: SealReason, evidence?: NewAuditLine["evidence"]): AuditRecord[];
   /** The first seal of all. `removed`: the last line that retention took before there were seals. */
   begin(time: EpochMs, removed: AuditPlace | null): AuditRecord[];
 }
@@ -49,6 +49,10 @@ export const removedAction = "audit-removed";
 
 /** Lines that only we can write: stops, both ordered and done, seals, and what retention removed. Each seals everything before it. */
 const signedActions: readonly string[] = ["terminate", "termination-ordered", sealAction, removedAction];
+
+/** The last line of a run that ended as it should: until the next run nobody writes anything. */
+export const isStoppedSeal = ({ action, reason }: Pick<AuditRecord, "action" | "reason">): boolean =>
+  action === sealAction && reason === "stopped";
 
 export const isSigned = ({ action }: Pick<AuditRecord, "action">): boolean => signedActions.includes(action);
 
@@ -92,7 +96,7 @@ export function keepAuditTrail({ last, store, isSealed, sign }: TrailParts): Aud
     store,
     append: write,
     sealWhenDue: (time) => (unsealed < sealEvery ? [] : [writeSeal(time, "every-64-lines")]),
-    seal: (time, reason) => (unsealed === 0 ? [] : [writeSeal(time, reason)]),
+    seal: (time, reason, evidence) => [writeSeal(time, reason, evidence)],
     begin: (time, removed) => [writeSeal(time, "beginning", { removed })],
   };
 }

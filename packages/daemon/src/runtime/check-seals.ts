@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { AuditRecord, AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
-import { isSigned, removedAction, sealAction, sealEvery, sealedText } from "./audit-trail.ts";
+import { isSigned, isStoppedSeal, removedAction, sealAction, sealEvery, sealedText } from "./audit-trail.ts";
 import { isSignedBy } from "./sign-head.ts";
 import type { AuditEnds, AuditProblem } from "./verify-audit.ts";
 
@@ -20,6 +20,8 @@ export interface CheckedSeals {
   readonly newest: AuditRecord | null;
   readonly takenOver: Stretch | null;
   readonly unsealed: Stretch | null;
+  /** What runs that died had left open. */
+  readonly foundOpen: readonly Stretch[];
   /** The last line that retention removed, as the trail says under our signature. */
   readonly removed: AuditPlace | null;
   readonly problems: readonly AuditProblem[];
@@ -50,6 +52,7 @@ export function checkSeals(
   const seals = signed.filter((line) => !isOld(line));
   const newest = seals.at(-1) ?? null;
   const last = lines.at(-1)?.number ?? 0;
+  const gaps = checkGaps(lines, seals, isOld);
   return {
     key,
     store,
@@ -59,8 +62,9 @@ export function checkSeals(
     newest,
     takenOver: beginsAt > 1 && isSealed ? { from: lines[0]?.number ?? 1, to: beginsAt - 1 } : null,
     unsealed: isSealed && last > (newest?.number ?? 0) ? { from: (newest?.number ?? 0) + 1, to: last } : null,
+    foundOpen: isSealed ? gaps.foundOpen : [],
     removed: isSealed ? removedIn(seals) : (ends?.removed ?? null),
-    problems: isSealed ? [...checkGaps(lines, seals, isOld), ...beginnings.slice(1).map(secondBeginning)] : [],
+    problems: isSealed ? [...gaps.problems, ...beginnings.slice(1).map(secondBeginning)] : [],
   };
 }
 
@@ -83,34 +87,47 @@ function removedIn(seals: readonly AuditRecord[]): AuditPlace | null {
   return typeof number === "number" && typeof hash === "string" ? { number, hash } : null;
 }
 
-/** A stretch without a signature that is longer than we ever leave was written by somebody else. */
+/** A stretch without a signature that is longer than we ever leave, or that follows the end of a run, was written by somebody else. */
 function checkGaps(
   lines: readonly AuditRecord[],
   seals: readonly AuditRecord[],
   isOld: (line: AuditRecord) => boolean,
-): AuditProblem[] {
+): { problems: AuditProblem[]; foundOpen: Stretch[] } {
   const sealed = new Set(seals);
   const problems: AuditProblem[] = [];
+  const foundOpen: Stretch[] = [];
   let run: AuditRecord[] = [];
-  const close = (): void => {
+  let seal: AuditRecord | null = null;
+  const close = (next: AuditRecord | null): void => {
     const [from, to] = [run[0]?.number ?? 0, run.at(-1)?.number ?? 0];
     if (seals.length === 0 && run.length > 0)
       problems.push({ number: from, problem: "nothing from here on is sealed, though this Rouse seals its trail" });
+    else if (run.length > 0 && ((seal !== null && isStoppedSeal(seal)) || saysRunBefore(next, "stopped")))
+      problems.push({ number: from, problem: nameAdded(run.length) });
     else if (run.length > sealEvery)
       problems.push({
         number: from,
         problem: `${nameLines(from, to)} not sealed, though every ${sealEvery} lines are`,
       });
+    else if (run.length > 0 && saysRunBefore(next, "died")) foundOpen.push({ from, to });
     run = [];
+    seal = next;
   };
   for (const line of lines) {
     if (isOld(line)) continue;
-    if (sealed.has(line)) close();
+    if (sealed.has(line)) close(line);
     else run.push(line);
   }
-  close();
-  return problems;
+  close(null);
+  return { problems, foundOpen };
 }
+
+/** A run that starts signs how it found the trail. */
+const saysRunBefore = (seal: AuditRecord | null, ended: "stopped" | "died"): boolean =>
+  seal?.action === sealAction && seal.reason === "started" && seal.evidence["runBefore"] === ended;
+
+const nameAdded = (count: number): string =>
+  `${count === 1 ? "1 line was" : `${count} lines were`} added after Rouse had stopped: not written by Rouse`;
 
 const secondBeginning = ({ number }: AuditRecord): AuditProblem => ({
   number,

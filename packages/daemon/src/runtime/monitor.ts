@@ -143,6 +143,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   }
 
   function tell(event: RouseEvent): void {
+    // Nothing may follow the last seal of a run.
+    if (chores.stopped()) return;
     turns.saveEvents([event], readClock().time, null);
     commits.schedule();
   }

@@ -19,7 +19,7 @@ export function sayWhatCannotBeShown(
   ];
 }
 
-function saySeals({ sealed, takenOver, unsealed }: Found, isTold: boolean): string[] {
+function saySeals({ sealed, takenOver, unsealed, foundOpen }: Found, isTold: boolean): string[] {
   if (sealed === null)
     return [
       "Nothing of it is sealed. Terminations are signed; whoever can write to it could have removed them and written the rest anew.",
@@ -30,6 +30,10 @@ function saySeals({ sealed, takenOver, unsealed }: Found, isTold: boolean): stri
       : [
           `${nameStretch(takenOver)} written before trails were sealed: chained, and sealed only with line ${takenOver.to + 1}. A change made before that would not be seen.`,
         ]),
+    ...foundOpen.map(
+      ({ from, to }) =>
+        `${from === to ? `Line ${from} was` : `Lines ${from}–${to} were`} not sealed when Rouse died: taken over as found at the next start. A change made before that would not be seen.`,
+    ),
     ...(unsealed === null ? [] : [`${nameStretch(unsealed)} chained but not sealed yet: ${isTold ? vouched : open}.`]),
   ];
 }

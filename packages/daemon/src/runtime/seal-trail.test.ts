@@ -96,22 +96,83 @@ describe("the trail of a monitor", () => {
     expect(verify(disk).sound).toBe(true);
   });
 
+  /** As somebody writes them who has the database and not the key. */
+  function forge(disk: MemoryDisk, count: number): void {
+    for (let i = 0; i < count; i++) {
+      const { number, hash } = disk.audit.at(-1) as AuditRecord;
+      const line = {
+        ...{ number: number + 1, time: new Date(noon).toISOString(), actor: "owner", action: "order-stop" },
+        ...{ subject: "worker-1", reason: "", evidence: {}, policy: null, before: hash },
+      };
+      disk.audit.push({ ...line, hash: hashOfLine(line), signature: null });
+    }
+    disk.marks.set(auditHeadMark, auditHead(disk.audit.at(-1) as AuditRecord));
+  }
+
+  it("is broken by lines that were added after Rouse had stopped, before and after the next start signs over them", async () => {
+    const disk = createMemoryDisk();
+    await (await run(disk)).stop();
+    forge(disk, 2);
+    const problems = [{ number: 3, problem: "2 lines were added after Rouse had stopped: not written by Rouse" }];
+    expect(verify(disk)).toMatchObject({ sound: false, problems });
+    await (await run(disk, 60_000)).stop();
+    expect(disk.audit[4]).toMatchObject({ reason: "started", evidence: { unsealed: 2, runBefore: "stopped" } });
+    expect(verify(disk)).toMatchObject({ sound: false, problems });
+  });
+
+  it("says so for good, also when the seal at the end of that run is removed by retention", async () => {
+    const disk = createMemoryDisk();
+    await (await run(disk)).stop();
+    forge(disk, 1);
+    const later = await run(disk, 60_000);
+    const lines = disk.audit.slice(2);
+    expect(verifyAudit(lines, signing.publicKey).problems).toContainEqual({
+      number: 3,
+      problem: "1 line was added after Rouse had stopped: not written by Rouse",
+    });
+    await later.stop();
+  });
+
+  it("is sound after a crash, and names the lines that the next start took over as it found them", async () => {
+    const disk = createMemoryDisk();
+    const first = await run(disk);
+    await first.freeze();
+    await first.freeze();
+    disk.crash();
+    await (await run(disk, 60_000)).stop();
+    expect(disk.audit[3]).toMatchObject({ reason: "started", evidence: { unsealed: 2, runBefore: "died" } });
+    const verdict = verify(disk);
+    expect(verdict).toMatchObject({ sound: true, foundOpen: [{ from: 2, to: 3 }] });
+    expect(verdict.cannotShow[0]).toMatch(/^Lines 2–3 were not sealed when Rouse died: taken over as found/);
+  });
+
+  it("is sound when a run that followed a clean end dies with lines of its own", async () => {
+    const disk = createMemoryDisk();
+    await (await run(disk)).stop();
+    await (await run(disk, 60_000)).freeze();
+    disk.crash();
+    await (await run(disk, 120_000)).stop();
+    expect(told(disk)).toEqual([
+      ...["seal beginning", "seal stopped", "seal started", "freeze maintenance", "seal started", "seal stopped"],
+    ]);
+    expect(verify(disk)).toMatchObject({ sound: true, foundOpen: [{ from: 4, to: 4 }] });
+  });
+
   it("ends only when its last seal is anchored", async () => {
-    const waiting: (() => void)[] = [];
-    const { monitor, wound, anchored } = await run(
-      createMemoryDisk(),
-      0,
-      () => new Promise((resolve) => waiting.push(resolve)),
-    );
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { monitor, wound, anchored } = await run(createMemoryDisk(), 0, () => gate);
     let isOver = false;
     const stopped = monitor.stop().then(() => {
       isOver = true;
     });
     for (let i = 0; i < 5; i++) await wound.turn();
     expect([isOver, anchored]).toEqual([false, []]);
-    for (const resolve of waiting) resolve();
+    open();
     await stopped;
-    expect(anchored).toHaveLength(1);
+    expect(anchored.map(({ number }) => number)).toEqual([1, 2]);
   });
 
   it("has one name for good, and each line is sealed under it", async () => {
@@ -138,7 +199,7 @@ describe("the trail of a monitor", () => {
     disk.marks.set(auditRemovedMark, auditHead({ number: 7, hash: "e".repeat(64) }));
     expect(verify(disk)).toMatchObject({ sound: true, sealed: null, beginsAt: 8 });
     await (await run(disk)).stop();
-    expect(verify(disk)).toMatchObject({ sound: true, sealed: { number: 10 }, takenOver: { from: 8, to: 9 } });
+    expect(verify(disk)).toMatchObject({ sound: true, sealed: { number: 11 }, takenOver: { from: 8, to: 9 } });
     disk.audit.shift();
     expect(verify(disk).sound).toBe(false);
   });
@@ -154,8 +215,8 @@ describe("the trail of a monitor", () => {
       await later.wound.turn();
       await later.wound.turn();
     }
-    expect(told(disk)).toEqual(["audit-removed older-than-the-history"]);
-    expect(verify(disk)).toMatchObject({ sound: true, beginsAt: 4, sealed: { number: 4 } });
+    expect(told(disk)).toEqual(["seal started", "audit-removed older-than-the-history"]);
+    expect(verify(disk)).toMatchObject({ sound: true, beginsAt: 4, sealed: { number: 5 } });
   });
 
   it("is given out with a signed end from memory: what the database says of it does not count", async () => {

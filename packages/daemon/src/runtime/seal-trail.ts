@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AuditRecord, AuditSeal } from "@rouse/contract";
 import { auditRemovedMark, auditStoreMark, type Resumption, type Store, storeMark } from "../ports/store.ts";
-import { type AuditTrail, readPlace, sealEvery, whereTrailEnds } from "./audit-trail.ts";
+import { type AuditTrail, isStoppedSeal, readPlace, sealEvery, whereTrailEnds } from "./audit-trail.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -13,19 +13,28 @@ export interface SealedSoFar {
   readonly hasBegun: boolean;
   /** Whether the last line is signed. */
   readonly isSealed: boolean;
+  /** How many lines were found after the newest signature. */
+  readonly unsealed: number;
+  /** How the run before ended: by the seal it left, or without one. */
+  readonly runBefore: "stopped" | "died";
   readonly newest: AuditSeal | null;
 }
 
 export async function recallSeals(store: Store, resumption: Resumption): Promise<SealedSoFar> {
   const id = resumption.marks[auditStoreMark];
   if (id === undefined)
-    return { store: resumption.marks[storeMark] ?? randomUUID(), hasBegun: false, isSealed: false, newest: null };
+    return { store: resumption.marks[storeMark] ?? randomUUID(), hasBegun: false, ...nothingSealed };
   const lines = await store.readAudit({ limit: sealEvery + 1, newestFirst: true });
-  const newest = lines.flatMap((line) => sealOf(id, line) ?? [])[0] ?? null;
+  const at = lines.findIndex(({ signature }) => signature !== null);
+  const signed = lines[at];
+  if (signed === undefined) return { store: id, hasBegun: true, ...nothingSealed, unsealed: lines.length };
   const end = whereTrailEnds(resumption);
-  const isSealed = newest !== null && newest.number === end?.number && newest.hash === end.hash;
-  return { store: id, hasBegun: true, isSealed, newest };
+  const isSealed = signed.number === end?.number && signed.hash === end.hash;
+  const runBefore = isStoppedSeal(signed) ? "stopped" : "died";
+  return { store: id, hasBegun: true, isSealed, unsealed: at, runBefore, newest: sealOf(id, signed) };
 }
+
+const nothingSealed = { isSealed: false, unsealed: 0, runBefore: "died", newest: null } as const;
 
 /** A signed line, as it is kept elsewhere. */
 export function sealOf(store: string, { time, number, hash, signature }: AuditRecord): AuditSeal | null {
@@ -41,12 +50,18 @@ interface SealingParts {
   readonly readClock: () => Moment;
 }
 
-/** The first and the last word of each run: what the run before left unsealed after a crash, and what this one leaves. */
+/**
+ * The first and the last word of each run. Our signature over lines that were found without one must not say that we wrote them: the first word says
+ * how many there were, and whether the run before could have left any.
+ */
 export function sealRuns({ audit, seals, resumption, turns, commits, readClock }: SealingParts) {
   return {
     start(): void {
       const { time } = readClock();
-      if (seals.hasBegun) return turns.addLines(audit.seal(time, "started"));
+      const { hasBegun, isSealed, unsealed, runBefore } = seals;
+      // A run that died right after a seal has left nothing open: this one goes on there.
+      if (hasBegun && isSealed && runBefore === "died") return;
+      if (hasBegun) return turns.addLines(audit.seal(time, "started", { unsealed, runBefore }));
       commits.draft().marks[auditStoreMark] = audit.store;
       turns.addLines(audit.begin(time, readPlace(resumption.marks[auditRemovedMark])));
     },

@@ -52,6 +52,7 @@ export function verifyAudit(
     sealed: seals.newest === null ? null : { number: seals.newest.number, time: seals.newest.time },
     takenOver: seals.takenOver,
     unsealed: seals.unsealed,
+    foundOpen: [...seals.foundOpen],
     anchors: compared.map((one) => one.verdict),
     problems,
   };

@@ -29,6 +29,7 @@ export function judgeHeld(parts: Parts) {
   const { now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince, eyes } = parts;
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
+  const illAt = new Map<string, number>();
   /** Which life of each the monitor knows. */
   const known = new Map<string, number>();
   const questions = new Set<string>();
@@ -66,6 +67,7 @@ export function judgeHeld(parts: Parts) {
     noteVerdict(actor: HeldActor, to: HealthState, because: string): boolean | null {
       states.set(actor.id, to);
       if (!isIll(to)) return null;
+      illAt.set(actor.id, now());
       if (isRightlyIll(actor)) return true;
       const { life, traits } = actor;
       // Said of the life before: a person was quicker than the news of its end.
@@ -115,6 +117,8 @@ export function judgeHeld(parts: Parts) {
         if (now() - since <= detectedWithin(actor, policyOf(actor.id)) + excusedSince(since) + mute) continue;
         // Silence of one whose processes nobody can look at is a warning and no more, however long it lasts.
         if (actor.isAlive() && !eyes.wasOpenSince("processes", actor.id, since)) continue;
+        // A beat now and then ends one verdict before the next is found.
+        if (actor.traits.rhythm === "irregular" && (illAt.get(actor.id) ?? 0) > since) continue;
         told.add(matter);
         complain(
           `${actor.id} has been ${life.exit === null ? life.sickness?.kind : "gone"} for ${((now() - since) / minute).toFixed(1)} min and is ${state} (life ${life.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(life.sickness)})`,

@@ -335,6 +335,20 @@ describe("an agent that breaks things", () => {
 });
 
 describe("an agent that is not there", () => {
+  it("is started again although a warning about it was left to a person before", () => {
+    const held = heldStory({ hold: { input: "none" }, processes: "busy" });
+    held.prints();
+    held.agent.beats({ errorCount: 0, toolCallCount: 0 });
+    for (let n = 1; n <= 30; n++) {
+      held.passes("5m");
+      held.prints(3);
+      held.agent.beats({ errorCount: 4 * n, toolCallCount: 10 * n, progressIndicator: `${n}` });
+    }
+    expect(endings(held)).toEqual(["handed-to-a-person: nobody-answered"]);
+    held.exits({ code: 1 });
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
+  });
+
   /** Its beats come from a timer: they came in the middle of a tool, in rhythm. */
   const beatsByTimer = (held: HeldStory, interval: string): void => {
     for (let i = 0; i < 5; i++) {

@@ -89,19 +89,21 @@ function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy): Rung {
   return { kind: "open", illness, cause: causeOf(record) };
 }
 
-/** A matter in other hands is over when the agent is better than it was then; a mere question, when it goes on with its work or falls ill. */
+/** A matter in other hands is over when the agent is better than it was then, and a warning also when it is worse; a mere question, when it goes on with its work or falls ill. */
 function isBack(
   record: AgentRecord,
   { illness: was, at, asked, because }: HandedOver,
   illness: Illness | null,
 ): boolean {
   const { state } = record.health;
+  const isIllNow = illness !== null && illness !== "DEGRADED";
   if (state === "TERMINATED") return false;
   if (asked) {
     const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
-    return (illness !== null && illness !== "DEGRADED") || hasAnswered || newestFact(record) > at;
+    return isIllNow || hasAnswered || newestFact(record) > at;
   }
-  return was === "DEGRADED" ? state === "HEALTHY" : illness === null || illness === "DEGRADED";
+  // Whoever was called for a warning was not called for what came of it: an end, for one.
+  return was === "DEGRADED" ? state === "HEALTHY" || isIllNow : !isIllNow;
 }
 
 /** What an agent is ill with; a warning counts once it stood for long and nothing came of it. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cleanUp } from "./clean-up.ts";
+import { afterwards, cleanUp } from "./clean-up.ts";
 import { sendRequest } from "./send-request.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 
@@ -102,5 +102,40 @@ describe("whoever guesses tokens", () => {
       { path: "/livez", headers: { authorization: null } },
     );
     expect(again.status).toBe(200);
+  });
+});
+
+describe("a stranger with more connections than there may be open files", () => {
+  it("keeps neither the owner out nor Rouse from its own files", async () => {
+    const narrow = await startDaemon({ openFiles: 300 });
+    const { host, hostname, port } = new URL(narrow.url);
+    const strangers = Array.from({ length: 600 }, (_, n) => {
+      const socket = connect(Number(port), hostname).on("error", () => {});
+      // Half of them ask for what anybody may and stay, the others say nothing.
+      if (n % 2 === 0) socket.write(`GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n\r\n`);
+      return socket;
+    });
+    afterwards(() => {
+      for (const socket of strangers) socket.destroy();
+    });
+    const asked = strangers.filter((_, n) => n % 2 === 0);
+    await Promise.all(
+      asked.map(
+        (socket) => new Promise((resolve) => (socket.closed ? resolve(null) : socket.resume().on("close", resolve))),
+      ),
+    );
+    for (let n = 0; n < 5; n++) expect((await sendRequest(narrow, { path: "/api/v1/agents" })).status).toBe(200);
+    expect(await narrow.cli("ps")).toMatchObject({ code: 0 });
+    expect((await narrow.rouse.recordHeartbeat({ agentId: "w", sequenceNumber: 1 })).status).toBe("accepted");
+    expect(narrow.process.stderr()).not.toContain("EMFILE");
+  });
+
+  it.each([
+    ["/livez", null],
+    ["/readyz", null],
+    ["/api/v1/agents", "Bearer wrong"],
+  ])("gets one answer on each: %s with %s", async (path, authorization) => {
+    const { headers } = await sendRequest(daemon, { path, headers: { authorization, connection: "keep-alive" } });
+    expect(headers.connection).toBe("close");
   });
 });

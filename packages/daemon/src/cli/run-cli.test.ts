@@ -195,6 +195,18 @@ describe("an order to stop or bring back", () => {
     }
   });
 
+  it("ends with one sentence when the answer makes no sense", async () => {
+    for (const nonsense of ["{}", "[]", "7", '{"agentId":"worker-1","outcome":"exploded"}']) {
+      const environment = await serve((_, response) => response.end(nonsense));
+      for (const words of [...orders, ["recover", "--task", "t-1"]]) {
+        const { code, out, err } = await rouse(words, environment);
+        expect({ code, out }).toEqual({ code: 3, out: "" });
+        expect(err).toMatch(/^rouse: [^\n]*not a Rouse that this client understands\n$/);
+      }
+      server?.close();
+    }
+  });
+
   it("is nothing an agent may do by hand when no daemon is there", async () => {
     const inside = { ROUSE_AGENT_ID: "w", ROUSE_TOKEN: "rouse-agent.e30.x" };
     for (const words of orders) expect(await rouse(words, inside)).toMatchObject({ code: 3, out: "" });

@@ -20,6 +20,8 @@ describe("the address of the orchestrator", () => {
     "http://localhost:8080",
     "http://LOCALHOST",
     "http://[::1]:8080/",
+    "https://[2001:db8::a9fe:a9fe]/",
+    "https://[64:ff9b::808:808]/",
   ])("may be %s", (address) => {
     expect(complaintsAbout(withAddress(address))).toEqual([]);
   });
@@ -49,6 +51,12 @@ describe("the address of the orchestrator", () => {
     "http://169.254.1.1/",
     "https://[fe80::1]/",
     "https://[::ffff:169.254.1.1]/",
+    "https://[::ffff:a9fe:a9fe]/",
+    "https://[::a9fe:a9fe]/",
+    "https://[64:ff9b::a9fe:a9fe]/",
+    "https://[64:ff9b::169.254.169.254]/",
+    "https://[2002:a9fe:a9fe::]/",
+    "https://[2002:a9fe:a9fe::1]/",
     "http://0.0.0.0/",
     "https://0/",
     "http://[::]/",

@@ -59,5 +59,30 @@ const kinds: readonly (readonly [Kind, BlockList])[] = [
 function kindOf(address: string): Kind {
   const plain = address.replace(/%.*$/, "");
   const family = isIP(plain) === 6 ? "ipv6" : "ipv4";
-  return kinds.find(([, list]) => list.check(plain, family))?.[0] ?? "elsewhere";
+  const kind = kinds.find(([, list]) => list.check(plain, family))?.[0] ?? "elsewhere";
+  if (kind !== "elsewhere" || family === "ipv4") return kind;
+  // Who is meant by a translated address is up to the network on the way; only what may be nobody's counts.
+  const inner = embeddedIn(plain);
+  return inner !== null && kindOf(inner) === "nobody's" ? "nobody's" : "elsewhere";
 }
+
+/** The IPv4 address that networks make of an IPv6 one: NAT64 (64:ff9b::/96), 6to4 (2002::/16) and the old compatible form (::/96). */
+function embeddedIn(address: string): string | null {
+  const groups = groupsOf(address);
+  const [first, second, third] = groups as [number, number, number];
+  if (first === 0x2002) return dotted(second, third);
+  const prefix = groups.slice(0, 6).map((group) => group.toString(16));
+  if (!["0:0:0:0:0:0", "64:ff9b:0:0:0:0"].includes(prefix.join(":"))) return null;
+  return dotted(groups[6] ?? 0, groups[7] ?? 0);
+}
+
+/** As a URL writes it, there are only hexadecimal groups, with one gap at most. */
+function groupsOf(address: string): number[] {
+  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const read = (part: string): number[] =>
+    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
+  const [before, after] = [read(head), read(tail ?? "")];
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+const dotted = (high: number, low: number): string => [high >> 8, high & 255, low >> 8, low & 255].join(".");

@@ -14,6 +14,7 @@ import {
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault } from "@rouse/contract";
+import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
 
 /** What a running daemon leaves in its data folder so that the CLI finds it. */
 export interface DaemonFile {
@@ -85,7 +86,11 @@ function readOrMakeToken(file: string): string {
         `the token in ${file} is not usable; remove the file and a new one is made`,
       );
     }
-    refuseIfOthersCanRead(file);
+    // A new one cuts off running agents, so that is not ours to choose.
+    refuseIfOthersCanRead(
+      file,
+      "whoever did owns this Rouse. `rouse token rotate` makes a new one; agents that run must be started again",
+    );
     return token;
   }
   return makeToken(file);
@@ -95,16 +100,6 @@ function makeToken(file: string): string {
   const token = randomBytes(32).toString("base64url");
   writePrivately(file, `${token}\n`);
   return token;
-}
-
-/** Whoever has read it owns this Rouse, and making it private now would only hide that. A new one cuts off running agents, so that is not ours to choose. */
-function refuseIfOthersCanRead(file: string): void {
-  const { mode } = statSync(file);
-  if ((mode & 0o077) === 0) return;
-  throw new Fault(
-    "data-folder-unusable",
-    `others may read ${file} (mode ${(mode & 0o777).toString(8)}), and whoever did owns this Rouse. \`rouse token rotate\` makes a new one; agents that run must be started again. If certainly nobody has read it: chmod 600 ${file}`,
-  );
 }
 
 /** A new token in place of one that others may know. Tokens of running agents were made from the old one, and end with it. */

@@ -43,11 +43,15 @@ describe("the signing key", () => {
     expect(verify(null, Buffer.from("texts"), createPublicKey(publicKey), signature)).toBe(false);
   });
 
-  it("is closed to others again when somebody opened it", () => {
+  it("is refused, and left as it is, when others may have read it", () => {
     openSigningKey(folder);
-    chmodSync(file(), 0o644);
-    openSigningKey(folder);
-    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    for (const mode of [0o640, 0o604]) {
+      chmodSync(file(), mode);
+      const fault = refusal();
+      expect(fault.code).toBe("data-folder-unusable");
+      expect(fault.message).toMatch(/others may read .*a new pair is made.*chmod 600 /i);
+      expect(statSync(file()).mode & 0o777).toBe(mode);
+    }
   });
 
   it("gets its public half back when that is missing, as after a death between the two", () => {

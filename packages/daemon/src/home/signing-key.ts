@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { writeWhole } from "../holder/write-whole.ts";
 import { readIfThere } from "./read-if-there.ts";
+import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
 
 /** What terminations in the audit trail are signed with. */
 export interface SigningKey {
@@ -37,7 +37,10 @@ export function openSigningKey(folder: string): SigningKey {
 function readKey(file: string): KeyObject | null {
   const text = readIfThere(file);
   if (text === null) return null;
-  chmodSync(file, 0o600);
+  refuseIfOthersCanRead(
+    file,
+    "whoever did can sign as this Rouse. Move it and audit-key.pub.pem aside and a new pair is made; what was signed before is checked with the old public key",
+  );
   const key = parseKey(text);
   if (key === null) throw unusable(`${file} is not the Ed25519 key that Rouse wrote`);
   return key;

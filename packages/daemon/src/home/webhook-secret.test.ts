@@ -34,15 +34,19 @@ describe("the webhook secret", () => {
   });
 
   it("may be one that the receiver chose", () => {
-    writeFileSync(file(), "  chosen-by-the-receiver  \n");
+    writeFileSync(file(), "  chosen-by-the-receiver  \n", { mode: 0o600 });
     expect(openWebhookSecret(folder)).toBe("chosen-by-the-receiver");
   });
 
-  it("is closed to others again when somebody opened it", () => {
+  it("is refused, and left as it is, when others may have read it", () => {
     openWebhookSecret(folder);
-    chmodSync(file(), 0o644);
-    openWebhookSecret(folder);
-    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    for (const mode of [0o640, 0o604]) {
+      chmodSync(file(), mode);
+      const fault = refusal();
+      expect(fault.code).toBe("data-folder-unusable");
+      expect(fault.message).toMatch(/others may read .*remove it and a new one is made.*chmod 600 /i);
+      expect(statSync(file()).mode & 0o777).toBe(mode);
+    }
   });
 
   it.each<[string, () => void]>([

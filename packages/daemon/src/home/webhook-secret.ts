@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { writeWhole } from "../holder/write-whole.ts";
 import { readIfThere } from "./read-if-there.ts";
+import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
 
 /**
  * What messages to the orchestrator are signed with, and what its signed decisions are checked with: made on first use, for its owner only. Not the
@@ -30,7 +30,10 @@ function readSecret(file: string): string | null {
       `the webhook secret in ${file} is not usable; write 16 to 256 plain characters into it, or remove it and a new one is made`,
     );
   }
-  chmodSync(file, 0o600);
+  refuseIfOthersCanRead(
+    file,
+    "whoever did can decide for the orchestrator. Remove it and a new one is made, for the receiver to copy",
+  );
   return secret;
 }
 

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { type AddressInfo, isIP } from "node:net";
+import { type AddressInfo, isIP, type Socket } from "node:net";
 import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Log } from "../ports/log.ts";
 import type { Monitor } from "../runtime/monitor.ts";
+import { boundConnections, boundsFor, readOpenFiles } from "./bound-connections.ts";
 import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
@@ -89,7 +90,11 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
       reply.hijack();
       sendProblem(reply.raw, new Fault("bad-request", error.message));
     },
-    serverFactory: (route) => createHttpServer(options, guarded({ guard, monitor, takeBeats, speakers, route })),
+    serverFactory(route) {
+      const server = createHttpServer(options);
+      const admit = boundConnections(server, boundsFor(readOpenFiles()));
+      return server.on("request", guarded({ guard, admit, monitor, takeBeats, speakers, route }));
+    },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
@@ -151,6 +156,8 @@ function readQuery(text: string): Record<string, string> {
 
 interface Door {
   readonly guard: Guard;
+  /** Told of the connection of each request with a right token. */
+  readonly admit: (connection: Socket) => void;
   readonly monitor: Monitor;
   readonly takeBeats: TakeHeartbeats;
   /** Who made a request, for the routes that have to know. */
@@ -160,10 +167,13 @@ interface Door {
 
 const beats = "/api/v1/heartbeats";
 
-function guarded({ guard, monitor, takeBeats, speakers, route }: Door): RequestListener {
+function guarded({ guard, admit, monitor, takeBeats, speakers, route }: Door): RequestListener {
   const refuseStranger = refuseSlowly();
   return (request, response) => {
     const speaker = guard(request);
+    // Whoever shows no right token has a connection for one answer: kept open, they would add up.
+    if (speaker instanceof Fault || speaker.kind === "anyone") response.shouldKeepAlive = false;
+    else admit(request.socket);
     if (speaker instanceof Fault) return refuseStranger(request, response, speaker);
     const agent = speaker.kind === "agent" ? speaker : null;
     if (agent !== null) {
@@ -186,9 +196,9 @@ function refuseSlowly(): (request: IncomingMessage, response: ServerResponse, fa
   return (request, response, fault) => {
     const isGuess = fault.code === "unauthorized" && request.headers.authorization !== undefined;
     const treatment = isGuess ? treat(request.socket.remoteAddress ?? "", performance.now()) : null;
-    if (treatment === null || treatment.kind === "answer") return sendProblem(response, fault, hasBody(request));
-    if (treatment.kind === "too-many") return sendProblem(response, tooManyAttempts(), true);
-    const timer = setTimeout(() => sendProblem(response, fault, true), treatment.delay);
+    if (treatment === null || treatment.kind === "answer") return sendProblem(response, fault);
+    if (treatment.kind === "too-many") return sendProblem(response, tooManyAttempts());
+    const timer = setTimeout(() => sendProblem(response, fault), treatment.delay);
     response.once("close", () => {
       clearTimeout(timer);
       treatment.over();
@@ -202,7 +212,7 @@ const tooManyAttempts = (): Fault =>
 const hasBody = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 
-function createHttpServer(options: ListenOptions, listener: RequestListener): Server {
+function createHttpServer(options: ListenOptions): Server {
   // Agents keep their connection open between beats; slow or silent senders of a request are cut off.
   const settings = {
     keepAliveTimeout: 75_000,
@@ -210,11 +220,9 @@ function createHttpServer(options: ListenOptions, listener: RequestListener): Se
     headersTimeout: 10_000,
     maxHeaderSize: 16 * 1024,
   };
-  if (options.tls === undefined) return createServer(settings, listener);
-  return createSecureServer(
-    { ...settings, cert: options.tls.cert, key: options.tls.key, minVersion: "TLSv1.2" },
-    listener,
-  ) as Server;
+  if (options.tls === undefined) return createServer(settings);
+  const secure = { cert: options.tls.cert, key: options.tls.key, minVersion: "TLSv1.2" } as const;
+  return createSecureServer({ ...settings, ...secure, handshakeTimeout: 10_000 }) as Server;
 }
 
 async function bind(app: FastifyInstance, options: ListenOptions): Promise<void> {

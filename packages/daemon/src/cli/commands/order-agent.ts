@@ -4,7 +4,7 @@ import {
   type DurationMs,
   Fault,
   HolderRefusal,
-  type OrderAnswer,
+  OrderAnswer,
   type OrderRequest,
   type StopOutcome,
   type TreeTier,
@@ -130,6 +130,8 @@ export function tellAnswer(
   { json }: OrderOptions,
   finish: (code: number) => void,
 ): void {
+  if (!OrderAnswer.safeParse(answer).success)
+    throw new Fault("daemon-unreachable", "what answered is not a Rouse that this client understands");
   if (json) here.printJson(answer);
   else here.print([describeAnswer(answer)]);
   const fine = answer.outcome === "stopped" || answer.outcome === "restarted" || answer.outcome === "already-over";

@@ -6,14 +6,15 @@ import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { type HolderNews, noHolders } from "../ports/holders.ts";
 import { auditHeadMark } from "../ports/store.ts";
+import { noWorkspaces } from "../ports/workspaces.ts";
 import { auditHead, hashOfLine } from "./audit-trail.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
 import { handsOff } from "./hands-off.test-support.ts";
 import { startMonitor } from "./monitor.ts";
 import { anyHold } from "./task-world.test-support.ts";
 
-/** One run of a monitor on a disk, with an agent whose holder is told to stop it and never answers. */
-async function run(disk: MemoryDisk) {
+/** One run of a monitor on a disk, with an agent whose holder is told to stop it and never answers. `saves`: whether its work can be saved before. */
+async function run(disk: MemoryDisk, saves = true) {
   const wound = handWoundTimers();
   const stops: string[] = [];
   const alerts: string[] = [];
@@ -22,6 +23,7 @@ async function run(disk: MemoryDisk) {
   let tell: HolderNews | null = null;
   const holders = {
     ...noHolders,
+    folderOf: () => (saves ? null : "/"),
     begin: async (news: HolderNews) => {
       tell = news;
     },
@@ -33,6 +35,7 @@ async function run(disk: MemoryDisk) {
   const monitor = await startMonitor({
     ...handsOff,
     holders,
+    workspaces: { ...noWorkspaces, snapshot: () => new Promise<never>(() => undefined) },
     store: await openMemoryStore(disk),
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
@@ -88,6 +91,17 @@ describe("after a restart, an order to stop", () => {
     disk.crash();
     const next = await run(disk);
     expect(next.stops).toEqual(first.stops);
+    expect(refusalsOf(disk)).toEqual([]);
+  });
+
+  it("that somebody gave is carried out, also when nothing more was done for it yet", async () => {
+    const disk = createMemoryDisk();
+    const first = await run(disk, false);
+    void first.monitor.terminate("a", owner);
+    await first.turn();
+    expect(first.stops).toEqual([]);
+    disk.crash();
+    expect((await run(disk)).stops).toHaveLength(1);
     expect(refusalsOf(disk)).toEqual([]);
   });
 

@@ -47,6 +47,7 @@ export const StopRefusal = z
     "well-again",
     "already-over",
     "identity",
+    "order-of-nobody",
   ])
   .meta({ id: "StopRefusal" });
 export type StopRefusal = z.infer<typeof StopRefusal>;

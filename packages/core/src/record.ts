@@ -64,6 +64,8 @@ export interface BeatLedger {
   readonly lastAt: MonoMs | null;
   /** Beats in a row that are numbered from the start again but carry later times: an agent that restarted without saying so. */
   readonly startedOver: { readonly count: number; readonly sequence: number } | null;
+  /** The highest number and time among beats that were not newer than the newest: whoever lives goes on from there, a recording does not. */
+  readonly late: { readonly sequence: number | null; readonly time: EpochMs | null } | null;
   readonly accepted: number;
   readonly duplicates: number;
   readonly stale: number;
@@ -220,6 +222,7 @@ export const noBeats: BeatLedger = {
   lastAgentTime: null,
   lastAt: null,
   startedOver: null,
+  late: null,
   accepted: 0,
   duplicates: 0,
   stale: 0,
@@ -403,6 +406,8 @@ export function draftOfLedger(ledger: BeatLedger): Draft<BeatLedger> {
     lastAgentTime: ledger.lastAgentTime,
     lastAt: ledger.lastAt,
     startedOver: ledger.startedOver,
+    // Not in records of an earlier version.
+    late: ledger.late ?? null,
     accepted: ledger.accepted,
     duplicates: ledger.duplicates,
     stale: ledger.stale,

@@ -180,7 +180,7 @@ function acceptHeartbeat(
   }
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
   return {
-    record: isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered.lostBefore, now, policy, doubt)),
+    record: isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt)),
     answer: ordered,
     events: lostEvents(record, ordered),
   };
@@ -198,7 +198,7 @@ function acceptNewLife(
   const born = nextIncarnation(record, incarnation, now);
   const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
   return {
-    record: takeIn(hear(born, ordered, now, policy), signal, 0, now, policy, doubt),
+    record: takeIn(hear(born, ordered, now, policy), signal, ordered, now, policy, doubt),
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
@@ -214,7 +214,7 @@ function acceptProgram(
 ): Accepted {
   const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
   const heard = forgetMarks(hear(record, ordered, now, policy), now);
-  return { record: takeIn(heard, signal, 0, now, policy, doubt), answer: ordered, events: [] };
+  return { record: takeIn(heard, signal, ordered, now, policy, doubt), answer: ordered, events: [] };
 }
 
 /** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */
@@ -262,7 +262,7 @@ function hear(record: AgentRecord, ordered: Ordered, now: MonoMs, policy: Policy
 function takeIn(
   record: AgentRecord,
   signal: HeartbeatSignal,
-  lostBefore: number,
+  { lostBefore, signOfLife }: Ordered,
   now: MonoMs,
   policy: Policy,
   doubt: Doubt,
@@ -298,7 +298,8 @@ function takeIn(
   next.work = work;
   next.facts = facts;
   const ledger = draftOfLedger(record.beats);
-  ledger.lastAt = now;
+  // What is a sign of life for one beat must not grant itself the next.
+  if (signOfLife === "yes") ledger.lastAt = now;
   ledger.skew = signal.skew;
   next.beats = ledger;
   return next;

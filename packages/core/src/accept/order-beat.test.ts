@@ -51,11 +51,70 @@ describe("a beat that comes twice", () => {
     expect(agent.record.health.state).toBe("UNRESPONSIVE");
   });
 
+  it.each([
+    ["the last but one", 9],
+    ["one that is too far back to be remembered", 2],
+  ])("without a time does not hide a death: %s, played again and again", (_, again) => {
+    const agent = story();
+    for (let n = 1; n <= (again === 9 ? 10 : 50); n++) {
+      agent.silentFor("5s");
+      agent.beats({ sequenceNumber: n }, { agentTime: null });
+    }
+    for (let i = 0; i < 8; i++) {
+      agent.silentFor("5s");
+      agent.beats({ sequenceNumber: again }, { agentTime: null });
+    }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
+  it("without times does not hide a death behind a recording for longer than that is, however often it is played", () => {
+    const agent = story();
+    for (let round = 0; round < 4; round++)
+      for (let n = 1; n <= 10; n++) {
+        agent.silentFor("5s");
+        agent.beats({ sequenceNumber: n }, { agentTime: null });
+      }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+    // Heard a second time, and not a third.
+    expect(agent.past.map((line) => line.split(" ")[1])).toEqual(["DEGRADED", "UNRESPONSIVE"]);
+  });
+
+  it("does not keep alive after its agent's clock was set back, although its time is later than the newest", () => {
+    const agent = story();
+    for (let n = 1; n <= 50; n++) {
+      agent.silentFor("5s");
+      agent.beats({ sequenceNumber: n, incarnation: 1 }, { agentTime: n < 40 ? agent.now + 3_600_000 : agent.now });
+    }
+    const time = agent.now + 3_500_000;
+    for (let i = 0; i < 8; i++) {
+      agent.silentFor("5s");
+      agent.beats({ sequenceNumber: 5, incarnation: 1 }, { agentTime: time });
+    }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is no repetition when its time is new each time: some agents number all their beats the same", () => {
+    const agent = story();
+    for (let i = 0; i < 20; i++) {
+      agent.beats({ sequenceNumber: 1, incarnation: 1 });
+      agent.silentFor("5s");
+    }
+    expect(agent.past).toEqual([]);
+    const { lastAgentTime } = agent.record.beats;
+    const agentTime = agent.now - 5000;
+    expect(agentTime).toBeGreaterThan(lastAgentTime ?? 0);
+    for (let i = 0; i < 8; i++) {
+      agent.beats({ sequenceNumber: 1, incarnation: 1 }, { agentTime });
+      agent.silentFor("5s");
+    }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
   it("keeps an agent alive that counts from the start again and sends no times", () => {
     const agent = story();
     for (let round = 0; round < 2; round++)
-      for (let n = 1; n <= 10; n++) {
-        agent.silentFor("5s");
+      for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10]) {
+        agent.silentFor("4s");
         agent.beats({ sequenceNumber: n }, { agentTime: null });
       }
     expect(agent.past).toEqual([]);
@@ -382,6 +441,35 @@ describe("an agent that does not number its beats", () => {
     const agent = story();
     agent.beats({ sequenceNumber: undefined });
     agent.silentFor("5s");
-    expect(agent.beats({ sequenceNumber: undefined }, { agentTime: agent.now - 3_600_000 }).status).toBe("accepted");
+    for (let i = 0; i < 20; i++) {
+      const told = agent.beats({ sequenceNumber: undefined }, { agentTime: agent.now - 3_600_000 });
+      expect(told.status).toBe("accepted");
+      agent.silentFor("5s");
+    }
+    expect(agent.past).toEqual([]);
+  });
+
+  it.each([
+    ["the last", [0]],
+    ["one from five minutes ago", [-300_000]],
+    ["two in turn", [-300_000, -600_000]],
+    ["three in their order", [-300_000, -295_000, -290_000]],
+  ])("is not alive because beats of it are played again: %s", (_, ago) => {
+    const agent = story();
+    agent.beats({ sequenceNumber: undefined });
+    const last = agent.now;
+    for (let i = 0; i < 12; i++) {
+      agent.silentFor("5s");
+      agent.beats({ sequenceNumber: undefined }, { agentTime: last + (ago[i % ago.length] ?? 0) });
+    }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is heard with a last word in the same second", () => {
+    const agent = story();
+    const agentTime = agent.now;
+    agent.beats({ sequenceNumber: undefined, status: "RUNNING" }, { agentTime });
+    expect(agent.beats({ sequenceNumber: undefined, status: "IDLE" }, { agentTime }).status).toBe("accepted");
+    expect(agent.record.activity.kind).toBe("IDLE");
   });
 });

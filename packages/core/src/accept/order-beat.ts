@@ -38,16 +38,26 @@ export function orderBeat(
   afterSilence = false,
 ): Ordered {
   const last = ledger.lastSequence;
-  if (given === undefined && isOvertaken(ledger, agentTime)) return asOvertaken(ledger);
+  const newest = ledger.lastAgentTime;
+  if (given === undefined && agentTime !== null && newest !== null && agentTime <= newest)
+    return asOlder(ledger, agentTime, newest);
   const sequence = given ?? (last ?? 0) + 1;
   if (last === null || sequence > last) return asNews(ledger, sequence, agentTime);
   return asLate(ledger, last, sequence, agentTime, afterSilence);
 }
 
-/** Without a number its own time tells that a beat was overtaken on the way. Much older than that, the agent's clock was set back. */
-function isOvertaken(ledger: BeatLedger, agentTime: EpochMs | null): boolean {
-  if (agentTime === null || ledger.lastAgentTime === null) return false;
-  return agentTime < ledger.lastAgentTime && agentTime > ledger.lastAgentTime - overtakenWithin;
+/**
+ * Without a number its own time tells that a beat was overtaken on the way. Much older than that, the agent's clock was set back: such a clock goes on
+ * from there, so each of its times counts once, however often a recording is played. Of the same time, it may be a last word within one second.
+ */
+function asOlder(before: BeatLedger, agentTime: EpochMs, newest: EpochMs): Ordered {
+  const reached = before.late?.time ?? null;
+  const isSame = agentTime === newest;
+  if (!isSame && (reached === null ? agentTime > newest - overtakenWithin : agentTime <= reached))
+    return asOvertaken(before);
+  const news = asNews(before, (before.lastSequence ?? 0) + 1, newest);
+  const late = isSame ? (before.late ?? null) : { sequence: before.late?.sequence ?? null, time: agentTime };
+  return { ...news, ledger: { ...news.ledger, late }, signOfLife: isSame ? "for-one-beat" : "yes" };
 }
 
 function asOvertaken(before: BeatLedger): Ordered {
@@ -66,6 +76,7 @@ function asNews(before: BeatLedger, sequence: number, agentTime: EpochMs | null)
   ledger.seenBefore = last === null ? 0 : shiftSeen(before.seenBefore, sequence - last);
   ledger.lastAgentTime = agentTime ?? before.lastAgentTime;
   ledger.startedOver = null;
+  ledger.late = null;
   ledger.accepted += 1;
   ledger.lost += lostBefore;
   return { status: "accepted", because: null, sequence, lostBefore, startsOver: false, signOfLife: "yes", ledger };
@@ -84,7 +95,7 @@ function asLate(
   return {
     sequence,
     lostBefore: 0,
-    signOfLife: signOfLife(ledger, last - sequence, seen, agentTime),
+    signOfLife: signOfLife(ledger, last, sequence, seen, agentTime),
     status: seen ? "duplicate" : "stale",
     because: seen ? "seen-before" : "older-than-last",
     startsOver: startedOver !== null && (afterSilence || startedOver.count >= startsOverAfter),
@@ -92,6 +103,7 @@ function asLate(
       ...ledger,
       seenBefore: markSeen(ledger.seenBefore, last - sequence),
       startedOver,
+      late: reachedBy(ledger, last, sequence, agentTime),
       duplicates: ledger.duplicates + (seen ? 1 : 0),
       stale: ledger.stale + (seen ? 0 : 1),
       lost: fillsAGap ? ledger.lost - 1 : ledger.lost,
@@ -99,11 +111,37 @@ function asLate(
   };
 }
 
-/** Without times, an agent that counts from the start again looks like its own past: then only the last beat itself is known to be a repetition. */
-function signOfLife(ledger: BeatLedger, back: number, seen: boolean, agentTime: EpochMs | null): SignOfLife {
-  if (agentTime === null || ledger.lastAgentTime === null) return back === 0 ? "for-one-beat" : "yes";
-  if (agentTime > ledger.lastAgentTime) return "yes";
+/**
+ * An agent that counts from the start again looks like its own past, but it goes on: its times become later, or without times its numbers higher, than
+ * all that came late since the last news. What stands still or goes back is a repetition.
+ */
+function signOfLife(
+  ledger: BeatLedger,
+  last: number,
+  sequence: number,
+  seen: boolean,
+  agentTime: EpochMs | null,
+): SignOfLife {
+  const { lastAgentTime, late } = ledger;
+  if (agentTime === null || lastAgentTime === null)
+    return sequence < last && sequence > (late?.sequence ?? -1) ? "yes" : "for-one-beat";
+  if (agentTime > Math.max(lastAgentTime, late?.time ?? lastAgentTime)) return "yes";
   return seen ? "for-one-beat" : "no";
+}
+
+/** The last beat sent once more reaches nothing: its agent may start again right after it. */
+function reachedBy(
+  { late = null, lastAgentTime }: BeatLedger,
+  last: number,
+  sequence: number,
+  agentTime: EpochMs | null,
+): BeatLedger["late"] {
+  const isRepeated = sequence === last && !isLater(agentTime, lastAgentTime);
+  if (isRepeated) return late;
+  return {
+    sequence: sequence < last ? Math.max(late?.sequence ?? sequence, sequence) : (late?.sequence ?? null),
+    time: agentTime === null ? (late?.time ?? null) : Math.max(late?.time ?? agentTime, agentTime),
+  };
 }
 
 function countStartingOver(ledger: BeatLedger, sequence: number) {

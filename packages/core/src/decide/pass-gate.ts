@@ -85,6 +85,7 @@ function afterRefusal(
       return recovered("well-again");
     case "already-over":
     case "identity":
+    case "order-of-nobody":
       return handOver("kill-refused");
   }
 }

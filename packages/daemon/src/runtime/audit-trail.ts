@@ -47,8 +47,10 @@ export type SealReason = "beginning" | "every-64-lines" | "started" | "stopped";
 export const sealAction = "seal";
 export const removedAction = "audit-removed";
 
-/** Lines that only we can write: stops, both ordered and done, seals, and what retention removed. Each seals everything before it. */
-const signedActions: readonly string[] = ["terminate", "termination-ordered", sealAction, removedAction];
+/** Lines that only we can write: stops, both ordered and done, whose order it was, seals, and what retention removed. Each seals everything before it. */
+const signedActions: readonly string[] = [
+  ...["terminate", "termination-ordered", "order-stop", "order-restart", sealAction, removedAction],
+];
 
 /** The last line of a run that ended as it should: until the next run nobody writes anything. */
 export const isStoppedSeal = ({ action, reason }: Pick<AuditRecord, "action" | "reason">): boolean =>

@@ -77,6 +77,7 @@ function storeIn(lines: readonly AuditRecord[]): string | null {
 
 const nameKind = ({ action }: AuditRecord): string => {
   if (action === sealAction) return "a seal";
+  if (action.startsWith("order-")) return "an order";
   return action === removedAction ? "what retention removed" : "a termination";
 };
 

@@ -3,8 +3,10 @@ import type { Action } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { RecordKeeper } from "./keep-records.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import type { Outbox } from "./outbox.ts";
+import { type BackedOrders, hasOpenOrder, isOrdered } from "./recall-orders.ts";
 import { restoreAgents } from "./resume.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SealedSoFar } from "./seal-trail.ts";
@@ -17,6 +19,7 @@ import type { SelfWatch } from "./watch-self.ts";
 interface GoingOnParts {
   readonly resumption: Resumption;
   readonly seals: Pick<SealedSoFar, "store">;
+  readonly orders: BackedOrders;
   /** When the run before was last alive; `null` if there was none. */
   readonly alive: AliveMark | null;
   readonly started: Moment;
@@ -26,6 +29,7 @@ interface GoingOnParts {
   readonly self: SelfWatch;
   readonly turns: Turns;
   readonly commits: GroupCommit;
+  readonly records: RecordKeeper;
   readonly tasks: Tasks;
   readonly outbox: Outbox;
   readonly config: () => Config;
@@ -37,6 +41,7 @@ interface GoingOnParts {
 export function goOn(parts: GoingOnParts): void {
   const { resumption, alive, started, roster, turns, commits } = parts;
   restoreAgents(resumption, roster, parts.config());
+  for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
   parts.tasks.restore(resumption);
   const frozen = resumption.marks["frozen"];
   if (frozen !== undefined) parts.doubt.freeze(JSON.parse(frozen) as Frozen);
@@ -50,7 +55,38 @@ export function goOn(parts: GoingOnParts): void {
   parts.markAlive();
   takeEpoch(parts);
   commits.schedule();
-  parts.outbox.send(resumption.actions.filter((saved) => !decideAnew(saved, parts)));
+  parts.outbox.send(resumption.actions.filter((saved) => !decideAnew(saved, parts) && !isLeftOver(saved, parts)));
+}
+
+/** It stands in the database that somebody wants this agent stopped, and the trail knows of no such order. */
+const isOfNobody = ({ record }: Watched, { orders }: GoingOnParts): boolean =>
+  hasOpenOrder(record) && !orders.has(record.agentId);
+
+function dropOrder(watched: Watched, { turns, records, started }: GoingOnParts): void {
+  watched.record = { ...watched.record, stop: null, stopRefused: "order-of-nobody" };
+  records.saveNow(watched);
+  tellOrderOfNobody(watched.record.agentId, turns, started);
+}
+
+function tellOrderOfNobody(agentId: string, turns: Turns, { time }: Moment): void {
+  const payload = { agentId, because: "order-of-nobody", cause: "ordered" } as const;
+  turns.saveEvents([{ type: "TERMINATION_REFUSED", payload }], time, agentId);
+  const summary = `an order of nobody was found in the database: to stop ${agentId}. It was dropped; somebody else writes to it`;
+  const key = `${agentId}/order-of-nobody/${time}`;
+  turns.intend({ kind: "raise-alert", key, agentId, severity: "critical", summary }, time);
+}
+
+/** What was to be done for an order is done only while that order stands. */
+function isLeftOver({ body }: IntendedAction, { roster, turns, commits, started }: GoingOnParts): boolean {
+  const action = JSON.parse(body) as Action;
+  if (!isOrdered(action)) return false;
+  const record = roster.find(action.agentId)?.record;
+  if (record !== undefined && hasOpenOrder(record) && record.stop?.key === action.key) return false;
+  commits.draft().finished.push(action.key);
+  // Of a life that is over meanwhile, nobody need be told.
+  if (record?.incarnation === action.incarnation && record.stopRefused !== "order-of-nobody")
+    tellOrderOfNobody(action.agentId, turns, started);
+  return true;
 }
 
 /**

@@ -165,3 +165,20 @@ it("after a stall of its own it has everybody who is held looked at anew, at onc
   expect(await gaps(monitor)).toContain("stall");
   expect(looked.anew).toBeGreaterThanOrEqual(1);
 });
+
+describe("a beat that is played again", () => {
+  it("does not show that somebody is heard: an agent beside it that is silent is not judged by it", async () => {
+    const { beats, live, monitor } = await watch();
+    const recorded = { agentId: "b", sequenceNumber: 1, timestamp: "2026-01-01T00:00:00Z" };
+    await beats(recorded);
+    await beats({ agentId: "a", sequenceNumber: 1 });
+    for (let i = 0; i < 4; i++) {
+      await live(seconds(4.5));
+      await beats(recorded);
+      // Heard more rarely: last before a's second beat was missed, and not missed themselves yet.
+      if (i === 1) for (const agentId of ["c", "d"]) await beats({ agentId, status: "IDLE" });
+    }
+    await live(seconds(1));
+    expect(monitor.agent("a").state).toBe("DEGRADED");
+  });
+});

@@ -38,6 +38,7 @@ import { obeyPeople } from "./obey-people.ts";
 import { startOutbox } from "./outbox.ts";
 import { canaryEvery, provePath } from "./prove-path.ts";
 import { type AuditReader, readAuditOf } from "./read-audit.ts";
+import { recallOrders } from "./recall-orders.ts";
 import { createReports, type Reports } from "./report.ts";
 import { recallSeals, sealRuns } from "./seal-trail.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -108,6 +109,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const { store, timers, log } = parts;
   const resumption = await store.resume();
   const seals = await recallSeals(store, resumption);
+  const orders = await recallOrders(store, resumption, seals.store, parts.signing.publicKey);
   const ground = layGround({ ...parts, config, seals, act, afterTurn }, resumption);
   const { readClock, chores, roster, news, commits, records, turns, markAlive } = ground;
   const common = { ...parts, ...ground, config };
@@ -129,7 +131,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const storeIsDown = (): boolean => commits.down() !== null;
 
   sealing.start();
-  goOn({ ...common, seals, resumption, tasks, outbox });
+  goOn({ ...common, seals, orders, resumption, tasks, outbox });
   chores.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
   chores.again(canaryEvery, sendCanary);
   chores.again(tidyEvery, tidyAway({ ...common, help }));

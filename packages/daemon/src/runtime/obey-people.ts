@@ -42,8 +42,12 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
+    const { incarnation } = before;
     turns.addToTrail(
-      orderLine({ order: what, subject: agentId, actor, as, reason, evidence: { key, force } }, moment.time),
+      orderLine(
+        { order: what, subject: agentId, actor, as, reason, evidence: { key, incarnation, force } },
+        moment.time,
+      ),
     );
     turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();

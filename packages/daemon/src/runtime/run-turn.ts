@@ -45,7 +45,8 @@ export function runTurns(parts: RunningParts) {
     keepTurn(watched, signal, turn, moment, text, policy.id);
     watched.record = turn.record;
     wheel.file(watched);
-    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.reply?.status !== "rejected")
+    // A beat that was refused, or is only a repetition, shows nobody.
+    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.record.heardAt === moment.now)
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(turn.record), moment.now), moment.time);
     if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);

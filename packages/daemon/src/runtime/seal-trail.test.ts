@@ -101,7 +101,7 @@ describe("the trail of a monitor", () => {
     for (let i = 0; i < count; i++) {
       const { number, hash } = disk.audit.at(-1) as AuditRecord;
       const line = {
-        ...{ number: number + 1, time: new Date(noon).toISOString(), actor: "owner", action: "order-stop" },
+        ...{ number: number + 1, time: new Date(noon).toISOString(), actor: "owner", action: "thaw" },
         ...{ subject: "worker-1", reason: "", evidence: {}, policy: null, before: hash },
       };
       disk.audit.push({ ...line, hash: hashOfLine(line), signature: null });

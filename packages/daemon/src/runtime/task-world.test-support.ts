@@ -197,7 +197,7 @@ const toWall = (at: MonoMs): EpochMs => dawn + at;
 const oneLine = ({ status, because, claim, flags }: TaskReport): string =>
   [status, because, ...(claim === null ? [] : [`${claim.agentId}#${claim.number}`]), ...flags].join(" ");
 
-const anyHold: Hold = {
+export const anyHold: Hold = {
   agentId: "",
   agentType: null,
   taskId: null,

@@ -1,0 +1,168 @@
+import type { AuditRecord } from "@rouse/contract";
+import type { Action, AgentRecord } from "@rouse/core";
+import { describe, expect, it } from "vitest";
+import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
+import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { type HolderNews, noHolders } from "../ports/holders.ts";
+import { auditHeadMark } from "../ports/store.ts";
+import { noWorkspaces } from "../ports/workspaces.ts";
+import { auditHead, hashOfLine } from "./audit-trail.ts";
+import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
+import { handsOff } from "./hands-off.test-support.ts";
+import { startMonitor } from "./monitor.ts";
+import { anyHold } from "./task-world.test-support.ts";
+
+/** One run of a monitor on a disk, with an agent whose holder is told to stop it and never answers. `saves`: whether its work can be saved before. */
+async function run(disk: MemoryDisk, saves = true) {
+  const wound = handWoundTimers();
+  const stops: string[] = [];
+  const alerts: string[] = [];
+  const quiet = () => undefined;
+  const clock = { mono: 0, boot: 0, wall: Date.UTC(2026, 0, 1) };
+  let tell: HolderNews | null = null;
+  const holders = {
+    ...noHolders,
+    folderOf: () => (saves ? null : "/"),
+    begin: async (news: HolderNews) => {
+      tell = news;
+    },
+    stop: ({ key }: { key: string }) => {
+      stops.push(key);
+      return new Promise<never>(() => undefined);
+    },
+  };
+  const monitor = await startMonitor({
+    ...handsOff,
+    holders,
+    workspaces: { ...noWorkspaces, snapshot: () => new Promise<never>(() => undefined) },
+    store: await openMemoryStore(disk),
+    clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
+    timers: wound.timers,
+    alerts: { deliver: async (alert) => void (alert.kind === "raise-alert" && alerts.push(alert.summary)) },
+    log: { info: quiet, warn: quiet, error: quiet },
+    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    version: "test",
+  });
+  const turn = async () => {
+    for (let i = 0; i < 8; i++) await wound.turn();
+  };
+  await turn();
+  void (tell as HolderNews | null)?.held({ ...anyHold, agentId: "a" }, false);
+  await turn();
+  return { monitor, stops, alerts, turn };
+}
+
+const owner = { actor: "owner", reason: "enough", force: true };
+const life = {
+  decidedAt: 0,
+  thenRestart: false,
+  force: true,
+  saved: null,
+  orderedAt: null,
+  evidence: [],
+  outcome: null,
+};
+
+function write(disk: MemoryDisk, change: Partial<AgentRecord>, action: Action): void {
+  for (const [no, saved] of disk.records)
+    disk.records.set(no, { ...saved, record: JSON.stringify({ ...JSON.parse(saved.record), ...change }) });
+  const { key } = action;
+  disk.actions.set(key, { key, agentId: "a", createdAt: 0, body: JSON.stringify(action) });
+}
+
+const forgeStop = (disk: MemoryDisk, key: string): void =>
+  write(
+    disk,
+    { stop: { ...life, key, cause: "ordered", actor: "owner" } },
+    { kind: "save-work", key: `${key}/work`, agentId: "a", incarnation: 1, within: 1000 },
+  );
+
+const refusalsOf = (disk: MemoryDisk) =>
+  disk.audit.filter(({ action }) => action === "termination-refused").map(({ reason }) => reason);
+
+describe("after a restart, an order to stop", () => {
+  it("that somebody gave is carried out", async () => {
+    const disk = createMemoryDisk();
+    const first = await run(disk);
+    void first.monitor.terminate("a", owner);
+    await first.turn();
+    expect(first.stops).toHaveLength(1);
+    disk.crash();
+    const next = await run(disk);
+    expect(next.stops).toEqual(first.stops);
+    expect(refusalsOf(disk)).toEqual([]);
+  });
+
+  it("that somebody gave is carried out, also when nothing more was done for it yet", async () => {
+    const disk = createMemoryDisk();
+    const first = await run(disk, false);
+    void first.monitor.terminate("a", owner);
+    await first.turn();
+    expect(first.stops).toEqual([]);
+    disk.crash();
+    expect((await run(disk)).stops).toHaveLength(1);
+    expect(refusalsOf(disk)).toEqual([]);
+  });
+
+  it("that only the database knows of stops nobody, is told, and is gone for good", async () => {
+    const disk = createMemoryDisk();
+    await run(disk);
+    disk.crash();
+    forgeStop(disk, "a/stop/1");
+    const next = await run(disk);
+    expect(next.stops).toEqual([]);
+    expect(next.alerts).toMatchObject([expect.stringContaining("an order of nobody was found in the database")]);
+    disk.crash();
+    expect((await run(disk)).stops).toEqual([]);
+    expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
+  });
+
+  it("that is nothing but an action on its way to the hands stops nobody", async () => {
+    const disk = createMemoryDisk();
+    await run(disk);
+    disk.crash();
+    const key = "a/stop/1";
+    write(disk, {}, { kind: "stop-agent", key, agentId: "a", incarnation: 1, grace: 0, spends: false });
+    expect((await run(disk)).stops).toEqual([]);
+    expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
+  });
+
+  it("is not believed for a line of the trail that is not signed by us, or that is about another life", async () => {
+    for (const incarnation of [1, 2]) {
+      const disk = createMemoryDisk();
+      const first = await run(disk);
+      const key = "a/stop/1";
+      if (incarnation === 1) {
+        disk.crash();
+        const { number, hash } = disk.audit.at(-1) as AuditRecord;
+        const line = {
+          ...{
+            number: number + 1,
+            time: "2026-01-01T00:00:00.000Z",
+            actor: "owner",
+            action: "order-stop",
+            subject: "a",
+          },
+          ...{ reason: "", evidence: { key, incarnation }, policy: null, before: hash },
+        };
+        disk.audit.push({ ...line, hash: hashOfLine(line), signature: "AAAA" });
+        disk.marks.set(auditHeadMark, auditHead(disk.audit.at(-1) as AuditRecord));
+        forgeStop(disk, key);
+      } else {
+        void first.monitor.terminate("a", owner);
+        await first.turn();
+        disk.crash();
+        disk.actions.clear();
+        const [used] = first.stops;
+        write(
+          disk,
+          { incarnation, stop: { ...life, key: used as string, cause: "ordered", actor: "owner" } },
+          { kind: "save-work", key: `${used}/work`, agentId: "a", incarnation, within: 1000 },
+        );
+      }
+      expect((await run(disk)).stops).toEqual([]);
+      expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
+    }
+  });
+});

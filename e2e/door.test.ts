@@ -124,6 +124,12 @@ describe("a stranger with more connections than there may be open files", () => 
         (socket) => new Promise((resolve) => (socket.closed ? resolve(null) : socket.resume().on("close", resolve))),
       ),
     );
+    // Now that those are closed, as many silent ones as would fill what is left.
+    for (let n = 0; n < 400; n++) {
+      const socket = connect(Number(port), hostname).on("error", () => {});
+      strangers.push(socket);
+      await once(socket, "connect");
+    }
     for (let n = 0; n < 5; n++) expect((await sendRequest(narrow, { path: "/api/v1/agents" })).status).toBe(200);
     expect(await narrow.cli("ps")).toMatchObject({ code: 0 });
     expect((await narrow.rouse.recordHeartbeat({ agentId: "w", sequenceNumber: 1 })).status).toBe("accepted");

@@ -66,7 +66,7 @@ describe("the audit trail of a daemon", () => {
     await stopSomebody(daemon);
     const lines = await linesOf(daemon);
     const signed = lines.filter(({ signature }) => signature !== null).map(({ action }) => action);
-    expect(signed).toEqual(["seal", "termination-ordered", "terminate"]);
+    expect(signed).toEqual(["seal", "order-stop", "termination-ordered", "terminate"]);
     const file = join(daemon.home, "audit-seals.jsonl");
     await until("the stop is anchored", () => readSeals(file).some(({ number }) => number >= lines.length));
     expect(statSync(file).mode & 0o777).toBe(0o600);

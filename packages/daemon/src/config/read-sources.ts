@@ -67,11 +67,10 @@ const stopRules = [
 
 /** A file in a working folder may come from anybody: it does not switch on a stop that the owner's own file switched off. */
 function withoutStops(botbox: Layer, owners: Layer): Layer {
-  const refused = stopRules.filter((place) => valueAt(owners.values, place) === false);
-  return refused.reduce((layer, [group, name]) => {
-    const { [group]: held, ...others } = layer.values as Record<string, Record<string, unknown> | undefined>;
-    if (held?.[name] !== true) return layer;
-    const { [name]: _, ...kept } = held;
-    return { ...layer, values: { ...others, [group]: kept } };
-  }, botbox);
+  const values = structuredClone(botbox.values) as Record<string, Record<string, unknown> | undefined>;
+  for (const [group, name] of stopRules) {
+    const isRefused = valueAt(owners.values, [group, name]) === false && values[group]?.[name] === true;
+    if (isRefused) delete values[group]?.[name];
+  }
+  return { ...botbox, values };
 }

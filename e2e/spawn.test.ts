@@ -202,7 +202,7 @@ describe("a spawned agent", () => {
   it("that is put off by its provider is waiting for it", async () => {
     await spawnAgent("limited", `echo 'HTTP 429 Too Many Requests'; ${forever}`);
     await agentOnce(daemon, "limited", "waits", ({ activity }) => activity.kind === "WAITING");
-    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +WAITING for provider/);
+    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +says it waits for its provider/);
     expect(await typesOf("limited")).toContain("RATE_LIMITED");
   });
 });

@@ -30,7 +30,6 @@ export function judgeHeld(parts: Parts) {
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
   const illAt = new Map<string, number>();
-  const openedAt = new Map<string, number>();
   /** Which life of each the monitor knows. */
   const known = new Map<string, number>();
   const questions = new Set<string>();
@@ -86,7 +85,6 @@ export function judgeHeld(parts: Parts) {
     noteHeld: (agentId: string, incarnation: number): void => void known.set(agentId, incarnation),
 
     noteIncident(incident: string, cause: string): void {
-      openedAt.set(incident, now());
       if (!isFinding(cause)) questions.add(incident);
     },
 
@@ -96,9 +94,6 @@ export function judgeHeld(parts: Parts) {
       if (sickness === null || !actor.isAlive() || questions.has(incident)) return;
       // That it was missed is over with its next beat, whenever that comes; that it stands still is another matter.
       if (actor.traits.rhythm === "irregular") return;
-      // What was open before it fell ill was something else, and what it has now may take its time to be found.
-      const isOther = (openedAt.get(incident) ?? 0) < sickness.since;
-      if (isOther && now() - sickness.since < detectedWithin(actor, policyOf(actor.id))) return;
       // Fallen ill again only just, as far as the monitor was there to hear of it, or held by nobody who could see.
       const isNew = now() - sickness.since - blindSince(sickness.since) < 5 * minute;
       if (isNew || holderOf(actor.id)?.dead === true) return;

@@ -5,8 +5,8 @@ import { mean, summarise } from "./summarise.ts";
 const second = 1000;
 const minute = 60 * second;
 
-/** What an agent was nudged for in this time counts for its next incident, too. */
-const nudgesCountFor = 70 * minute;
+/** What it was nudged for within an hour counts for its next incident, too, which may try three times in vain before it asks. */
+const nudgesCountFor = 100 * minute;
 
 interface Parts {
   readonly now: () => number;

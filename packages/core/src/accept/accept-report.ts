@@ -2,6 +2,7 @@ import {
   type DurationMs,
   type EpochMs,
   type Hold,
+  type HolderReport,
   type MonoMs,
   type Policy,
   type ProcessFacts,
@@ -81,7 +82,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {
     for (const sight of report.sights) readSight(sighted, sight, context);
-    for (const sight of sightsOfReading(terminal, report.process, sighted.activity)) readSight(sighted, sight, context);
+    for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
   }
   const { events, ...seen } = sighted;
   const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
@@ -238,12 +239,18 @@ function readTree(
 
 /**
  * A process that waits in a read of its terminal wants something typed, whatever its question looks like. Two readings in a row, so that a line that
- * is read and done with is no question.
+ * is read and done with is no question. Where nobody can look any more, new lines show that it got what it waited for.
  */
-function sightsOfReading(before: TerminalFacts, facts: ProcessFacts | null, activity: Activity): readonly Sight[] {
+function sightsOfReading(
+  before: TerminalFacts,
+  { process: facts, sights }: HolderReport,
+  activity: Activity,
+): readonly Sight[] {
   const { asks, tree, structured } = before;
   const reads = facts?.readsTerminal ?? null;
-  if (asks?.what === "input" && reads === false) return [{ kind: "asks-no-more" }];
+  const goesOn =
+    reads === false || (reads === null && sights.some((sight) => sight.kind === "output" && sight.novel > 0));
+  if (asks?.what === "input" && goesOn) return [{ kind: "asks-no-more" }];
   const isAtWork = activity.kind === "STARTING" || (activity.kind === "RUNNING" && activity.open === null);
   if (asks !== null || structured || !isAtWork || reads !== true || tree?.readsTerminal !== true) return [];
   return [{ kind: "asks", what: "input", pattern: "reads its terminal" }];

@@ -84,6 +84,12 @@ describe("evidence", () => {
     };
     expect(fallsSilent(() => {})).toEqual(["absence", "owner-rule"]);
     expect(fallsSilent((held) => held.processesAre("busy"))).not.toContain("owner-rule");
+    const stirsOnce = (held: HeldStory): void => {
+      held.passes("20s");
+      held.processesShow({ files: { changes: 1 } });
+      held.passes("3m");
+    };
+    expect(fallsSilent(stirsOnce)).toContain("owner-rule");
     expect(fallsSilent((held) => held.processesAre("unknown"))).not.toContain("owner-rule");
     const withChild = (held: HeldStory) => held.processesShow({ processes: 2, youngestChildAt: held.agent.now });
     expect(fallsSilent(withChild)).not.toContain("owner-rule");

@@ -71,7 +71,9 @@ export function isRuledByOwner(record: AgentRecord, { kind, level }: Finding, po
     case "repeated-error":
       return level === "stuck" && policy.terminal.stopOnRepeatedError;
     case "missed-beats":
-      return level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record) && !livesOn(record);
+      return (
+        level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record) && !livesOn(record, policy)
+      );
     default:
       return false;
   }
@@ -83,13 +85,15 @@ const beatsByTimer = ({ facts }: AgentRecord): boolean => facts.beatsThroughWork
 /** A look at processes covers the time since the look before it. */
 const betweenLooks: DurationMs = seconds(15);
 
-/** Since its last beat its processes were seen at work, nobody could look at them, or a child that began with its open tool lives: its timer may be blocked, not dead. */
-function livesOn({ terminal, beats, activity }: AgentRecord): boolean {
+/** Since its last beat its processes were seen at work, and lately; nobody could look at them, or a child that began with its open tool lives: its timer may be blocked, not dead. */
+function livesOn(record: AgentRecord, policy: Policy): boolean {
+  const { terminal, beats, activity } = record;
   const tree = terminal?.tree ?? null;
   if (tree === null || beats.lastAt === null || tree.at <= beats.lastAt) return true;
   const opened = activity.kind === "RUNNING" && activity.open?.kind === "tool" ? activity.open.since : null;
   const hasChild = opened !== null && (tree.youngestChildAt ?? Number.NEGATIVE_INFINITY) >= opened - betweenLooks;
-  return tree.busyAt > beats.lastAt + betweenLooks || hasChild;
+  const isBusy = tree.busyAt > beats.lastAt + betweenLooks && stateOfTree(record, policy).kind !== "quiet";
+  return isBusy || hasChild;
 }
 
 /** A nudge that the agent itself has shown to have read, and did nothing about in its time. A beat that was lost since may have held its answer. */

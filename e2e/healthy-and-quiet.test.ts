@@ -124,7 +124,8 @@ async function expectUntouched(name: string): Promise<void> {
 describe("an agent about which somebody was asked", () => {
   it("is not stopped before the time to answer is up, however much worse it becomes and whatever its owner's rule", async () => {
     await eventsOnce("worse", "ESCALATION_TRIGGERED");
-    writeFileSync(join(folder, "worse", "silent"), "");
+    // Beside its folder: a file that changes below it would be a sign of life.
+    writeFileSync(join(folder, "worse-is-silent"), "");
     const [ordered] = await eventsOnce("worse", "TERMINATION_ORDERED");
     expect(ordered?.payload).toMatchObject({ because: "missed-beats" });
     expect(ordered?.payload.evidence).toEqual(expect.arrayContaining(["absence", "owner-rule"]));

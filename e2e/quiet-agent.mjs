@@ -54,7 +54,7 @@ const roles = {
     if (!isFirstLife) return;
     const bornAt = Date.now();
     const open = { kind: "tool", name: "migrate", timeoutSeconds: 60 };
-    repeat(2500, () => existsSync("silent") || beat({ open: Date.now() - bornAt < 14_000 ? open : null }));
+    repeat(2500, () => existsSync("../worse-is-silent") || beat({ open: Date.now() - bornAt < 14_000 ? open : null }));
   },
   "open-tool": () => {
     began();

@@ -390,7 +390,7 @@ describe("the way", () => {
       "http://orchestrator.internal/hook",
       "http://192.168.1.7:8080/",
       "http://127.example.com/",
-      "http://[::2]/",
+      "http://[2001:db8::2]/",
     ])
       expect(await open(url).ask(notice, until), url).toEqual({ problem: expect.stringContaining("in the clear") });
     for (const url of ["ftp://127.0.0.1/", "nonsense", ""])

@@ -126,9 +126,11 @@ export function judgeSicknesses(parts: Parts) {
         `${actor.id} (${name}) for ${(lasts / minute).toFixed(1)} min and ${what} (life ${one.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(one.sickness)}, longest quiet ${(actor.longestQuiet / minute).toFixed(0)} min)`,
       );
     };
-    // Silence of one whose processes nobody can look at is a warning and no more, however long it lasts.
-    if (!wasSeenSince(actor.id, since, "processes")) return;
-    if (lasts > climbed + excused && !one.known && seen.stop === undefined) return tell("nobody was asked about it");
+    // Silence of one whose processes nobody can look at is a warning and no more, and somebody is asked about it when it has stood for long.
+    const isBlind = !wasSeenSince(actor.id, since, "processes");
+    const told = climbed + (isBlind ? policy.escalation.unchangedAfter : 0);
+    if (lasts > told + excused && !one.known && seen.stop === undefined) return tell("nobody was asked about it");
+    if (isBlind) return;
     if (one.kept || seen.stop !== undefined || !actor.traits.mayAct || actor.attached() > 0) return;
     // A question that is open, or a person who has it in hand, is waited for; and what could not be seen is no evidence.
     if (!wasSeenSince(actor.id, since) || isHandedOver(actor.id)) return;

@@ -35,6 +35,15 @@ describe("an agent that was quiet before and came back by itself", () => {
     expect(held.agent.record.longestQuiet).toBe(0);
   });
 
+  it("before any nudge arrived came back by itself all the same", () => {
+    const held = heldStory({ hold: { input: "stdin" }, nudges: { kind: "not-sent", because: "half-typed" } });
+    held.prints();
+    held.passes("20m");
+    expect(held.agent.told("NUDGE_NOT_SENT")).not.toEqual([]);
+    held.prints(3);
+    expect(held.agent.record.longestQuiet).toBe(20 * 60_000);
+  });
+
   it("after our own absence has not been quiet for that long", () => {
     const held = heldStory({ settings: { mode: "observe" } });
     held.prints();

@@ -16,7 +16,7 @@ export function noteQuiet(before: AgentRecord, after: AgentRecord): AgentRecord 
   if (was === null || is === null || is.at <= was.at) return after;
   const quiet = Math.min(is.worked - was.worked, longestKept);
   if (quiet < worthNoting || quiet <= after.longestQuiet) return after;
-  const helped = before.nudge !== null && (before.nudge.sent?.at ?? before.nudge.queuedAt) > was.at;
+  const helped = before.nudge?.sent != null && before.nudge.sent.at > was.at;
   const isOver = after.terminal?.exit != null;
   return helped || isOver || after.incarnation !== before.incarnation ? after : { ...after, longestQuiet: quiet };
 }

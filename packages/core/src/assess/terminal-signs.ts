@@ -9,7 +9,7 @@ import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
- * for; processes nobody could look at never make it more than a warning, nor does one that prints nothing and tells of its work by other ways.
+ * for; processes nobody could look at never make it more than a warning (one that is worth a call), nor does one that prints nothing and tells of its work by other ways.
  */
 export const findNoOutput: Detector = (record, now, policy) => {
   const { terminal } = record;
@@ -30,7 +30,7 @@ export const findNoOutput: Detector = (record, now, policy) => {
     finding: conclude(record, now, {
       kind: "no-output",
       level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? (busy ? 0.5 : 0.8) : 0.4,
+      confidence: stuck ? (busy ? 0.5 : 0.8) : tree.kind === "unknown" && !others.fresh ? 0.5 : 0.4,
       class: "absence",
       text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree[tree.kind]}`,
       evidence: {

@@ -95,15 +95,25 @@ describe("a warning that stands", () => {
   });
 
   it("that is hardly sure calls nobody, nor one that our own doubt explains", () => {
-    const unsure = heldStory({ processes: "unknown" });
+    const unsure = heldStory({ processes: "busy" });
     unsure.prints();
-    unsure.passes("6h");
+    unsure.passes("55m");
     expect(unsure.agent.finding("no-output")).toMatchObject({ level: "degraded", confidence: 0.4 });
     const doubted = story({ doubt: { hold: { because: "mass-silence", since: 0, provenAt: null } } });
     doubted.beats();
     doubted.silentFor("6h");
     expect(doubted.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence" });
     for (const agent of [unsure.agent, doubted]) expect(agent.told("INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("of an agent whose processes nobody could look at is asked about, and leads to no more", () => {
+    const unseen = heldStory({ processes: "unknown" });
+    unseen.prints();
+    unseen.passes("6h");
+    expect(unseen.agent.finding("no-output")).toMatchObject({ level: "degraded", evidence: { busy: "unknown" } });
+    expect(unseen.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "unchanged-finding" }]);
+    expect(endings(unseen)).toEqual(["handed-to-a-person: nobody-answered"]);
+    expect(unseen.agent.told("TERMINATION_ORDERED")).toEqual([]);
   });
 });
 

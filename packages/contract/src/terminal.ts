@@ -2,20 +2,45 @@ import { z } from "zod";
 import { AgentId, Id } from "./heartbeat.ts";
 
 /** Programs whose terminals and streams are known. `generic` is every other command. */
-export const agentFamilies = ["claude-code", "codex", "gemini-cli", "aider", "generic"] as const;
+export const agentFamilies = ["claude-code", "codex", "gemini-cli", "opencode", "aider", "generic"] as const;
 export const AgentFamily = z.enum(agentFamilies).meta({ id: "AgentFamily" });
 export type AgentFamily = z.infer<typeof AgentFamily>;
 
 /**
- * What somebody at the terminal is wanted for: to allow something, to answer, to say what is next. `draft`: its input line holds words that nobody has
- * sent. `input`: its process waits in a read of the terminal, for what nobody knows.
+ * What a person is wanted for: to allow something, to answer, to approve a plan, to trust a folder, to log in, to allow a key, to pay, to look at an error that
+ * ended its turn, to say what is next. `draft`: its input line holds words that nobody has sent. `input`: its process waits in a read of the terminal, for
+ * what nobody knows.
  */
-export const Question = z.enum(["permission", "question", "prompt", "draft", "input"]).meta({ id: "Question" });
+export const Question = z
+  .enum([
+    "permission",
+    "question",
+    "plan",
+    "trust",
+    "login",
+    "api-key",
+    "credits",
+    "api-error",
+    "prompt",
+    "draft",
+    "input",
+  ])
+  .meta({ id: "Question" });
 export type Question = z.infer<typeof Question>;
 
 const digest = z.string().max(64);
 const name = z.string().max(200);
 const ms = z.number().finite().nonnegative();
+
+/** By what a program is seen, best first: its stream of JSON, its hooks, the file it keeps of its conversation, its screen. */
+export const Eye = z.enum(["stream", "hooks", "session-file", "screen"]).meta({ id: "Eye" });
+export type Eye = z.infer<typeof Eye>;
+
+/** An eye that is open, or why it is not. */
+export const EyeState = z
+  .object({ eye: Eye, sees: z.boolean(), because: z.string().max(200).nullable() })
+  .meta({ id: "EyeState" });
+export type EyeState = z.infer<typeof EyeState>;
 
 /**
  * One thing a holder saw in an agent's terminal or stream. Content stays on the agent's machine: a sight holds digests, names of
@@ -25,12 +50,17 @@ export const Sight = z
   .discriminatedUnion("kind", [
     /** `rows` were added (a repaint adds none); `novel` of the lines had not been seen lately. */
     z.object({ kind: z.literal("output"), rows: z.number().int(), novel: z.number().int() }),
-    /** The provider put the agent off, and said for how long if it did. `by`: in a field of its stream, or (also when not said) in words. */
+    /**
+     * The provider put the agent off, and said for how long if it did. `by`: in a field of its stream, hooks or session file, or (also when not said) in
+     * words. `what`: its quota is used up, it asks too often, the provider has too much to do. `continues`: the program says that it goes on by itself.
+     */
     z.object({
       kind: z.literal("rate-limited"),
       pattern: name,
       resetsInMs: ms.nullable(),
       by: z.enum(["text", "stream"]).optional(),
+      what: z.enum(["usage", "rate", "overloaded"]).optional(),
+      continues: z.boolean().optional(),
     }),
     z.object({ kind: z.literal("asks"), what: Question, pattern: name }),
     z.object({ kind: z.literal("asks-no-more") }),
@@ -40,7 +70,7 @@ export const Sight = z
     z.object({ kind: z.literal("completed"), pattern: name }),
     z.object({ kind: z.literal("context-limit"), pattern: name }),
     z.object({ kind: z.literal("file-touched"), digest }),
-    /** From here on only streams tell. */
+    /** From here on only streams, hooks and session files tell. */
     z.object({ kind: z.literal("session"), id: name, model: name.nullable(), version: name.nullable() }),
     z.object({ kind: z.literal("model-asked") }),
     /** `class`: the text with numbers, ids and times masked. Holders of an earlier version do not tell it. */
@@ -67,6 +97,8 @@ export const Sight = z
     z.object({ kind: z.literal("tokens"), total: z.number().int().nonnegative() }),
     z.object({ kind: z.literal("retries"), attempt: z.number().int(), inMs: ms, status: z.number().int().nullable() }),
     z.object({ kind: z.literal("compacts"), over: z.boolean() }),
+    /** A nudge of ours is part of its conversation: its model has it with the next request. */
+    z.object({ kind: z.literal("nudge-read"), nudge: name }),
     z.object({ kind: z.literal("turn-ended"), outcome: z.enum(["success", "failure"]), reason: name }),
   ])
   .meta({ id: "Sight" });
@@ -102,6 +134,12 @@ export const ExitStatus = z
   .meta({ id: "ExitStatus" });
 export type ExitStatus = z.infer<typeof ExitStatus>;
 
+/** How words reach an agent, best first: lines of JSON it reads, what its hooks answer, its terminal, or not at all. */
+export const AgentInput = z.enum(["stdin", "hook", "terminal", "none"]).meta({ id: "AgentInput" });
+export type AgentInput = z.infer<typeof AgentInput>;
+
+const RunningProcess = z.object({ pid: z.number().int(), name: z.string().max(100) });
+
 /**
  * What a holder tells the monitor: at once when it saw something, otherwise every few seconds as a sign of life. Numbered without
  * gaps; sent again until acknowledged, so a monitor that was away hears everything once.
@@ -121,6 +159,13 @@ export const HolderReport = z
     fullScreen: z.boolean(),
     outputKept: z.boolean(),
     exit: ExitStatus.nullable(),
+    /** What runs now, where it was not to be known from the command. Holders of an earlier version tell neither this nor what follows. */
+    family: AgentFamily.optional(),
+    eyes: z.array(EyeState).max(10).optional(),
+    /** How words reach it now. */
+    input: AgentInput.optional(),
+    /** Its own process is over and these, which it started, are not. */
+    leftovers: z.array(RunningProcess).max(100).optional(),
   })
   .meta({ id: "HolderReport" });
 export type HolderReport = z.infer<typeof HolderReport>;
@@ -141,8 +186,8 @@ export const Hold = z
     /** Started with `rouse run` in somebody's terminal: they decide when it ends and whether it starts again. */
     foreground: z.boolean(),
     startedAt: z.number(),
-    /** How words reach it: lines of JSON it reads, its terminal, or not at all. Holders of an earlier version do not tell it. */
-    input: z.enum(["stdin", "terminal", "none"]).optional(),
+    /** Holders of an earlier version do not tell it. */
+    input: AgentInput.optional(),
     /** Its owner's own rule: stop it after so long without output or any other sign of work (`spawn --idle-kill`). */
     idleKillMs: ms.nullable().optional(),
   })
@@ -196,7 +241,7 @@ export const StopOutcome = z
     z.object({ kind: z.literal("already-over") }),
     z.object({
       kind: z.literal("termination_incomplete"),
-      survivors: z.array(z.object({ pid: z.number().int(), name: z.string().max(100) })).max(100),
+      survivors: z.array(RunningProcess).max(100),
     }),
     z.object({ kind: z.literal("refused"), because: OrderRefusal }),
   ])
@@ -225,7 +270,7 @@ export type NudgeRefusal = z.infer<typeof NudgeRefusal>;
 export const NudgeDelivery = z
   .discriminatedUnion("kind", [
     /** `channel`: by which way. `echoed`: the text was seen on the screen before Enter. */
-    z.object({ kind: z.literal("sent"), channel: z.enum(["stdin", "terminal"]), echoed: z.boolean() }),
+    z.object({ kind: z.literal("sent"), channel: z.enum(["stdin", "hook", "terminal"]), echoed: z.boolean() }),
     z.object({ kind: z.literal("not-sent"), because: NudgeRefusal }),
   ])
   .meta({ id: "NudgeDelivery" });

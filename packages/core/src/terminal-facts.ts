@@ -1,7 +1,9 @@
 import type {
   AgentFamily,
+  AgentInput,
   DurationMs,
   ExitStatus,
+  EyeState,
   Hold,
   HolderLoss,
   MonoMs,
@@ -55,7 +57,9 @@ export interface TerminalFacts {
   /** The task it was started for. */
   readonly startedFor: string | null;
   /** How words can be put to it, besides answers to its beats. */
-  readonly input: "stdin" | "terminal" | "none";
+  readonly input: AgentInput;
+  /** By what it is seen; empty when its holder does not tell. */
+  readonly eyes: readonly EyeState[];
   /** Number of the last report that is part of this. */
   readonly lastReport: number;
   /** When that was made: what was kept for a monitor that was away comes late, and is judged as of then. */
@@ -112,6 +116,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     foreground: hold.foreground,
     startedFor: hold.taskId,
     input: hold.input ?? "none",
+    eyes: [],
     lastReport: 0,
     seenAt: born.at,
     idleKill: hold.idleKillMs ?? null,

@@ -180,6 +180,9 @@ function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalF
   const { output, process } = report;
   const wroteAgo = output.lastAt === null ? null : Math.max(0, report.at - output.lastAt) + ago;
   return {
+    family: report.family ?? before.family,
+    input: report.input ?? before.input,
+    eyes: report.eyes ?? before.eyes,
     attached: report.attached,
     fullScreen: report.fullScreen,
     outputKept: report.outputKept,

@@ -84,6 +84,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "tool-started":
       return startTool(sighted, sight, context);
     case "tool-goes-on":
+    case "nudge-read":
       return;
     case "tool-ended":
       return endTool(sighted, sight, context);

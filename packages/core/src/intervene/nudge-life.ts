@@ -8,6 +8,7 @@ import type {
   NudgeDelivery,
   Policy,
   RouseEvent,
+  Sight,
 } from "@rouse/contract";
 import { markNow } from "../accept/work-clock.ts";
 import { isLoop, movedSince, withoutLoops } from "../assess/moved-since.ts";
@@ -193,10 +194,14 @@ function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evid
   if (nudge.state !== "sent") return null;
   if (signal.kind === "heartbeat" && signal.beat.seen?.includes(nudge.id) === true)
     return { state: "seen", by: "named in a heartbeat", receipt: signal.beat.seenBy === "agent" };
+  if (signal.kind === "reported" && signal.report.sights.some((sight) => isReceipt(sight, nudge.id)))
+    return { state: "seen", by: "part of its conversation", receipt: true };
   const wroteAt = record.terminal?.output.at ?? Number.NEGATIVE_INFINITY;
   if (nudge.channel !== "acknowledgement" && wroteAt > nudge.sent.at) return { state: "seen", by: "wrote after it" };
   return null;
 }
+
+const isReceipt = (sight: Sight, nudge: string): boolean => sight.kind === "nudge-read" && sight.nudge === nudge;
 
 function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence): Intervened {
   const { agentId } = record;

@@ -23,6 +23,7 @@ export function resumeCommand(
     case "codex":
       return resumeCodex(before, rest, session, words);
     case "gemini-cli":
+    case "opencode":
     case "aider":
     case "generic":
       return null;

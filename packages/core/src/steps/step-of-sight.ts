@@ -30,6 +30,7 @@ export function stepOfSight(sight: Sight): StepEvent | null {
     case "session":
     case "model-asked":
     case "tool-goes-on":
+    case "nudge-read":
     case "tokens":
     case "compacts":
       return null;

@@ -8,6 +8,7 @@ const programs: ReadonlyMap<string, AgentFamily> = new Map([
   ["codex", "codex"],
   ["gemini", "gemini-cli"],
   ["gemini-cli", "gemini-cli"],
+  ["opencode", "opencode"],
   ["aider", "aider"],
   ["aider-chat", "aider"],
 ]);

@@ -27,6 +27,7 @@ const shapes: Readonly<Record<AgentFamily, InputShape | null>> = {
   },
   // Where Enter only begins the next line (`multi>`) nothing would be sent.
   aider: { prompt: /^(?:ask|architect|code|context|help|diff|whole|udiff)?>(?=\s|$)/ },
+  opencode: null,
   generic: null,
 };
 

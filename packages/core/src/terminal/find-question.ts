@@ -14,8 +14,8 @@ export interface Bottom {
   readonly cursor: number;
 }
 
-/** What is asked in words. A draft and a blocked read are seen in other ways. */
-type Worded = Exclude<Question, "draft" | "input">;
+/** What is asked in words on a screen. The rest is seen in other ways. */
+type Worded = Extract<Question, "permission" | "question" | "prompt">;
 
 const kindOf: Readonly<Record<Worded, PatternKind>> = {
   permission: "asks-permission",

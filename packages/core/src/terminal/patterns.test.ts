@@ -5,6 +5,7 @@ import { claudeCode } from "./patterns/claude-code.ts";
 import { codex } from "./patterns/codex.ts";
 import { geminiCli } from "./patterns/gemini-cli.ts";
 import { generic } from "./patterns/generic.ts";
+import { opencode } from "./patterns/opencode.ts";
 import { matchLine, patternsFor } from "./patterns.ts";
 
 /** Lines that programs really print, under the pattern that must find them. Patterns for screens are tested with screens. */
@@ -97,6 +98,7 @@ const found: Record<AgentFamily, Record<string, readonly string[]>> = {
     "aider-edit": ["Applied edit to src/a.ts"],
     "aider-added": ["Added src/a.ts to the chat."],
   },
+  opencode: {},
   generic: {
     "http-429": [
       "429 Too Many Requests",
@@ -248,7 +250,7 @@ const innocent = [
   "Applied edits to three files",
 ];
 
-const shipped = { "claude-code": claudeCode, codex, "gemini-cli": geminiCli, aider, generic };
+const shipped = { "claude-code": claudeCode, codex, "gemini-cli": geminiCli, opencode, aider, generic };
 const screenKinds: readonly PatternKind[] = ["asks-permission", "asks-question", "at-prompt"];
 const namesIn = (family: AgentFamily, line: string) =>
   matchLine(line, patternsFor(family)).map(({ pattern }) => pattern.name);

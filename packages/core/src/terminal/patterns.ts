@@ -5,6 +5,7 @@ import { claudeCode } from "./patterns/claude-code.ts";
 import { codex } from "./patterns/codex.ts";
 import { geminiCli } from "./patterns/gemini-cli.ts";
 import { generic } from "./patterns/generic.ts";
+import { opencode } from "./patterns/opencode.ts";
 import type { ShippedFamily, ShippedPattern } from "./patterns/shipped.ts";
 import type { Pattern } from "./reading.ts";
 
@@ -21,6 +22,7 @@ const families: Readonly<Record<AgentFamily, readonly KnownPattern[]>> = {
   "claude-code": compile("claude-code", claudeCode),
   codex: compile("codex", codex),
   "gemini-cli": compile("gemini-cli", geminiCli),
+  opencode: compile("opencode", opencode),
   aider: compile("aider", aider),
   generic: compile("generic", generic),
 };

@@ -114,7 +114,7 @@ describe("any other command", () => {
 });
 
 describe("what looks as if it wanted keys", () => {
-  const inputs: Record<Exclude<AgentFamily, "generic">, string> = {
+  const inputs: Record<Exclude<AgentFamily, "generic" | "opencode">, string> = {
     "claude-code": claudeBox("❯"),
     codex: "›◂\n\n  gpt-5-codex · 80% context left",
     "gemini-cli": "╭──────────╮\n│ >   Type your message or @path/to/file │\n╰──────────╯\n~/project   gemini-3-pro",

@@ -45,6 +45,7 @@ const layouts: Readonly<Record<AgentFamily, Layout | null>> = {
     bullet: /^✦ /,
   },
   aider: { person: /^\w{0,12}> /, toolHeader: never, hangs: never, goesOn: /^\s*$/, bullet: never },
+  opencode: null,
   generic: null,
 };
 

@@ -72,7 +72,7 @@ describe("an entry of a list", () => {
       "c:5:9 health_monitoring.terminal.patterns.1.pattern: found nothing, expected text of 1 to 1000 characters",
       'c:6:17 health_monitoring.terminal.patterns.2.kind: found "eror", expected rate-limit, asks-permission, asks-question, at-prompt, error, completed, context-limit or file; did you mean error?',
       "c:6:32 health_monitoring.terminal.patterns.2.pattern: found 5, expected text of 1 to 1000 characters",
-      'c:6:43 health_monitoring.terminal.patterns.2.family: found "claude", expected claude-code, codex, gemini-cli, aider or generic',
+      'c:6:43 health_monitoring.terminal.patterns.2.family: found "claude", expected claude-code, codex, gemini-cli, opencode, aider or generic',
       "c:7:8 health_monitoring.terminal.patterns.3: found nothing, expected a group of settings",
     ]);
   });

@@ -32,6 +32,7 @@ export function giveNudges({ input, slot, keyboard }: Ways): (nudge: Nudge) => P
         return writeMessage(slot, nudge);
       case "terminal":
         return keyboard === null ? notSent("no-input") : typeNudge(keyboard, nudge);
+      case "hook":
       case "none":
         return notSent(slot.over() ? "over" : "no-input");
     }

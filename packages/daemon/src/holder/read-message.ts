@@ -90,6 +90,7 @@ const families: Record<AgentFamily, true> = {
   "claude-code": true,
   codex: true,
   "gemini-cli": true,
+  opencode: true,
   aider: true,
   generic: true,
 };

@@ -76,8 +76,8 @@ function restoreRecord(saved: AgentRecord): AgentRecord {
 
 function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
   const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
-  const { waitBy = null, textWait = null, finishesAt = null } = terminal;
-  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt };
+  const { waitBy = null, textWait = null, finishesAt = null, eyes = [] } = terminal;
+  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt, eyes };
   return {
     ...terminal,
     ...added,

@@ -43,6 +43,7 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
       const format = options.get("--output-format") ?? options.get("-o");
       return (options.has("-p") || options.has("--prompt")) && format === "stream-json";
     }
+    case "opencode":
     case "aider":
     case "generic":
       return false;

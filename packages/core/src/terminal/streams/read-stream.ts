@@ -50,6 +50,7 @@ function readFields(family: AgentFamily, state: StreamState, fields: Fields, clo
       return readCodex(state, fields, clock);
     case "gemini-cli":
       return readGemini(state, fields, clock);
+    case "opencode":
     case "aider":
     case "generic":
       return saw(state);

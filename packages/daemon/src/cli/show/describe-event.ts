@@ -168,6 +168,12 @@ function describeHeldEvent(event: HeldEvent): string {
 export const neededFor = {
   permission: "to allow something",
   question: "to answer",
+  plan: "to approve its plan",
+  trust: "to say whether its folder is trusted",
+  login: "to log in",
+  "api-key": "to say whether its API key may be used",
+  credits: "to pay for more",
+  "api-error": "to look at the error that ended its turn",
   prompt: "to say what is next",
   draft: "to send or clear what is half typed in its input",
   input: "to type what it waits for",

@@ -141,6 +141,7 @@ export function showNudge({ agentId, state, channel, message, because }: NudgeRe
 const channelNames = {
   acknowledgement: "the answer to its next heartbeat",
   stdin: "its own input",
+  hook: "what its hooks are answered",
   terminal: "its terminal",
 } as const;
 

@@ -1,0 +1,3 @@
+import type { ShippedFamily } from "./shipped.ts";
+
+export const opencode: ShippedFamily = { hint: /(?!)/, patterns: [] };

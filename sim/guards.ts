@@ -1,0 +1,229 @@
+/** One thing that keeps a healthy agent from harm, and the edit that takes it away. `find` stands in the file exactly once. */
+export interface Guard {
+  readonly name: string;
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+const core = "packages/core/src";
+
+/** Every guard between an agent and a stop. `npm run guards` takes them out one at a time; docs/simulation.md has what came of it. */
+export const guards: readonly Guard[] = [
+  {
+    name: "a stop takes two kinds of evidence",
+    file: `${core}/decide/evidence.ts`,
+    find: "kinds.size >= 2",
+    replace: "kinds.size >= 1",
+  },
+  {
+    name: "absence counts once",
+    file: `${core}/decide/evidence.ts`,
+    find: 'if (finding.class === "absence") kinds.add("absence");',
+    replace: 'if (finding.class === "absence") kinds.add(finding.kind as never);',
+  },
+  {
+    name: "quiet processes are the same absence",
+    file: `${core}/decide/evidence.ts`,
+    find: 'if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");',
+    replace: 'if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("resource");',
+  },
+  {
+    name: "what our own doubt holds down is no evidence",
+    file: `${core}/decide/evidence.ts`,
+    find: "  held === undefined &&\n",
+    replace: "",
+  },
+  {
+    name: "whose processes are at work is not idle",
+    file: `${core}/decide/evidence.ts`,
+    find: '  evidence["busy"] !== "yes" &&\n',
+    replace: "",
+  },
+  {
+    name: "whose other work goes on does not stand still",
+    file: `${core}/decide/evidence.ts`,
+    find: '  evidence["goesOn"] !== "yes" &&\n',
+    replace: "",
+  },
+  {
+    name: "who asks again at a measured pace may be waiting",
+    file: `${core}/decide/evidence.ts`,
+    find: ' &&\n  evidence["waits"] !== "yes";',
+    replace: ";",
+  },
+  {
+    name: "for a repeated error only where its owner said so",
+    file: `${core}/decide/evidence.ts`,
+    find: '  (kind !== "repeated-error" || policy.terminal.stopOnRepeatedError) &&\n',
+    replace: "",
+  },
+  {
+    name: "the idle rule counts only where its owner set it",
+    file: `${core}/decide/evidence.ts`,
+    find: 'return level === "stuck" && (policy.terminal.stopOnIdle || record.terminal?.idleKill != null);',
+    replace: 'return level === "stuck";',
+  },
+  {
+    name: "the rule about missed beats counts only where it is set",
+    file: `${core}/decide/evidence.ts`,
+    find: "policy.restartOnMissedBeats && beatsByTimer",
+    replace: "beatsByTimer",
+  },
+  {
+    name: "and only for one that beats by a timer",
+    file: `${core}/decide/evidence.ts`,
+    find: "policy.restartOnMissedBeats && beatsByTimer(record) && ",
+    replace: "policy.restartOnMissedBeats && ",
+  },
+  {
+    name: "and not while its processes are seen at work",
+    file: `${core}/decide/evidence.ts`,
+    find: " && !livesOn(record, policy)",
+    replace: "",
+  },
+  {
+    name: "only a nudge with the agent's own receipt was read",
+    file: `${core}/decide/evidence.ts`,
+    find: ' || nudge.state !== "seen" || !nudge.receipt',
+    replace: "",
+  },
+  {
+    name: "a nudge is given its time",
+    file: `${core}/decide/evidence.ts`,
+    find: "now >= nudge.sent.at + policy.nudge.interval + nudge.unseen && ",
+    replace: "",
+  },
+  {
+    name: "a lost beat may have held the answer",
+    file: `${core}/decide/evidence.ts`,
+    find: "  if (record.beats.lost > nudge.sent.lost) return false;\n",
+    replace: "",
+  },
+  {
+    name: "the gate asks for two kinds, too",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if (!isEnough(kinds)) return lasting("one-kind-of-evidence");\n',
+    replace: "",
+  },
+  {
+    name: "who is well again is not stopped",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if (!isIll(record.health.state) && !(ordered && record.health.state === "DEGRADED")) return lasting("well-again");\n',
+    replace: "",
+  },
+  {
+    name: "nobody is stopped in a freeze",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if (doubt.frozen) return lasting("frozen");\n',
+    replace: "",
+  },
+  {
+    name: "nobody is stopped where the policy only assists",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if (policy.mode !== "act") return lasting("mode");\n',
+    replace: "",
+  },
+  {
+    name: "a protected agent is not stopped",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if (policy.protected) return lasting("protected");\n',
+    replace: "",
+  },
+  {
+    name: "an agent in a person's terminal is not stopped",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if ((record.terminal?.attached ?? 0) > 0) return lasting("attached");\n',
+    replace: "",
+  },
+  {
+    name: "a monitor that doubts its own path stops nobody",
+    file: `${core}/decide/kill-gate.ts`,
+    find: '  if (doubt.hold !== null) return { because: "monitor-in-doubt", until: now + lookAgainAfter };\n',
+    replace: "",
+  },
+  {
+    name: "after a gap every eye reports first",
+    file: `${core}/decide/kill-gate.ts`,
+    find: "if (gap === null || isSeenSince(record, gap)) return null;",
+    replace: "if (gap !== null || isSeenSince(record, gap as never)) return null;",
+  },
+  {
+    name: "so many stops in a window",
+    file: `${core}/decide/kill-gate.ts`,
+    find: "return doubt.brake === null || doubt.brake.until <= now ? null : doubt.brake;",
+    replace: "return null;",
+  },
+  {
+    name: "work that could not be saved holds a stop",
+    file: `${core}/decide/kill-gate.ts`,
+    find: 'return saved?.kind === "not-saved" && !policy.saving.acceptFailure ? lasting("work-not-saved") : null;',
+    replace: "return saved === undefined ? null : null;",
+  },
+  {
+    name: "an open question is waited for",
+    file: `${core}/decide/choose-rung.ts`,
+    find: "    if (waiting !== null) return waiting;\n  }\n  if (isWorse)",
+    replace: "  }\n  if (isWorse)",
+  },
+  {
+    name: "who is only quiet is kept when nobody answers",
+    file: `${core}/decide/ask-orchestrator.ts`,
+    find: 'return mayStop && isEnough(kindsOfEvidence(record, now, policy)) ? { kind: "stop" } : { kind: "keep" };',
+    replace: 'return { kind: "stop" };',
+  },
+  {
+    name: "who is kept is asked about again",
+    file: `${core}/decide/choose-rung.ts`,
+    find: 'return { kind: "ask-again", otherwise: unanswered(record, incident, now, policy) };',
+    replace: 'return handOver("nobody-answered");',
+  },
+  {
+    name: "a nudge that was not sent is no attempt",
+    file: `${core}/intervene/nudge-life.ts`,
+    find: "incident: { ...incident, undelivered: incident.undelivered + 1 }",
+    replace: "incident: { ...incident, nudges: incident.nudges + 1 }",
+  },
+  {
+    name: "sockets nobody could look at confirm nothing",
+    file: `${core}/assess/overdue-call.ts`,
+    find: "tree === null || tree.network === null || runsAsChild(open, tree)",
+    replace: "tree === null || runsAsChild(open, tree)",
+  },
+  {
+    name: "a child that began with the tool is the tool",
+    file: `${core}/assess/overdue-call.ts`,
+    find: " || runsAsChild(open, tree)) return nothing;",
+    replace: ") return nothing;",
+  },
+  {
+    name: "a call is overdue only after its last sign of life",
+    file: `${core}/assess/overdue-call.ts`,
+    find: "  const due = movedAt + limit;",
+    replace: "  const due = open.since + limit;",
+  },
+  {
+    name: "only quiet processes confirm an overdue call",
+    file: `${core}/assess/overdue-call.ts`,
+    find: 'if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(record, tree, due)) return nothing;',
+    replace: "if (!isLookedAt(record, tree, due)) return nothing;",
+  },
+  {
+    name: "patience by an agent's own history",
+    file: `${core}/accept/longest-quiet.ts`,
+    find: "Math.max(granted, longestQuiet * 1.25)",
+    replace: "Math.max(granted, longestQuiet * 0)",
+  },
+  {
+    name: "a silence while nobody else is heard is not counted",
+    file: `${core}/assess/missed-beats.ts`,
+    find: "  if (doubt.peers < 2) return false;\n",
+    replace: "  if (doubt.peers >= 0) return false;\n",
+  },
+  {
+    name: "what we were blind for is not held against anybody",
+    file: `${core}/accept/accept-report.ts`,
+    find: "return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;",
+    replace: "return now > knownUntil ? record : record;",
+  },
+];

@@ -146,7 +146,7 @@ export const guards: readonly Guard[] = [
     name: "after a gap every eye reports first",
     file: `${core}/decide/kill-gate.ts`,
     find: "if (gap === null || isSeenSince(record, gap)) return null;",
-    replace: "if (gap !== null || isSeenSince(record, gap as never)) return null;",
+    replace: "if (gap === null || isSeenSince(record, gap) || gap.to > 0) return null;",
   },
   {
     name: "so many stops in a window",

@@ -22,7 +22,7 @@ const { values } = parseArgs({
 
 interface Noticed {
   readonly tests: number;
-  /** `null`: it was not run. */
+  /** `null`: it was not run, or did not run without the guard. */
   readonly world: { readonly stopped: number; readonly complaints: number } | null;
 }
 

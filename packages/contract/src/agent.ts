@@ -56,6 +56,8 @@ export const TerminalReport = z
     completedAt: z.string().nullable(),
     exit: ExitStatus.extend({ at: z.string() }).nullable(),
     restarts: z.number().int(),
+    /** Whether it was brought back with the conversation of its last life; absent where it was not, or its program keeps none. */
+    conversation: z.enum(["kept", "lost"]).optional(),
     /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
   })

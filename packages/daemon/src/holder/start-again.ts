@@ -1,7 +1,7 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
 import type { Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
-import { commandAfter, leaveRecovery, readRecovery } from "./leave-recovery.ts";
+import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
 import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec, readStore } from "./read-holder-files.ts";
 import type { HolderFile, Spec } from "./spec.ts";
@@ -35,7 +35,11 @@ export async function startAgain(
   await untilHolderLeft(home, agentId);
   const incarnation = isWritten ? spec.incarnation : spec.incarnation + 1;
   const where = url ?? spec.env["ROUSE_URL"] ?? "";
-  const left = revival === null ? null : leaveRecovery(home, agentId, incarnation, revival);
+  const plan = revival === null ? null : planNextLife(spec, revival);
+  const left =
+    revival === null || plan === null
+      ? null
+      : leaveRecovery(home, agentId, incarnation, withConversation(revival, plan));
   const env = environmentFor(
     spec.env,
     { agentId, taskId: spec.taskId, incarnation },
@@ -43,8 +47,7 @@ export async function startAgain(
     left?.line,
   );
   // The command itself stays as it was given: the next life after this one resumes from it again.
-  const { resumed: _, ...first } = spec;
-  const resumed = revival === null ? null : commandAfter(spec, revival);
+  const { resumed: _, session: __, ...first } = spec;
   const next: Spec = {
     ...first,
     incarnation,
@@ -52,7 +55,8 @@ export async function startAgain(
     env,
     foreground: false,
     io: "terminal",
-    ...(resumed === null ? {} : { resumed: [...resumed] }),
+    ...(plan === null || plan.resumed === null ? {} : { resumed: [...plan.resumed] }),
+    ...(plan === null || plan.session === null ? {} : { session: plan.session }),
   };
   await startHolder(home, next, options);
   return { incarnation, recovery: left?.context ?? null };

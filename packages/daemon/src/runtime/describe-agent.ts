@@ -86,8 +86,14 @@ function describeTerminal(
     completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
     restarts: record.restarts.length,
+    ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
   };
+}
+
+function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalReport, "conversation"> {
+  const conversation = recovered?.life === incarnation ? recovered.context.lost.conversation : undefined;
+  return conversation === undefined ? {} : { conversation };
 }
 
 const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({

@@ -75,6 +75,7 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
     terminal.outputKept ? null : "output cannot be kept",
     session === null ? null : `session ${session.id}`,
     restarts === 0 ? null : `started again ${restarts} time${restarts === 1 ? "" : "s"}`,
+    terminal.conversation === undefined ? null : `its conversation was ${terminal.conversation}`,
   ].filter((text) => text !== null);
   const used = processes === null || terminal.exit !== null ? [] : [describeProcesses(processes)];
   return [

@@ -55,6 +55,8 @@ export const TerminalReport = z
     session: z.object({ id: z.string(), model: z.string().nullable() }).nullable(),
     completedAt: z.string().nullable(),
     exit: ExitStatus.extend({ at: z.string() }).nullable(),
+    /** Why its last turn failed, by its own word. */
+    failedTurn: z.string().optional(),
     restarts: z.number().int(),
     /** Whether it was brought back with the conversation of its last life; absent where it was not, or its program keeps none. */
     conversation: z.enum(["kept", "lost"]).optional(),

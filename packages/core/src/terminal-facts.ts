@@ -98,6 +98,8 @@ export interface TerminalFacts {
   /** `novel` when the completion marker was seen. */
   readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
+  /** Why its last turn failed, by its own word, and it has not gone on since. */
+  readonly failedTurn: string | null;
   readonly contextLimitAt: Mark | null;
   /** Compactions in a row with nothing new between them. */
   readonly compactions: { readonly times: number; readonly novel: number } | null;
@@ -143,6 +145,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     finishesAt: null,
     novelAtMarker: 0,
     turnEndedAt: null,
+    failedTurn: null,
     contextLimitAt: null,
     compactions: null,
     session: null,

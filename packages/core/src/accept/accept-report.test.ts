@@ -181,6 +181,30 @@ describe("the end of a process", () => {
     expect(held.agent.actions[0]).toMatchObject({ kind: "raise-alert", severity: "critical" });
   });
 
+  it("with status 0 after its own stream said that its turn failed is not the end of the work", () => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "loop detected" });
+    held.exits({ code: 0 });
+    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.past).toEqual(["0s UNRESPONSIVE"]);
+    expect(held.agent.finding("process-exited")?.text).toBe(
+      "its process ended with status 0, after its turn failed (loop detected)",
+    );
+  });
+
+  it.each([
+    [{ kind: "turn-ended", outcome: "success", reason: "success" }],
+    [{ kind: "model-asked" }],
+    [{ kind: "said", digest: "d" }],
+    [{ kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: null }],
+  ] as const)("with status 0 after it went on from a failed turn is the end of the work (%j)", (next) => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "loop detected" });
+    held.shows(next);
+    held.exits({ code: 0 });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+  });
+
   it("by somebody's signal names it", () => {
     const held = heldStory();
     held.exits({ signal: "SIGKILL", cause: "killed" });

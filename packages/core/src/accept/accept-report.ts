@@ -140,11 +140,15 @@ export function acceptLoss(
   return { record: withClocks(record, ended, now, policy), answer: null, events };
 }
 
-/** Status 0, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. */
+/**
+ * Status 0 after a turn that did not fail, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
+ * programs end with status 0 after their own stream said that they failed.
+ */
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
   if (record.terminal === null) return record;
   const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
-  const done = exit.code === 0 || exit.cause === "person" || terminal.completedAt !== null;
+  const succeeded = exit.code === 0 && terminal.failedTurn == null;
+  const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
   const finished = done && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
   return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
 }

@@ -85,6 +85,7 @@ function describeTerminal(
     session,
     completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
+    ...(facts.failedTurn == null ? {} : { failedTurn: facts.failedTurn }),
     restarts: record.restarts.length,
     ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,

@@ -38,7 +38,9 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
 export function describeDoing({ activity, terminal }: AgentHealth): string {
   if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
   const { code, signal } = terminal.exit;
-  return signal !== null ? `ended by ${signal}` : code === null ? "ended" : `ended with ${code}`;
+  if (signal !== null) return `ended by ${signal}`;
+  if (code === 0 && terminal.failedTurn !== undefined) return "ended: failed";
+  return code === null ? "ended" : `ended with ${code}`;
 }
 
 /** Its own word, or what it wrote. */

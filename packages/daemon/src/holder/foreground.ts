@@ -13,6 +13,8 @@ export interface Handle {
   signal(name: NodeJS.Signals): void;
   /** Somebody pressed a key that interrupts, and the terminal has told the agent itself. */
   interrupted(): void;
+  /** We were told to end, and the agent ends with us. */
+  terminate(): void;
   /** The terminal is gone, or whoever read the output. */
   hangUp(): void;
   pause(): void;

@@ -41,6 +41,9 @@ export interface HoldOptions {
 /** How long those who are still shown output may take for the rest of it. */
 const partingMs = 2000;
 
+/** How long an agent has to end by itself when nobody says how long. */
+const ownGraceMs = 10_000;
+
 /**
  * Starts an agent and keeps it until it is over: its terminal, its output, its exit status. `near` is the terminal it was started from, when
  * this process is `rouse run`.
@@ -162,7 +165,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   });
   const orders = obeyOrders(files.orders, spec.incarnation, {
     refuses: admission.refuses,
-    attached: () => terminal.attached() > 0,
+    attached: () => spec.foreground || terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
     nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
   });
@@ -204,7 +207,9 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     compilePatterns(settings, spec.family, log).then(watch.usePatterns, (error) => log("patterns are not used", error));
 
   void heed(spec.watch);
-  terminal.begin(agent.process, service.sizes);
+  terminal.begin(agent.process, service.sizes, () => {
+    stopTree(tree, { graceMs: ownGraceMs }).catch((error: unknown) => log("the agent could not be ended", error));
+  });
   claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
   const passOn = () => agent.process.kill("SIGTERM");
   if (near === null) process.on("SIGTERM", passOn);

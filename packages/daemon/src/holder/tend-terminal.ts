@@ -18,7 +18,8 @@ export interface TendedTerminal {
   midLine(): boolean;
   /** As large as the smallest of them shows; as before when nobody is left. */
   fit(): Size;
-  begin(agent: AgentProcess, others: () => readonly Size[]): void;
+  /** `end`: asks the whole tree to end, and forces it when it does not. */
+  begin(agent: AgentProcess, others: () => readonly Size[], end: () => void): void;
   judge(ended: Ended, ordered: boolean): ExitStatus;
   /** Gives the terminal it was started from back. */
   end(exit: ExitStatus): Promise<void>;
@@ -34,6 +35,8 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   let size: Size = { cols: spec.cols, rows: spec.rows };
   let typedAt: number | null = null;
   let hungUpAt: number | null = null;
+  let terminated = false;
+  let endTree: () => void = () => {};
   let midLine = false;
   const screen = hasTerminal ? (await import("./keep-screen.ts")).keepScreen(size, reply) : null;
 
@@ -75,9 +78,12 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     },
     hangUp() {
       hungUpAt = performance.now();
-      agent?.kill("SIGHUP");
-      agent?.kill("SIGCONT"); // one that was stopped could not even die
+      agent?.hangUp();
       agent?.resume();
+    },
+    terminate() {
+      terminated = true;
+      endTree();
     },
     pause: () => agent?.pause(),
     resume: () => agent?.resume(),
@@ -91,13 +97,14 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     type,
     midLine: () => (hasTerminal ? midLine : (agent?.midLine() ?? false)),
     fit,
-    begin(started, otherSizes) {
+    begin(started, otherSizes, end) {
       agent = started;
       others = otherSizes;
+      endTree = end;
       near?.begin(handle);
       fit();
     },
-    judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt }, performance.now()),
+    judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt, terminated }, performance.now()),
     async end({ signal }) {
       const fullScreen = (await screen?.settle(() => screen.screen().alternate)) ?? false;
       await near?.end({ killed: signal !== null, fullScreen });

@@ -9,6 +9,7 @@ import type {
   MonoMs,
   Question,
   RestartCause,
+  RunningProcess,
   StopCause,
   StopOutcome,
 } from "@rouse/contract";
@@ -108,6 +109,8 @@ export interface TerminalFacts {
   /** Why it was last lost; absent where it never was, or was gone in an earlier version. */
   readonly lostBecause?: HolderLoss;
   readonly exit: (ExitStatus & { readonly at: MonoMs }) | null;
+  /** Processes that are still there although its own is over; absent where there are none. */
+  readonly leftovers?: { readonly processes: readonly RunningProcess[]; readonly since: MonoMs } | null;
 }
 
 export function newTerminal(hold: Hold, born: Mark): TerminalFacts {

@@ -79,19 +79,39 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     events: [],
   };
   const context = { agentId: record.agentId, at, mark, policy };
+  const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {
     for (const sight of report.sights) readSight(sighted, sight, context);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
   }
-  const { events, ...seen } = sighted;
-  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
+  events.push(...takeLeftovers(sighted, report, record.agentId, at));
+  const { terminal: seen, facts, activity, steps } = sighted;
+  const heard: AgentRecord = { ...record, heard: true, heardAt: now, terminal: seen, facts, activity, steps };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
   if (ended !== heard) events.push(...exited(heard, ended, at));
   const clocked = withClocks(record, ended, now, policy);
   return { record: noteQuiet(record, clocked), answer: taken(report.seq), events };
+}
+
+/** Whoever left processes running has not finished, whatever it said; told once for as long as there are any. */
+function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, at: MonoMs): RouseEvent[] {
+  const { terminal } = sighted;
+  const before = terminal.leftovers ?? null;
+  // With the last of them comes the end.
+  const known = report.exit === null && terminal.exit === null ? (before?.processes ?? []) : [];
+  const processes = report.leftovers ?? known;
+  terminal.leftovers = processes.length === 0 ? null : { processes, since: before?.since ?? at };
+  if (processes.length === 0) return [];
+  if (report.exit === null && terminal.exit === null) {
+    terminal.finishesAt = null;
+    const { activity } = sighted;
+    const same = activity.kind === "WAITING" && activity.for === "children";
+    if (!same) sighted.activity = { kind: "WAITING", since: at, for: "children", until: null };
+  }
+  return before === null ? [{ type: "AGENT_LEFT_PROCESSES", payload: { agentId, processes } }] : [];
 }
 
 function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {

@@ -28,5 +28,5 @@ export interface Foreground {
   begin(handle: Handle): void;
   show(stream: Stream, bytes: Buffer): void;
   /** Shows what is still waiting and leaves the terminal as it was found. */
-  end(how: { readonly killed: boolean; readonly fullScreen: boolean }): Promise<void>;
+  end(how: { readonly killed: boolean; readonly fullScreen: boolean; readonly lastWord: string | null }): Promise<void>;
 }

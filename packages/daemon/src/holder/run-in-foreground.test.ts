@@ -191,6 +191,36 @@ describe("rouse run whose terminal is closed", () => {
   });
 });
 
+describe("rouse run whose agent leaves a process running", () => {
+  const leaves = "setsid sh -c 'echo $$ > server; exec sleep 1000' & until [ -s server ]; do sleep 0.02; done";
+  const server = () => identityOf(Number(readFileSync(join(world.home, "server"), "utf8")));
+  afterEach(() => {
+    const id = server();
+    if (id !== null) kill(id);
+  });
+
+  it("gives the terminal back with the agent's status, and says what is left", async () => {
+    const { heard, ended } = runInPipes(`${leaves}; exit 0`);
+    expect((await ended)[0]).toBe(0);
+    const pid = server()?.pid;
+    expect(pid).toBeDefined();
+    expect(heard.err).toBe(`rouse: a1 left processes running (${pid} sleep); \`rouse terminate a1\` ends them\n`);
+  });
+
+  it("stays with it when nobody is there any more, until it is gone", async () => {
+    const run = runInTerminal(`${leaves}; echo ready; read x`);
+    await run.shows("ready");
+    const client = await world.connect(readHolderFile(world.files()) as never);
+    client.say({ say: "watch", epoch: 1, after: 0 });
+    (run.terminal as unknown as { destroy(): void }).destroy();
+    const { report } = await client.hear("report", (each) => each.report.leftovers !== undefined);
+    expect(report).toMatchObject({ exit: null, leftovers: [{ pid: server()?.pid }] });
+    kill(server() as never);
+    const last = await client.hear("report", (each) => each.report.exit !== null);
+    expect(last.report.exit?.cause).toBe("person");
+  });
+});
+
 describe("rouse run that is told to end", () => {
   it("ends the agent with everybody it started, and ends as if by that signal", async () => {
     const { child, heard, ended } = runInPipes("setsid sleep 1000 & echo $! ; exec sleep 1000");

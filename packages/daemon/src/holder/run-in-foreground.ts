@@ -95,12 +95,13 @@ export function openForeground(io: Spec["io"]): Foreground {
       });
     },
     show: (stream, bytes) => sinks[stream].pour(bytes),
-    async end({ killed, fullScreen }) {
+    async end({ killed, fullScreen, lastWord }) {
       if (io === "terminal" && stdout.isTTY && killed) {
         sinks.out.pour(Buffer.from(`${fullScreen ? leaveFullScreen : ""}${calmDown}`));
       }
       await Promise.all([sinks.out.emptied(), sinks.err.emptied()]);
       for (const back of undo.splice(0)) back();
+      if (lastWord !== null && !gone) process.stderr.write(`rouse: ${lastWord}\n`);
     },
   };
 }

@@ -21,8 +21,10 @@ export interface TendedTerminal {
   /** `end`: asks the whole tree to end, and forces it when it does not. */
   begin(agent: AgentProcess, others: () => readonly Size[], end: () => void): void;
   judge(ended: Ended, ordered: boolean): ExitStatus;
-  /** Gives the terminal it was started from back. */
-  end(exit: ExitStatus): Promise<void>;
+  /** Somebody sits before `rouse run`, or reads from it, and wants it to end with the agent. */
+  waitedFor(): boolean;
+  /** Gives the terminal it was started from back, with a last word of ours. */
+  end(exit: ExitStatus, lastWord: string | null): Promise<void>;
 }
 
 /** Enter, and the keys that throw a line away: Ctrl-C, Ctrl-D, Ctrl-U, Ctrl-\ */
@@ -105,9 +107,10 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
       fit();
     },
     judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt, terminated }, performance.now()),
-    async end({ signal }) {
+    waitedFor: () => near !== null && hungUpAt === null && !terminated,
+    async end({ signal }, lastWord) {
       const fullScreen = (await screen?.settle(() => screen.screen().alternate)) ?? false;
-      await near?.end({ killed: signal !== null, fullScreen });
+      await near?.end({ killed: signal !== null, fullScreen, lastWord });
     },
   };
 }

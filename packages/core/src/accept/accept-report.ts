@@ -111,7 +111,7 @@ function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, 
     const same = activity.kind === "WAITING" && activity.for === "children";
     if (!same) sighted.activity = { kind: "WAITING", since: at, for: "children", until: null };
   }
-  return before === null ? [{ type: "AGENT_LEFT_PROCESSES", payload: { agentId, processes } }] : [];
+  return before === null ? [{ type: "AGENT_LEFT_PROCESSES", payload: { agentId, processes: [...processes] } }] : [];
 }
 
 function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {

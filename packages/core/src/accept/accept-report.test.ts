@@ -209,7 +209,7 @@ describe("processes that are left when the agent's own is over", () => {
       held.report([], { leftovers: server });
       held.passes("1m");
       held.report([], { leftovers: server });
-      expect(held.agent.did("stop-agent")).toEqual([]);
+      expect(held.agent.actions).toEqual([]);
     }
   });
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
-import { AgentFamily, ExitStatus, ProcessFacts, Question } from "./terminal.ts";
+import { AgentFamily, ExitStatus, ProcessFacts, Question, RunningProcess } from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
@@ -55,7 +55,13 @@ export const TerminalReport = z
     session: z.object({ id: z.string(), model: z.string().nullable() }).nullable(),
     completedAt: z.string().nullable(),
     exit: ExitStatus.extend({ at: z.string() }).nullable(),
+    /** Its own process is over and these, which it started, are not. */
+    leftovers: z.array(RunningProcess).optional(),
+    /** Why its last turn failed, by its own word. */
+    failedTurn: z.string().optional(),
     restarts: z.number().int(),
+    /** Whether it was brought back with the conversation of its last life; absent where it was not, or its program keeps none. */
+    conversation: z.enum(["kept", "lost"]).optional(),
     /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
   })

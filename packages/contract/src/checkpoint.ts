@@ -109,6 +109,8 @@ export const LostWork = z
     startsOver: z.boolean(),
     /** There are older checkpoints that nobody looked at: one of them may be right. */
     olderUnread: z.boolean().optional(),
+    /** Whether its program goes on with the conversation of its last life. Not said of programs that keep none. */
+    conversation: z.enum(["kept", "lost"]).optional(),
   })
   .meta({ id: "LostWork" });
 export type LostWork = z.infer<typeof LostWork>;

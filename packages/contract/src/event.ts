@@ -14,7 +14,7 @@ import {
   Severity,
 } from "./incident.ts";
 import { TaskPriority, TaskReason, TaskStatus } from "./task.ts";
-import { ExitCause, ExitStatus, HolderLoss, Question } from "./terminal.ts";
+import { ExitCause, ExitStatus, HolderLoss, Question, RunningProcess } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
 export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "store-outage"]).meta({ id: "GapCause" });
@@ -110,6 +110,8 @@ const payloads = {
   AGENT_ATTACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
   AGENT_DETACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
   PROCESS_EXITED: ExitStatus.extend({ agentId, incarnation: z.number() }),
+  /** Its own process is over and these, which it started, are not. */
+  AGENT_LEFT_PROCESSES: z.object({ agentId, processes: z.array(RunningProcess) }),
   /** Somebody has to allow, answer or say what is next. */
   AGENT_NEEDS_YOU: z.object({ agentId, what: Question, pattern: z.string() }),
   AGENT_NEEDS_YOU_NO_MORE: z.object({ agentId, waitedSeconds: z.number() }),

@@ -44,6 +44,7 @@ describe("presets", () => {
         stopOnRepeatedError: false,
         stopOnIdle: false,
         maxTextWait: hours(6),
+        endLeftovers: false,
       });
       expect(stopGrace).toBe(seconds(10));
     }

@@ -8,6 +8,8 @@ export const PolicyMode = z.enum(["observe", "assist", "act"]);
 export type PolicyMode = z.infer<typeof PolicyMode>;
 
 /** What follows when nobody answers a question about an agent. */
+/** What becomes of the processes of an agent that is otherwise over. */
+export const OnLeftovers = z.enum(["tell", "end"]);
 export const OnUnanswered = z.enum(["keep", "terminate"]);
 export type OnUnanswered = z.infer<typeof OnUnanswered>;
 
@@ -190,6 +192,7 @@ export const Settings = z.strictObject({
     auto_kill_on_idle: flag("true: stop an agent that shows no sign of work for idle_timeout_minutes"),
     max_text_wait_seconds: secondsSetting("longest wait that is believed because the output says so"),
     auto_kill_on_repeated_error: flag("stop an agent that repeats an error"),
+    on_leftovers: OnLeftovers.describe("what becomes of processes that an agent left running when it ended"),
     alert_channel: z.string().max(100).describe("where terminal alerts go"),
     completion_marker: z.string().min(1).max(200).describe("text in the output that says the work is done"),
     output_kept_mb: z.number().positive().max(10_000).describe("how much of the last output is kept per agent"),
@@ -314,6 +317,8 @@ export interface TerminalPolicy {
   readonly stopOnRepeatedError: boolean;
   readonly stopOnIdle: boolean;
   readonly maxTextWait: DurationMs;
+  /** Processes it leaves running when it ends are ended, too. */
+  readonly endLeftovers: boolean;
 }
 
 export function policyFrom(id: string, settings: Settings): Policy {
@@ -416,6 +421,7 @@ function terminalPolicyFrom(terminal: Settings["terminal"]): TerminalPolicy {
     stopOnRepeatedError: terminal.auto_kill_on_repeated_error,
     stopOnIdle: terminal.auto_kill_on_idle,
     maxTextWait: seconds(terminal.max_text_wait_seconds),
+    endLeftovers: terminal.on_leftovers === "end",
   });
 }
 

@@ -87,6 +87,7 @@ const defaults: Settings = {
     auto_kill_on_idle: false,
     max_text_wait_seconds: 21_600,
     auto_kill_on_repeated_error: false,
+    on_leftovers: "tell",
     alert_channel: "ops",
     completion_marker: "<promise>COMPLETE</promise>",
     output_kept_mb: 8,

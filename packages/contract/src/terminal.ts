@@ -138,7 +138,8 @@ export type ExitStatus = z.infer<typeof ExitStatus>;
 export const AgentInput = z.enum(["stdin", "hook", "terminal", "none"]).meta({ id: "AgentInput" });
 export type AgentInput = z.infer<typeof AgentInput>;
 
-const RunningProcess = z.object({ pid: z.number().int(), name: z.string().max(100) });
+export const RunningProcess = z.object({ pid: z.number().int(), name: z.string().max(100) });
+export type RunningProcess = z.infer<typeof RunningProcess>;
 
 /**
  * What a holder tells the monitor: at once when it saw something, otherwise every few seconds as a sign of life. Numbered without

@@ -341,6 +341,9 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
 /** Whether its own process is over, whoever ended it. */
 export const isOver = ({ terminal }: AgentRecord): boolean => terminal !== null && terminal.exit !== null;
 
+/** Its own process is over, and processes it started are not. */
+export const hasLeftovers = ({ terminal }: AgentRecord): boolean => (terminal?.leftovers ?? null) !== null;
+
 /** It is to be started again, and neither its new life nor a failure has been heard of yet. */
 export const isStartingAgain = ({ restart }: AgentRecord): boolean => restart !== null && restart.problem === null;
 

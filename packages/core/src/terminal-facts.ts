@@ -9,6 +9,7 @@ import type {
   MonoMs,
   Question,
   RestartCause,
+  RunningProcess,
   StopCause,
   StopOutcome,
 } from "@rouse/contract";
@@ -98,6 +99,8 @@ export interface TerminalFacts {
   /** `novel` when the completion marker was seen. */
   readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
+  /** Why its last turn failed, by its own word, and it has not gone on since. */
+  readonly failedTurn: string | null;
   readonly contextLimitAt: Mark | null;
   /** Compactions in a row with nothing new between them. */
   readonly compactions: { readonly times: number; readonly novel: number } | null;
@@ -106,6 +109,8 @@ export interface TerminalFacts {
   /** Why it was last lost; absent where it never was, or was gone in an earlier version. */
   readonly lostBecause?: HolderLoss;
   readonly exit: (ExitStatus & { readonly at: MonoMs }) | null;
+  /** Processes that are still there although its own is over; absent where there are none. */
+  readonly leftovers?: { readonly processes: readonly RunningProcess[]; readonly since: MonoMs } | null;
 }
 
 export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
@@ -143,6 +148,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     finishesAt: null,
     novelAtMarker: 0,
     turnEndedAt: null,
+    failedTurn: null,
     contextLimitAt: null,
     compactions: null,
     session: null,

@@ -147,6 +147,73 @@ describe("a holder that is lost", () => {
   });
 });
 
+describe("processes that are left when the agent's own is over", () => {
+  const server = [{ pid: 7, name: "app-server" }];
+
+  it("are told once, and it has not finished, whatever it said", () => {
+    const held = heldStory();
+    held.shows({ kind: "completed", pattern: "m" });
+    held.report([], { leftovers: server });
+    held.report([], { leftovers: server });
+    held.passes("1m");
+    expect(held.agent.told("AGENT_LEFT_PROCESSES")).toEqual([{ agentId: "worker-1", processes: server }]);
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(held.agent.record.terminal?.leftovers?.processes).toEqual(server);
+  });
+
+  it("owe nobody output: a server that is quiet for a day makes nobody ill", () => {
+    const held = heldStory({ taskId: "t1" });
+    held.report([], { leftovers: server });
+    held.passes("24h");
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.actions).toEqual([]);
+  });
+
+  it("and end: the end is the one it had", () => {
+    const held = heldStory();
+    held.report([], { leftovers: server });
+    held.exits({ code: 0 });
+    expect(held.agent.record.terminal?.leftovers).toBeNull();
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+  });
+
+  it("are ended by an order of a person, also when its end is known", () => {
+    for (const exit of [null, { code: 3, signal: null, cause: "by-itself" } as const]) {
+      const held = heldStory();
+      held.report([], { leftovers: server, exit });
+      held.isOrdered("stop");
+      expect(held.agent.did("stop-agent")).toMatchObject([{ key: "order-1", spends: false }]);
+    }
+  });
+
+  it.each([
+    ["end", "act", 1],
+    ["tell", "act", 0],
+    ["end", "assist", 0],
+    ["end", "observe", 0],
+  ] as const)("with on_leftovers: %s and mode: %s are ended %s times after ten seconds", (rule, mode, times) => {
+    const held = heldStory({ settings: { mode, terminal: { on_leftovers: rule } } });
+    held.report([], { leftovers: server });
+    held.passes("9s");
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    held.passes("1s");
+    held.report([], { leftovers: server });
+    held.passes("1m");
+    expect(held.agent.did("stop-agent")).toHaveLength(times);
+  });
+
+  it("with on_leftovers: end are left alone while everything is frozen, or it is protected", () => {
+    for (const given of [{ doubt: { frozen: true } }, { settings: { protected: true } }]) {
+      const { settings = {}, ...rest } = given as { settings?: object };
+      const held = heldStory({ ...rest, settings: { ...settings, terminal: { on_leftovers: "end" } } });
+      held.report([], { leftovers: server });
+      held.passes("1m");
+      held.report([], { leftovers: server });
+      expect(held.agent.actions).toEqual([]);
+    }
+  });
+});
+
 describe("the end of a process", () => {
   it("with status 0 is the end of the work: HEALTHY, finished, not started again", () => {
     const held = heldStory();
@@ -179,6 +246,30 @@ describe("the end of a process", () => {
       "process-exited: its process ended with status 1",
     ]);
     expect(held.agent.actions[0]).toMatchObject({ kind: "raise-alert", severity: "critical" });
+  });
+
+  it("with status 0 after its own stream said that its turn failed is not the end of the work", () => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "loop detected" });
+    held.exits({ code: 0 });
+    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.past).toEqual(["0s UNRESPONSIVE"]);
+    expect(held.agent.finding("process-exited")?.text).toBe(
+      "its process ended with status 0, after its turn failed (loop detected)",
+    );
+  });
+
+  it.each([
+    [{ kind: "turn-ended", outcome: "success", reason: "success" }],
+    [{ kind: "model-asked" }],
+    [{ kind: "said", digest: "d" }],
+    [{ kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: null }],
+  ] as const)("with status 0 after it went on from a failed turn is the end of the work (%j)", (next) => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "loop detected" });
+    held.shows(next);
+    held.exits({ code: 0 });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
   });
 
   it("by somebody's signal names it", () => {

@@ -79,19 +79,39 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     events: [],
   };
   const context = { agentId: record.agentId, at, mark, policy };
+  const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {
     for (const sight of report.sights) readSight(sighted, sight, context);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
   }
-  const { events, ...seen } = sighted;
-  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
+  events.push(...takeLeftovers(sighted, report, record.agentId, at));
+  const { terminal: seen, facts, activity, steps } = sighted;
+  const heard: AgentRecord = { ...record, heard: true, heardAt: now, terminal: seen, facts, activity, steps };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
   if (ended !== heard) events.push(...exited(heard, ended, at));
   const clocked = withClocks(record, ended, now, policy);
   return { record: noteQuiet(record, clocked), answer: taken(report.seq), events };
+}
+
+/** Whoever left processes running has not finished, whatever it said; told once for as long as there are any. */
+function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, at: MonoMs): RouseEvent[] {
+  const { terminal } = sighted;
+  const before = terminal.leftovers ?? null;
+  // With the last of them comes the end.
+  const known = report.exit === null && terminal.exit === null ? (before?.processes ?? []) : [];
+  const processes = report.leftovers ?? known;
+  terminal.leftovers = processes.length === 0 ? null : { processes, since: before?.since ?? at };
+  if (processes.length === 0) return [];
+  if (report.exit === null && terminal.exit === null) {
+    terminal.finishesAt = null;
+    const { activity } = sighted;
+    const same = activity.kind === "WAITING" && activity.for === "children";
+    if (!same) sighted.activity = { kind: "WAITING", since: at, for: "children", until: null };
+  }
+  return before === null ? [{ type: "AGENT_LEFT_PROCESSES", payload: { agentId, processes: [...processes] } }] : [];
 }
 
 function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {
@@ -140,11 +160,15 @@ export function acceptLoss(
   return { record: withClocks(record, ended, now, policy), answer: null, events };
 }
 
-/** Status 0, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. */
+/**
+ * Status 0 after a turn that did not fail, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
+ * programs end with status 0 after their own stream said that they failed.
+ */
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
   if (record.terminal === null) return record;
   const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
-  const done = exit.code === 0 || exit.cause === "person" || terminal.completedAt !== null;
+  const succeeded = exit.code === 0 && terminal.failedTurn == null;
+  const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
   const finished = done && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
   return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
 }

@@ -77,6 +77,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return;
     case "model-asked":
       terminal.turnEndedAt = null;
+      terminal.failedTurn = null;
       takeUpAgain(sighted, context);
       return goOn(sighted, { kind: "model", since: at }, context);
     case "said":
@@ -104,6 +105,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.tools = [];
       goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
+      terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
       if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
       return;
   }
@@ -298,6 +300,7 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
   terminal.turnEndedAt = null;
+  terminal.failedTurn = null;
   takeUpAgain(sighted, context);
   if (terminal.tools.length === 0) goOn(sighted, null, context);
 }
@@ -307,6 +310,7 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   const { id, name, timeoutSeconds } = sight;
   terminal.tools = [...terminal.tools.slice(1 - mostTools), { id, name, timeoutSeconds }];
   terminal.turnEndedAt = null;
+  terminal.failedTurn = null;
   facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
   facts.toolCall = context.mark;
   facts.progress ??= context.mark;

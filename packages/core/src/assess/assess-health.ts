@@ -1,6 +1,6 @@
 import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import { type Doubt, lastGap } from "../doubt.ts";
-import { type AgentRecord, draftOf, type Finding, isOver } from "../record.ts";
+import { type AgentRecord, draftOf, type Finding, hasLeftovers, isOver } from "../record.ts";
 import {
   findConsecutiveFailures,
   findContextFill,
@@ -65,6 +65,8 @@ const detectors: readonly Detector[] = [
 
 /** Of a process that is over there is one thing to say. */
 const afterwards: readonly Detector[] = [findProcessExit];
+/** What it left running owes nobody output, beats or progress. */
+const leftBehind: readonly Detector[] = [findHolderLost];
 
 export interface Assessed {
   readonly record: AgentRecord;
@@ -85,7 +87,7 @@ export function assessHealth(
     findings.push(...findRepetition(before, record, now, policy));
     const apiErrors = findApiErrors(record, now);
     if (apiErrors !== null) findings.push(apiErrors);
-    for (const look of isOver(record) ? afterwards : detectors) {
+    for (const look of isOver(record) ? afterwards : hasLeftovers(record) ? leftBehind : detectors) {
       const seen = look(record, now, policy, doubt);
       if (seen.finding !== null) findings.push(seen.finding);
       wakeAt = earliest(wakeAt, seen.lookAgainAt);

@@ -220,17 +220,18 @@ export const findProcessExit: Detector = (record, now) => {
       level: "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
-      text: describeExit(exit),
+      text: describeExit(exit, record.terminal?.failedTurn ?? null),
       evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
     }),
     lookAgainAt: null,
   };
 };
 
-function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]>): string {
+function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]>, failedTurn: string | null): string {
   if (cause === "unseen") return "its process is gone and nobody saw how it ended";
   if (signal !== null) return `its process was ended by ${signal}`;
-  return `its process ended with status ${code}`;
+  const failure = failedTurn === null ? "" : `, after its turn failed (${failedTurn})`;
+  return `its process ended with status ${code}${failure}`;
 }
 
 /** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */

@@ -232,6 +232,18 @@ describe("nobody is stopped who is well again", () => {
   });
 });
 
+describe("nobody is stopped who was started in somebody's foreground", () => {
+  it("also in a pipe, where no terminal shows that they are there", () => {
+    const held = heldStory({ taskId: "t1", hold: { foreground: true } });
+    held.personAttaches(0);
+    held.passes("5m");
+    held.agent.beats(failing);
+    held.passes("30m");
+    expect(held.agent.did("stop-agent")).toEqual([]);
+    expect(new Set(refusals(held))).toEqual(new Set(["attached"]));
+  });
+});
+
 describe("nobody is stopped whose work could not be saved", () => {
   const notSaved = { kind: "not-saved", problem: "no space left" } as const;
 

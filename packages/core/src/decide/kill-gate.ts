@@ -26,7 +26,8 @@ export function refuseKill(
   if (doubt.frozen) return lasting("frozen");
   if (policy.mode !== "act") return lasting("mode");
   if (policy.protected) return lasting("protected");
-  if ((record.terminal?.attached ?? 0) > 0) return lasting("attached");
+  // Started by hand it is its person's, also in a pipe, where no terminal shows them, and when they have just left.
+  if (record.terminal?.foreground === true || (record.terminal?.attached ?? 0) > 0) return lasting("attached");
   if (record.terminal?.holder !== "here") return lasting("holder-lost");
   const doubted = doubtMonitor(record, now, policy, doubt);
   if (doubted !== null) return doubted;

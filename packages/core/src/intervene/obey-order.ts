@@ -1,22 +1,42 @@
-import type { MonoMs, Policy } from "@rouse/contract";
+import { type MonoMs, type Policy, seconds } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, hasLeftovers } from "../record.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
 import type { StopLife } from "../terminal-facts.ts";
 import type { Intervened } from "./alert-life.ts";
-import { orderStop, refuseStop, saveWork, withdrawStop } from "./stop-life.ts";
+import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
 /** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
 export function obeyOrder(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   if (record.terminal === null) return { record, events: [], actions: [] };
   if (signal.kind === "ordered") return takeOrder(record, signal, now, policy, doubt);
-  return goOn(record, now, policy, doubt);
+  return isForbiddenToStay(record, now, policy, doubt)
+    ? saveWork(record, leftoversOrder(record), now, policy)
+    : goOn(record, now, policy, doubt);
 }
+
+/** Children of an agent that has just ended are given this long to notice. */
+const leftoverGrace = seconds(10);
+
+/** The owner's own rule (`on_leftovers: end`) is an order given beforehand: once for each life. */
+function isForbiddenToStay(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): boolean {
+  const since = record.terminal?.leftovers?.since ?? null;
+  if (since === null || record.stop !== null || doubt.frozen) return false;
+  return policy.terminal.endLeftovers && policy.mode === "act" && !policy.protected && now - since >= leftoverGrace;
+}
+
+const leftoversOrder = ({ agentId, incarnation }: AgentRecord): StopOrder => ({
+  key: `${agentId}/${incarnation}/leftovers`,
+  cause: "ordered",
+  actor: "policy",
+  thenRestart: false,
+  force: true,
+});
 
 function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   const thenRestart = order.order === "restart";
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
-  if (record.terminal?.exit != null)
+  if (record.terminal?.exit != null && !hasLeftovers(record))
     // Nothing is left to stop, but to start it again there need be nothing.
     return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
   const { key, actor, force } = order;

@@ -18,6 +18,39 @@ describe("Claude Code", () => {
       ["npx", "@anthropic-ai/claude-code", "--resume", id, "-p", words],
     ],
     ["an open conversation", ["claude"], ["claude", "--resume", id]],
+    [
+      "its own screen, started with a task",
+      ["claude", "--permission-mode", "default", "--", "do it"],
+      ["claude", "--resume", id, "--permission-mode", "default", "--", words],
+    ],
+    [
+      "with its prompt before -p",
+      ["claude", "--model", "opus", "do it", "-p"],
+      ["claude", "--resume", id, "--model", "opus", words, "-p"],
+    ],
+    [
+      "with a switch between -p and its prompt",
+      ["claude", "-p", "--verbose", "do it"],
+      ["claude", "--resume", id, "-p", "--verbose", words],
+    ],
+    ["with its prompt after --", ["claude", "-p", "--", "-v fails"], ["claude", "--resume", id, "-p", "--", words]],
+    ["with switches in one word", ["claude", "-pc", "do it"], ["claude", "--resume", id, "-p", words]],
+    [
+      "with a system prompt that looks like an option",
+      ["claude", "--append-system-prompt", "--print", "do it"],
+      ["claude", "--resume", id, "--append-system-prompt", "--print", words],
+    ],
+    [
+      "with a list of tools that ends with an option",
+      ["claude", "--allowedTools", "Bash", "Edit", "-p", "do it"],
+      ["claude", "--resume", id, "--allowedTools", "Bash", "Edit", "-p", words],
+    ],
+    [
+      "with an option nobody here knows after its prompt",
+      ["claude", "-p", "do it", "--newest", "thing"],
+      ["claude", "--resume", id, "-p", words, "--newest", "thing"],
+    ],
+    ["forked before", ["claude", "-r", "old-session-1", "--fork-session"], ["claude", "--resume", id]],
     ["resumed before", ["claude", "--resume", "old-session-1", "-p", "x"], ["claude", "--resume", id, "-p", words]],
     [
       "with an id chosen up front",
@@ -33,8 +66,16 @@ describe("Claude Code", () => {
     expect(resumeCommand("claude-code", command, id, words)).toEqual(resumed);
   });
 
-  it("is started the same way when its prompt comes from elsewhere", () => {
-    expect(resumeCommand("claude-code", ["claude", "-p", "--verbose"], id, words)).toBeNull();
+  it.each([
+    ["whose prompt comes from elsewhere", ["claude", "-p", "--verbose"]],
+    ["whose prompt is one of its tools", ["claude", "-p", "--allowedTools", "Bash", "do it"]],
+    ["whose prompt may be the value of an option", ["claude", "-p", "--newest", "do it"]],
+    ["with two prompts", ["claude", "-p", "do", "it"]],
+    ["that keeps no conversation", ["claude", "-p", "do it", "--no-session-persistence"]],
+    ["that works elsewhere", ["claude", "--bg", "do it"]],
+    ["that does something else", ["claude", "mcp", "list"]],
+  ])("%s is started the same way", (_, command) => {
+    expect(resumeCommand("claude-code", command, id, words)).toBeNull();
   });
 
   it("inside the line of a shell is left alone", () => {
@@ -59,6 +100,30 @@ describe("Codex", () => {
   });
 
   it.each([
+    ["its own screen", ["codex"], ["codex", "resume", id]],
+    ["its own screen with a task", ["codex", "-m", "gpt-5", "do it"], ["codex", "-m", "gpt-5", "resume", id, words]],
+    ["a value joined to its letter", ["codex", "-mgpt-5", "--", "do it"], ["codex", "-mgpt-5", "resume", id, words]],
+    [
+      "options on both sides",
+      ["codex", "-m", "exec", "e", "do it", "--json"],
+      ["codex", "-m", "exec", "exec", "--json", "resume", id, words],
+    ],
+    ["resumed by hand", ["codex", "resume", "--last"], ["codex", "resume", id]],
+    [
+      "resumed by hand, with words",
+      ["codex", "-s", "read-only", "resume", "old-1", "do it"],
+      ["codex", "-s", "read-only", "resume", id, words],
+    ],
+    [
+      "executed and resumed by hand",
+      ["codex", "exec", "--json", "resume", "--last", "x"],
+      ["codex", "exec", "--json", "resume", id, words],
+    ],
+  ])("%s goes on with its thread", (_, command, resumed) => {
+    expect(resumeCommand("codex", command, id, words)).toEqual(resumed);
+  });
+
+  it.each([
     ["without a prompt at the end", ["codex", "exec", "--json"]],
     ["whose last word is an option's", ["codex", "exec", "--json", "--model", "gpt-5"]],
     ["whose last word may be an option's", ["codex", "exec", "--json", "--newest", "do it"]],
@@ -67,11 +132,59 @@ describe("Codex", () => {
     ["that reads its prompt", ["codex", "exec", "--json", "-"]],
     ["with two words that could be its prompt", ["codex", "exec", "--json", "do", "it"]],
     ["that reviews", ["codex", "exec", "review"]],
-    ["that was resumed by hand after its options", ["codex", "exec", "--json", "resume", "--last", "x"]],
-    ["in its own screen", ["codex"]],
-    ["that was resumed by hand", ["codex", "exec", "resume", "--last", "x"]],
+    ["whose only word may be an option's", ["codex", "--newest", "do it"]],
+    ["that keeps no conversation", ["codex", "exec", "--ephemeral", "do it"]],
+    ["that does something else", ["codex", "mcp", "list"]],
   ])("%s is started the same way", (_, command) => {
     expect(resumeCommand("codex", command, id, words)).toBeNull();
+  });
+});
+
+describe("Gemini CLI and opencode", () => {
+  const ses = "ses_e1b5bfb9dffe8JjM45yH07FdQe";
+  it.each([
+    [
+      "gemini-cli",
+      id,
+      ["gemini", "-p", "x", "-o", "stream-json"],
+      ["gemini", "--resume", id, "--prompt", words, "-o", "stream-json"],
+    ],
+    ["gemini-cli", id, ["gemini", "-y", "fix", "it"], ["gemini", "--resume", id, "-y", words]],
+    [
+      "gemini-cli",
+      id,
+      ["gemini", "-i", "x", "-r", "latest"],
+      ["gemini", "--resume", id, "--prompt-interactive", words],
+    ],
+    ["gemini-cli", id, ["gemini"], ["gemini", "--resume", id]],
+    [
+      "opencode",
+      ses,
+      ["opencode", "run", "--format", "json", "do", "it"],
+      ["opencode", "run", words, "--format", "json", "--session", ses],
+    ],
+    ["opencode", ses, ["opencode", "run", "-c", "--", "do it"], ["opencode", "run", words, "--session", ses]],
+    ["opencode", ses, ["opencode", "."], ["opencode", "--session", ses, "."]],
+    [
+      "opencode",
+      ses,
+      ["opencode", "--prompt", "x", "-s", "old-one"],
+      ["opencode", "--session", ses, "--prompt", words],
+    ],
+  ] as const)("%s goes on with its conversation (%#)", (family, session, command, resumed) => {
+    expect(resumeCommand(family, command, session, words)).toEqual(resumed);
+  });
+
+  it.each([
+    ["gemini-cli", ["gemini", "-p"]],
+    ["gemini-cli", ["gemini", "mcp", "list"]],
+    ["gemini-cli", ["gemini", "--newest", "x"]],
+    ["opencode", ["opencode", "serve"]],
+    ["opencode", ["opencode", "run"]],
+    ["opencode", ["opencode", "run", "-f", "a.txt", "do it"]],
+    ["opencode", ["opencode", "run", "--command", "review", "x"]],
+  ] as const)("%s is started the same way when it cannot be told what to say (%#)", (family, command) => {
+    expect(resumeCommand(family, command, ses, words)).toBeNull();
   });
 });
 
@@ -82,5 +195,5 @@ it("an id that looks like an option or a path never gets onto a command line", (
 
 it("other programs are started the same way", () => {
   expect(resumeCommand("generic", ["bash", "loop.sh"], id, words)).toBeNull();
-  expect(resumeCommand("gemini-cli", ["gemini", "-p", "x"], id, words)).toBeNull();
+  expect(resumeCommand("aider", ["aider", "--message", "x"], id, words)).toBeNull();
 });

@@ -1,9 +1,12 @@
 import type { AgentFamily } from "@rouse/contract";
 import { findProgram } from "../terminal/choose-family.ts";
+import { type CommandLine, claudeLine, codexLine, geminiLine, opencodeLine } from "../terminal/program-options.ts";
+import { argsOf, optionsIn, type Piece, readArguments, type WordPiece, wordsIn } from "../terminal/read-arguments.ts";
 
 /**
- * How a program that keeps its own conversations is told to go on with one, instead of beginning anew. `words` is what it is told first. `null`: this
- * program, or this way of starting it, has no such thing, and the same command is started again.
+ * How a program that keeps its own conversations is told to go on with one, instead of beginning anew. `words` take the place of its prompt; one that was
+ * started without a prompt is told nothing, because a person goes on with it. `null`: this program, or this way of starting it, has no such thing or
+ * cannot be told for sure, and the same command is started again.
  */
 export function resumeCommand(
   family: AgentFamily,
@@ -13,95 +16,133 @@ export function resumeCommand(
 ): readonly string[] | null {
   const program = findProgram(command);
   if (program === null || program.family !== family || !isPlain(session)) return null;
-  const { args: rest } = program;
-  const before = command.slice(0, command.length - rest.length);
+  const { args } = program;
+  const before = command.slice(0, command.length - args.length);
   // Inside the line of a shell nothing is changed.
-  if (rest.some((arg, i) => command[before.length + i] !== arg)) return null;
+  if (args.some((arg, i) => command[before.length + i] !== arg)) return null;
+  const resumed = resumeArguments(family, args, session, words);
+  return resumed === null ? null : [...before, ...resumed];
+}
+
+/** Ids end up on a command line: whatever looks like an option or a path is none. */
+const isPlain = (session: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{5,127}$/.test(session);
+
+function resumeArguments(family: AgentFamily, args: readonly string[], session: string, words: string) {
   switch (family) {
     case "claude-code":
-      return resumeClaude(before, rest, session, words);
+      return resumeClaude(args, session, words);
     case "codex":
-      return resumeCodex(before, rest, session, words);
+      return resumeCodex(args, session, words);
     case "gemini-cli":
+      return resumeGemini(args, session, words);
     case "opencode":
+      return resumeOpencode(args, session, words);
     case "aider":
     case "generic":
       return null;
   }
 }
 
-/** Ids end up on a command line: whatever looks like an option or a path is none. */
-const isPlain = (session: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{5,127}$/.test(session);
-
-const choosesSession = new Set(["--resume", "-r", "--continue", "-c", "--session-id", "--from-pr"]);
-const printing = new Set(["-p", "--print"]);
-
-/** `claude -p PROMPT …` → `claude --resume ID -p WORDS …`; without a prompt it is an open conversation, and there is nothing to say. */
-function resumeClaude(before: readonly string[], rest: readonly string[], session: string, words: string) {
-  const kept = withoutSession(rest);
-  const says = kept.findIndex((arg) => printing.has(arg));
-  const prompt = says === -1 ? -1 : says + 1;
-  const hasPrompt = prompt > 0 && prompt < kept.length && !kept[prompt]?.startsWith("-");
-  // Printing with its prompt somewhere else, or on its input: which argument that is cannot be told for sure.
-  if (says !== -1 && !hasPrompt) return takesInput(kept) ? [...before, "--resume", session, ...kept] : null;
-  const spoken = hasPrompt ? kept.map((arg, i) => (i === prompt ? words : arg)) : kept;
-  return [...before, "--resume", session, ...spoken];
+/** `claude … PROMPT …` → `claude --resume ID … WORDS …`. */
+function resumeClaude(args: readonly string[], session: string, words: string): readonly string[] | null {
+  const elsewhere = ["--no-session-persistence", "--background", "--cloud", "--teleport", "--desktop", "--environment"];
+  const chosen = ["--resume", "--continue", "--session-id", "--from-pr", "--fork-session"];
+  const pieces = readKept(claudeLine, args, elsewhere, chosen);
+  if (pieces === null) return null;
+  const prompt = wordsIn(pieces);
+  const options = optionsIn(pieces);
+  // Printing without a prompt it reads that, or messages, from its input.
+  if (prompt.length === 0 && options.has("--print") && options.get("--input-format") !== "stream-json") return null;
+  return isOnePrompt(claudeLine, prompt) ? ["--resume", session, ...argsOf(inPlaceOf(prompt, words, pieces))] : null;
 }
-
-const takesInput = (args: readonly string[]): boolean =>
-  args.some(
-    (arg, i) => arg === "--input-format=stream-json" || (arg === "--input-format" && args[i + 1] === "stream-json"),
-  );
-
-/** Which conversation it is was chosen once; from now on it is this one. */
-function withoutSession(args: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? "";
-    const name = arg.split("=")[0] ?? arg;
-    if (!choosesSession.has(name)) kept.push(arg);
-    else if (!arg.includes("=") && name !== "-c" && name !== "--continue" && !(args[i + 1] ?? "-").startsWith("-"))
-      i += 1;
-  }
-  return kept;
-}
-
-/** `codex exec [options] PROMPT` → `codex exec [options] resume ID WORDS`: most options of `exec` are unknown to `resume` and refused after it. */
-function resumeCodex(before: readonly string[], rest: readonly string[], session: string, words: string) {
-  const exec = rest.indexOf("exec");
-  const options = exec === -1 ? null : optionsBeforePrompt(rest.slice(exec + 1));
-  return options === null ? null : [...before, ...rest.slice(0, exec + 1), ...options, "resume", session, words];
-}
-
-const switches = new Set([
-  "--json",
-  "--experimental-json",
-  "--full-auto",
-  "--oss",
-  "--search",
-  "--yolo",
-  "--dangerously-bypass-approvals-and-sandbox",
-  "--skip-git-repo-check",
-  "--ignore-user-config",
-  "--ignore-rules",
-]);
-const subcommands = new Set(["resume", "review", "help"]);
-/** They take every word that follows, a subcommand as well. */
-const takesMany = /^(?:-i|--image(?:=|$))/;
 
 /**
- * `null` unless the last argument is the prompt for sure, and the only one that is no option. An option that is not known to stand alone is taken to
- * have a value.
+ * `codex [exec] [options] [PROMPT]` → `codex [exec] [options] resume ID [WORDS]`: most options of `exec` are unknown to its `resume` and refused after it. There is one
+ * prompt at most, so a word after an unknown option is that option's when there is another.
  */
-function optionsBeforePrompt(args: readonly string[]): readonly string[] | null {
-  const isWord = (arg: string | undefined): boolean => arg !== undefined && !arg.startsWith("-");
-  for (let i = 0, many = false; i < args.length; i++) {
-    const arg = args[i] ?? "";
-    const isLast = i === args.length - (arg === "--" ? 2 : 1);
-    if (arg === "--" || isWord(arg)) return isLast && !many && !subcommands.has(arg) ? args.slice(0, i) : null;
-    many = takesMany.test(arg);
-    if (many) while (isWord(args[i + 1])) i += 1;
-    else if (!switches.has(arg) && !arg.includes("=") && isWord(args[i + 1])) i += 1;
-  }
-  return null;
+function resumeCodex(args: readonly string[], session: string, words: string): readonly string[] | null {
+  const pieces = readKept(codexLine, args, ["--ephemeral"], ["--all", "--include-non-interactive"]);
+  if (pieces === null) return null;
+  const all = wordsIn(pieces);
+  const sure = all.filter((piece) => piece.sure);
+  const executes = sure[0] !== undefined && isCommand(sure[0], "exec", "e");
+  const own = sure.slice(executes ? 1 : 0);
+  const resumes = own[0] !== undefined && isCommand(own[0], "resume");
+  // After `resume` comes the conversation, unless that is the last one.
+  const prompt = own.slice(resumes ? (optionsIn(pieces).has("--last") ? 1 : 2) : 0);
+  if (prompt.length > 1 || !isSaid(codexLine, prompt)) return null;
+  if (prompt.length === 0 && (executes || all.length > sure.length)) return null;
+  const kept = pieces.filter((piece) =>
+    piece.kind === "word" ? !piece.sure : piece.kind === "option" && piece.name !== "--last",
+  );
+  // Pictures take every word that follows, a subcommand as well.
+  const last = kept.at(-1);
+  if (last?.kind === "option" && last.name === "--image") return null;
+  const exec = executes ? pieces.indexOf(sure[0] as Piece) : 0;
+  const isRoot = (piece: Piece): boolean => pieces.indexOf(piece) < exec;
+  const spoken = prompt.length === 0 ? [] : [words];
+  return [
+    ...argsOf(kept.filter(isRoot)),
+    ...(executes ? ["exec"] : []),
+    ...argsOf(kept.filter((piece) => !isRoot(piece))),
+    ...["resume", session, ...spoken],
+  ];
 }
+
+const isCommand = ({ word, text }: WordPiece, ...names: readonly string[]): boolean => !text && names.includes(word);
+
+/** `gemini [-p PROMPT | -i PROMPT | PROMPT]` → the same with `--resume ID` and other words. */
+function resumeGemini(args: readonly string[], session: string, words: string): readonly string[] | null {
+  const elsewhere = ["--list-sessions", "--list-extensions", "--delete-session", "--acp", "--experimental-acp"];
+  const pieces = readKept(geminiLine, args, elsewhere, ["--resume", "--session-id", "--session-file"]);
+  if (pieces === null) return null;
+  const asked = pieces.filter((piece) => piece.kind === "option" && /^--prompt/.test(piece.name));
+  const prompt = wordsIn(pieces);
+  if (!isSaid(geminiLine, prompt) || asked.length + Math.min(prompt.length, 1) > 1) return null;
+  if (asked.some((piece) => piece.kind === "option" && piece.value === true)) return null;
+  const spoken = asked.length === 0 ? inPlaceOf(prompt, words, pieces) : withValue(pieces, /^--prompt/, words);
+  return ["--resume", session, ...argsOf(spoken)];
+}
+
+/** `opencode run … MESSAGE` → `opencode run … --session ID WORDS`; its own screen has its prompt in an option, if it has one. */
+function resumeOpencode(args: readonly string[], session: string, words: string): readonly string[] | null {
+  const pieces = readKept(opencodeLine, args, ["--command"], ["--continue", "--session", "--fork"]);
+  if (pieces === null) return null;
+  const all = wordsIn(pieces);
+  const [first, ...message] = all;
+  if (first === undefined || !isCommand(first, "run")) {
+    if (!isSaid(opencodeLine, all)) return null;
+    return ["--session", session, ...argsOf(withValue(pieces, /^--prompt$/, words))];
+  }
+  if (message.length === 0 || !message.every(({ sure, word }) => sure && word !== "-")) return null;
+  return ["run", words, ...argsOf(pieces.filter(({ kind }) => kind === "option")), "--session", session];
+}
+
+/** The pieces of a command line without those that choose a conversation; `null` where its conversation is not kept here. */
+function readKept(line: CommandLine, args: readonly string[], elsewhere: readonly string[], chosen: readonly string[]) {
+  const pieces = readArguments(line, args);
+  const options = optionsIn(pieces);
+  if (["--help", "--version", ...elsewhere].some((name) => options.has(name))) return null;
+  return pieces.filter((piece) => piece.kind !== "option" || !chosen.includes(piece.name));
+}
+
+/** `-` stands for its input; a command is no prompt, and what may be the value of an unknown option is none for sure. */
+const isSaid = ({ commands }: CommandLine, prompt: readonly WordPiece[]): boolean =>
+  prompt.every(({ word, sure }) => sure && word !== "-") &&
+  (prompt[0] === undefined || prompt[0].text || !commands.has(prompt[0].word));
+
+/** The first word is the prompt; what follows it may be the value of an option that nobody here knows. */
+const isOnePrompt = (line: CommandLine, all: readonly WordPiece[]): boolean =>
+  isSaid(line, all.slice(0, 1)) && all.slice(1).every(({ sure }) => !sure);
+
+function inPlaceOf(prompt: readonly WordPiece[], words: string, pieces: readonly Piece[]): readonly Piece[] {
+  const [first, ...more] = prompt.filter(({ sure }) => sure);
+  return pieces
+    .filter((piece) => !more.includes(piece as WordPiece))
+    .map((piece) => (piece === first ? { ...piece, args: [words] } : piece));
+}
+
+const withValue = (pieces: readonly Piece[], names: RegExp, value: string): readonly Piece[] =>
+  pieces.map((piece) =>
+    piece.kind === "option" && names.test(piece.name) ? { ...piece, args: [piece.name, value] } : piece,
+  );

@@ -26,6 +26,8 @@ export interface AgentProcess {
   pause(): void;
   resume(): void;
   kill(signal: NodeJS.Signals): void;
+  /** The terminal it was started from is gone: it hears of that as it would without us. */
+  hangUp(): void;
 }
 
 /** What is needed to start one, its command already found. */

@@ -13,6 +13,8 @@ export interface Handle {
   signal(name: NodeJS.Signals): void;
   /** Somebody pressed a key that interrupts, and the terminal has told the agent itself. */
   interrupted(): void;
+  /** We were told to end, and the agent ends with us. */
+  terminate(): void;
   /** The terminal is gone, or whoever read the output. */
   hangUp(): void;
   pause(): void;
@@ -26,5 +28,5 @@ export interface Foreground {
   begin(handle: Handle): void;
   show(stream: Stream, bytes: Buffer): void;
   /** Shows what is still waiting and leaves the terminal as it was found. */
-  end(how: { readonly killed: boolean; readonly fullScreen: boolean }): Promise<void>;
+  end(how: { readonly killed: boolean; readonly fullScreen: boolean; readonly lastWord: string | null }): Promise<void>;
 }

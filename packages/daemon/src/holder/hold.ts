@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ExitStatus, Fault, type Hold } from "@rouse/contract";
+import { type ExitStatus, Fault, type Hold, printable, type RunningProcess } from "@rouse/contract";
 import { admitMonitors } from "./admit-monitors.ts";
 import type { Ended } from "./agent-process.ts";
 import { type Claim, claimWhenFree } from "./claim-name.ts";
@@ -18,6 +18,7 @@ import { obeyOrders } from "./obey-orders.ts";
 import { openEyes } from "./open-eyes.ts";
 import { openOutputRing } from "./output/output-ring.ts";
 import { placeSocket } from "./place-socket.ts";
+import { awaitLeftovers } from "./processes/await-leftovers.ts";
 import { identityOf } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
 import { createTreeWatch } from "./processes/watch-tree.ts";
@@ -40,6 +41,9 @@ export interface HoldOptions {
 
 /** How long those who are still shown output may take for the rest of it. */
 const partingMs = 2000;
+
+/** How long an agent has to end by itself when nobody says how long. */
+const ownGraceMs = 10_000;
 
 /**
  * Starts an agent and keeps it until it is over: its terminal, its output, its exit status. `near` is the terminal it was started from, when
@@ -129,6 +133,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const terminal = await tendTerminal(spec, near);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
+  /** Its own process is over. */
+  let over = false;
   let heard = 0;
 
   let sayEnded: (how: Ended) => void = () => {};
@@ -146,10 +152,11 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     ended: sayEnded,
   });
   const tree = createTreeWatch(agent.root);
+  const leftovers = awaitLeftovers(tree, () => watch.tellSoon());
   const eyes = openEyes(tree, spec, files.home, log);
   const giveNudge = giveNudges(
     waysToReach(spec, agent.process, terminal, {
-      over: () => exit !== null || orders.stopping(),
+      over: () => over || orders.stopping(),
       watch: () => watch,
     }),
   );
@@ -162,7 +169,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   });
   const orders = obeyOrders(files.orders, spec.incarnation, {
     refuses: admission.refuses,
-    attached: () => terminal.attached() > 0,
+    attached: () => spec.foreground || terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
     nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
   });
@@ -174,6 +181,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     attached: terminal.attached,
     facts: eyes.facts,
     lookAnew: eyes.lookAnew,
+    leftovers: leftovers.now,
     tell: (report) => service.report(report),
     trouble: log,
   });
@@ -204,20 +212,25 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     compilePatterns(settings, spec.family, log).then(watch.usePatterns, (error) => log("patterns are not used", error));
 
   void heed(spec.watch);
-  terminal.begin(agent.process, service.sizes);
+  terminal.begin(agent.process, service.sizes, () => {
+    stopTree(tree, { graceMs: ownGraceMs }).catch((error: unknown) => log("the agent could not be ended", error));
+  });
   claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
   const passOn = () => agent.process.kill("SIGTERM");
   if (near === null) process.on("SIGTERM", passOn);
 
   return {
-    exit: ended.then((how) => {
-      exit = terminal.judge(how, orders.stopping());
-      noteExit(exit);
-      return exit;
+    exit: ended.then(async (how) => {
+      over = true;
+      const judged = terminal.judge(how, orders.stopping());
+      noteExit(judged);
+      if (!orders.stopping()) await settleLeftovers(judged);
+      exit = judged;
+      return judged;
     }),
     async conclude(how: ExitStatus): Promise<void> {
       eyes.close();
-      const shown = terminal.end(how);
+      const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
       await watch.end(how);
       const last = reports.lastSeq();
@@ -231,6 +244,16 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     },
   };
 
+  /** One that failed is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
+  async function settleLeftovers(how: ExitStatus): Promise<void> {
+    const isDone = how.code === 0 || how.cause === "person";
+    try {
+      await leftovers.settle(isDone && !terminal.waitedFor());
+    } catch (error) {
+      log("what the agent left running could not be looked at", error);
+    }
+  }
+
   function noteExit(how: ExitStatus): void {
     try {
       note.write({ incarnation: spec.incarnation, at: Date.now(), exit: how });
@@ -238,6 +261,12 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       log("how the agent ended could not be written down", error);
     }
   }
+}
+
+function wordLeftovers(agentId: string, left: readonly RunningProcess[]): string | null {
+  if (left.length === 0) return null;
+  const who = left.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
+  return `${agentId} left processes running (${who}); \`rouse terminate ${agentId}\` ends them`;
 }
 
 const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold => ({

@@ -5,7 +5,7 @@ import { endsPrograms, judgeExit, type Meddling } from "./judge-exit.ts";
 const causeOf = (ended: Partial<Ended>, meddling: Partial<Meddling> = {}) =>
   judgeExit(
     { code: null, signal: null, ...ended },
-    { ordered: false, typedAt: null, hungUpAt: null, ...meddling },
+    { ordered: false, typedAt: null, hungUpAt: null, terminated: false, ...meddling },
     100_000,
   ).cause;
 
@@ -31,8 +31,15 @@ describe("why an agent is over", () => {
   it("is a person who closed its terminal, unless it went on regardless", () => {
     expect(causeOf({ signal: "SIGHUP" }, { hungUpAt: 1 })).toBe("person");
     expect(causeOf({ code: 4 }, { hungUpAt: 99_000 })).toBe("person");
+    expect(causeOf({ code: 1 }, { hungUpAt: 80_000 })).toBe("person");
     expect(causeOf({ code: 0 }, { hungUpAt: 1 })).toBe("by-itself");
     expect(causeOf({ signal: "SIGHUP" })).toBe("killed");
+  });
+
+  it("is a person who ended rouse run", () => {
+    expect(causeOf({ signal: "SIGTERM" }, { terminated: true })).toBe("person");
+    expect(causeOf({ code: 143 }, { terminated: true })).toBe("person");
+    expect(causeOf({ signal: "SIGKILL" }, { terminated: true, ordered: true })).toBe("stopped");
   });
 
   it("is somebody else's signal otherwise", () => {

@@ -9,19 +9,24 @@ export interface Meddling {
   readonly typedAt: number | null;
   /** When the terminal it was started from went away. */
   readonly hungUpAt: number | null;
+  /** Whoever ended `rouse run` ended it. */
+  readonly terminated: boolean;
 }
 
 const latelyMs = 5000;
+/** Programs take this long to tidy up when their terminal is gone. */
+const tidyingMs = 30_000;
 /** Ctrl-C, Ctrl-D, Ctrl-\ */
 const endings = [0x03, 0x04, 0x1c];
 
 export const endsPrograms = (typed: Buffer): boolean => endings.some((key) => typed.includes(key));
 
-export function judgeExit({ code, signal }: Ended, { ordered, typedAt, hungUpAt }: Meddling, now: number): ExitStatus {
-  const lately = (at: number | null): boolean => at !== null && now - at <= latelyMs;
+export function judgeExit({ code, signal }: Ended, meddling: Meddling, now: number): ExitStatus {
+  const { ordered, typedAt, hungUpAt, terminated } = meddling;
   const interrupted = signal === "SIGINT" || signal === "SIGQUIT" || code === 130 || code === 131;
-  const leftAlone = hungUpAt !== null && (signal === "SIGHUP" || code === 129 || lately(hungUpAt));
+  const typed = interrupted && typedAt !== null && now - typedAt <= latelyMs;
+  const leftAlone = hungUpAt !== null && (signal === "SIGHUP" || code === 129 || now - hungUpAt <= tidyingMs);
   if (ordered) return { code, signal, cause: "stopped" };
-  if ((interrupted && lately(typedAt)) || leftAlone) return { code, signal, cause: "person" };
+  if (typed || leftAlone || terminated) return { code, signal, cause: "person" };
   return { code, signal, cause: signal === null ? "by-itself" : "killed" };
 }

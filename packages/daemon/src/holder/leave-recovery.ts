@@ -1,5 +1,5 @@
 import { readFileSync, rmSync } from "node:fs";
-import { RecoveryContext } from "@rouse/contract";
+import { type LostWork, RecoveryContext } from "@rouse/contract";
 import { resumeCommand } from "@rouse/core";
 import type { Revival } from "../ports/holders.ts";
 import { holderFiles } from "./holder-files.ts";
@@ -37,10 +37,30 @@ export function readRecovery(home: string, agentId: string, incarnation: number)
   }
 }
 
-/** For a program that keeps its conversations, the command that goes on with the last; `null` for every other. */
-export function commandAfter({ family, command }: Spec, { session, context }: Revival): readonly string[] | null {
-  return session === null ? null : resumeCommand(family, command, session, wordRecovery(context));
+/** How the next life begins: with which command, and what becomes of the conversation that its program kept. */
+export interface NextLife {
+  /** `null`: with the command it was given. */
+  readonly resumed: readonly string[] | null;
+  readonly session: string | null;
+  readonly conversation: LostWork["conversation"];
 }
+
+/** A life that ended before it told of its conversation was in the one it was resumed with. */
+export function planNextLife(
+  { family, command, session: before }: Spec,
+  { session: told, context }: Revival,
+): NextLife {
+  const session = told ?? before ?? null;
+  const resumed = session === null ? null : resumeCommand(family, command, session, wordRecovery(context));
+  const conversation = family === "generic" || family === "aider" ? undefined : resumed === null ? "lost" : "kept";
+  return { resumed, session: resumed === null ? null : session, conversation };
+}
+
+/** Told with what else was lost. */
+export const withConversation = (revival: Revival, { conversation }: NextLife): Revival =>
+  conversation === undefined
+    ? revival
+    : { ...revival, context: { ...revival.context, lost: { ...revival.context.lost, conversation } } };
 
 /** Facts in fixed words. */
 function wordRecovery({ reason, step, lost }: RecoveryContext): string {

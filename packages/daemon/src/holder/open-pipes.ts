@@ -66,6 +66,10 @@ export async function openPipes(
       child.stderr.resume();
     },
     kill: (signal) => void child.kill(signal),
+    hangUp() {
+      child.kill("SIGHUP");
+      child.kill("SIGCONT"); // one that was stopped could not even die
+    },
   };
 
   /** A child left behind may hold the pipes open for ever: it gets a moment after the agent's own end, for what is still in them. */

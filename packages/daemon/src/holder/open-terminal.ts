@@ -3,6 +3,7 @@ import { constants as os } from "node:os";
 import type { ReadStream } from "node:tty";
 import { spawn } from "@lydell/node-pty";
 import type { AgentProcess, Ears, Start } from "./agent-process.ts";
+import { isSame, type ProcessInfo, readAllProcesses } from "./processes/read-processes.ts";
 
 /** What node-pty 1.1.0 keeps to itself. */
 interface Inside {
@@ -29,42 +30,70 @@ export function openTerminal(start: Start, ears: Ears): AgentProcess {
   inside._emittedClose = true;
 
   let over = false;
+  let isOpen = true;
   const gathered = gather((bytes) => ears.wrote("out", bytes));
   socket.on("data", gathered.add);
   socket.on("error", () => {}); // the terminal is gone; how the agent ended is still to come
   terminal.onExit(({ exitCode, signal = 0 }) => {
     over = true;
+    close();
+    ears.ended(signal === 0 ? { code: exitCode, signal: null } : { code: null, signal: nameOf(signal) });
+  });
+
+  /** Whoever still has the other side open can neither read nor write there any more. */
+  function close(): void {
+    if (!isOpen) return;
+    isOpen = false;
     socket.pause();
     while (socket.read() !== null); // what was held back while paused comes as `data`
     drain(inside._fd, gathered.add);
     gathered.deliver();
     closeSync(other);
     socket.destroy();
-    ears.ended(signal === 0 ? { code: exitCode, signal: null } : { code: null, signal: nameOf(signal) });
-  });
+  }
 
   return {
     pid: terminal.pid,
     write(bytes) {
-      if (!over && socket.writableLength < mostTyped) socket.write(bytes);
+      if (isOpen && socket.writableLength < mostTyped) socket.write(bytes);
     },
     deliver: (bytes) =>
       new Promise((resolve) => {
-        if (over || socket.writableLength >= mostTyped) return resolve(false);
+        if (!isOpen || socket.writableLength >= mostTyped) return resolve(false);
         socket.write(bytes, (error) => resolve(error == null));
       }),
     midLine: () => false,
     resize(columns, lines) {
-      if (!over) terminal.resize(columns, lines);
+      if (isOpen) terminal.resize(columns, lines);
     },
     pause: () => void socket.pause(),
     resume() {
-      if (!over) socket.resume();
+      if (isOpen) socket.resume();
     },
     kill(signal) {
       if (!over) terminal.kill(signal);
     },
+    hangUp() {
+      if (over || !isOpen) return;
+      // The kernel tells the leader of the session alone, which is the agent. The others of its group would hear from the shell.
+      const others = groupOf(terminal.pid);
+      close();
+      for (const each of others) hangUpOn(each);
+    },
   };
+}
+
+const groupOf = (leader: number): ProcessInfo[] =>
+  readAllProcesses().filter(({ pid, pgid, session }) => pgid === leader && session === leader && pid !== leader);
+
+function hangUpOn(member: ProcessInfo): void {
+  try {
+    if (!isSame(member)) return;
+    process.kill(member.pid, "SIGHUP");
+    process.kill(member.pid, "SIGCONT"); // one that was stopped could not even die
+  } catch {
+    // Gone meanwhile, or not ours to signal.
+  }
 }
 
 /** A terminal hands out 4 kB at a time: all that is there in one turn is worked through once. */

@@ -6,7 +6,7 @@ import { spawn as spawnInTerminal } from "@lydell/node-pty";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BundledHolder } from "./bundle-holder.test-support.ts";
 import { kill, readHolderFile, until, type World } from "./holding.test-support.ts";
-import { isSame } from "./processes/read-processes.ts";
+import { identityOf, isSame } from "./processes/read-processes.ts";
 import { ExitFile, type Spec } from "./spec.ts";
 import { worldOfEach } from "./world-of-each.test-support.ts";
 
@@ -122,14 +122,12 @@ describe("rouse run in a terminal", () => {
     expect(run.shown()).toContain("\x1b[?1049l\x1b[?25h");
   });
 
-  it("tells the agent when the terminal is closed, and still keeps what it writes", async () => {
-    const run = runInTerminal(
-      "trap 'echo hung up; sleep 0.3; echo and saved; exit 4' HUP; echo ready; while :; do sleep 0.05; done",
-    );
+  it("tells the agent when the terminal is closed, and keeps what it wrote before", async () => {
+    const run = runInTerminal("trap 'sleep 0.3; exit 4' HUP; echo ready; while :; do sleep 0.05; done");
     await run.shows("ready");
     (run.terminal as unknown as { destroy(): void }).destroy();
     await until(() => !isHeld(), "rouse run ends");
-    expect(world.output().toString()).toContain("hung up\r\nand saved\r\n");
+    expect(world.output().toString()).toContain("ready\r\n");
     const { exit } = JSON.parse(readFileSync(world.files().exit, "utf8"));
     expect(exit).toEqual({ code: 4, signal: null, cause: "person" });
   });
@@ -148,6 +146,103 @@ describe("rouse run in a terminal", () => {
   });
 });
 
+describe("rouse run whose terminal is closed", () => {
+  const close = (run: ReturnType<typeof runInTerminal>) => (run.terminal as unknown as { destroy(): void }).destroy();
+  const noted = (name: string): string => {
+    try {
+      return readFileSync(join(world.home, name), "utf8");
+    } catch {
+      return "";
+    }
+  };
+
+  it("takes the terminal away from an agent that ignores being hung up on: it reads no more", async () => {
+    const run = runInTerminal("trap '' HUP; echo ready; cat; echo no more to read > end; exit 3");
+    await run.shows("ready");
+    close(run);
+    await until(() => !isHeld(), "rouse run ends");
+    expect(noted("end")).toBe("no more to read\n");
+  });
+
+  it("reaches everybody in the agent's process group, once each, as without us", async () => {
+    const child = `sh -c 'trap "echo child >> told" HUP; echo child ready; while [ ! -e go ]; do sleep 0.05; done'`;
+    const run = runInTerminal(
+      `trap 'echo agent >> told' HUP; ${child} & while [ ! -e go ]; do sleep 0.05; done; wait; exit 0`,
+    );
+    await run.shows("child ready");
+    close(run);
+    await until(() => noted("told").split("\n").length === 3, "both are told");
+    writeFileSync(join(world.home, "go"), "");
+    await until(() => !isHeld(), "rouse run ends");
+    expect(noted("told").trim().split("\n").sort()).toEqual(["agent", "child"]);
+  });
+
+  it("stays with an agent that goes on regardless, and knows how it ended", async () => {
+    const run = runInTerminal("trap '' HUP; echo ready; while [ ! -e go ]; do sleep 0.05; done; exit 6");
+    await run.shows("ready");
+    await until(() => readHolderFile(world.files())?.agent != null, "it is held");
+    const client = await world.connect(readHolderFile(world.files()) as never);
+    client.say({ say: "watch", epoch: 1, after: 0 });
+    close(run);
+    await client.hear("report", ({ report }) => report.attached === 0);
+    writeFileSync(join(world.home, "go"), "");
+    await until(() => !isHeld(), "rouse run ends");
+    expect(ExitFile.parse(JSON.parse(readFileSync(world.files().exit, "utf8"))).exit.code).toBe(6);
+  });
+});
+
+describe("rouse run whose agent leaves a process running", () => {
+  const leaves = "setsid sh -c 'echo $$ > server; exec sleep 1000' & until [ -s server ]; do sleep 0.02; done";
+  const server = () => identityOf(Number(readFileSync(join(world.home, "server"), "utf8")));
+  afterEach(() => {
+    const id = server();
+    if (id !== null) kill(id);
+  });
+
+  it("gives the terminal back with the agent's status, and says what is left", async () => {
+    const { heard, ended } = runInPipes(`${leaves}; exit 0`);
+    expect((await ended)[0]).toBe(0);
+    const pid = server()?.pid;
+    expect(pid).toBeDefined();
+    expect(heard.err).toBe(`rouse: a1 left processes running (${pid} sleep); \`rouse terminate a1\` ends them\n`);
+  });
+
+  it("stays with it when nobody is there any more, until it is gone", async () => {
+    const run = runInTerminal(`${leaves}; echo ready; read x`);
+    await run.shows("ready");
+    const client = await world.connect(readHolderFile(world.files()) as never);
+    client.say({ say: "watch", epoch: 1, after: 0 });
+    (run.terminal as unknown as { destroy(): void }).destroy();
+    const { report } = await client.hear("report", (each) => each.report.leftovers !== undefined);
+    expect(report).toMatchObject({ exit: null, leftovers: [{ pid: server()?.pid }] });
+    kill(server() as never);
+    const last = await client.hear("report", (each) => each.report.exit !== null);
+    expect(last.report.exit?.cause).toBe("person");
+  });
+});
+
+describe("rouse run that is told to end", () => {
+  it("ends the agent with everybody it started, and ends as if by that signal", async () => {
+    const { child, heard, ended } = runInPipes("setsid sleep 1000 & echo $! ; exec sleep 1000");
+    await until(() => heard.out.includes("\n"), "it runs");
+    const other = Number(heard.out.trim());
+    child.kill("SIGTERM");
+    expect((await ended)[0]).toBe(143);
+    expect(identityOf(other)).toBeNull();
+    const { exit } = ExitFile.parse(JSON.parse(readFileSync(world.files().exit, "utf8")));
+    expect(exit).toEqual({ code: null, signal: "SIGTERM", cause: "person" });
+  });
+
+  it("forces an agent that does not end when asked, and still ends as if by that signal", async () => {
+    const { child, heard, ended } = runInPipes("trap '' TERM; echo ready; while :; do sleep 0.05; done");
+    await until(() => heard.out.includes("ready"), "it runs");
+    child.kill("SIGTERM");
+    expect((await ended)[0]).toBe(143);
+    const { exit } = ExitFile.parse(JSON.parse(readFileSync(world.files().exit, "utf8")));
+    expect(exit).toEqual({ code: null, signal: "SIGKILL", cause: "person" });
+  });
+});
+
 describe("rouse run in a terminal that a monitor would type into", () => {
   const box = "printf '%s\\n' ──────────── '❯ ' ────────────";
   const order = (key: string) =>
@@ -160,7 +255,7 @@ describe("rouse run in a terminal that a monitor would type into", () => {
     }) as const;
 
   it("is left to the person, also after its terminal was closed", async () => {
-    const run = runInTerminal(`trap '' HUP; ${box}; cat`, { family: "claude-code" });
+    const run = runInTerminal(`trap '' HUP; ${box}; while :; do sleep 0.05; done`, { family: "claude-code" });
     await run.shows("❯");
     await until(() => readHolderFile(world.files())?.agent != null, "it is held");
     const client = await world.connect(readHolderFile(world.files()) as never);
@@ -178,6 +273,17 @@ describe("rouse run in a terminal that a monitor would type into", () => {
 });
 
 describe("rouse run between pipes", () => {
+  it("is never stopped by a monitor of its own accord, though no terminal shows that somebody is there", async () => {
+    const { heard, ended } = runInPipes("echo ready; while [ ! -e go ]; do sleep 0.05; done; exit 2");
+    await until(() => heard.out.includes("ready") && readHolderFile(world.files())?.agent != null, "it is held");
+    const client = await world.connect(readHolderFile(world.files()) as never);
+    const order = { kind: "stop", graceMs: 0, unlessAttached: true } as const;
+    client.say({ say: "order", key: "k1", incarnation: 1, epoch: 1, order });
+    expect((await client.hear("carried-out")).outcome).toEqual({ kind: "refused", because: "attached" });
+    writeFileSync(join(world.home, "go"), "");
+    expect((await ended)[0]).toBe(2);
+  });
+
   it("passes on both streams byte for byte, its input and the exit code", async () => {
     const { child, heard, ended } = runInPipes("cat; echo problem >&2; printf '\\033[1mend'; exit 6");
     child.stdin?.end("one\ntwo\n");

@@ -13,8 +13,20 @@ const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x
 const leaveFullScreen = "\x1b[?1049l";
 
 /** `rouse run`: this very process is the holder, and its terminal or pipes are the person's. */
-export const runInForeground = (spec: Spec, home: string): Promise<ExitStatus> =>
-  hold(spec, home, openForeground(spec.io));
+export async function runInForeground(spec: Spec, home: string): Promise<ExitStatus> {
+  let terminated = false;
+  const noteTerm = (): void => {
+    terminated = true;
+  };
+  process.on("SIGTERM", noteTerm);
+  try {
+    const exit = await hold(spec, home, openForeground(spec.io));
+    // To whoever told us to end it is all the same whether the agent had to be forced.
+    return terminated && exit.signal === "SIGKILL" ? { ...exit, signal: "SIGTERM" } : exit;
+  } finally {
+    process.off("SIGTERM", noteTerm);
+  }
+}
 
 export function openForeground(io: Spec["io"]): Foreground {
   const { stdin, stdout } = process;
@@ -60,6 +72,7 @@ export function openForeground(io: Spec["io"]): Foreground {
     for (const name of forwarded) {
       listen(process as Emitter, name, () => {
         if (name === "SIGHUP") return hangUp();
+        if (name === "SIGTERM") return agent.terminate();
         const fromKeyboard = name === "SIGINT" || name === "SIGQUIT";
         if (io === "pipes" && fromKeyboard && weHaveTheTerminal()) agent.interrupted();
         else agent.signal(name);
@@ -82,12 +95,13 @@ export function openForeground(io: Spec["io"]): Foreground {
       });
     },
     show: (stream, bytes) => sinks[stream].pour(bytes),
-    async end({ killed, fullScreen }) {
+    async end({ killed, fullScreen, lastWord }) {
       if (io === "terminal" && stdout.isTTY && killed) {
         sinks.out.pour(Buffer.from(`${fullScreen ? leaveFullScreen : ""}${calmDown}`));
       }
       await Promise.all([sinks.out.emptied(), sinks.err.emptied()]);
       for (const back of undo.splice(0)) back();
+      if (lastWord !== null && !gone) process.stderr.write(`rouse: ${lastWord}\n`);
     },
   };
 }

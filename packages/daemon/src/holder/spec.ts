@@ -21,6 +21,8 @@ export const Spec = z.object({
   command: z.array(z.string()).min(1),
   /** What this life is started with instead, when its program goes on with a conversation it had. */
   resumed: z.array(z.string()).min(1).optional(),
+  /** That conversation. */
+  session: z.string().max(200).optional(),
   cwd: z.string(),
   /** The whole environment, the agent's own token included: the file is for its owner only. */
   env: z.record(z.string(), z.string()),

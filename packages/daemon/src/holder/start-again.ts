@@ -1,8 +1,9 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
 import type { Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
-import { commandAfter, leaveRecovery, readRecovery } from "./leave-recovery.ts";
+import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
 import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
+import { stopTree } from "./processes/stop-tree.ts";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec, readStore } from "./read-holder-files.ts";
 import type { HolderFile, Spec } from "./spec.ts";
 import { type StartOptions, startHolder } from "./start-holder.ts";
@@ -15,6 +16,7 @@ export interface StartingHome {
 }
 
 const holderLeavesWithin = 10_000;
+const leftoverGraceMs = 10_000;
 
 /**
  * The next life of an agent: same command, folder and environment. Asked again after the same life, it starts nothing twice, but tries again what never
@@ -33,9 +35,14 @@ export async function startAgain(
   if (isWritten && hasBegun(home, spec))
     return { incarnation: spec.incarnation, recovery: readRecovery(home, agentId, spec.incarnation) };
   await untilHolderLeft(home, agentId);
+  await endLeftovers(home, agentId);
   const incarnation = isWritten ? spec.incarnation : spec.incarnation + 1;
   const where = url ?? spec.env["ROUSE_URL"] ?? "";
-  const left = revival === null ? null : leaveRecovery(home, agentId, incarnation, revival);
+  const plan = revival === null ? null : planNextLife(spec, revival);
+  const left =
+    revival === null || plan === null
+      ? null
+      : leaveRecovery(home, agentId, incarnation, withConversation(revival, plan));
   const env = environmentFor(
     spec.env,
     { agentId, taskId: spec.taskId, incarnation },
@@ -43,8 +50,7 @@ export async function startAgain(
     left?.line,
   );
   // The command itself stays as it was given: the next life after this one resumes from it again.
-  const { resumed: _, ...first } = spec;
-  const resumed = revival === null ? null : commandAfter(spec, revival);
+  const { resumed: _, session: __, ...first } = spec;
   const next: Spec = {
     ...first,
     incarnation,
@@ -52,7 +58,8 @@ export async function startAgain(
     env,
     foreground: false,
     io: "terminal",
-    ...(resumed === null ? {} : { resumed: [...resumed] }),
+    ...(plan === null || plan.resumed === null ? {} : { resumed: [...plan.resumed] }),
+    ...(plan === null || plan.session === null ? {} : { session: plan.session }),
   };
   await startHolder(home, next, options);
   return { incarnation, recovery: left?.context ?? null };
@@ -82,6 +89,20 @@ async function untilHolderLeft(home: string, agentId: string): Promise<void> {
       );
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** Processes of the last life would go on with the same work beside the next. */
+async function endLeftovers(home: string, agentId: string): Promise<void> {
+  const file = readHolderFile(home, agentId);
+  if (file?.agent == null || file.mark === "") return;
+  const { agent, mark, cgroup } = file;
+  const outcome = await stopTree(
+    { agent, mark, cgroup, ownGroup: 0, useGroup: false, known: [] },
+    { graceMs: leftoverGraceMs },
+  );
+  if (outcome.kind !== "termination_incomplete") return;
+  const pids = outcome.survivors.map(({ pid }) => pid).join(", ");
+  throw new Fault("name-taken", `processes of ${agentId} still run and cannot be ended (${pids})`);
 }
 
 /** A holder that was ended between starting its agent and naming it leaves one that only its mark tells of. */

@@ -18,10 +18,13 @@ export interface TendedTerminal {
   midLine(): boolean;
   /** As large as the smallest of them shows; as before when nobody is left. */
   fit(): Size;
-  begin(agent: AgentProcess, others: () => readonly Size[]): void;
+  /** `end`: asks the whole tree to end, and forces it when it does not. */
+  begin(agent: AgentProcess, others: () => readonly Size[], end: () => void): void;
   judge(ended: Ended, ordered: boolean): ExitStatus;
-  /** Gives the terminal it was started from back. */
-  end(exit: ExitStatus): Promise<void>;
+  /** Somebody sits before `rouse run`, or reads from it, and wants it to end with the agent. */
+  waitedFor(): boolean;
+  /** Gives the terminal it was started from back, with a last word of ours. */
+  end(exit: ExitStatus, lastWord: string | null): Promise<void>;
 }
 
 /** Enter, and the keys that throw a line away: Ctrl-C, Ctrl-D, Ctrl-U, Ctrl-\ */
@@ -34,6 +37,8 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   let size: Size = { cols: spec.cols, rows: spec.rows };
   let typedAt: number | null = null;
   let hungUpAt: number | null = null;
+  let terminated = false;
+  let endTree: () => void = () => {};
   let midLine = false;
   const screen = hasTerminal ? (await import("./keep-screen.ts")).keepScreen(size, reply) : null;
 
@@ -75,9 +80,12 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     },
     hangUp() {
       hungUpAt = performance.now();
-      agent?.kill("SIGHUP");
-      agent?.kill("SIGCONT"); // one that was stopped could not even die
+      agent?.hangUp();
       agent?.resume();
+    },
+    terminate() {
+      terminated = true;
+      endTree();
     },
     pause: () => agent?.pause(),
     resume: () => agent?.resume(),
@@ -91,16 +99,18 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     type,
     midLine: () => (hasTerminal ? midLine : (agent?.midLine() ?? false)),
     fit,
-    begin(started, otherSizes) {
+    begin(started, otherSizes, end) {
       agent = started;
       others = otherSizes;
+      endTree = end;
       near?.begin(handle);
       fit();
     },
-    judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt }, performance.now()),
-    async end({ signal }) {
+    judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt, terminated }, performance.now()),
+    waitedFor: () => near !== null && hungUpAt === null && !terminated,
+    async end({ signal }, lastWord) {
       const fullScreen = (await screen?.settle(() => screen.screen().alternate)) ?? false;
-      await near?.end({ killed: signal !== null, fullScreen });
+      await near?.end({ killed: signal !== null, fullScreen, lastWord });
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { ExitStatus, HolderReport, ProcessFacts, Sight } from "@rouse/contract";
+import type { ExitStatus, HolderReport, ProcessFacts, RunningProcess, Sight } from "@rouse/contract";
 import {
   blankOwnWords,
   findCompletion,
@@ -34,6 +34,8 @@ export interface Surroundings {
   facts(): ProcessFacts;
   /** Looks at everything again that takes a while to look at. */
   lookAnew(): Promise<void>;
+  /** Processes of the agent that are there although its own is over. */
+  leftovers(): readonly RunningProcess[];
   tell(report: HolderReport): void;
   trouble(what: string, error: unknown): void;
 }
@@ -156,6 +158,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       fullScreen,
       outputKept: around.kept(),
       exit,
+      ...(around.leftovers().length === 0 ? {} : { leftovers: [...around.leftovers()] }),
     });
     sights = [];
     toldAt = performance.now();

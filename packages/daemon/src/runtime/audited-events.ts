@@ -26,6 +26,7 @@ const rules: Rules = {
   AGENT_ATTACHED: (p) => ({ ...about(p.agentId, "attached", pick(p, "incarnation", "attached")), actor: "owner" }),
   AGENT_DETACHED: (p) => ({ ...about(p.agentId, "detached", pick(p, "incarnation", "attached")), actor: "owner" }),
   PROCESS_EXITED: null,
+  AGENT_LEFT_PROCESSES: null,
   AGENT_NEEDS_YOU: null,
   AGENT_NEEDS_YOU_NO_MORE: null,
   RATE_LIMITED: null,

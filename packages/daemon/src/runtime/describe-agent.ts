@@ -85,9 +85,24 @@ function describeTerminal(
     session,
     completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
+    ...leftoversOf(record),
+    ...(facts.failedTurn == null ? {} : { failedTurn: facts.failedTurn }),
     restarts: record.restarts.length,
+    ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
   };
+}
+
+/** Whoever stopped them has ended them, also when no holder was left to say so. */
+function leftoversOf({ terminal, stop }: AgentRecord): Pick<TerminalReport, "leftovers"> {
+  const left = terminal?.leftovers ?? null;
+  const isEnded = stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over";
+  return left === null || (terminal?.exit != null && isEnded) ? {} : { leftovers: [...left.processes] };
+}
+
+function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalReport, "conversation"> {
+  const conversation = recovered?.life === incarnation ? recovered.context.lost.conversation : undefined;
+  return conversation === undefined ? {} : { conversation };
 }
 
 const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({

@@ -56,7 +56,7 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
 
 /** A mere sign of life moves clocks; what it says is said again by the next. Everything else is kept before the holder may forget it. */
 export const isWorthKeeping = (report: Extract<Signal, { kind: "reported" }>["report"]): boolean =>
-  report.exit !== null || report.sights.some(({ kind }) => kind !== "output");
+  report.exit !== null || report.leftovers !== undefined || report.sights.some(({ kind }) => kind !== "output");
 
 export const watchSettingsFrom = ({ terminal }: Settings): WatchSettings => ({
   patterns: terminal.patterns,

@@ -83,5 +83,5 @@ const isMereQuestion = ({ reason }: EscalationReport, { health }: AgentRecord): 
 const isWell = ({ health }: AgentRecord): boolean => health.state === "HEALTHY";
 
 /** What of the kill gate does not pass by itself. */
-const mayStop = ({ attached, holder }: TerminalFacts, policy: Policy): boolean =>
-  policy.mode === "act" && !policy.protected && attached === 0 && holder === "here";
+const mayStop = ({ attached, foreground, holder }: TerminalFacts, policy: Policy): boolean =>
+  policy.mode === "act" && !policy.protected && !foreground && attached === 0 && holder === "here";

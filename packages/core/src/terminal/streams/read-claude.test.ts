@@ -221,6 +221,12 @@ describe("the end of a turn of Claude Code", () => {
     expect(ending({ subtype: "success", is_error: true, result: "API Error: 500 Internal" })).toEqual([
       { kind: "turn-ended", outcome: "failure", reason: "is_error" },
     ]);
+    expect(ending({ subtype: "success", is_error: true, terminal_reason: "api_error", api_error_status: 529 })).toEqual(
+      [{ kind: "turn-ended", outcome: "failure", reason: "api_error 529" }],
+    );
+    expect(ending({ subtype: "success", is_error: false, api_error_status: 401 })).toEqual([
+      { kind: "turn-ended", outcome: "failure", reason: "is_error 401" },
+    ]);
     expect(ending({})).toEqual([{ kind: "turn-ended", outcome: "failure", reason: "unknown" }]);
   });
 

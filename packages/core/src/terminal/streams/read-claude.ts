@@ -154,12 +154,14 @@ function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
 
 function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   const subtype = nameOf(line.subtype) ?? "unknown";
-  const failed = line.is_error === true || subtype !== "success";
+  const status = countOf(line.api_error_status);
+  const failed = line.is_error === true || subtype !== "success" || status !== null;
   const over = { ...state, tools: [], answer: null, compacting: false };
   const counted = countWholeRun(over, line);
   const causes = failed ? causesIn(line, clock) : [];
   // A request that the provider refused ends as a "success" which is an error.
-  const reason = failed && subtype === "success" ? "is_error" : subtype;
+  const why = [nameOf(line.terminal_reason) ?? "is_error", ...(status === null ? [] : [status])].join(" ");
+  const reason = failed && subtype === "success" ? why : subtype;
   return andThen(counted, (after) =>
     saw(after, ...causes, { kind: "turn-ended", outcome: failed ? "failure" : "success", reason }),
   );

@@ -70,6 +70,16 @@ describe("a run of Gemini CLI", () => {
     expect(pieces("x".repeat(30_000), "y")).toEqual(pieces(...Array<string>(300).fill("x".repeat(100)), "z"));
   });
 
+  it.each([
+    ["Loop detected, stopping execution", "loop detected"],
+    ["Maximum session turns exceeded", "maximum turns"],
+  ])("that gives up (%s) has failed, although its result is a success", (message, reason) => {
+    const givesUp = { type: "error", severity: "warning", message };
+    const result = { type: "result", status: "success" };
+    expect(read(givesUp, result).at(-1)).toEqual({ kind: "turn-ended", outcome: "failure", reason });
+    expect(read(givesUp, result, result).at(-1)).toMatchObject({ outcome: "success" });
+  });
+
   it("fails with the kind of its error, and tells of a full context", () => {
     const error = { type: "FatalTurnLimitedError", message: "Reached max session turns for this session." };
     expect(read({ type: "result", status: "error", error, stats: { input_tokens: 3, output_tokens: 4 } })).toEqual([

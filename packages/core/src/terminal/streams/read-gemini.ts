@@ -15,6 +15,12 @@ import {
 
 type Step = Reading<StreamState>;
 
+/** Warnings with which it gives up. The result that follows is a "success" and so is its exit status. */
+const breaksOff: ReadonlyMap<string, string> = new Map([
+  ["Loop detected, stopping execution", "loop detected"],
+  ["Maximum session turns exceeded", "maximum turns"],
+]);
+
 /** Of a message in pieces, this much tells whether it was said before. */
 const keptOfMessage = 20_000;
 
@@ -24,7 +30,11 @@ export function readGemini(before: StreamState, line: Fields, clock: WallClock):
     const saying = (before.saying + (textOf(line.content) ?? "")).slice(0, keptOfMessage);
     return saw({ ...before, saying });
   }
-  return andThen(endMessage(before), (state) => readWholeLine(state, line, clock));
+  // Whoever goes on has not given up.
+  const goesOn = line.type === "message" || line.type === "tool_use";
+  return andThen(endMessage(before), (state) =>
+    readWholeLine(goesOn ? { ...state, brokenOff: null } : state, line, clock),
+  );
 }
 
 /** Where the pieces are cut differs from run to run, so a message is digested when it is complete: when another line comes. */
@@ -57,7 +67,11 @@ function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step
     case "error": {
       const message = textOf(line.message);
       const pattern = line.severity === "warning" ? "warning" : "error";
-      return message === null ? saw(state) : saw(state, nameTrouble(message, pattern, clock));
+      if (message === null) return saw(state);
+      return saw(
+        { ...state, brokenOff: breaksOff.get(message) ?? state.brokenOff },
+        nameTrouble(message, pattern, clock),
+      );
     }
     case "result":
       return readResult(state, line, clock);
@@ -76,11 +90,12 @@ function readMessage(state: StreamState, line: Fields): Step {
 function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   const stats = fieldsOf(line.stats);
   const sum = (countOf(stats?.input_tokens) ?? 0) + (countOf(stats?.output_tokens) ?? 0);
-  const counted = raiseTokens({ ...state, tools: [] }, countOf(stats?.total_tokens) ?? sum);
-  return andThen(counted, (after) => saw(after, ...endingIn(line, clock)));
+  const counted = raiseTokens({ ...state, tools: [], brokenOff: null }, countOf(stats?.total_tokens) ?? sum);
+  return andThen(counted, (after) => saw(after, ...endingIn(line, state.brokenOff, clock)));
 }
 
-function endingIn(line: Fields, clock: WallClock): readonly Sight[] {
+function endingIn(line: Fields, brokenOff: string | null, clock: WallClock): readonly Sight[] {
+  if (brokenOff !== null) return [{ kind: "turn-ended", outcome: "failure", reason: brokenOff }];
   if (line.status === "success") return [{ kind: "turn-ended", outcome: "success", reason: "success" }];
   const error = fieldsOf(line.error);
   const message = textOf(error?.message);

@@ -4,6 +4,7 @@ import { readClaude } from "./read-claude.ts";
 import { readCodex } from "./read-codex.ts";
 import { type Fields, parseLine } from "./read-fields.ts";
 import { readGemini } from "./read-gemini.ts";
+import { readOpencode } from "./read-opencode.ts";
 import { type StreamState, saw } from "./stream-state.ts";
 
 export { type StreamState, startStream } from "./stream-state.ts";
@@ -51,6 +52,7 @@ function readFields(family: AgentFamily, state: StreamState, fields: Fields, clo
     case "gemini-cli":
       return readGemini(state, fields, clock);
     case "opencode":
+      return readOpencode(state, fields, clock);
     case "aider":
     case "generic":
       return saw(state);

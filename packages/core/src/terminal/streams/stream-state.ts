@@ -19,6 +19,10 @@ export interface StreamState {
   readonly compacting: boolean;
   /** The beginning of a message that comes in pieces. */
   readonly saying: string;
+  /** Why the program broke its turn off, though it calls that a success. */
+  readonly brokenOff: string | null;
+  /** The conversation that was told of. */
+  readonly session: string | null;
   /** The last line of what the agent said last, unless something came after it. */
   readonly ending: string | null;
 }
@@ -30,6 +34,8 @@ export const startStream = (): StreamState => ({
   answer: null,
   compacting: false,
   saying: "",
+  brokenOff: null,
+  session: null,
   ending: null,
 });
 

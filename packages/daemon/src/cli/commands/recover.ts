@@ -1,6 +1,7 @@
 import type { OrderAnswer, RecoveryStatus } from "@rouse/contract";
 import type { Command } from "commander";
 import { openHome } from "../../home/open-home.ts";
+import { wordBeginning } from "../show/describe-ladder-event.ts";
 import { drawFacts, type Fact } from "../show/draw-facts.ts";
 import { inWords } from "../show/in-words.ts";
 import { styled } from "../show/styled-text.ts";
@@ -68,7 +69,8 @@ async function tellStatus(here: Surroundings, taskId: string, { json }: RecoverO
 
 function showRecovery(status: RecoveryStatus): Fact[] {
   const { last } = status;
-  const from = last === null ? "never" : last.checkpoint === null ? "from the start" : `after step ${last.step}`;
+  const step = last === null || last.checkpoint === null ? null : `after step ${last.step}`;
+  const from = last === null ? "never" : wordBeginning(last.lost, step);
   return [
     ["task", [styled("bold", status.taskId)]],
     ["agent", [status.agentId === null ? "nobody" : `${status.agentId}, incarnation ${status.incarnation}`]],

@@ -1,6 +1,7 @@
 import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
 import { describeActivity } from "./describe-activity.ts";
 import { type Column, drawTable } from "./draw-table.ts";
+import { countProcesses } from "./list-processes.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { ago } from "./tell-time.ts";
 
@@ -36,9 +37,12 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
 
 /** An end outweighs what it was doing before. */
 export function describeDoing({ activity, terminal }: AgentHealth): string {
+  if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
   if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
   const { code, signal } = terminal.exit;
-  return signal !== null ? `ended by ${signal}` : code === null ? "ended" : `ended with ${code}`;
+  if (signal !== null) return `ended by ${signal}`;
+  if (code === 0 && terminal.failedTurn !== undefined) return "ended: failed";
+  return code === null ? "ended" : `ended with ${code}`;
 }
 
 /** Its own word, or what it wrote. */

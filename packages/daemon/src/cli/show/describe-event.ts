@@ -3,6 +3,7 @@ import type { StreamedEvent } from "@rouse/sdk";
 import { describeLadderEvent, isOfLadder } from "./describe-ladder-event.ts";
 import { describeTaskEvent, isOfTask } from "./describe-task-event.ts";
 import { inWords } from "./in-words.ts";
+import { listProcesses } from "./list-processes.ts";
 import { type Line, type Style, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, stamp } from "./tell-time.ts";
 
@@ -108,6 +109,7 @@ type HeldEvent = Extract<
       | "AGENT_ATTACHED"
       | "AGENT_DETACHED"
       | "PROCESS_EXITED"
+      | "AGENT_LEFT_PROCESSES"
       | `AGENT_NEEDS_YOU${string}`
       | "RATE_LIMITED"
       | `TERMINATION_${string}`
@@ -130,6 +132,8 @@ function describeHeldEvent(event: HeldEvent): string {
       const { code, signal, cause } = event.payload;
       return `${signal !== null ? `by ${signal}` : code !== null ? `with status ${code}` : "nobody saw how"} (${inWords(cause)})`;
     }
+    case "AGENT_LEFT_PROCESSES":
+      return listProcesses(event.payload.processes);
     case "AGENT_NEEDS_YOU":
       return `${neededFor[event.payload.what]} (${event.payload.pattern})`;
     case "AGENT_NEEDS_YOU_NO_MORE":

@@ -1,4 +1,4 @@
-import type { RouseEvent } from "@rouse/contract";
+import type { LostWork, RouseEvent } from "@rouse/contract";
 import { inWords } from "./in-words.ts";
 import { describeSeconds } from "./tell-time.ts";
 
@@ -59,6 +59,18 @@ export function describeLadderEvent(event: LadderEvent): string {
 
 const attempt = (n: number): string => (n === 0 ? "" : `attempt ${n}, `);
 
+/** Where a new life goes on: after a step, with the conversation it had, or from the start. */
+export function wordBeginning({ conversation }: LostWork, step: string | null): string {
+  switch (conversation) {
+    case "kept":
+      return [step, "with its conversation"].filter((each) => each !== null).join(", ");
+    case "lost":
+      return `${step ?? "from the start"}, without its conversation`;
+    case undefined:
+      return step ?? "from the start";
+  }
+}
+
 function describeRecovery({
   incarnation,
   fromCheckpoint,
@@ -66,7 +78,10 @@ function describeRecovery({
   lost,
   tookSeconds,
 }: Extract<LadderEvent, { type: "RECOVERY_COMPLETED" }>["payload"]): string {
-  const from = fromCheckpoint === null ? "from the start" : `after step ${step} (${fromCheckpoint.slice(0, 12)})`;
+  const from = wordBeginning(
+    lost,
+    fromCheckpoint === null ? null : `after step ${step} (${fromCheckpoint.slice(0, 12)})`,
+  );
   const without =
     lost.checkpoints === 0 ? "" : `, without ${lost.checkpoints} newer checkpoint${lost.checkpoints === 1 ? "" : "s"}`;
   return `incarnation ${incarnation} goes on ${from}${without}, ${tookSeconds} s after the end of the last`;

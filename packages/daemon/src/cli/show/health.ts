@@ -13,6 +13,7 @@ import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
+import { listProcesses } from "./list-processes.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
@@ -75,6 +76,7 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
     terminal.outputKept ? null : "output cannot be kept",
     session === null ? null : `session ${session.id}`,
     restarts === 0 ? null : `started again ${restarts} time${restarts === 1 ? "" : "s"}`,
+    terminal.conversation === undefined ? null : `its conversation was ${terminal.conversation}`,
   ].filter((text) => text !== null);
   const used = processes === null || terminal.exit !== null ? [] : [describeProcesses(processes)];
   return [
@@ -83,6 +85,9 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
       : [
           ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]] as Fact,
         ]),
+    ...(terminal.leftovers === undefined
+      ? []
+      : [["left behind", [styled("yellow", listProcesses(terminal.leftovers))]] as Fact]),
     ["process", [[String(terminal.pid), ...used, ...seen].join(" · ")]],
     ...(idleKillSeconds === null
       ? []

@@ -206,6 +206,7 @@ function sampleEvent(type: EventType): RouseEvent {
     because: hostile,
     reason: hostile,
     findings: [{ text: hostile }],
+    processes: [{ pid: 7, name: hostile }],
     progressIndicator: hostile,
     status: "RUNNING",
     summary: hostile,

@@ -1,0 +1,175 @@
+/** The options that each program lists when it is asked for help, one a line: its own screen and, where it has such, its `exec`, `run` and `resume`. */
+export const optionsInHelp = {
+  /** Claude Code 2.1.325 */
+  "claude-code": `
+    --add-dir <directories...>
+    --agent <agent>
+    --agents <json-or-file>
+    --allow-dangerously-skip-permissions
+    --allowedTools, --allowed-tools <tools...>
+    --append-system-prompt <prompt>
+    --autocompact <auto|tokens>
+    --ax-screen-reader
+    --bg, --background
+    --bare
+    --betas <betas...>
+    --brief
+    --chrome
+    --cloud [description|session_id|url]
+    -c, --continue
+    --dangerously-skip-permissions
+    -d, --debug [filter]
+    --debug-file <path>
+    --desktop
+    --disable-slash-commands
+    --disallowedTools, --disallowed-tools <tools...>
+    --effort <level>
+    --environment <environment_id>
+    --exclude-dynamic-system-prompt-sections
+    --fallback-model <model>
+    --file <specs...>
+    --fork-session
+    --forward-subagent-text
+    --from-pr [value]
+    -h, --help
+    --ide
+    --include-hook-events
+    --include-partial-messages
+    --input-format <format>
+    --json-schema <schema>
+    --max-budget-usd <amount>
+    --mcp-config <configs...>
+    --model <model>
+    -n, --name <name>
+    --no-chrome
+    --no-session-persistence
+    --output-format <format>
+    --permission-mode <mode>
+    --permission-prompts <target>
+    --plugin-dir <path>
+    --plugin-url <url>
+    -p, --print
+    --prompt-suggestions [value]
+    --remote-control [name]
+    --remote-control-session-name-prefix <prefix>
+    --replay-user-messages
+    --restricted
+    -r, --resume [value]
+    --safe-mode
+    --session-id <uuid>
+    --setting-sources <sources>
+    --settings <file-or-json>
+    --strict-mcp-config
+    --system-prompt <prompt>
+    --system-prompt-snapshot <on|off>
+    --teleport [session]
+    --tmux
+    --tools <tools...>
+    --verbose
+    -v, --version
+    -w, --worktree [name]`,
+  /** Codex 0.166.0 */
+  codex: `
+    -c, --config <key=value>
+    --enable <FEATURE>
+    --disable <FEATURE>
+    --remote <ADDR>
+    --remote-auth-token-env <ENV_VAR>
+    --strict-config
+    -i, --image <FILE>...
+    -m, --model <MODEL>
+    --oss
+    --local-provider <OSS_PROVIDER>
+    -p, --profile <CONFIG_PROFILE_V2>
+    -s, --sandbox <SANDBOX_MODE>
+    --approve-for-me
+    --dangerously-bypass-approvals-and-sandbox
+    --dangerously-bypass-hook-trust
+    -C, --cd <DIR>
+    --worktree
+    --add-dir <DIR>
+    -a, --ask-for-approval <APPROVAL_POLICY>
+    --search
+    --no-alt-screen
+    --no-daemon
+    -h, --help
+    -V, --version
+    --thread-source <SOURCE>
+    --cyber-access-program <PROGRAM>
+    --skip-git-repo-check
+    --ephemeral
+    --ignore-user-config
+    --ignore-rules
+    --output-schema <FILE>
+    --color <COLOR>
+    --json
+    -o, --output-last-message <FILE>
+    --last
+    --all
+    --include-non-interactive`,
+  /** Gemini CLI 0.61.0 */
+  "gemini-cli": `
+    -d, --debug [boolean]
+    -m, --model [string]
+    -p, --prompt [string]
+    -i, --prompt-interactive [string]
+    --skip-trust [boolean]
+    -w, --worktree [string]
+    -s, --sandbox [boolean]
+    -y, --yolo [boolean]
+    --approval-mode [string]
+    --policy [array]
+    --admin-policy [array]
+    --acp [boolean]
+    --experimental-acp [boolean]
+    --allowed-mcp-server-names [array]
+    --allowed-tools [array]
+    -e, --extensions [array]
+    -l, --list-extensions [boolean]
+    -r, --resume [string]
+    --session-file [string]
+    --session-id [string]
+    --list-sessions [boolean]
+    --delete-session [string]
+    --include-directories [array]
+    --screen-reader [boolean]
+    -o, --output-format [string]
+    --raw-output [boolean]
+    --accept-raw-output-risk [boolean]
+    -v, --version [boolean]
+    -h, --help [boolean]`,
+  /** opencode 1.18.33 */
+  opencode: `
+    -h, --help [boolean]
+    -v, --version [boolean]
+    --print-logs [boolean]
+    --log-level [string]
+    --pure [boolean]
+    --port [number]
+    --hostname [string]
+    --mdns [boolean]
+    --mdns-domain [string]
+    --cors [array]
+    -m, --model [string]
+    -c, --continue [boolean]
+    -s, --session [string]
+    --fork [boolean]
+    --prompt [string]
+    --agent [string]
+    --auto [boolean]
+    --mini [boolean]
+    --no-replay [boolean]
+    --replay-limit [number]
+    --command [string]
+    --share [boolean]
+    --format [string]
+    -f, --file [array]
+    --title [string]
+    --attach [string]
+    -p, --password [string]
+    -u, --username [string]
+    --dir [string]
+    --variant [string]
+    --thinking [boolean]
+    -i, --interactive [boolean]`,
+} as const;

@@ -1,0 +1,47 @@
+import type { AgentFamily, RecoveryContext } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { planNextLife, withConversation } from "./leave-recovery.ts";
+import type { Spec } from "./spec.ts";
+
+const id = "3f2a9c1e-0b1d-4c55-9d7e-1a2b3c4d5e6f";
+const context: RecoveryContext = {
+  taskId: null,
+  checkpoint: null,
+  step: null,
+  stepName: null,
+  reason: "killed",
+  lost: { checkpoints: 0, steps: null, flaws: [], startsOver: true },
+  attempt: 1,
+  stateFile: null,
+  workspace: null,
+};
+const started = (family: AgentFamily, command: string[], more: Partial<Spec> = {}) =>
+  ({ family, command, ...more }) as Spec;
+const told = (session: string | null) => ({ context, state: null, session });
+
+describe("the next life of an agent", () => {
+  it("goes on with the conversation that its last life told of, and says that it was kept", () => {
+    const plan = planNextLife(started("claude-code", ["claude"]), told(id));
+    expect(plan).toEqual({ resumed: ["claude", "--resume", id], session: id, conversation: "kept" });
+    expect(withConversation(told(id), plan).context.lost).toEqual({ ...context.lost, conversation: "kept" });
+  });
+
+  it("goes on with the conversation its last life was resumed with, if that ended before it told of one", () => {
+    const plan = planNextLife(started("codex", ["codex"], { session: id, resumed: ["codex"] }), told(null));
+    expect(plan).toEqual({ resumed: ["codex", "resume", id], session: id, conversation: "kept" });
+  });
+
+  it.each([
+    ["whose conversation nobody knows", ["claude"], null],
+    ["that cannot be told to go on", ["claude", "-p"], id],
+  ])("of a program %s starts over, and says that it was lost", (_, command, session) => {
+    const plan = planNextLife(started("claude-code", command), told(session));
+    expect(plan).toEqual({ resumed: null, session: null, conversation: "lost" });
+    expect(withConversation(told(session), plan).context.lost.conversation).toBe("lost");
+  });
+
+  it("of a program that keeps no conversations says nothing of one", () => {
+    const plan = planNextLife(started("generic", ["./loop.sh"]), told(null));
+    expect(withConversation(told(null), plan).context).toEqual(context);
+  });
+});

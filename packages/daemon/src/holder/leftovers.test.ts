@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { kill, readHolderFile, until, type World } from "./holding.test-support.ts";
+import { identityOf, isSame } from "./processes/read-processes.ts";
+import type { HolderFile, ProcessId } from "./spec.ts";
+import { startAgain } from "./start-again.ts";
+import { worldOfEach } from "./world-of-each.test-support.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let world: World;
+let holderFile: URL;
+const left: ProcessId[] = [];
+worldOfEach((fresh, made) => {
+  world = fresh;
+  holderFile = made.holderFile;
+});
+afterEach(async () => {
+  for (const id of left.splice(0)) if (isSame(id)) kill(id);
+  const last = readHolderFile(world.files());
+  for (const id of [last?.agent, last?.holder]) if (id != null && isSame(id)) kill(id);
+  await world.remove();
+});
+
+/** Starts a server in a session of its own, which notes its pid, and ends. */
+const leaves = (ending: string): string[] => [
+  "sh",
+  "-c",
+  `setsid sh -c 'echo $$ > server; exec sleep 1000' & until [ -s server ]; do sleep 0.02; done; ${ending}`,
+];
+
+async function serverOf(): Promise<ProcessId> {
+  await until(() => readFileSync(join(world.home, "server"), "utf8").endsWith("\n"), "its server runs");
+  const id = identityOf(Number(readFileSync(join(world.home, "server"), "utf8")));
+  if (id === null) throw new Error("its server is gone");
+  left.push(id);
+  return id;
+}
+
+async function watched(held: HolderFile) {
+  const client = await world.connect(held);
+  client.say({ say: "watch", epoch: 1, after: 0 });
+  return client;
+}
+
+describe("an agent that ends and leaves a process running", () => {
+  it("is not over: its holder stays and names the process, and tells the end as it was when that is gone", async () => {
+    const client = await watched(await world.start(world.spec(leaves("exit 0"))));
+    const { report } = await client.hear("report", (each) => each.report.leftovers !== undefined);
+    const server = await serverOf();
+    expect(report).toMatchObject({ exit: null, leftovers: [{ pid: server.pid, name: "sleep" }] });
+    kill(server);
+    const last = await client.hear("report", (each) => each.report.exit !== null);
+    expect(last.report.exit).toEqual({ code: 0, signal: null, cause: "by-itself" });
+    expect(last.report.leftovers).toBeUndefined();
+  });
+
+  it("is ended by an order, with all of it", async () => {
+    const held = await world.start(world.spec(leaves("exit 0")));
+    const client = await watched(held);
+    await client.hear("report", (each) => each.report.leftovers !== undefined);
+    const server = await serverOf();
+    client.say({ say: "order", key: "k", incarnation: 1, epoch: null, order: { kind: "stop", graceMs: 5000 } });
+    expect((await client.hear("carried-out")).outcome).toMatchObject({ kind: "stopped", processes: 1 });
+    expect(isSame(server)).toBe(false);
+    expect((await world.ended(held)).exit).toEqual({ code: 0, signal: null, cause: "by-itself" });
+  });
+
+  it("and failed is heard of at once, with what it left", async () => {
+    const client = await watched(await world.start(world.spec(leaves("exit 3"))));
+    const { report } = await client.hear("report", (each) => each.report.exit !== null);
+    expect(report.exit).toEqual({ code: 3, signal: null, cause: "by-itself" });
+    expect(report.leftovers).toEqual([{ pid: (await serverOf()).pid, name: "sleep" }]);
+  });
+
+  it("does not get a next life beside it", async () => {
+    await world.ended(await world.start(world.spec(leaves("exit 3"))));
+    const server = await serverOf();
+    await startAgain({ home: world.home, token: "t".repeat(43), url: null }, "a1", 1, null, { holderFile });
+    expect(isSame(server)).toBe(false);
+  });
+
+  it("is over at once when its children end with it", async () => {
+    const held = await world.start(world.spec(["sh", "-c", "sleep 1000 & exit 0"]));
+    const client = await watched(held);
+    await client.hear("report", (each) => each.report.exit !== null);
+    expect((await world.ended(held)).exit.code).toBe(0);
+  });
+});

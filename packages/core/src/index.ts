@@ -11,6 +11,7 @@ export * from "./doubt.ts";
 export { type Eye, eyesOn, type Seen } from "./eyes.ts";
 export { type Foreseen, foresee } from "./foresee.ts";
 export * from "./incident.ts";
+export { type Limit } from "./limit.ts";
 export { openEscalation } from "./intervene/escalation-life.ts";
 export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";

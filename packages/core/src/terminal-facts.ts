@@ -87,7 +87,6 @@ export interface TerminalFacts {
   readonly waitBy: "text" | "stream" | null;
   /** The wait that words speak of: since when, and `novel` when they were last seen. However often they are repeated, it is the same wait. */
   readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
-  readonly rateLimits: number;
   readonly tools: readonly { readonly id: string; readonly name: string; readonly timeoutSeconds: number | null }[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;
@@ -135,7 +134,6 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     wait: null,
     waitBy: null,
     textWait: null,
-    rateLimits: 0,
     tools: [],
     lastSaid: null,
     tokensAtProgress: null,

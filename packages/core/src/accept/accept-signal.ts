@@ -9,6 +9,7 @@ import {
   type RouseEvent,
 } from "@rouse/contract";
 import { blindSince, type Doubt } from "../doubt.ts";
+import { isStanding } from "../limit.ts";
 import {
   type Activity,
   type AgentRecord,
@@ -29,6 +30,7 @@ import { noteQuiet } from "./longest-quiet.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
+import { answeredAfter, limitResumed } from "./read-limit.ts";
 import { finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
@@ -179,10 +181,15 @@ function acceptHeartbeat(
     return { record: unread, answer: ordered, events: [] };
   }
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
+  const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt));
+  const isResumed = isStanding(record.limit) && !isStanding(next.limit);
   return {
-    record: isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt)),
+    record: next,
     answer: ordered,
-    events: lostEvents(record, ordered),
+    events: [
+      ...lostEvents(record, ordered),
+      ...(isResumed ? [limitResumed(record.agentId, record.limit, "went-on", now)] : []),
+    ],
   };
 }
 
@@ -271,8 +278,10 @@ function takeIn(
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
   // A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool.
+  const answered = moved ? answeredAfter(record.limit, now) : null;
+  const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
   const activity =
-    saysWhatItDoes(beat) || !isReadOffTerminal(record)
+    !isLimited && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
       ? readActivity(record.activity, signal, moved || nextTask, now)
       : record.activity;
   const work =
@@ -295,6 +304,7 @@ function takeIn(
   if (record.taskClaimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== record.taskId)
     Object.assign(next, assignTask(record, beat.taskId ?? null, now));
   next.activity = activity;
+  if (answered !== null) next.limit = answered;
   next.work = work;
   next.facts = facts;
   const ledger = draftOfLedger(record.beats);

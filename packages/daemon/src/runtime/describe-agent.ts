@@ -14,6 +14,7 @@ import {
   beatRhythm,
   type Doubt,
   type Finding,
+  type Limit,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
@@ -49,6 +50,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
         ? null
         : { incident: record.handedOver.incident, because: record.handedOver.because, at: iso(record.handedOver.at) },
     activity: describeActivity(record, iso),
+    limit: describeLimit(record.limit, iso),
     findings: record.findings.map((finding) => describeFinding(finding, iso)),
     incarnation: record.incarnation,
     lineage: record.lineage,
@@ -108,6 +110,13 @@ function describeActivity({ activity, terminal }: AgentRecord, iso: (at: MonoMs)
   if (activity.kind !== "RUNNING" || activity.open === null) return base;
   const { since: _, ...open } = activity.open;
   return { ...base, open };
+}
+
+/** Only while it stands. */
+function describeLimit(limit: Limit | null, iso: (at: MonoMs) => string): AgentHealth["limit"] {
+  if (limit === null || limit.resumedAt !== null) return null;
+  const { what, named, by, continues, attempts } = limit;
+  return { what, since: iso(limit.since), until: iso(limit.until), named, by, continues, attempts };
 }
 
 const describeFinding = ({ since, ...finding }: Finding, iso: (at: MonoMs) => string): FindingReport => ({

@@ -1,5 +1,5 @@
-import type { ActivityReport } from "@rouse/contract";
-import { stamp } from "./tell-time.ts";
+import type { ActivityReport, EpochMs, LimitReport } from "@rouse/contract";
+import { countdown, stamp } from "./tell-time.ts";
 
 /** "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that only words speak of is told as what it is. */
 export function describeActivity({ kind, open, for: what, by, until }: ActivityReport): string {
@@ -7,3 +7,7 @@ export function describeActivity({ kind, open, for: what, by, until }: ActivityR
   if (by === "text") return `says it waits for its provider${until === undefined ? "" : ` until ${stamp(until)}`}`;
   return what === undefined ? kind : `${kind} for ${what}`;
 }
+
+/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again. */
+export const describeLimit = ({ named, until }: LimitReport, now: EpochMs): string =>
+  `limit, ${named ? "resets" : "tried again"} in ${countdown(Date.parse(until) - now)}`;

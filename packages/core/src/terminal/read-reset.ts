@@ -20,7 +20,9 @@ export function readReset(line: string, clock: WallClock): DurationMs | null {
     if (++looked > mostAnnouncements) return null;
     const rest = text.slice(found.index + found[0].length);
     const secondsMeant = /retry-after|retry[\s:]+after/i.test(found[0]);
-    const wait = readDuration(rest, secondsMeant) ?? untilInstant(readInstant(rest, clock), clock);
+    const lasts = readDuration(rest, secondsMeant);
+    if (lasts !== null) return lasts > 0 && lasts <= longestWait ? Math.round(lasts) : null;
+    const wait = untilInstant(readInstant(rest, clock), clock);
     if (wait !== null) return wait > -justPast && wait <= longestWait ? Math.max(0, Math.round(wait)) : null;
   }
   return null;

@@ -80,7 +80,8 @@ export interface TerminalFacts {
   readonly tree: TreeFacts | null;
   readonly errors: readonly ErrorClass[];
   readonly file: { readonly digest: string; readonly times: number } | null;
-  readonly asks: { readonly what: Question; readonly since: MonoMs } | null;
+  /** `untold`: nobody was called for it, because it stands at its prompt for a limit. */
+  readonly asks: { readonly what: Question; readonly since: MonoMs; readonly untold?: true } | null;
   /** The wait that was read off the terminal, as opposed to one the agent announced itself. */
   readonly wait: "provider" | "input" | null;
   /** How its wait for a provider is known: words are believed for a bounded time. */

@@ -157,7 +157,7 @@ function exited(before: AgentRecord, { agentId, incarnation, terminal }: AgentRe
   const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const asked = before.terminal?.asks ?? null;
   return [
-    ...(asked === null ? [] : [needsYouNoMore(agentId, asked.since, at)]),
+    ...(asked === null || asked.untold === true ? [] : [needsYouNoMore(agentId, asked.since, at)]),
     { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } },
   ];
 }

@@ -30,7 +30,7 @@ import { noteQuiet } from "./longest-quiet.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
-import { answeredAfter, limitResumed } from "./read-limit.ts";
+import { answeredAfter, noticeResumed } from "./read-limit.ts";
 import { finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
@@ -182,15 +182,8 @@ function acceptHeartbeat(
   }
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
   const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt));
-  const isResumed = isStanding(record.limit) && !isStanding(next.limit);
-  return {
-    record: next,
-    answer: ordered,
-    events: [
-      ...lostEvents(record, ordered),
-      ...(isResumed ? [limitResumed(record.agentId, record.limit, "went-on", now)] : []),
-    ],
-  };
+  const events = [...lostEvents(record, ordered), ...noticeResumed(record, next.limit, now)];
+  return { record: next, answer: ordered, events };
 }
 
 function acceptNewLife(

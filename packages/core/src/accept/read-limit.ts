@@ -26,7 +26,7 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
   const standing = isStanding(before) && at < before.until ? before : null;
   const attempts = standing?.attempts ?? attemptsAfter(before, at);
   const wait = named
-    ? resetsInMs + (by === "stream" ? exactMargin : policy.waitMargin)
+    ? resetsInMs + marginOf(by, policy)
     : Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
   const fresh: Limit = {
     what: sight.what ?? kindOf(pattern),
@@ -71,18 +71,28 @@ export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
 const linesOfWork = 20;
+const linesThatMove = 5;
 
 /**
  * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
- * coming: a few of each moment are counted.
+ * coming: a few of each moment are counted. Once the reset has come, a handful is enough.
  */
-export function countLines(limit: Limit, novel: number, at: MonoMs): Limit {
+export function countLines(limit: Limit, novel: number, at: MonoMs, policy: Policy): Limit {
   const { count, at: last } = limit.lines;
+  if (isLifted(limit, at, policy))
+    return { ...limit, lines: { count: isLifted(limit, last, policy) ? count + novel : novel, at } };
   if (at - limit.since <= settles || at - last < oneMoment) return limit;
   return { ...limit, lines: { count: count + Math.min(novel, linesOfMoment), at } };
 }
 
-export const isWorkedOn = ({ lines }: Limit): boolean => lines.count >= linesOfWork;
+export const isWorkedOn = (limit: Limit, at: MonoMs, policy: Policy): boolean =>
+  limit.lines.count >= (isLifted(limit, at, policy) ? linesThatMove : linesOfWork);
+
+/** Its reset has come, with or without the margin. */
+const isLifted = ({ until, named, by }: Limit, at: MonoMs, policy: Policy): boolean =>
+  at >= until - (named ? marginOf(by, policy) : 0);
+
+const marginOf = (by: Limit["by"], policy: Policy): DurationMs => (by === "stream" ? exactMargin : policy.waitMargin);
 
 interface Seen {
   readonly limit: Limit | null;
@@ -122,3 +132,11 @@ export const limitResumed = (agentId: string, { since }: Limit, how: How, now: M
   type: "LIMIT_RESUMED",
   payload: { agentId, how, waitedSeconds: Math.max(0, Math.round((now - since) / 1000)) },
 });
+
+/** It went on, as its own beat shows. */
+export const noticeResumed = (
+  { agentId, limit }: { readonly agentId: string; readonly limit: Limit | null },
+  after: Limit | null,
+  now: MonoMs,
+): readonly RouseEvent[] =>
+  isStanding(limit) && !isStanding(after) ? [limitResumed(agentId, limit, "went-on", now)] : [];

@@ -206,8 +206,8 @@ export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, poli
 
 /** Lines that keep coming show that it is at work again. */
 function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
-  sighted.limit = countLines(limit, novel, context.at);
-  if (!isWorkedOn(sighted.limit)) return;
+  sighted.limit = countLines(limit, novel, context.at, context.policy);
+  if (!isWorkedOn(sighted.limit, context.at, context.policy)) return;
   endLimit(sighted, context);
   stopWaiting(sighted, context);
 }
@@ -221,11 +221,7 @@ function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
 }
 
 /** Told once for as long as it stands. */
-function readRateLimit(
-  sighted: Sighted,
-  sight: Extract<Sight, { kind: "rate-limited" }>,
-  context: SightContext,
-): void {
+function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-limited" }>, context: SightContext): void {
   const { at, agentId, policy } = context;
   const before = sighted.limit;
   const met = meetLimit(before, sight, at, policy);
@@ -257,9 +253,12 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
 /** The provider answers again. A question that stood there all the while still stands. */
 function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
-  if (terminal.asks === null || terminal.asks.what === "limit") return goOn(sighted, null, context);
+  const { asks } = terminal;
+  if (asks === null || asks.what === "limit") return goOn(sighted, null, context);
+  sighted.events.push(...tellOfQuestion(context.agentId, asks));
+  terminal.asks = { what: asks.what, since: asks.since };
   terminal.wait = "input";
-  sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
+  sighted.activity = { kind: "WAITING", since: asks.since, for: "input", until: null };
 }
 
 /** Told at once, and once for as long as it stands. */
@@ -273,10 +272,10 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
   if (!rests) takeUpAgain(sighted, context);
   if (terminal.asks?.what !== what) {
-    terminal.asks = { what, since: at };
     // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
-    if (!rests || !isStanding(sighted.limit))
-      sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
+    const untold = rests && isStanding(sighted.limit) && !sighted.limit.told;
+    terminal.asks = { what, since: at, ...(untold ? { untold } : {}) };
+    if (!untold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
   }
   // Put off by its provider it stands at its prompt as well, and its turn has not ended.
   if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
@@ -292,10 +291,17 @@ function stopAsking(sighted: Sighted, context: SightContext): void {
 
 function endQuestion({ terminal, events }: Sighted, { agentId, at }: Moment): void {
   if (terminal.asks === null) return;
-  events.push(needsYouNoMore(agentId, terminal.asks.since, at));
+  if (terminal.asks.untold !== true) events.push(needsYouNoMore(agentId, terminal.asks.since, at));
   if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
   terminal.asks = null;
 }
+
+/** What nobody was called for while it waited for its limit. */
+export const tellOfQuestion = (
+  agentId: string,
+  { what, untold }: NonNullable<TerminalFacts["asks"]>,
+): readonly RouseEvent[] =>
+  untold === true ? [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern: "its limit is over" } }] : [];
 
 export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
   type: "AGENT_NEEDS_YOU_NO_MORE",

@@ -257,13 +257,15 @@ describe("an agent that lives when its limit is over", () => {
     heard.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
     heard.passes("1h");
     expect(decidedAfter(heard, "nudge-agent", "2m")).toBeLessThanOrEqual(60);
-    expect(told(heard, "NUDGE_SENT")).toMatchObject([{ payload: { message: expect.stringMatching(/limit.*is over/) } }]);
+    expect(told(heard, "NUDGE_SENT")).toMatchObject([
+      { payload: { message: expect.stringMatching(/limit.*is over/) } },
+    ]);
     expect(told(heard, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "nudged" } }]);
     heard.prints(6);
     heard.passes("20m");
-    expect(told(heard, "AGENT_NEEDS_YOU").filter(({ payload }) => "what" in payload && payload.what === "limit")).toEqual(
-      [],
-    );
+    expect(
+      told(heard, "AGENT_NEEDS_YOU").filter(({ payload }) => "what" in payload && payload.what === "limit"),
+    ).toEqual([]);
     const unheard = heldStory({
       hold: claude,
       settings: resumes("auto", "auto"),
@@ -281,6 +283,26 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
     held.passes("4m");
     expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+  });
+
+  it("and is seen to write after the reset has gone on: no person is called for its limit, only for its prompt", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("1h", { by: "text", continues: true }), { kind: "asks", what: "prompt", pattern: "p" });
+    for (let i = 0; i < 5; i++) {
+      held.passes("10m");
+      held.prints(1);
+    }
+    held.passes("9m");
+    held.prints(1);
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.passes("75s");
+    held.shows({ kind: "asks-no-more" });
+    held.prints(6);
+    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("20m");
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "prompt" } }]);
+    expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
   });
 
   it("and was only asked to slow down goes on by its own clock, and nobody is called", () => {

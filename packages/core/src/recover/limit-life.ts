@@ -1,5 +1,6 @@
 import { type DurationMs, type MonoMs, type Policy, type RouseEvent, seconds } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
+import { tellOfQuestion } from "../accept/read-sights.ts";
 import { turnClock } from "../accept/work-clock.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import type { Doubt } from "../doubt.ts";
@@ -15,7 +16,8 @@ import { reviveAfterLimit } from "./restart-life.ts";
 export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   const { limit } = record;
   if (!policy.enabled || limit === null || limit.told || record.activity.kind === "FINISHED") return unchanged(record);
-  if (isOver(record)) return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, now, policy, doubt);
+  if (isOver(record))
+    return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, now, policy, doubt);
   if (isUnheard(record, limit)) return tellPerson(record, limit, now, policy);
   const due = goesOnUntil(record);
   return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
@@ -62,7 +64,12 @@ function over(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): I
   const { terminal } = record;
   const next: AgentRecord = { ...record, limit: { ...limit, resumedAt: now } };
   if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
-  return unchanged(waitForPerson(next, { ...terminal, wait: "input" }, terminal.asks.since, now, policy));
+  const { what, since } = terminal.asks;
+  const asking: TerminalFacts = { ...terminal, asks: { what, since }, wait: "input" };
+  return {
+    ...unchanged(waitForPerson(next, asking, since, now, policy)),
+    events: tellOfQuestion(record.agentId, terminal.asks),
+  };
 }
 
 /** Its turn is over or it is at its prompt; of a quota that is used up, programs make an end of the turn. One that is put off tries again by itself. */

@@ -40,7 +40,11 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   if (taskId !== null || because === "recovery")
     events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, attempt, because: reason } });
   return {
-    record: { ...record, limit: resumed(record.limit, now), restart: { key, because, attempt, awaitedSince: now, problem: null } },
+    record: {
+      ...record,
+      limit: resumed(record.limit, now),
+      restart: { key, because, attempt, awaitedSince: now, problem: null },
+    },
     events,
     actions: [{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt }],
   };

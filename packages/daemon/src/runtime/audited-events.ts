@@ -29,7 +29,7 @@ const rules: Rules = {
   AGENT_NEEDS_YOU: null,
   AGENT_NEEDS_YOU_NO_MORE: null,
   LIMIT_REACHED: null,
-  LIMIT_RESUMED: (p) => about(p.agentId, p.how, pick(p, "waitedSeconds")),
+  LIMIT_RESUMED: null,
   TERMINATION_ORDERED: (p) => ({
     ...about(p.agentId, p.because, pick(p, "incarnation", "key", "evidence")),
     actor: p.actor,

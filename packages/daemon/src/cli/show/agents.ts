@@ -36,7 +36,7 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
 
 /** An end outweighs what it was doing before, and a limit the end that it led to. */
 export function describeDoing({ activity, terminal, limit }: AgentHealth, now: EpochMs): string {
-  if (limit !== null && Date.parse(limit.until) > now) return describeLimit(limit, now);
+  if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
   const { code, signal } = terminal.exit;
   return signal !== null ? `ended by ${signal}` : code === null ? "ended" : `ended with ${code}`;

@@ -8,6 +8,8 @@ export function describeActivity({ kind, open, for: what, by, until }: ActivityR
   return what === undefined ? kind : `${kind} for ${what}`;
 }
 
-/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again. */
-export const describeLimit = ({ named, until }: LimitReport, now: EpochMs): string =>
-  `limit, ${named ? "resets" : "tried again"} in ${countdown(Date.parse(until) - now)}`;
+/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again; once it is over, that it has not been seen to go on. */
+export function describeLimit({ named, until }: LimitReport, now: EpochMs): string {
+  const left = Date.parse(until) - now;
+  return left <= 0 ? "limit is over" : `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;
+}

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { heldByLimit } from "../limit.ts";
 import { ms } from "../story.test-support.ts";
+import { fateOfWork } from "./fate-of-work.ts";
+import { isGoneForGood } from "./life-over.ts";
 
 const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
 const stream: HeldGiven["hold"] = { family: "claude-code", structured: true, input: "stdin" };
@@ -73,6 +75,19 @@ describe("an agent at its usage limit", () => {
     expect(done(held).filter((kind) => kind !== "raise-alert")).toEqual([]);
     held.passes("10m");
     expect(done(held)).toContain("nudge-agent");
+  });
+
+  it("is stopped before it is over when somebody who was asked decides so", () => {
+    const held = heldStory({ hold: { ...stream, input: "none" }, taskId: "t-1" });
+    for (let i = 0; i < 12; i++)
+      held.shows(
+        { kind: "tool-started", id: `t${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
+        { kind: "tool-ended", id: `t${i}`, failed: true, resultDigest: "same" },
+      );
+    expect(told(held, "ESCALATION_TRIGGERED")).toHaveLength(1);
+    held.shows(hit("3h"));
+    held.agent.decides("terminate_and_recover");
+    expect(done(held)).toContain("save-work");
   });
 
   it("has its limit in its next life, too, and after a restart of the monitor", () => {
@@ -216,10 +231,11 @@ describe("an agent whose process ended at its limit", () => {
   it("keeps its work while it waits", () => {
     const held = heldStory({ hold: stream, taskId: "t-1" });
     held.shows(hit("1h"));
+    const before = held.agent.record;
     held.exits({ code: 1 });
     held.passes("50m");
-    expect(held.agent.record.taskId).toBe("t-1");
-    expect(told(held, "INCIDENT_OPENED")).toEqual([]);
+    expect(fateOfWork(before, held.agent.record)).toBeNull();
+    expect(isGoneForGood(held.agent.record)).toBe(false);
   });
 
   it("is not started in a freeze, nor where Rouse may not act, nor in somebody's terminal", () => {
@@ -296,6 +312,9 @@ describe("an agent that lives when its limit is over", () => {
     held.prints(1);
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.passes("75s");
+    // A footer that says so is not yet work.
+    held.prints(1);
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.shows({ kind: "asks-no-more" });
     held.prints(6);
     held.shows({ kind: "asks", what: "prompt", pattern: "p" });

@@ -186,6 +186,7 @@ export class HeldActor {
   /** Its process ended at a limit, and everybody can see until when it waits. */
   isDownAtLimit(now: number): boolean {
     const { limit, life } = this;
+    if (life.exit !== null && life.mode.kind === "limited" && now < life.mode.until + 10 * minute) return true;
     if (limit === null || life.exit === null || limit.incarnation !== life.incarnation) return false;
     return now < limit.resetAt + (limit.named ? 10 * minute : 70 * minute);
   }

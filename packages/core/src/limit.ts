@@ -18,8 +18,8 @@ export interface Limit {
   readonly continues: boolean;
   /** How often in a row it ran into a limit again soon after it had gone on. */
   readonly attempts: number;
-  /** New lines since it was last told, a few of each moment at most, and when they were last counted. */
-  readonly lines: { readonly count: number; readonly at: MonoMs };
+  /** New lines of the last minutes, a few of each moment at most: since when, and when they were last counted. */
+  readonly lines: { readonly count: number; readonly from: MonoMs; readonly at: MonoMs };
   /** A person was told that it is over and the agent does not go on. */
   readonly told: boolean;
   /** When the agent went on or was made to; `null` while the limit stands. */

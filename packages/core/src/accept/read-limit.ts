@@ -37,7 +37,7 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
     named,
     continues,
     attempts,
-    lines: { count: 0, at },
+    lines: { count: 0, from: at, at },
     told: false,
     resumedAt: null,
   };
@@ -70,6 +70,7 @@ export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
 
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
+const linesCountFor: DurationMs = minutes(2);
 const linesOfWork = 20;
 const linesThatMove = 5;
 
@@ -78,11 +79,12 @@ const linesThatMove = 5;
  * coming: a few of each moment are counted. Once the reset has come, a handful is enough.
  */
 export function countLines(limit: Limit, novel: number, at: MonoMs, policy: Policy): Limit {
-  const { count, at: last } = limit.lines;
-  if (isLifted(limit, at, policy))
-    return { ...limit, lines: { count: isLifted(limit, last, policy) ? count + novel : novel, at } };
-  if (at - limit.since <= settles || at - last < oneMoment) return limit;
-  return { ...limit, lines: { count: count + Math.min(novel, linesOfMoment), at } };
+  const { lines } = limit;
+  const lifted = isLifted(limit, at, policy);
+  if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
+  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > linesCountFor;
+  const { count, from } = isOld ? { count: 0, from: at } : lines;
+  return { ...limit, lines: { count: count + (lifted ? novel : Math.min(novel, linesOfMoment)), from, at } };
 }
 
 export const isWorkedOn = (limit: Limit, at: MonoMs, policy: Policy): boolean =>

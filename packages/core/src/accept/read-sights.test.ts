@@ -62,6 +62,16 @@ describe("a rate limit", () => {
     expect(held.agent.state).toBe("STUCK");
   });
 
+  it("is not over with a line now and then, however many they come to", () => {
+    const held = heldStory();
+    held.shows(limit(minutes(300)));
+    for (let minute = 0; minute < 200; minute++) {
+      held.passes("1m");
+      held.prints(4);
+    }
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+  });
+
   it("told late ends when the provider said, not later", () => {
     const held = heldStory();
     held.passes("1h");

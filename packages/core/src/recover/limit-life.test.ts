@@ -228,6 +228,16 @@ describe("an agent whose process ended at its limit", () => {
     expect(told(held, "INCIDENT_OPENED")).toHaveLength(1);
   });
 
+  it("is started again, too, when it ended after a person was told that its limit is over", () => {
+    const held = heldStory({ hold: claude, obedient: true });
+    held.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("70m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+    held.exits({ code: 1 });
+    held.passes("1s");
+    expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over" } }]);
+  });
+
   it("keeps its work while it waits", () => {
     const held = heldStory({ hold: stream, taskId: "t-1" });
     held.shows(hit("1h"));
@@ -263,7 +273,19 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(done(held)).toEqual([]);
-    held.shows({ kind: "asks-no-more" }, { kind: "said", digest: "on" });
+    // Everything drawn anew: it still stands at its prompt.
+    held.prints(40);
+    held.passes("40m");
+    expect(held.agent.past).toEqual([]);
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+  });
+
+  it("and goes on after a person was told is at work again", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("1h"), { kind: "turn-ended", outcome: "failure", reason: "is_error" });
+    held.passes("2h");
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
+    held.shows({ kind: "said", digest: "on" });
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
     expect(held.agent.record.activity.kind).toBe("RUNNING");
   });
@@ -309,7 +331,7 @@ describe("an agent that lives when its limit is over", () => {
       held.prints(1);
     }
     held.passes("9m");
-    held.prints(1);
+    held.prints(4);
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.passes("75s");
     // A footer that says so is not yet work.

@@ -15,9 +15,11 @@ import { reviveAfterLimit } from "./restart-life.ts";
 /** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
 export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   const { limit } = record;
-  if (!policy.enabled || limit === null || limit.told || record.activity.kind === "FINISHED") return unchanged(record);
+  if (!policy.enabled || limit === null || record.activity.kind === "FINISHED") return unchanged(record);
   if (isOver(record))
     return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, now, policy, doubt);
+  // A person has it in hand while it lives; whose process ends after all is started again.
+  if (limit.told) return unchanged(record);
   if (isUnheard(record, limit)) return tellPerson(record, limit, now, policy);
   const due = goesOnUntil(record);
   return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
@@ -33,7 +35,7 @@ export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): Mono
   const { restart, health } = record;
   const failed = isOver(record) && restart?.because === "limit-over" && restart.problem !== null;
   if (failed && health.state === "HEALTHY") return now + lookAfterFailure;
-  const due = record.limit?.told === true ? null : isOver(record) ? heldByLimit(record) : goesOnUntil(record);
+  const due = isOver(record) ? heldByLimit(record) : record.limit?.told === true ? null : goesOnUntil(record);
   return due !== null && due > now ? due : null;
 }
 
@@ -88,7 +90,9 @@ const isUnheard = ({ nudge }: AgentRecord, { since }: Limit): boolean =>
 function tellPerson(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {
   const { agentId, terminal } = record;
   if (terminal === null) return unchanged(record);
-  const asking: TerminalFacts = { ...terminal, asks: { what: "limit", since: now }, wait: "input" };
+  // That it stands at its prompt is still true when somebody has drawn the screen anew.
+  const what = terminal.asks?.what ?? "limit";
+  const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input" };
   const told = { ...record, limit: { ...limit, told: true } };
   return {
     record: waitForPerson(told, asking, now, now, policy),

@@ -94,7 +94,7 @@ function describeTerminal(
   };
 }
 
-const isToldOfLimit = ({ limit }: AgentRecord): boolean => limit !== null && limit.told && limit.resumedAt === null;
+const isToldOfLimit = ({ limit }: AgentRecord): boolean => limit?.told === true && limit.resumedAt === null;
 
 const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({
   processes,

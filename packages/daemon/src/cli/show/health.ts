@@ -61,7 +61,9 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
 export function describeSince(agent: AgentHealth, now: EpochMs): string {
   const { exit } = agent.terminal ?? { exit: null };
   const doing = describeDoing(agent, now);
-  if (agent.limit !== null) return exit === null ? doing : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
+  const said = agent.limit?.by === "text" ? ", by its own words" : "";
+  if (agent.limit !== null)
+    return exit === null ? `${doing}${said}` : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
   return exit === null
     ? `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`
     : `${doing} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;

@@ -202,8 +202,19 @@ describe("a spawned agent", () => {
   it("that is put off by its provider is waiting for it", async () => {
     await spawnAgent("limited", `echo 'HTTP 429 Too Many Requests'; ${forever}`);
     await agentOnce(daemon, "limited", "waits", ({ activity }) => activity.kind === "WAITING");
-    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +says it waits for its provider/);
-    expect(await typesOf("limited")).toContain("RATE_LIMITED");
+    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +limit, tried again in (1m 00|\d+)s/);
+    expect((await daemon.cli("health", "limited")).stdout).toContain("by its own words");
+    expect(await typesOf("limited")).toContain("LIMIT_REACHED");
+  });
+
+  it("that ended at its limit is nobody's matter, and stays down when a person wants that", async () => {
+    await spawnAgent("put-off", "echo 'Rate limit reached for x (TPM). Please try again in 2h.'; sleep 2; exit 1");
+    await agentOnce(daemon, "put-off", "has ended", ({ terminal }) => terminal?.exit != null);
+    expect((await daemon.cli("ps")).stdout).toMatch(/put-off +HEALTHY +limit, resets in 2h 0\dm/);
+    const { stdout, code } = await daemon.cli("terminate", "put-off");
+    expect({ stdout, code }).toMatchObject({ stdout: expect.stringContaining("will not be started again"), code: 0 });
+    expect(await typesOf("put-off")).toContain("RESTART_CANCELLED");
+    expect(await typesOf("put-off")).not.toContain("RESTART_ORDERED");
   });
 });
 

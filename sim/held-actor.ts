@@ -32,7 +32,8 @@ export type HeldMode =
       readonly timeoutSeconds: number;
       readonly busy: boolean;
     }
-  | { readonly kind: "limited"; readonly until: number }
+  /** `asks`: it stands at its prompt. */
+  | { readonly kind: "limited"; readonly until: number; readonly asks?: boolean }
   | QuietMode;
 
 /** At work, and as quiet about it as its kind is. */
@@ -46,6 +47,22 @@ export interface QuietMode {
   readonly timeoutSeconds: number | null;
   /** What its screen shows is recognised. */
   readonly recognised: boolean;
+}
+
+/** What becomes of a program at its limit. */
+export type LimitEnd = "dies" | "waits" | "continues";
+
+/** A provider's limit as it really is. */
+export interface WorldLimit {
+  readonly since: number;
+  readonly resetAt: number;
+  readonly named: boolean;
+  readonly end: LimitEnd;
+  readonly incarnation: number;
+  /** Since when the monitor knows of it. */
+  knownAt: number | null;
+  /** Somebody has decided what becomes of it. */
+  left: boolean;
 }
 
 /** One life of a held agent. */
@@ -83,6 +100,8 @@ export class HeldActor {
   life: HeldLife;
   /** Falls ill in the same way soon after every start, until somebody looks into it. */
   chronic: HeldSickness["kind"] | "crash" | null = null;
+  /** The limit it ran into, until it works again. */
+  limit: WorldLimit | null = null;
   /** Starting it again fails until then. */
   respawnFailsUntil = 0;
   step = 0;
@@ -164,6 +183,14 @@ export class HeldActor {
     return this.isAlive() && this.life.sickness === null;
   }
 
+  /** Its process ended at a limit, and everybody can see until when it waits. */
+  isDownAtLimit(now: number): boolean {
+    const { limit, life } = this;
+    if (life.exit !== null && life.mode.kind === "limited" && now < life.mode.until + 10 * minute) return true;
+    if (limit === null || life.exit === null || limit.incarnation !== life.incarnation) return false;
+    return now < limit.resetAt + (limit.named ? 10 * minute : 70 * minute);
+  }
+
   isSilent(): boolean {
     return !this.isAlive() || this.life.sickness?.kind === "hung";
   }
@@ -205,6 +232,7 @@ export class HeldActor {
   liveUntil(now: number): boolean {
     const { life } = this;
     if (life.sickness !== null || now < life.mode.until) return false;
+    if (life.mode.kind === "limited") this.limit = null;
     life.mode = this.nextMode(now);
     return true;
   }

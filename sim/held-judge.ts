@@ -108,6 +108,7 @@ export function judgeHeld(parts: Parts) {
       for (const actor of actors) {
         const { life } = actor;
         const holder = holderOf(actor.id);
+        if (actor.isDownAtLimit(now())) continue;
         if ((actor.isAlive() ? life.sickness === null : life.finished) || holder?.dead === true) continue;
         const matter = life.sickness ?? life.exit ?? life;
         const since = life.exit?.at ?? life.sickness?.since ?? now();

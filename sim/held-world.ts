@@ -14,6 +14,8 @@ import { chooseTraits } from "./held-traits.ts";
 import { createHolderPorts, type HolderPorts } from "./holder-port.ts";
 import { createHolders, type HolderWorld } from "./holders.ts";
 import { judgeLadder, type LadderFindings } from "./ladder-judge.ts";
+import { judgeLimits, type LimitFindings } from "./limit-judge.ts";
+import { createLimits } from "./limits.ts";
 import { wallAtStart } from "./monitor-time.ts";
 import type { Letter } from "./network.ts";
 import { createOrchestrator, type OrchestratorTemper, type SimulatedOrchestrator } from "./orchestrator.ts";
@@ -63,6 +65,7 @@ export type HeldFindings = LadderFindings &
     readonly mostStopsInWindow: number;
     readonly lookAlikes: number;
     readonly eyeFailures: number;
+    readonly limits: LimitFindings;
     readonly quiet: Readonly<Record<QuietName, QuietFindings>>;
     readonly sicknesses: Readonly<Record<SicknessName, SicknessFindings>>;
   };
@@ -135,7 +138,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     temper,
     wasSeenSince: (agentId, since, eye) =>
       (eye === undefined ? eyeNames : [eye]).every((one) => eyes.wasOpenSince(one, agentId, since)),
-    isHandedOver: (agentId) => recordOf(agentId)?.handedOver != null,
+    isHandedOver: (agentId) => isHandedOver(agentId),
   });
   const sicknesses = createHeldSicknesses({
     actors,
@@ -150,6 +153,9 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       cases.died(actor);
     },
   });
+  const limits = createLimits({ actors, timeline, random: seededRandom(random.whole(1, 2 ** 30)), holders });
+  const isHandedOver = (agentId: string): boolean => recordOf(agentId)?.handedOver != null;
+  const limited = judgeLimits({ now, complain, actors, excusedSince, holderOf, isHandedOver });
   const isWell = (agentId: string): boolean => actors.get(agentId)?.isWell() === true;
   const orchestrator = createOrchestrator({ timeline, random, speak, temper, isWell });
   const ports = createHolderPorts({
@@ -170,6 +176,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     ladder.taskIs(actor.id, actor.life.taskId);
     if (!actor.taskDone) checkpoints.follow(actor);
     sicknesses.relapse(actor);
+    limits.follow(actor);
     if (actor.traits.beats) beatOn(actor, actor.life.incarnation, random.between(second, 20 * second));
   }
 
@@ -269,6 +276,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     if (unseen !== undefined) eyes.shutForGood(tellingEye(quietKind(name)), unseen.id);
   }
   sicknesses.plan();
+  limits.plan();
   eyes.planFailures();
   planStarvation({ actors, timeline, random, holders, slowMonitor: parts.slowMonitor });
   planPersons({
@@ -295,6 +303,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     ladder.note(event);
     tally.note(event);
     cases.note(event);
+    limited.note(event);
     budget.note(event, hostOf);
     const agentId = "agentId" in event.payload ? event.payload.agentId : null;
     const actor = typeof agentId === "string" ? actors.get(agentId) : undefined;
@@ -327,6 +336,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       verdicts.lookForTheForgotten(actors.values());
       cases.lookForTheForgotten();
       tally.look();
+      limited.lookForTheForgotten();
     },
     findings: () => ({
       ...ladder.findings(),
@@ -334,6 +344,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       mostStopsInWindow: budget.most(),
       lookAlikes: verdicts.lookAlikes(),
       eyeFailures: eyes.failures(),
+      limits: limited.findings(),
       quiet: tally.findings(),
       sicknesses: cases.findings(),
     }),

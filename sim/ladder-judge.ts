@@ -115,7 +115,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     starting.set(life, key);
     if (because === "ordered") forgetAttempts(agentId);
     else if (because === "recovery") countRecovery(agentId);
-    else countRestart(agentId);
+    else if (because !== "limit-over") countRestart(agentId);
     grant(agentId, 2 * minute + policyOf(agentId).restart.cooldown);
     intervene(agentId);
   }

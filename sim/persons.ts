@@ -42,6 +42,8 @@ export function planPersons(parts: Parts): void {
   /** What nobody else is at work on, a person takes care of. */
   function lookAfter(actor: HeldActor): void {
     if (actor.isWell() && holders.of(actor.id)?.dead !== true) return;
+    // Who looks sees until when it waits.
+    if (actor.isDownAtLimit(timeline.now()) && !random.chance(0.02)) return;
     const { incident, handedOver } = parts.standing(actor.id);
     // Two at once, now and then.
     if (incident && !random.chance(0.02)) return;

@@ -32,6 +32,8 @@ function printHeld(ladder: NonNullable<Findings["ladder"]>, orchestrator: string
   return [
     ...printLadder(ladder),
     "",
+    `limits reached: ${ladder.limits.reached}; started again after one: ${ladder.limits.resumed}, ` +
+      `P95 ${ladder.limits.delay.p95.toFixed(0)} s after its reset, at most ${ladder.limits.delay.max.toFixed(0)} s`,
     `orchestrator: ${orchestrator}; ways of looking at processes that failed: ${ladder.eyeFailures}`,
     "",
     ...printQuiet(ladder.quiet),

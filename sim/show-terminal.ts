@@ -44,6 +44,13 @@ export function createTerminals(random: Random) {
     return as === "starved" && random.chance(0.08) ? [{ kind: "output", rows: 2, novel: 1 }] : [];
   }
 
+  /** Tips and footers that come and go while it waits, and now and then everything in another width. */
+  function redraw(): Sight[] {
+    if (random.chance(0.6)) return [];
+    const novel = random.chance(0.1) ? 40 : random.whole(1, 2);
+    return [{ kind: "output", rows: novel + 2, novel }];
+  }
+
   /** What is on the screen, or in the stream, from the beginning of it. */
   function openQuiet({ as, id, timeoutSeconds, recognised }: QuietMode): Sight[] {
     const { opens } = quietKind(as);
@@ -77,6 +84,7 @@ export function createTerminals(random: Random) {
       const { sickness, mode } = actor.life;
       if (sickness !== null) return showSickness(actor);
       if (mode.kind === "quiet") return showQuiet(mode);
+      if (mode.kind === "limited") return actor.traits.structured ? [] : redraw();
       if (mode.kind !== "working" || actor.traits.mute) return [];
       if (actor.traits.structured)
         return [...oneStep(fresh(), fresh(), random.chance(0.05)), { kind: "tokens", total: actor.spend() }];
@@ -97,7 +105,8 @@ export function createTerminals(random: Random) {
       const sights: Sight[] = [];
       if (before.kind !== "working" && !traits.structured && !traits.mute)
         sights.push({ kind: "output", rows: 5, novel: 3 });
-      if (before.kind === "asking") sights.push({ kind: "asks-no-more" });
+      if (before.kind === "asking" || (before.kind === "limited" && before.asks === true))
+        sights.push({ kind: "asks-no-more" });
       if (before.kind === "tool" && traits.structured)
         sights.push({ kind: "tool-ended", id: before.id, failed: false, resultDigest: fresh() });
       if (before.kind === "limited" && traits.structured) sights.push({ kind: "said", digest: fresh() });

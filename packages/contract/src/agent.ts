@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
-import { AgentFamily, ExitStatus, ProcessFacts, Question, RunningProcess } from "./terminal.ts";
+import { AgentFamily, ExitStatus, LimitKind, ProcessFacts, Question, RunningProcess } from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
@@ -68,6 +68,22 @@ export const TerminalReport = z
   .meta({ id: "Terminal" });
 export type TerminalReport = z.infer<typeof TerminalReport>;
 
+/** A provider's limit that an agent waits for. `until`: when it is over, with a margin. `named`: its provider said so. */
+export const LimitReport = z
+  .object({
+    what: LimitKind,
+    since: z.string(),
+    until: z.string(),
+    named: z.boolean(),
+    by: z.enum(["text", "stream"]),
+    /** The program says that it goes on by itself. */
+    continues: z.boolean(),
+    /** How often in a row it ran into a limit again soon after it had gone on. */
+    attempts: z.number().int(),
+  })
+  .meta({ id: "Limit" });
+export type LimitReport = z.infer<typeof LimitReport>;
+
 export const AgentHealth = z
   .object({
     agentId: z.string(),
@@ -84,6 +100,7 @@ export const AgentHealth = z
     /** A person's matter since then: Rouse does nothing about it until the agent is well or lives anew. */
     handedOver: z.object({ incident: z.string(), because: EndingReason, at: z.string() }).nullable(),
     activity: ActivityReport,
+    limit: LimitReport.nullable(),
     findings: z.array(FindingReport),
     incarnation: z.number().int(),
     lineage: z.string(),

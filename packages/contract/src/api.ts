@@ -160,6 +160,8 @@ export const OrderAnswer = z
       tier: TreeTier.optional(),
     }),
     z.object({ agentId: z.string(), outcome: z.literal("already-over") }),
+    /** It was down and would have been started again: now it will not be. */
+    z.object({ agentId: z.string(), outcome: z.literal("restart-cancelled") }),
     z.object({ agentId: z.string(), outcome: z.literal("restarted"), incarnation: z.number() }),
     z.object({ agentId: z.string(), outcome: z.literal("not-restarted"), problem: z.string() }),
     z.object({

@@ -14,7 +14,7 @@ import {
   Severity,
 } from "./incident.ts";
 import { TaskPriority, TaskReason, TaskStatus } from "./task.ts";
-import { ExitCause, ExitStatus, HolderLoss, Question, RunningProcess } from "./terminal.ts";
+import { ExitCause, ExitStatus, HolderLoss, LimitKind, Question, RunningProcess } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
 export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "store-outage"]).meta({ id: "GapCause" });
@@ -54,7 +54,7 @@ export type StopRefusal = z.infer<typeof StopRefusal>;
 
 /** Why an agent is started again. */
 export const RestartCause = z
-  .enum(["process-exited", "stopped-as-unresponsive", "recovery", "ordered"])
+  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered"])
   .meta({ id: "RestartCause" });
 export type RestartCause = z.infer<typeof RestartCause>;
 
@@ -115,7 +115,20 @@ const payloads = {
   /** Somebody has to allow, answer or say what is next. */
   AGENT_NEEDS_YOU: z.object({ agentId, what: Question, pattern: z.string() }),
   AGENT_NEEDS_YOU_NO_MORE: z.object({ agentId, waitedSeconds: z.number() }),
-  RATE_LIMITED: z.object({ agentId, resetsInSeconds: z.number().nullable(), pattern: z.string() }),
+  /** Once for each limit. `resetsInSeconds` is null where its provider named no reset. */
+  LIMIT_REACHED: z.object({
+    agentId,
+    what: LimitKind,
+    resetsInSeconds: z.number().nullable(),
+    by: z.enum(["text", "stream"]),
+    pattern: z.string(),
+  }),
+  /** `went-on`: it was seen to; `time-up`: its limit is over, and nobody has seen more than that. */
+  LIMIT_RESUMED: z.object({
+    agentId,
+    how: z.enum(["went-on", "started-again", "nudged", "time-up"]),
+    waitedSeconds: z.number(),
+  }),
   TERMINATION_ORDERED: z.object({
     agentId,
     incarnation: z.number(),
@@ -152,6 +165,8 @@ const payloads = {
     attempt: z.number(),
   }),
   RESTART_FAILED: z.object({ agentId, incarnation: z.number(), problem: z.string() }),
+  /** A person ended it for good while it was down and would have been started again. */
+  RESTART_CANCELLED: z.object({ agentId, incarnation: z.number(), actor: z.string() }),
   RESTARTS_EXHAUSTED: z.object({ agentId, attempts: z.number(), windowSeconds: z.number() }),
   AGENT_RESTARTED: z.object({
     agentId,

@@ -35,6 +35,7 @@ export const EndingReason = z
     "in-a-persons-terminal",
     "nobody-answered",
     "handed-off",
+    "at-its-limit",
   ])
   .meta({ id: "EndingReason" });
 export type EndingReason = z.infer<typeof EndingReason>;
@@ -51,7 +52,7 @@ export type NudgeState = z.infer<typeof NudgeState>;
 
 /** Which of the fixed texts it is. `operator`: a person's own words. */
 export const NudgeTemplate = z
-  .enum(["reminder", "loop", "hand-off", "self-reflection", "task-taken", "operator"])
+  .enum(["reminder", "loop", "hand-off", "self-reflection", "task-taken", "limit-over", "operator"])
   .meta({ id: "NudgeTemplate" });
 export type NudgeTemplate = z.infer<typeof NudgeTemplate>;
 
@@ -98,6 +99,7 @@ export const EscalationReason = z
     "more-time-used-up",
     "restarts-exhausted",
     "recoveries-exhausted",
+    "limit-over",
     "relapse",
     "mode",
     "protected",

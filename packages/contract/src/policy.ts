@@ -13,6 +13,10 @@ export const OnLeftovers = z.enum(["tell", "end"]);
 export const OnUnanswered = z.enum(["keep", "terminate"]);
 export type OnUnanswered = z.infer<typeof OnUnanswered>;
 
+/** What follows when a provider's limit is over. */
+export const LimitResume = z.enum(["auto", "ask", "off"]);
+export type LimitResume = z.infer<typeof LimitResume>;
+
 const secondsSetting = (what: string) => z.number().positive().max(2_592_000).describe(what);
 const minutesSetting = (what: string) => z.number().positive().max(43_200).describe(what);
 const share = (what: string) => z.number().min(0).max(1).describe(what);
@@ -107,6 +111,14 @@ export const Settings = z.strictObject({
       unchanged_after_seconds: secondsSetting("a warning that stood this long without any change is escalated"),
       on_unanswered: OnUnanswered.describe(
         "terminate: stop it if the kill gate has its evidence, and never for absence alone; keep: never without an answer",
+      ),
+    }),
+    limit_resume: z.strictObject({
+      after_exit: LimitResume.describe(
+        "an agent whose process ended at its provider's limit, once that is over: auto starts it again with its conversation, ask asks first, off leaves it to a person",
+      ),
+      in_terminal: LimitResume.describe(
+        "one that stands at its prompt then: ask tells a person, auto tells the agent to go on, off does neither",
       ),
     }),
     termination: z.strictObject({
@@ -289,6 +301,8 @@ export interface Policy {
     readonly acknowledgeWithin: DurationMs;
     readonly onUnanswered: OnUnanswered;
   };
+  /** What follows when a provider's limit is over, for one whose process ended at it and for one that lives. */
+  readonly limitResume: { readonly afterExit: LimitResume; readonly inTerminal: LimitResume };
   /** How long saving its work may take, and whether it is stopped when that failed. */
   readonly saving: { readonly within: DurationMs; readonly acceptFailure: boolean };
   readonly recovery: {
@@ -386,6 +400,10 @@ function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
       unchangedAfter: seconds(intervention.escalation.unchanged_after_seconds),
       acknowledgeWithin: seconds(escalation.ack_sla_seconds),
       onUnanswered: intervention.escalation.on_unanswered,
+    }),
+    limitResume: Object.freeze({
+      afterExit: intervention.limit_resume.after_exit,
+      inTerminal: intervention.limit_resume.in_terminal,
     }),
     saving: Object.freeze({
       within: seconds(intervention.termination.cleanup_timeout_seconds),

@@ -7,7 +7,7 @@ export const AgentFamily = z.enum(agentFamilies).meta({ id: "AgentFamily" });
 export type AgentFamily = z.infer<typeof AgentFamily>;
 
 /**
- * What a person is wanted for: to allow something, to answer, to approve a plan, to trust a folder, to log in, to allow a key, to pay, to look at an error that
+ * What a person is wanted for: to allow something, to answer, to approve a plan, to trust a folder, to log in, to allow a key, to pay, to tell it that its limit is over, to look at an error that
  * ended its turn, to say what is next. `draft`: its input line holds words that nobody has sent. `input`: its process waits in a read of the terminal, for
  * what nobody knows.
  */
@@ -20,6 +20,7 @@ export const Question = z
     "login",
     "api-key",
     "credits",
+    "limit",
     "api-error",
     "prompt",
     "draft",
@@ -42,6 +43,10 @@ export const EyeState = z
   .meta({ id: "EyeState" });
 export type EyeState = z.infer<typeof EyeState>;
 
+/** Why a provider puts an agent off: its quota is used up, it asks too often, the provider has too much to do. */
+export const LimitKind = z.enum(["usage", "rate", "overloaded"]).meta({ id: "LimitKind" });
+export type LimitKind = z.infer<typeof LimitKind>;
+
 /**
  * One thing a holder saw in an agent's terminal or stream. Content stays on the agent's machine: a sight holds digests, names of
  * patterns and, of errors, the line with everything particular masked.
@@ -52,14 +57,14 @@ export const Sight = z
     z.object({ kind: z.literal("output"), rows: z.number().int(), novel: z.number().int() }),
     /**
      * The provider put the agent off, and said for how long if it did. `by`: in a field of its stream, hooks or session file, or (also when not said) in
-     * words. `what`: its quota is used up, it asks too often, the provider has too much to do. `continues`: the program says that it goes on by itself.
+     * words. `continues`: the program says that it goes on by itself.
      */
     z.object({
       kind: z.literal("rate-limited"),
       pattern: name,
       resetsInMs: ms.nullable(),
       by: z.enum(["text", "stream"]).optional(),
-      what: z.enum(["usage", "rate", "overloaded"]).optional(),
+      what: LimitKind.optional(),
       continues: z.boolean().optional(),
     }),
     z.object({ kind: z.literal("asks"), what: Question, pattern: name }),

@@ -6,6 +6,7 @@ import type { Rung } from "./decide/rung.ts";
 import type { Doubt } from "./doubt.ts";
 import type { Incident, Stage } from "./incident.ts";
 import { type Intervened, respond } from "./intervene/alert-life.ts";
+import { burnDue, tellBurn } from "./intervene/burn-life.ts";
 import {
   askAgain,
   escalate,
@@ -31,6 +32,7 @@ import {
 } from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
 import { awaitNewLife, lookForNewLife } from "./recover/await-new-life.ts";
+import { followLimit, limitDue } from "./recover/limit-life.ts";
 import { followRestart, obeyRestart, revive } from "./recover/restart-life.ts";
 import type { Signal } from "./signal.ts";
 
@@ -59,12 +61,20 @@ export function climbLadder(
     (record) => hearWords(record, signal, now, policy, doubt),
     (record) => obeyOrder(record, signal, now, policy, doubt),
     (record) => obeyRestart(record, signal, now, doubt),
+    (record) => followLimit(record, now, policy, doubt),
+    (record) => tellBurn(record, now),
   ]);
   for (let rungs = 0; rungs < mostRungs; rungs++) {
     const rung = chooseRung(at.record, now, policy, doubt);
     if (rung.kind === "wait") {
-      const others = earliest(nudgeExpires(at.record), lookForNewLife(at.record, now, doubt));
-      return wakeFor(tellWhomItConcerns(before, at, now, policy), earliest(rung.until, others));
+      const { record } = at;
+      const others = [
+        nudgeExpires(record),
+        lookForNewLife(record, now, doubt),
+        limitDue(record, now, policy),
+        burnDue(record, now),
+      ];
+      return wakeFor(tellWhomItConcerns(before, at, now, policy), others.reduce(earliest, rung.until));
     }
     at = join(at, takeRung(at.record, rung, now, policy, doubt));
   }

@@ -103,6 +103,8 @@ export interface HandedOver {
   readonly at: MonoMs;
   /** The agent was not ill: somebody had a question about it and nobody answered, or its task went to somebody else. */
   readonly asked: boolean;
+  /** Its calls and tokens then, and how often it was told since what it has spent; absent in records of earlier versions. */
+  readonly burn?: { readonly calls: number; readonly tokens: number; readonly told: number };
 }
 
 /** Whose end is settled: nobody need be called for it. */

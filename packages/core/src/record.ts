@@ -17,6 +17,7 @@ import type {
   WorkMs,
 } from "@rouse/contract";
 import type { HandedOver, Incident, NudgeLife, NudgeSpent, Reached, Recovered, RecoveryAttempt } from "./incident.ts";
+import type { Limit } from "./limit.ts";
 import type { StepTrail } from "./steps/step.ts";
 import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
 
@@ -177,6 +178,8 @@ export interface AgentRecord {
   readonly policy: string | null;
   /** The longest stretch of work without a new fact or line that this lineage came back from by itself. */
   readonly longestQuiet: DurationMs;
+  /** The provider's limit it last ran into, standing or over. */
+  readonly limit: Limit | null;
   /** Only of an agent that Rouse holds: what its terminal and its processes show. */
   readonly terminal: TerminalFacts | null;
   /** What is remembered of its calls and messages; `null` when it never told of any. */
@@ -289,6 +292,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     checkIn: null,
     policy: null,
     longestQuiet: 0,
+    limit: null,
     terminal: null,
     steps: null,
     stop: null,
@@ -326,6 +330,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     alertsRaised: record.alertsRaised,
     policy: record.policy,
     longestQuiet: record.longestQuiet,
+    limit: record.limit,
     restarts: record.restarts,
     restartedAt: record.restartedAt,
     incident: record.incident,
@@ -377,6 +382,7 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     checkIn: record.checkIn,
     policy: record.policy,
     longestQuiet: record.longestQuiet,
+    limit: record.limit,
     terminal: record.terminal,
     steps: record.steps,
     stop: record.stop,

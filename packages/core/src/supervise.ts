@@ -7,6 +7,7 @@ import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
+import { isStanding } from "./limit.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
 import { noticeRestart } from "./recover/restart-life.ts";
@@ -57,6 +58,7 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
     record.nudge === null &&
     record.stop === null &&
     record.restart === null &&
+    !isStanding(record.limit) &&
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
 }

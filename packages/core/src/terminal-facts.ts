@@ -81,14 +81,14 @@ export interface TerminalFacts {
   readonly tree: TreeFacts | null;
   readonly errors: readonly ErrorClass[];
   readonly file: { readonly digest: string; readonly times: number } | null;
-  readonly asks: { readonly what: Question; readonly since: MonoMs } | null;
+  /** `untold`: nobody was called for it, because it stands at its prompt for a limit. */
+  readonly asks: { readonly what: Question; readonly since: MonoMs; readonly untold?: true } | null;
   /** The wait that was read off the terminal, as opposed to one the agent announced itself. */
   readonly wait: "provider" | "input" | null;
   /** How its wait for a provider is known: words are believed for a bounded time. */
   readonly waitBy: "text" | "stream" | null;
   /** The wait that words speak of: since when, and `novel` when they were last seen. However often they are repeated, it is the same wait. */
   readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
-  readonly rateLimits: number;
   readonly tools: readonly { readonly id: string; readonly name: string; readonly timeoutSeconds: number | null }[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;
@@ -140,7 +140,6 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
     wait: null,
     waitBy: null,
     textWait: null,
-    rateLimits: 0,
     tools: [],
     lastSaid: null,
     tokensAtProgress: null,

@@ -16,6 +16,7 @@ import { newTerminal, type TerminalFacts, type TreeEye, type TreeFacts } from ".
 import type { Accepted } from "./accept-signal.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { noteQuiet } from "./longest-quiet.ts";
+import { keepToLimit } from "./read-limit.ts";
 import { needsYouNoMore, readSight, type Sighted } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
@@ -75,6 +76,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq, seenAt: at },
     facts: { ...record.facts },
     activity: record.activity,
+    limit: record.limit,
     steps: record.steps,
     events: [],
   };
@@ -84,6 +86,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   if (terminal.exit === null) {
     for (const sight of report.sights) readSight(sighted, sight, context);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
+    keepToLimit(sighted, record.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
   const { terminal: seen, facts, activity, steps } = sighted;
@@ -178,7 +181,7 @@ function exited(before: AgentRecord, { agentId, incarnation, terminal }: AgentRe
   const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const asked = before.terminal?.asks ?? null;
   return [
-    ...(asked === null ? [] : [needsYouNoMore(agentId, asked.since, at)]),
+    ...(asked === null || asked.untold === true ? [] : [needsYouNoMore(agentId, asked.since, at)]),
     { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } },
   ];
 }

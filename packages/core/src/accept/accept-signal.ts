@@ -9,6 +9,7 @@ import {
   type RouseEvent,
 } from "@rouse/contract";
 import { blindSince, type Doubt } from "../doubt.ts";
+import { isStanding } from "../limit.ts";
 import {
   type Activity,
   type AgentRecord,
@@ -29,6 +30,7 @@ import { noteQuiet } from "./longest-quiet.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
+import { answeredAfter, noticeResumed } from "./read-limit.ts";
 import { finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
@@ -179,11 +181,9 @@ function acceptHeartbeat(
     return { record: unread, answer: ordered, events: [] };
   }
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
-  return {
-    record: isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt)),
-    answer: ordered,
-    events: lostEvents(record, ordered),
-  };
+  const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt));
+  const events = [...lostEvents(record, ordered), ...noticeResumed(record, next.limit, now)];
+  return { record: next, answer: ordered, events };
 }
 
 function acceptNewLife(
@@ -271,8 +271,10 @@ function takeIn(
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
   // A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool.
+  const answered = moved ? answeredAfter(record.limit, now) : null;
+  const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
   const activity =
-    saysWhatItDoes(beat) || !isReadOffTerminal(record)
+    !isLimited && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
       ? readActivity(record.activity, signal, moved || nextTask, now)
       : record.activity;
   const work =
@@ -295,6 +297,7 @@ function takeIn(
   if (record.taskClaimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== record.taskId)
     Object.assign(next, assignTask(record, beat.taskId ?? null, now));
   next.activity = activity;
+  if (answered !== null) next.limit = answered;
   next.work = work;
   next.facts = facts;
   const ledger = draftOfLedger(record.beats);

@@ -19,45 +19,64 @@ describe("a rate limit", () => {
     const held = heldStory();
     held.prints();
     held.shows(limit(minutes(300)));
-    expect(waitLeft(held)).toBe(minutes(300));
-    expect(told(held, "RATE_LIMITED")).toEqual([
-      { type: "RATE_LIMITED", payload: { agentId: "worker-1", resetsInSeconds: 18_000, pattern: "limit" } },
-    ]);
+    expect(waitLeft(held)).toBe(minutes(301));
+    const payload = { agentId: "worker-1", what: "rate", resetsInSeconds: 18_000, by: "text", pattern: "limit" };
+    expect(told(held, "LIMIT_REACHED")).toEqual([{ type: "LIMIT_REACHED", payload }]);
     held.passes("5h");
     expect(held.agent.past).toEqual([]);
     expect(held.agent.finding("rate-limited")).toMatchObject({ level: "note" });
     held.passes("30m");
     // The beat that could say it is over comes five minutes later at most.
-    expect(held.agent.past).toEqual([`${(300 + 15) * 60 + 302}s STUCK`]);
+    expect(held.agent.past).toEqual([`${(301 + 15) * 60 + 302}s STUCK`]);
   });
 
   it("without one is waited for twice as long each time, up to the longest wait for a provider", () => {
     const held = heldStory();
     const waits: (number | null)[] = [];
     for (let i = 0; i < 8; i++) {
-      held.prints();
       held.shows(limit());
       waits.push(waitLeft(held));
+      held.passes(`${(waitLeft(held) ?? 0) / 60_000}m`);
+      held.prints();
     }
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map(minutes));
   });
 
-  it("is over with new output, not with the same lines again", () => {
+  it("is over with lines that keep coming, not with the same again, nor with what a program draws while it waits", () => {
     const held = heldStory();
     held.shows(limit(minutes(30)));
     held.prints(0, 4);
-    expect(waitLeft(held)).not.toBeNull();
+    held.prints(40);
+    held.passes("20s");
+    held.prints(40);
+    held.passes("8s");
     held.prints(1);
+    expect(waitLeft(held)).not.toBeNull();
+    for (let i = 0; i < 4; i++) {
+      held.passes("6s");
+      held.prints(4);
+    }
     expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING" });
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on", waitedSeconds: 52 } }]);
     held.passes("16m");
     expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("is not over with a line now and then, however many they come to", () => {
+    const held = heldStory();
+    held.shows(limit(minutes(300)));
+    for (let minute = 0; minute < 200; minute++) {
+      held.passes("1m");
+      held.prints(4);
+    }
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
   });
 
   it("told late ends when the provider said, not later", () => {
     const held = heldStory();
     held.passes("1h");
     held.report([limit(minutes(50))], {}, minutes(40));
-    expect(waitLeft(held)).toBe(minutes(10));
+    expect(waitLeft(held)).toBe(minutes(11));
   });
 
   it("a retry the program announces is the same wait", () => {
@@ -73,8 +92,11 @@ describe("a rate limit", () => {
   it("of a program at its prompt is still the provider's wait", () => {
     const held = heldStory({ hold: { family: "claude-code" } });
     held.shows(limit(minutes(60)), asks("prompt"));
-    expect(waitLeft(held)).toBe(minutes(60));
-    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+    expect(waitLeft(held)).toBe(minutes(61));
+    // Nobody could do anything about it before the limit is over.
+    expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
+    held.passes("62m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
   });
 
   it("does not wake whoever has finished", () => {
@@ -133,7 +155,7 @@ describe("a wait that only words speak of", () => {
     const held = heldStory({ hold: { structured: true } });
     held.shows({ kind: "rate-limited", pattern: "event", resetsInMs: minutes(1000), by: "stream" });
     held.shows(limit(minutes(30)));
-    expect(waitLeft(held)).toBe(minutes(1000));
+    expect(waitLeft(held)).toBe(minutes(1000) + 5000);
     expect(held.agent.record.terminal?.waitBy).toBe("stream");
   });
 });
@@ -306,7 +328,8 @@ describe("a question", () => {
     const held = heldStory();
     held.shows(asks("permission"));
     held.shows(limit());
-    held.prints();
+    expect(waitLeft(held)).toBe(minutes(1));
+    held.passes("2m");
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
   });
@@ -317,7 +340,7 @@ describe("a question", () => {
     expect(held.agent.record.terminal?.turnEndedAt).toBeNull();
     const put = heldStory({ hold: { family: "claude-code" } });
     put.shows(limit(minutes(60)), asks("draft"));
-    expect(waitLeft(put)).toBe(minutes(60));
+    expect(waitLeft(put)).toBe(minutes(61));
     const over = heldStory({ hold: { family: "claude-code" } });
     over.shows(done);
     over.passes("40s");

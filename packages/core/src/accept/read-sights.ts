@@ -1,4 +1,5 @@
 import { type MonoMs, type Policy, type Question, type RouseEvent, type Sight, seconds } from "@rouse/contract";
+import { isStanding, type Limit } from "../limit.ts";
 import type { Activity, Facts, Mark } from "../record.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
@@ -6,6 +7,7 @@ import { stepOfSight } from "../steps/step-of-sight.ts";
 import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { addOutcome } from "./read-facts.ts";
+import { answeredAfter, countLines, isWorkedOn, limitReached, limitResumed, meetLimit } from "./read-limit.ts";
 import { turnClock } from "./work-clock.ts";
 
 /** Bounds of what is remembered of one terminal. */
@@ -23,6 +25,7 @@ export interface Sighted {
   terminal: Changing<TerminalFacts>;
   facts: Changing<Facts>;
   activity: Activity;
+  limit: Limit | null;
   steps: StepTrail | null;
   readonly events: RouseEvent[];
 }
@@ -103,6 +106,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return goOn(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
       terminal.tools = [];
+      if (sight.outcome === "success") endLimit(sighted, context);
       goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
@@ -118,7 +122,7 @@ function followSight(trail: StepTrail | null, sight: Sight, { at, policy }: Sigh
   return step === null ? trail : followStep(trail ?? newTrail, step, at, policy.toolClasses);
 }
 
-/** Repaints were left out by the reader. New lines after a wait that was read off the screen show that it is over. */
+/** Repaints were left out by the reader. New lines after a wait that was read off the screen show that it is over; after a limit it takes many. */
 function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>, context: SightContext): void {
   const { terminal } = sighted;
   if (sight.rows === 0 && sight.novel === 0) return;
@@ -129,6 +133,7 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   if (sight.novel === 0) return;
   // Output alone does not start the progress clock of an agent that never spoke of progress; it does move one that runs.
   if (sighted.facts.progress !== null) noteProgress(sighted, context.mark);
+  if (isStanding(sighted.limit)) return workOn(sighted, sighted.limit, sight.novel, context);
   if (terminal.wait === "provider") stopWaiting(sighted, context);
   if (terminal.novel - terminal.novelAtMarker > afterword) takeUpAgain(sighted, context);
 }
@@ -166,10 +171,10 @@ function finish(sighted: Sighted, context: Moment): void {
  */
 export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): Accepted {
   const { record } = accepted;
-  const { terminal, facts, activity, steps } = record;
+  const { terminal, facts, activity, limit, steps } = record;
   if (terminal === null || terminal.finishesAt === null || terminal.exit !== null) return accepted;
   if (terminal.seenAt < terminal.finishesAt) return accepted;
-  const sighted: Sighted = { terminal: { ...terminal, finishesAt: null }, facts, activity, steps, events: [] };
+  const sighted: Sighted = { terminal: { ...terminal, finishesAt: null }, facts, activity, limit, steps, events: [] };
   if (!isAtRest(sighted)) {
     sighted.terminal.completedAt = null;
     return { ...accepted, record: { ...record, terminal: sighted.terminal } };
@@ -201,21 +206,32 @@ function takeUpAgain(sighted: Sighted, { at }: SightContext): void {
 export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, policy: Policy): boolean =>
   contextLimitAt !== null && output.worked - contextLimitAt.worked >= policy.terminal.completion / 2;
 
-/** Without an advertised reset the wait doubles each time, up to the longest wait the policy grants a provider. */
-function readRateLimit(
-  sighted: Sighted,
-  { pattern, resetsInMs, by = "text" }: Extract<Sight, { kind: "rate-limited" }>,
-  context: SightContext,
-): void {
-  const { terminal } = sighted;
-  const { policy, at, agentId } = context;
-  terminal.rateLimits += 1;
-  const backoff = policy.terminal.rateLimitBackoff * 2 ** Math.min(terminal.rateLimits - 1, 20);
-  const until = at + (resetsInMs ?? Math.min(backoff, policy.longestWait.provider));
-  const believed = by === "stream" ? until : Math.min(until, wordsCountUntil(terminal, context));
-  if (believed > at || by === "stream") waitForProvider(sighted, believed, by, at);
-  const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
-  sighted.events.push({ type: "RATE_LIMITED", payload: { agentId, resetsInSeconds, pattern } });
+/** Lines that keep coming show that it is at work again. */
+function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
+  sighted.limit = countLines(limit, novel, context.at, context.policy);
+  if (!isWorkedOn(sighted.limit, context.at, context.policy)) return;
+  endLimit(sighted, context);
+  stopWaiting(sighted, context);
+}
+
+/** The model answers again, which is the only proof that a limit is over before its time. */
+function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
+  const answered = answeredAfter(sighted.limit, at);
+  if (answered === null) return;
+  sighted.limit = answered;
+  sighted.events.push(limitResumed(agentId, answered, "went-on", at));
+}
+
+/** Told once for as long as it stands. */
+function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-limited" }>, context: SightContext): void {
+  const { at, agentId, policy } = context;
+  const before = sighted.limit;
+  const met = meetLimit(before, sight, at, policy);
+  const until = met.by === "stream" ? met.until : Math.min(met.until, wordsCountUntil(sighted.terminal, context));
+  if (until <= at) return;
+  sighted.limit = { ...met, until };
+  waitForProvider(sighted, until, met.by, at);
+  if (met.since === at && before?.since !== at) sighted.events.push(limitReached(agentId, met, sight.resetsInMs));
 }
 
 /** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between has begun another. */
@@ -239,9 +255,12 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
 /** The provider answers again. A question that stood there all the while still stands. */
 function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
-  if (terminal.asks === null) return goOn(sighted, null, context);
+  const { asks } = terminal;
+  if (asks === null || asks.what === "limit") return goOn(sighted, null, context);
+  sighted.events.push(...tellOfQuestion(context.agentId, asks));
+  terminal.asks = { what: asks.what, since: asks.since };
   terminal.wait = "input";
-  sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
+  sighted.activity = { kind: "WAITING", since: asks.since, for: "input", until: null };
 }
 
 /** Told at once, and once for as long as it stands. */
@@ -255,8 +274,10 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
   if (!rests) takeUpAgain(sighted, context);
   if (terminal.asks?.what !== what) {
-    terminal.asks = { what, since: at };
-    sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
+    // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
+    const untold = rests && isStanding(sighted.limit) && !sighted.limit.told;
+    terminal.asks = { what, since: at, ...(untold ? { untold } : {}) };
+    if (!untold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
   }
   // Put off by its provider it stands at its prompt as well, and its turn has not ended.
   if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
@@ -272,10 +293,17 @@ function stopAsking(sighted: Sighted, context: SightContext): void {
 
 function endQuestion({ terminal, events }: Sighted, { agentId, at }: Moment): void {
   if (terminal.asks === null) return;
-  events.push(needsYouNoMore(agentId, terminal.asks.since, at));
+  if (terminal.asks.untold !== true) events.push(needsYouNoMore(agentId, terminal.asks.since, at));
   if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
   terminal.asks = null;
 }
+
+/** What nobody was called for while it waited for its limit. */
+export const tellOfQuestion = (
+  agentId: string,
+  { what, untold }: NonNullable<TerminalFacts["asks"]>,
+): readonly RouseEvent[] =>
+  untold === true ? [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern: "its limit is over" } }] : [];
 
 export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
   type: "AGENT_NEEDS_YOU_NO_MORE",
@@ -301,6 +329,7 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
   terminal.lastSaid = digest;
   terminal.turnEndedAt = null;
   terminal.failedTurn = null;
+  endLimit(sighted, context);
   takeUpAgain(sighted, context);
   if (terminal.tools.length === 0) goOn(sighted, null, context);
 }
@@ -315,6 +344,7 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   facts.toolCall = context.mark;
   facts.progress ??= context.mark;
   facts.progressMoves = true;
+  endLimit(sighted, context);
   takeUpAgain(sighted, context);
   goOn(sighted, openTool(name, timeoutSeconds, context.at), context);
 }

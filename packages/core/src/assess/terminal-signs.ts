@@ -1,6 +1,7 @@
 import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type Policy } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
+import { endedAtLimit, heldByLimit } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
@@ -194,7 +195,7 @@ export const findSpinning: Detector = (record, now) => {
 
 /** Shown while it lasts, so that nobody wonders about the quiet. */
 export const findRateLimit: Detector = (record, now) => {
-  const { terminal, activity } = record;
+  const { terminal, activity, limit } = record;
   if (terminal === null || activity.kind !== "WAITING" || activity.for !== "provider") return nothing;
   const waited = now - activity.since;
   return {
@@ -204,28 +205,33 @@ export const findRateLimit: Detector = (record, now) => {
       confidence: 0.9,
       class: "self-report",
       text: `its provider has put it off for ${describeDuration(waited)}`,
-      evidence: { waitedSeconds: wholeSeconds(waited), times: terminal.rateLimits },
+      evidence: { waitedSeconds: wholeSeconds(waited), times: (limit?.attempts ?? 0) + 1 },
     }),
     lookAgainAt: null,
   };
 };
 
-/** The process is gone without having finished. Nothing else about it matters any more. */
-export const findProcessExit: Detector = (record, now) => {
+/** The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. */
+export const findProcessExit: Detector = (record, now, policy) => {
   const exit = record.terminal?.exit ?? null;
-  if (exit === null || record.activity.kind === "FINISHED" || exit.cause === "stopped") return nothing;
+  if (exit === null || record.activity.kind === "FINISHED" || wasStopped(record)) return nothing;
+  const back = heldByLimit(record);
+  const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
-      level: "unresponsive",
+      level: waits ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
       text: describeExit(exit, record.terminal?.failedTurn ?? null),
       evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
     }),
-    lookAgainAt: null,
+    lookAgainAt: back !== null && back > now ? back : null,
   };
 };
+
+/** Its own policy starts it again as soon as that is due: until it is done, nothing is the matter. */
+const resumesByItself = ({ mode, limitResume }: Policy): boolean => mode === "act" && limitResume.afterExit === "auto";
 
 function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]>, failedTurn: string | null): string {
   if (cause === "unseen") return "its process is gone and nobody saw how it ended";
@@ -260,4 +266,6 @@ const lostInWords: Record<HolderLoss, string> = {
   "wrong-secret": "its holder does not know the secret in its file",
 };
 
-export const wasStopped = (record: AgentRecord): boolean => record.terminal?.exit?.cause === "stopped";
+/** By our hands, or by a person who wanted no next life when it was down. */
+export const wasStopped = ({ terminal, handedOver }: AgentRecord): boolean =>
+  terminal?.exit?.cause === "stopped" || (terminal?.exit != null && handedOver?.because === "ended-by-person");

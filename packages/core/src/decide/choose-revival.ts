@@ -1,4 +1,5 @@
 import type { DurationMs, MonoMs, Policy } from "@rouse/contract";
+import { jitterOf } from "../jitter.ts";
 import type { AgentRecord } from "../record.ts";
 
 /** Whether an agent that is down may be started again now. */
@@ -25,7 +26,7 @@ export function chooseRecovery(record: AgentRecord, now: MonoMs, policy: Policy)
   if (ofHour.length >= maxPerHour) return { kind: "exhausted", attempts: ofHour.length };
   const wait = backoff[Math.min(ofTask.length, backoff.length) - 1] ?? 0;
   const attempt = ofTask.length + 1;
-  const jittered = Math.round(wait * jitterOf(`${record.agentId}/${attempt}`));
+  const jittered = Math.round(wait * (0.9 + 0.2 * jitterOf(`${record.agentId}/${attempt}`)));
   return notBefore(ofTask[ofTask.length - 1]?.at ?? null, jittered, now, attempt);
 }
 
@@ -38,11 +39,4 @@ const hour: DurationMs = 3_600_000;
 function notBefore(last: MonoMs | null, rest: DurationMs, now: MonoMs, attempt: number): Revival {
   const until = last === null ? now : last + rest;
   return now < until ? { kind: "wait", until } : { kind: "start", attempt };
-}
-
-/** Between 0.9 and 1.1, the same for the same text: agents that went down together do not come back together, and a replay is a replay. */
-function jitterOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return 0.9 + ((hash >>> 0) % 1000) / 5000;
 }

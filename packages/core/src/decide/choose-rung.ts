@@ -4,6 +4,7 @@ import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
+import { heldByLimit } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import {
   asFinding,
@@ -26,6 +27,33 @@ import { handOver, type Rung, recovered, wait } from "./rung.ts";
  * by being decided: the next stage writes it down first.
  */
 export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
+  const rung = chooseNext(record, now, policy, doubt);
+  const until = heldByLimit(record);
+  return until !== null && now < until && waitsForLimit(rung, record) ? wait(until) : rung;
+}
+
+/** Whatever we would do of ourselves waits until a limit is over; what somebody decided is done. */
+function waitsForLimit({ kind }: Rung, { incident }: AgentRecord): boolean {
+  const stage = incident?.stage ?? null;
+  const isDecided =
+    (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
+  return !isDecided && ownSteps.has(kind);
+}
+
+const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
+  "open",
+  "turn",
+  "nudge",
+  "escalate",
+  "ask-again",
+  "stop",
+  "save-work",
+  "order-stop",
+  "revive",
+  "give-up",
+]);
+
+function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const { incident } = record;
   if (incident === null) return chooseOpening(record, now, policy);
   if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
@@ -97,7 +125,7 @@ function isBack(
 ): boolean {
   const { state } = record.health;
   const isIllNow = illness !== null && illness !== "DEGRADED";
-  if (state === "TERMINATED") return false;
+  if (state === "TERMINATED" || (because === "ended-by-person" && isOver(record))) return false;
   if (asked) {
     const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
     return isIllNow || hasAnswered || newestFact(record) > at;

@@ -1,6 +1,7 @@
 import type { MonoMs, Policy } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
+import { isStanding, mostResumes } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
 import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
@@ -27,7 +28,24 @@ export function chooseWayBack(
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
   if (terminal?.foreground === true) return handOver("in-a-persons-terminal");
   if (policy.mode !== "act") return handOver("mode");
+  const limited = afterLimit(record, incident, stage, now, policy);
+  if (limited !== null) return limited;
   return bringBack(record, stage, now, policy, doubt);
+}
+
+/** It ended at its provider's limit, and its policy does not start it again by itself; or that was tried often enough. */
+function afterLimit(
+  { limit }: AgentRecord,
+  incident: Incident,
+  { pressed }: Extract<Stage, { kind: "down" }>,
+  now: MonoMs,
+  policy: Policy,
+): Rung | null {
+  if (!isStanding(limit) || pressed) return null;
+  const { afterExit } = policy.limitResume;
+  if (limit.attempts >= mostResumes || afterExit === "off") return handOver("at-its-limit");
+  if (afterExit === "auto" || incident.escalations > 0 || now < limit.until) return null;
+  return { kind: "escalate", reason: "limit-over", otherwise: { kind: "hand-over", because: "nobody-answered" } };
 }
 
 function bringBack(
@@ -60,6 +78,7 @@ function afterOrder({ stop, restart }: AgentRecord): Rung {
 const isAboutTheDead = (escalation: Escalation, { terminal }: AgentRecord): boolean =>
   escalation.reason === "restarts-exhausted" ||
   escalation.reason === "recoveries-exhausted" ||
+  escalation.reason === "limit-over" ||
   (isQuestion(escalation) && (terminal?.exit?.at ?? Number.POSITIVE_INFINITY) < escalation.openedAt);
 
 const endingOf = ({ otherwise }: Escalation) =>

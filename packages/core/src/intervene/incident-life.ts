@@ -104,7 +104,8 @@ function passOn(
   const escalation = openEscalation(before);
   const question = escalation !== null && isQuestion(escalation);
   const asked = (question || because === "handed-off") && isFair(health.state);
-  const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked } };
+  const burn = { calls: record.facts.toolCallCount ?? 0, tokens: record.facts.tokenCount ?? 0, told: 0 };
+  const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked, burn } };
   if (isSettled({ because })) return nothing(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
@@ -155,4 +156,5 @@ const inWords: Readonly<Record<EndingReason, string>> = {
   "in-a-persons-terminal": "it runs in a person's terminal",
   "nobody-answered": "nobody answered",
   "handed-off": "its task went to somebody else",
+  "at-its-limit": "its provider's limit keeps it from working",
 };

@@ -1,9 +1,11 @@
 import { type MonoMs, type Policy, seconds } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import { type AgentRecord, hasLeftovers } from "../record.ts";
+import { endedAtLimit, isStanding } from "../limit.ts";
+import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
 import type { StopLife } from "../terminal-facts.ts";
 import type { Intervened } from "./alert-life.ts";
+import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
 /** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
@@ -36,14 +38,45 @@ const leftoversOrder = ({ agentId, incarnation }: AgentRecord): StopOrder => ({
 function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   const thenRestart = order.order === "restart";
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
-  if (record.terminal?.exit != null && !hasLeftovers(record))
+  if (record.terminal?.exit != null && !hasLeftovers(record)) {
     // Nothing is left to stop, but to start it again there need be nothing.
-    return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
+    if (thenRestart) return { record, events: [], actions: [] };
+    return isComingBack(record)
+      ? cancelRestart(record, order, now, policy)
+      : refuseStop(record, "already-over", "ordered");
+  }
   const { key, actor, force } = order;
   const { stop } = record;
   if (stop?.key === key) return { record, events: [], actions: [] };
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return adopt(record, stop, actor, thenRestart);
   return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, now, policy);
+}
+
+/** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
+const isComingBack = (record: AgentRecord): boolean =>
+  !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record));
+
+/** Who wants it ended while it is between two lives wants no next one. */
+function cancelRestart(record: AgentRecord, { actor }: OrderSignal, now: MonoMs, policy: Policy): Intervened {
+  const { agentId, incarnation, health } = record;
+  const opened =
+    record.incident === null
+      ? openIncident(record, "UNRESPONSIVE", health.reason, now, policy)
+      : { record, events: [], actions: [] };
+  const { incident } = opened.record;
+  if (incident === null) return opened;
+  const limit = isStanding(record.limit) ? { ...record.limit, resumedAt: now } : record.limit;
+  const closed = closeIncident({ ...opened.record, limit }, incident, "handed-to-a-person", "ended-by-person", now);
+  return {
+    // Its end is judged anew at once.
+    record: { ...closed.record, wakeAt: now },
+    events: [
+      ...opened.events,
+      { type: "RESTART_CANCELLED", payload: { agentId, incarnation, actor } },
+      ...closed.events,
+    ],
+    actions: closed.actions,
+  };
 }
 
 /** It is being stopped already: nothing is done twice, but from here on it is theirs, and theirs is the last word on what follows. */

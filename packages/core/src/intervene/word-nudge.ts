@@ -53,4 +53,9 @@ export const handOffWording = (): Wording => ({
   text: "FACT: your task is being handed to somebody else. Save what you have, write down where you are, and stop.",
 });
 
+export const limitOverWording = (): Wording => ({
+  template: "limit-over",
+  text: "FACT: the usage limit that stopped you is over. Go on with what you were doing.",
+});
+
 const sentence = (text: string): string => (text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}.`);

@@ -1,4 +1,5 @@
 import type { TaskReason } from "@rouse/contract";
+import { endedAtLimit } from "../limit.ts";
 import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
 
 /** What a turn of an agent means for the tasks it holds. */
@@ -27,7 +28,10 @@ const isOrdered = ({ restart }: AgentRecord): boolean => restart?.because === "o
 
 /** Nothing more is done about it by us. */
 export const isSettled = (record: AgentRecord): boolean =>
-  record.incident === null && !isStartingAgain(record) && (record.stop === null || !record.stop.thenRestart);
+  record.incident === null &&
+  !isStartingAgain(record) &&
+  !endedAtLimit(record) &&
+  (record.stop === null || !record.stop.thenRestart);
 
 const wasHandedOff = (before: AgentRecord, { handedOver }: AgentRecord): boolean =>
   handedOver?.because === "handed-off" && handedOver.incident !== before.handedOver?.incident;

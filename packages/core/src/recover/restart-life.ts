@@ -2,6 +2,7 @@ import type { MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "
 import { recentRestarts } from "../decide/choose-revival.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
+import { isStanding, type Limit } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
 import type { Signal } from "../signal.ts";
 
@@ -39,15 +40,31 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   if (taskId !== null || because === "recovery")
     events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, attempt, because: reason } });
   return {
-    record: { ...record, restart: { key, because, attempt, awaitedSince: now, problem: null } },
+    record: {
+      ...record,
+      limit: resumed(record.limit, now),
+      restart: { key, because, attempt, awaitedSince: now, problem: null },
+    },
     events,
     actions: [{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt }],
   };
 }
 
+/** Whoever is started again tries whether its limit is over. */
+const resumed = (limit: Limit | null, now: MonoMs): Limit | null =>
+  isStanding(limit) ? { ...limit, resumedAt: now } : limit;
+
+/** Its limit is over: it goes on with its conversation. That is no crash, so no budget of crashes is charged. */
+export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs): Intervened {
+  const counts = { ...record.counts, starts: record.counts.starts + 1 };
+  const key = `${record.agentId}/${record.incarnation}/limit/${counts.starts}`;
+  return start({ ...record, counts }, key, "limit-over", limit.attempts + 1, now);
+}
+
 /** Why its last life ended, in fixed words. */
 function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCause): string {
   if (because === "ordered") return "a person asked for it";
+  if (because === "limit-over") return "its provider's limit is over";
   const exit = terminal?.exit?.cause ?? "gone";
   const what = exit === "stopped" && stop !== null ? `stopped: ${stop.cause}` : exit;
   return incident === null ? what : `${incident.illness}: ${incident.cause}, ${what}`;

@@ -25,7 +25,7 @@ export function readNotice(
     const { name } = match.pattern;
     switch (kind) {
       case "rate-limit":
-        return { kind: "rate-limited", pattern: name, resetsInMs: resetFrom(lines, at, clock) };
+        return { kind: "rate-limited", pattern: name, ...limitIn(lines, at, clock) };
       case "context-limit":
         return { kind: "context-limit", pattern: name };
       case "error":
@@ -40,7 +40,12 @@ export function errorIn(line: string, pattern: string): Notice {
   return { kind: "error", pattern, digest: digestOf(text), text };
 }
 
-function resetFrom(lines: readonly string[], at: number, clock: WallClock) {
+/** When it ends, and whether the program says that it goes on by itself then. */
+function limitIn(lines: readonly string[], at: number, clock: WallClock) {
   const sentence = lines.slice(at, at + 1 + mayContinue).map((line) => wordsOf(line).trim());
-  return readReset(sentence[0] ?? "", clock) ?? readReset(sentence.join(" "), clock);
+  const whole = sentence.join(" ");
+  const resetsInMs = readReset(sentence[0] ?? "", clock) ?? readReset(whole, clock);
+  return { resetsInMs, ...(continuing.test(whole) ? { continues: true } : {}) };
 }
+
+const continuing = /\bcontinuing (?:automatically|shortly)\b/i;

@@ -52,8 +52,28 @@ describe("the time until a limit is lifted", () => {
 
   it("takes a time of day that has passed for tomorrow's", () => {
     expect(reset("resets 1pm")).toBe(23 * hour);
-    expect(reset("resets 14:00")).toBe(day);
-    expect(reset("resets at 11:59 UTC")).toBe(day - minute);
+    expect(reset("resets at 11:49 UTC")).toBe(day - 11 * minute);
+  });
+
+  it.each([
+    "resets 14:00",
+    "resets 1:55pm",
+    "You've hit your 5-hour limit · resets 1:59pm (Europe/Berlin)",
+    "resets at 11:59 UTC",
+    "resets at 2026-10-20T11:55:00Z",
+    `reset at ${Date.UTC(2026, 9, 20, 11, 59, 55) / 1000}`,
+  ])("is over when the moment it names has only just been: %s", (line) => {
+    expect(reset(line)).toBe(0);
+  });
+
+  it("is over just after midnight when it named the last minutes of the day before", () => {
+    const afterMidnight = { now: Date.UTC(2026, 9, 20, 0, 3, 0), utcOffset: 0 };
+    expect(readReset("resets 11:58pm", afterMidnight)).toBe(0);
+    expect(readReset("resets 11:30pm", afterMidnight)).toBe(23 * hour + 27 * minute);
+  });
+
+  it("is read from a program that goes on by itself then", () => {
+    expect(reset("Usage limit reached · continuing automatically at 3pm · esc to cancel")).toBe(hour);
   });
 
   it("is unknown when the line does not say it, or says nonsense", () => {
@@ -111,13 +131,14 @@ describe("the time until a limit is lifted", () => {
     );
   });
 
-  it("gives for a time of day the next instant at which clocks there show it", () => {
+  it("gives for a time of day the next instant at which clocks there show it, unless it has only just been", () => {
     fc.assert(
       fc.property(anyNow, offset, fc.nat(23), fc.nat(59), (now, utcOffset, h, m) => {
         const pad = (n: number) => String(n).padStart(2, "0");
         const wait = readReset(`resets at ${pad(h)}:${pad(m)}`, { now, utcOffset }) ?? Number.NaN;
-        expect(wait).toBeGreaterThan(0);
-        expect(wait).toBeLessThanOrEqual(day);
+        expect(wait).toBeGreaterThanOrEqual(0);
+        expect(wait).toBeLessThanOrEqual(day - 10 * minute);
+        if (wait === 0) return;
         const shown = new Date(now + wait + utcOffset * minute);
         expect([shown.getUTCHours(), shown.getUTCMinutes(), shown.getUTCSeconds()]).toEqual([h, m, 0]);
       }),

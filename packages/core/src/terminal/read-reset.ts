@@ -5,9 +5,11 @@ import type { WallClock } from "./reading.ts";
 
 /** Weekly limits are the longest there are. More than that was misread. */
 const longestWait: DurationMs = 8 * dayMs;
+/** A reset that was this little ago has come: screens keep their words, and programs are read a while after they wrote. */
+const justPast: DurationMs = 600_000;
 /** Words after which a time is told. What comes before them ("12 of 20 requests used") is not one. */
 const announcement =
-  /(?:\b(?:try again|trying again|retry(?:ing|delay|-after)?|resets?|reset time|available(?: again)?|wait(?:ing)?)\b["']?[\s:]{0,4}|\blimit reached\|)(?:(in|after|for|at|on|until)\b[\s:]{0,4})?["']?(?:about |approximately |~)?/gi;
+  /(?:\b(?:try again|trying again|retry(?:ing|delay|-after)?|resets?|reset time|available(?: again)?|wait(?:ing)?|continuing(?: automatically)?)\b["']?[\s:]{0,4}|\blimit reached\|)(?:(in|after|for|at|on|until)\b[\s:]{0,4})?["']?(?:about |approximately |~)?/gi;
 const mostAnnouncements = 8;
 
 /** How long until a limit is lifted, as the line says it; `null` when it does not say, or says nonsense. */
@@ -18,8 +20,10 @@ export function readReset(line: string, clock: WallClock): DurationMs | null {
     if (++looked > mostAnnouncements) return null;
     const rest = text.slice(found.index + found[0].length);
     const secondsMeant = /retry-after|retry[\s:]+after/i.test(found[0]);
-    const wait = readDuration(rest, secondsMeant) ?? untilInstant(readInstant(rest, clock), clock);
-    if (wait !== null) return wait > 0 && wait <= longestWait ? Math.round(wait) : null;
+    const lasts = readDuration(rest, secondsMeant);
+    if (lasts !== null) return lasts > 0 && lasts <= longestWait ? Math.round(lasts) : null;
+    const wait = untilInstant(readInstant(rest, clock), clock);
+    if (wait !== null) return wait > -justPast && wait <= longestWait ? Math.max(0, Math.round(wait)) : null;
   }
   return null;
 }
@@ -89,14 +93,15 @@ function readWrittenDate(text: string, clock: WallClock): EpochMs | null {
   return instantOf({ ...time, month, day: Number(day), year: Number(year ?? yearAt(clock.now, offset)) }, offset);
 }
 
-/** A time of day that has passed is tomorrow's. */
+/** A time of day is the next one, or the one that has only just been: of today, or of yesterday shortly after midnight. */
 function readTimeOfDay(text: string, clock: WallClock): EpochMs | null {
   const time = readClockTime(text);
   if (time === null) return null;
   const offset = (time.utcOffset ?? clock.utcOffset) * 60_000;
   const midnight = Math.floor((clock.now + offset) / dayMs) * dayMs - offset;
   const today = midnight + ((time.hour * 60 + time.minute) * 60 + time.second) * 1000;
-  return today > clock.now ? today : today + dayMs;
+  const next = today > clock.now ? today : today + dayMs;
+  return next - dayMs > clock.now - justPast ? next - dayMs : next;
 }
 
 interface ClockTime {

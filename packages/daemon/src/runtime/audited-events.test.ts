@@ -124,6 +124,7 @@ describe("what goes into the audit trail", () => {
       "RESTART_ORDERED",
       "RESTART_FAILED",
       "RESTARTS_EXHAUSTED",
+      "RESTART_CANCELLED",
       "AGENT_RESTARTED",
       "INCIDENT_OPENED",
       "INCIDENT_CLOSED",

@@ -29,7 +29,8 @@ const rules: Rules = {
   AGENT_LEFT_PROCESSES: null,
   AGENT_NEEDS_YOU: null,
   AGENT_NEEDS_YOU_NO_MORE: null,
-  RATE_LIMITED: null,
+  LIMIT_REACHED: null,
+  LIMIT_RESUMED: null,
   TERMINATION_ORDERED: (p) => ({
     ...about(p.agentId, p.because, pick(p, "incarnation", "key", "evidence")),
     actor: p.actor,
@@ -50,6 +51,7 @@ const rules: Rules = {
   WORK_NOT_SAVED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
   RESTART_ORDERED: (p) => about(p.agentId, p.because, pick(p, "incarnation", "key", "attempt")),
   RESTART_FAILED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
+  RESTART_CANCELLED: (p) => ({ ...about(p.agentId, "cancelled", pick(p, "incarnation")), actor: p.actor }),
   RESTARTS_EXHAUSTED: (p) => about(p.agentId, "restarts-exhausted", pick(p, "attempts", "windowSeconds")),
   AGENT_RESTARTED: (p) => about(p.agentId, p.because, pick(p, "from", "to", "cause", "chain")),
   INCIDENT_OPENED: (p) => about(p.agentId, p.cause, pick(p, "incident", "illness", "severity")),

@@ -49,6 +49,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
         ? null
         : { incident: record.handedOver.incident, because: record.handedOver.because, at: iso(record.handedOver.at) },
     activity: describeActivity(record, iso),
+    limit: describeLimit(record, iso),
     findings: record.findings.map((finding) => describeFinding(finding, iso)),
     incarnation: record.incarnation,
     lineage: record.lineage,
@@ -76,7 +77,10 @@ function describeTerminal(
     lastOutput: facts.wroteAt === null ? null : iso(facts.wroteAt),
     outputBytes: facts.bytes,
     outputKept,
-    needsYou: facts.asks === null ? null : { what: facts.asks.what, since: iso(facts.asks.since) },
+    needsYou:
+      facts.asks === null
+        ? null
+        : { what: isToldOfLimit(record) ? "limit" : facts.asks.what, since: iso(facts.asks.since) },
     errors: facts.errors.map(({ text, seen }) => {
       const last = seen[seen.length - 1]?.at ?? record.bornAt;
       return { text, times: seen.length, last: iso(last) };
@@ -105,6 +109,8 @@ function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalR
   return conversation === undefined ? {} : { conversation };
 }
 
+const isToldOfLimit = ({ limit }: AgentRecord): boolean => limit?.told === true && limit.resumedAt === null;
+
 const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({
   processes,
   cpuMs,
@@ -123,6 +129,14 @@ function describeActivity({ activity, terminal }: AgentRecord, iso: (at: MonoMs)
   if (activity.kind !== "RUNNING" || activity.open === null) return base;
   const { since: _, ...open } = activity.open;
   return { ...base, open };
+}
+
+/** Only while it stands and the agent is to go on after it. */
+function describeLimit({ limit, activity, health }: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
+  if (limit === null || limit.resumedAt !== null) return null;
+  if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
+  const { what, named, by, continues, attempts } = limit;
+  return { what, since: iso(limit.since), until: iso(limit.until), named, by, continues, attempts };
 }
 
 const describeFinding = ({ since, ...finding }: Finding, iso: (at: MonoMs) => string): FindingReport => ({

@@ -51,6 +51,7 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     );
     turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
+    if (what === "stop" && isCancelled(watched.record, before)) return { agentId, outcome: "restart-cancelled" };
     const refused = refusalOf(watched.record, before, key);
     if (refused === "already-over") return { agentId, outcome: "already-over" };
     if (refused !== null) throw refusal(refused);
@@ -104,6 +105,10 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     recover: (agentId: string, request: Given<OrderRequest>) => order("restart", agentId, request),
   };
 }
+
+/** It was between two lives, and stays down. */
+const isCancelled = ({ handedOver, terminal }: AgentRecord, before: AgentRecord): boolean =>
+  terminal?.exit != null && handedOver !== before.handedOver && handedOver?.because === "ended-by-person";
 
 const refusal = (because: StopRefusal): Fault => new Fault("order-refused", refusals[because] ?? `refused: ${because}`);
 

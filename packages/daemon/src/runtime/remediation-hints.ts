@@ -35,6 +35,7 @@ const byReason: Readonly<Record<EscalationReason, Advice>> = {
   "more-time-used-up": ["it was given more time and is no better", bringBack],
   "restarts-exhausted": ["it keeps going down: see how it ends before it is started once more", watch],
   "recoveries-exhausted": ["it was brought back as often as allowed: review the task before the next attempt", look],
+  "limit-over": ["it ended at its provider's limit, which is over: let it go on", startAgain],
   relapse: ["its replacement fell ill again: starting over did not cure it", look],
   mode: ["its policy does not let Rouse stop it (mode): a person has to, or the mode is changed to act", stop],
   protected: ["its policy protects it from being stopped: only a person may", stop],

@@ -20,6 +20,11 @@ export const claudeCode: ShippedFamily = {
     },
     {
       kind: "rate-limit",
+      name: "claude-limit-continues",
+      pattern: /^Usage limit reached · (?:continuing automatically|limit resets) /,
+    },
+    {
+      kind: "rate-limit",
       name: "claude-api-429",
       pattern: /^API Error(?:: | )(?:\((?:429|529)\b|(?:Repeated )?(?:429|529)\b|[^(]{0,80}\((?:429|529)\))/,
     },

@@ -134,9 +134,15 @@ export function tellAnswer(
     throw new Fault("daemon-unreachable", "what answered is not a Rouse that this client understands");
   if (json) here.printJson(answer);
   else here.print([describeAnswer(answer)]);
-  const fine = answer.outcome === "stopped" || answer.outcome === "restarted" || answer.outcome === "already-over";
-  finish(fine ? exit.fine : exit.wrong);
+  finish(asWanted.has(answer.outcome) ? exit.fine : exit.wrong);
 }
+
+const asWanted: ReadonlySet<OrderAnswer["outcome"]> = new Set<OrderAnswer["outcome"]>([
+  "stopped",
+  "restarted",
+  "already-over",
+  "restart-cancelled",
+]);
 
 function describeAnswer(answer: OrderAnswer): Line {
   const name = styled("bold", answer.agentId);
@@ -145,6 +151,8 @@ function describeAnswer(answer: OrderAnswer): Line {
       return [name, answer.forced ? " had to be ended by force; " : " ended; ", whatIsLeft(answer.tier)];
     case "already-over":
       return [name, " was over already."];
+    case "restart-cancelled":
+      return [name, " was down and will not be started again."];
     case "restarted":
       return [name, ` runs again, incarnation ${answer.incarnation}.`];
     case "not-restarted":

@@ -1,5 +1,5 @@
 import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
-import { describeActivity } from "./describe-activity.ts";
+import { describeActivity, describeLimit } from "./describe-activity.ts";
 import { type Column, drawTable } from "./draw-table.ts";
 import { countProcesses } from "./list-processes.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
@@ -26,7 +26,7 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
     .map((agent) => [
       agent.agentId,
       styledState(agent.state),
-      describeDoing(agent),
+      describeDoing(agent, now),
       lastHeard(agent) === null ? none : ago(lastHeard(agent) ?? "", now),
       agent.taskId ?? none,
       String(agent.incarnation),
@@ -35,8 +35,9 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
   return drawTable(psColumns, rows, width);
 }
 
-/** An end outweighs what it was doing before. */
-export function describeDoing({ activity, terminal }: AgentHealth): string {
+/** An end outweighs what it was doing before, and a limit the end that it led to. */
+export function describeDoing({ activity, terminal, limit }: AgentHealth, now: EpochMs): string {
+  if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
   if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
   const { code, signal } = terminal.exit;

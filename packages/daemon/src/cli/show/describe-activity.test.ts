@@ -1,6 +1,6 @@
-import type { ActivityReport } from "@rouse/contract";
+import type { ActivityReport, LimitReport } from "@rouse/contract";
 import { expect, it } from "vitest";
-import { describeActivity } from "./describe-activity.ts";
+import { describeActivity, describeLimit } from "./describe-activity.ts";
 import { stamp } from "./tell-time.ts";
 
 const until = "2026-11-16T15:00:00.000Z";
@@ -14,4 +14,15 @@ it.each<[ActivityReport, string]>([
   [{ ...waiting, kind: "RUNNING", open: { kind: "tool", name: "npm-test" } }, "RUNNING tool npm-test"],
 ])("%j is told as: %s", (activity, told) => {
   expect(describeActivity(activity)).toBe(told);
+});
+
+it.each([
+  ["2026-11-16T12:55:00.000Z", true, "limit, resets in 2h 05m"],
+  ["2026-11-16T14:47:30.000Z", true, "limit, resets in 12m 30s"],
+  ["2026-11-16T14:59:15.000Z", true, "limit, resets in 45s"],
+  ["2026-11-16T14:00:00.000Z", false, "limit, tried again in 1h 00m"],
+  ["2026-11-16T15:00:01.000Z", true, "limit is over"],
+])("a limit until three, looked at %s, is told as: %s %s", (now, named, told) => {
+  const limit = { what: "usage", since: waiting.since, until, named, by: "stream", continues: false, attempts: 0 };
+  expect(describeLimit(limit as LimitReport, Date.parse(now))).toBe(told);
 });

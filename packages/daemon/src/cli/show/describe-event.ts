@@ -27,6 +27,8 @@ function styledType(event: RouseEvent): Line[number] {
     AUDIT_ANCHOR_FAILED: "yellow",
     MONITOR_GAP: "yellow",
     AGENT_NEEDS_YOU: "yellow",
+    LIMIT_REACHED: "yellow",
+    LIMIT_RESUMED: "green",
     HOLDER_LOST: "yellow",
     TERMINATION_INCOMPLETE: "red",
     RESTARTS_EXHAUSTED: "red",
@@ -111,7 +113,7 @@ type HeldEvent = Extract<
       | "PROCESS_EXITED"
       | "AGENT_LEFT_PROCESSES"
       | `AGENT_NEEDS_YOU${string}`
-      | "RATE_LIMITED"
+      | `LIMIT_${string}`
       | `TERMINATION_${string}`
       | "AGENT_TERMINATED"
       | `RESTART${string}`
@@ -138,10 +140,12 @@ function describeHeldEvent(event: HeldEvent): string {
       return `${neededFor[event.payload.what]} (${event.payload.pattern})`;
     case "AGENT_NEEDS_YOU_NO_MORE":
       return `after ${describeSeconds(event.payload.waitedSeconds)}`;
-    case "RATE_LIMITED": {
-      const { resetsInSeconds, pattern } = event.payload;
-      return `${resetsInSeconds === null ? "no reset named" : `for ${describeSeconds(resetsInSeconds)}`} (${pattern})`;
+    case "LIMIT_REACHED": {
+      const { what, resetsInSeconds, pattern } = event.payload;
+      return `${limits[what]}, ${resetsInSeconds === null ? "no reset named" : `resets in ${describeSeconds(resetsInSeconds)}`} (${pattern})`;
     }
+    case "LIMIT_RESUMED":
+      return `${inWords(event.payload.how)} after ${describeSeconds(event.payload.waitedSeconds)}`;
     case "TERMINATION_ORDERED":
       return `by ${event.payload.actor}: ${inWords(event.payload.because)}`;
     case "TERMINATION_REFUSED":
@@ -160,6 +164,8 @@ function describeHeldEvent(event: HeldEvent): string {
     }
     case "RESTART_FAILED":
       return event.payload.problem;
+    case "RESTART_CANCELLED":
+      return `by ${event.payload.actor}: it stays down`;
     case "RESTARTS_EXHAUSTED":
       return `${event.payload.attempts} restarts in ${describeSeconds(event.payload.windowSeconds)}: a person has to look`;
     case "AGENT_RESTARTED": {
@@ -169,6 +175,8 @@ function describeHeldEvent(event: HeldEvent): string {
   }
 }
 
+const limits = { usage: "usage limit", rate: "rate limit", overloaded: "provider overloaded" } as const;
+
 export const neededFor = {
   permission: "to allow something",
   question: "to answer",
@@ -177,6 +185,7 @@ export const neededFor = {
   login: "to log in",
   "api-key": "to say whether its API key may be used",
   credits: "to pay for more",
+  limit: "to let it go on: its limit is over",
   "api-error": "to look at the error that ended its turn",
   prompt: "to say what is next",
   draft: "to send or clear what is half typed in its input",

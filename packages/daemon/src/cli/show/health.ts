@@ -61,9 +61,13 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
 
 export function describeSince(agent: AgentHealth, now: EpochMs): string {
   const { exit } = agent.terminal ?? { exit: null };
+  const doing = describeDoing(agent, now);
+  const said = agent.limit?.by === "text" ? ", by its own words" : "";
+  if (agent.limit !== null)
+    return exit === null ? `${doing}${said}` : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
   return exit === null
     ? `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`
-    : `${describeDoing(agent)} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
+    : `${doing} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
 }
 
 /** What its terminal and its processes show. */

@@ -19,6 +19,7 @@ export const stuck: AgentHealth = {
   incident: null,
   handedOver: null,
   terminal: null,
+  limit: null,
   activity: { kind: "RUNNING", since: "2026-02-05T09:20:00.000Z", open: { kind: "tool", name: "npm test" } },
   findings: [
     {

@@ -237,6 +237,7 @@ function sampleEvent(type: EventType): RouseEvent {
     of: 2,
     chain: [hostile],
     evidence: hostile,
+    how: hostile,
     snapshot: hostile,
     checkpoint: hostile,
     commit: hostile,

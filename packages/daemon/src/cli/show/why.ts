@@ -85,7 +85,7 @@ function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
     ],
     [
       describeSince(agent, now),
-      ...(until === undefined ? [] : [`, until ${inTime(until, now)}`]),
+      ...(until === undefined || agent.limit !== null ? [] : [`, until ${inTime(until, now)}`]),
       ` · ${describeIdentity(agent)}`,
     ],
   ];

@@ -1,0 +1,144 @@
+import {
+  type DurationMs,
+  type LimitKind,
+  type MonoMs,
+  minutes,
+  type Policy,
+  type RouseEvent,
+  type Sight,
+  seconds,
+} from "@rouse/contract";
+import { isStanding, type Limit } from "../limit.ts";
+import type { Activity } from "../record.ts";
+import type { TerminalFacts } from "../terminal-facts.ts";
+
+type LimitSight = Extract<Sight, { kind: "rate-limited" }>;
+
+/** Who runs into a limit this soon after the last one has not got past it. */
+const relapse: DurationMs = minutes(30);
+/** A field of a stream names the second. Words name the minute, and the policy's margin covers it. */
+const exactMargin: DurationMs = seconds(5);
+
+/** What is known of the limit with this sight. While one stands, what names no reset adds nothing to it, and words add nothing to what a field said. */
+export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, policy: Policy): Limit {
+  const { pattern, resetsInMs, by = "text", continues = false } = sight;
+  const named = resetsInMs !== null;
+  const standing = isStanding(before) && at < before.until ? before : null;
+  const attempts = standing?.attempts ?? attemptsAfter(before, at);
+  const wait = named
+    ? resetsInMs + marginOf(by, policy)
+    : Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
+  const fresh: Limit = {
+    what: sight.what ?? kindOf(pattern),
+    pattern,
+    by,
+    since: at,
+    until: at + wait,
+    named,
+    continues,
+    attempts,
+    lines: { count: 0, from: at, at },
+    told: false,
+    resumedAt: null,
+  };
+  if (standing === null) return fresh;
+  const known = { ...standing, continues: standing.continues || continues, lines: fresh.lines };
+  if (!named || (standing.named && standing.by === "stream" && by === "text")) return known;
+  const isSharper = !standing.named || (standing.by === "text" && by === "stream");
+  const until = isSharper ? fresh.until : Math.max(standing.until, fresh.until);
+  return { ...known, named, by, until, what: isSharper ? fresh.what : known.what };
+}
+
+/** One that was to be over and is met again was not over. */
+function attemptsAfter(before: Limit | null, at: MonoMs): number {
+  if (before === null) return 0;
+  return at - (before.resumedAt ?? before.until) < relapse ? before.attempts + 1 : 0;
+}
+
+/** By the name of what it was recognised by, where its reader does not say. */
+function kindOf(pattern: string): LimitKind {
+  if (/overloaded|capacity|529/i.test(pattern)) return "overloaded";
+  return /usage|quota|window|limit-hit|limit-continues|rate_limit_event/i.test(pattern) ? "usage" : "rate";
+}
+
+/** What was under way when the limit came is told with it and just after. */
+const settles: DurationMs = seconds(10);
+
+/** The model answers, so the limit is over, whatever was announced. `null`: that shows nothing yet. */
+export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
+  isStanding(limit) && at - limit.since > settles ? { ...limit, resumedAt: at } : null;
+
+const oneMoment: DurationMs = seconds(5);
+const linesOfMoment = 4;
+const linesCountFor: DurationMs = minutes(2);
+const linesOfWork = 20;
+const linesThatMove = 5;
+
+/**
+ * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
+ * coming: a few of each moment are counted. Once the reset has come, a handful is enough.
+ */
+export function countLines(limit: Limit, novel: number, at: MonoMs, policy: Policy): Limit {
+  const { lines } = limit;
+  const lifted = isLifted(limit, at, policy);
+  if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
+  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > linesCountFor;
+  const { count, from } = isOld ? { count: 0, from: at } : lines;
+  return { ...limit, lines: { count: count + (lifted ? novel : Math.min(novel, linesOfMoment)), from, at } };
+}
+
+export const isWorkedOn = (limit: Limit, at: MonoMs, policy: Policy): boolean =>
+  limit.lines.count >= (isLifted(limit, at, policy) ? linesThatMove : linesOfWork);
+
+/** Its reset has come, with or without the margin. */
+const isLifted = ({ until, named, by }: Limit, at: MonoMs, policy: Policy): boolean =>
+  at >= until - (named ? marginOf(by, policy) : 0);
+
+const marginOf = (by: Limit["by"], policy: Policy): DurationMs => (by === "stream" ? exactMargin : policy.waitMargin);
+
+interface Seen {
+  readonly limit: Limit | null;
+  readonly terminal: { -readonly [K in "wait" | "waitBy"]: TerminalFacts[K] };
+  activity: Activity;
+}
+
+/** Whatever else is drawn or told: until its limit is over, or the model answers, it waits for its provider. */
+export function keepToLimit(seen: Seen, before: Activity, at: MonoMs): void {
+  const { limit, terminal } = seen;
+  if (!isStanding(limit) || at >= limit.until || seen.activity.kind === "FINISHED") return;
+  terminal.wait = "provider";
+  terminal.waitBy = limit.by;
+  seen.activity = waitFor(limit, before);
+}
+
+/** The very wait it was in, where it is the same. */
+export function waitFor({ since, until }: Limit, before: Activity): Activity {
+  const same = before.kind === "WAITING" && before.for === "provider" ? before : null;
+  return same?.until === until ? same : { kind: "WAITING", since: same?.since ?? since, for: "provider", until };
+}
+
+export const limitReached = (agentId: string, limit: Limit, resetsInMs: DurationMs | null): RouseEvent => ({
+  type: "LIMIT_REACHED",
+  payload: {
+    agentId,
+    what: limit.what,
+    resetsInSeconds: resetsInMs === null ? null : Math.round(resetsInMs / 1000),
+    by: limit.by,
+    pattern: limit.pattern,
+  },
+});
+
+type How = Extract<RouseEvent, { type: "LIMIT_RESUMED" }>["payload"]["how"];
+
+export const limitResumed = (agentId: string, { since }: Limit, how: How, now: MonoMs): RouseEvent => ({
+  type: "LIMIT_RESUMED",
+  payload: { agentId, how, waitedSeconds: Math.max(0, Math.round((now - since) / 1000)) },
+});
+
+/** It went on, as its own beat shows. */
+export const noticeResumed = (
+  { agentId, limit }: { readonly agentId: string; readonly limit: Limit | null },
+  after: Limit | null,
+  now: MonoMs,
+): readonly RouseEvent[] =>
+  isStanding(limit) && !isStanding(after) ? [limitResumed(agentId, limit, "went-on", now)] : [];

@@ -1,0 +1,62 @@
+import { type DurationMs, type LimitKind, type MonoMs, minutes, seconds } from "@rouse/contract";
+import { jitterOf } from "./jitter.ts";
+import type { AgentRecord } from "./record.ts";
+
+/**
+ * A provider's limit: a wait with a known end. It belongs to the agent and not to its terminal, so that neither a screen drawn anew nor the next life of
+ * the program forgets it. Kept when it is over, to tell one that runs into the next limit at once.
+ */
+export interface Limit {
+  readonly what: LimitKind;
+  readonly pattern: string;
+  readonly by: "text" | "stream";
+  readonly since: MonoMs;
+  /** The advertised reset and a margin; where none was named, as long as is waited without one. */
+  readonly until: MonoMs;
+  readonly named: boolean;
+  /** The program says that it goes on by itself. */
+  readonly continues: boolean;
+  /** How often in a row it ran into a limit again soon after it had gone on. */
+  readonly attempts: number;
+  /** New lines of the last minutes, a few of each moment at most: since when, and when they were last counted. */
+  readonly lines: { readonly count: number; readonly from: MonoMs; readonly at: MonoMs };
+  /** A person was told that it is over and the agent does not go on. */
+  readonly told: boolean;
+  /** When the agent went on or was made to; `null` while the limit stands. */
+  readonly resumedAt: MonoMs | null;
+}
+
+/** Resumes in a row that ran into the limit again, before it is a person's matter. */
+export const mostResumes = 8;
+
+/** Everybody's quota is back at the same moment: a fleet goes on one by one within this time. */
+const spread: DurationMs = seconds(40);
+/** What a program that goes on by itself may take to do so. */
+const continuesWithin: DurationMs = minutes(3);
+
+export const isStanding = (limit: Limit | null): limit is Limit => limit !== null && limit.resumedAt === null;
+
+/** Before this nothing is done about an agent at its limit: no question, no nudge, no stop, no start. */
+export function heldByLimit(record: { readonly agentId: string; readonly limit: Limit | null }): MonoMs | null {
+  const { limit, agentId } = record;
+  if (!isStanding(limit)) return null;
+  return limit.until + Math.round(spread * jitterOf(`${agentId}/${limit.since}`));
+}
+
+/** The same for one that lives: its own program is left the time to go on. */
+export function goesOnUntil(record: { readonly agentId: string; readonly limit: Limit | null }): MonoMs | null {
+  const held = heldByLimit(record);
+  return held === null || record.limit?.continues !== true ? held : held + continuesWithin;
+}
+
+type AtLimit = Pick<AgentRecord, "agentId" | "limit" | "terminal" | "stop" | "restart">;
+
+/** Its process ended by itself at a limit that stands, or is being started again after it: for that long its end is no matter for anybody. */
+export function endedAtLimit(record: AtLimit): boolean {
+  const { terminal, limit, stop, restart } = record;
+  const exit = terminal?.exit ?? null;
+  if (exit === null || exit.cause === "person" || exit.cause === "stopped" || stop?.cause === "ordered") return false;
+  if (terminal?.foreground === true) return false;
+  if (restart !== null && restart.problem === null && restart.because === "limit-over") return true;
+  return isStanding(limit) && limit.attempts < mostResumes;
+}

@@ -1,0 +1,358 @@
+import type { LimitResume, Sight } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { heldByLimit } from "../limit.ts";
+import { ms } from "../story.test-support.ts";
+import { fateOfWork } from "./fate-of-work.ts";
+import { isGoneForGood } from "./life-over.ts";
+
+const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
+const stream: HeldGiven["hold"] = { family: "claude-code", structured: true, input: "stdin" };
+
+const hit = (resets: string | null, more: Partial<Extract<Sight, { kind: "rate-limited" }>> = {}): Sight => ({
+  kind: "rate-limited",
+  pattern: "rate_limit_event",
+  resetsInMs: resets === null ? null : ms(resets),
+  by: "stream",
+  what: "usage",
+  ...more,
+});
+
+const resumes = (after_exit: LimitResume, in_terminal: LimitResume): NonNullable<HeldGiven["settings"]> => ({
+  intervention: { limit_resume: { after_exit, in_terminal } },
+});
+
+const told = ({ agent }: HeldStory, type: string) => agent.events.filter((event) => event.type === type);
+
+/** Everything that was done about it or asked of anybody. */
+const done = ({ agent }: HeldStory): string[] =>
+  agent.actions.map(({ kind }) => kind).filter((kind) => kind !== "resolve-alert");
+
+/** How many seconds after `since` the first action of this kind was decided, looked at second by second. */
+function decidedAfter(held: HeldStory, kind: string, within: string): number | null {
+  const from = held.agent.now;
+  while (held.agent.now < from + ms(within)) {
+    held.passes("1s");
+    if (held.agent.actions.some((action) => action.kind === kind)) return (held.agent.now - from) / 1000;
+  }
+  return null;
+}
+
+describe("an agent at its usage limit", () => {
+  it("waits for its provider whatever is drawn: footers, a prompt, a tip, everything anew, an unknown busy line", () => {
+    const held = heldStory({ hold: claude, taskId: "t-1" });
+    held.prints(9);
+    held.shows(hit("4h", { by: "text", continues: true, pattern: "claude-limit-hit" }));
+    const until = held.agent.record.limit?.until;
+    held.prints(6);
+    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("8s");
+    held.shows({ kind: "asks-no-more" });
+    held.prints(1);
+    held.passes("30s");
+    held.prints(40);
+    for (let i = 0; i < 3; i++) {
+      held.passes("8s");
+      held.prints(1);
+    }
+    held.passes("3h");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider", until });
+    expect(held.agent.past).toEqual([]);
+    expect(done(held)).toEqual([]);
+    expect(told(held, "LIMIT_REACHED")).toHaveLength(1);
+  });
+
+  it("is asked nothing, told nothing and not stopped before it is over, however ill it seems", () => {
+    const held = heldStory({ hold: stream, taskId: "t-1" });
+    for (let i = 0; i < 12; i++)
+      held.shows(
+        { kind: "tool-started", id: `t${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
+        { kind: "tool-ended", id: `t${i}`, failed: true, resultDigest: "same" },
+        ...(i === 3 ? [hit("3h")] : []),
+      );
+    expect(held.agent.state).toBe("STUCK");
+    held.passes("3h");
+    expect(done(held).filter((kind) => kind !== "raise-alert")).toEqual([]);
+    held.passes("10m");
+    expect(done(held)).toContain("nudge-agent");
+  });
+
+  it("is stopped before it is over when somebody who was asked decides so", () => {
+    const held = heldStory({ hold: { ...stream, input: "none" }, taskId: "t-1" });
+    for (let i = 0; i < 12; i++)
+      held.shows(
+        { kind: "tool-started", id: `t${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
+        { kind: "tool-ended", id: `t${i}`, failed: true, resultDigest: "same" },
+      );
+    expect(told(held, "ESCALATION_TRIGGERED")).toHaveLength(1);
+    held.shows(hit("3h"));
+    held.agent.decides("terminate_and_recover");
+    expect(done(held)).toContain("save-work");
+  });
+
+  it("has its limit in its next life, too, and after a restart of the monitor", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("4h"));
+    held.exits({ code: 1 });
+    held.startsAgain();
+    held.prints(3);
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(JSON.parse(JSON.stringify(held.agent.record)).limit).toEqual(held.agent.record.limit);
+  });
+
+  it.each<[string, Sight[]]>([
+    ["it says something", [{ kind: "said", digest: "on" }]],
+    ["it calls a tool", [{ kind: "tool-started", id: "x", name: "sh", argsDigest: "a", timeoutSeconds: null }]],
+    ["its turn ends well", [{ kind: "turn-ended", outcome: "success", reason: "end" }]],
+  ])("is past it when %s, and not with what was still on its way", (_, sights) => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("4h"));
+    held.shows(...sights);
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.passes("10m");
+    held.shows(...sights);
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on", waitedSeconds: 600 } }]);
+    expect(held.agent.record.activity).not.toMatchObject({ for: "provider" });
+  });
+
+  it("is past it when its beats show new work, not when they say that it runs", () => {
+    const held = heldStory({ hold: claude });
+    held.agent.beats({ status: "RUNNING", toolCallCount: 4 });
+    held.shows(hit("4h"));
+    held.passes("5m");
+    held.agent.beats({ status: "RUNNING", toolCallCount: 4 });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    held.agent.beats({ status: "RUNNING", toolCallCount: 5, progressIndicator: "on" });
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(told(held, "LIMIT_RESUMED")).toHaveLength(1);
+  });
+
+  it("keeps the second that its stream named: words and tries without a reset change nothing", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("4h"));
+    const { until } = held.agent.record.limit ?? {};
+    held.shows(hit(null, { what: "rate" }), hit("5h", { by: "text" }));
+    expect(held.agent.record.limit).toMatchObject({ until, what: "usage", by: "stream" });
+    expect(told(held, "LIMIT_REACHED")).toHaveLength(1);
+  });
+});
+
+describe("an agent whose process ended at its limit", () => {
+  it("is started again within a minute of the reset, not before, and is nobody's matter meanwhile", () => {
+    const held = heldStory({ hold: stream, taskId: "t-1", obedient: true });
+    held.shows(hit("2h"));
+    held.exits({ code: 1 });
+    held.passes("2h");
+    expect(done(held)).toEqual([]);
+    expect(held.agent.past).toEqual([]);
+    const after = decidedAfter(held, "restart-agent", "2m");
+    expect(after).toBeGreaterThan(0);
+    expect(after).toBeLessThanOrEqual(60);
+    expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over", attempt: 1 } }]);
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "started-again" } }]);
+    expect(told(held, "INCIDENT_OPENED")).toEqual([]);
+    // The budget of crashes is untouched.
+    expect(held.agent.record.restarts).toEqual([]);
+  });
+
+  it("goes on one by one with the others of its fleet", () => {
+    const { agent, shows } = heldStory({ hold: stream });
+    shows(hit("1h"));
+    const moments = ["a", "b", "c", "d", "e"].map((agentId) => heldByLimit({ ...agent.record, agentId }));
+    expect(new Set(moments).size).toBe(5);
+  });
+
+  it("waits for the next reset when it runs into the limit again, and is a person's after eight times", () => {
+    const held = heldStory({ hold: stream, obedient: true });
+    for (let i = 0; i < 9; i++) {
+      held.shows(hit("20m"));
+      held.exits({ code: 1 });
+      held.passes("22m");
+    }
+    expect(told(held, "RESTART_ORDERED")).toHaveLength(8);
+    expect(told(held, "INCIDENT_CLOSED")).toMatchObject([
+      { payload: { ending: "handed-to-a-person", because: "at-its-limit" } },
+    ]);
+  });
+
+  it("without a reset is tried after one minute, two, four, up to an hour", () => {
+    const held = heldStory({ hold: stream, obedient: true });
+    const waits: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      held.shows(hit(null, { what: "overloaded" }));
+      waits.push(((held.agent.record.limit?.until ?? 0) - held.agent.now) / 60_000);
+      held.exits({ code: 1 });
+      held.passes(`${(waits[i] ?? 0) + 1}m`);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16]);
+    expect(told(held, "RESTART_ORDERED")).toHaveLength(5);
+  });
+
+  it("begins anew to count once it has worked for half an hour", () => {
+    const held = heldStory({ hold: stream, obedient: true });
+    held.shows(hit("20m"));
+    held.exits({ code: 1 });
+    held.passes("22m");
+    held.passes("40m");
+    held.shows(hit("20m"));
+    expect(held.agent.record.limit).toMatchObject({ attempts: 0 });
+  });
+
+  it("is asked about when its policy says ask, and left to a person when it says off, after the limit and not before", () => {
+    const asked = heldStory({ hold: stream, settings: resumes("ask", "ask") });
+    asked.shows(hit("2h"));
+    asked.exits({ code: 1 });
+    asked.passes("2h");
+    expect(done(asked)).toEqual([]);
+    asked.passes("1m");
+    expect(told(asked, "ESCALATION_TRIGGERED")).toMatchObject([{ payload: { reason: "limit-over" } }]);
+    asked.agent.decides("terminate_and_recover");
+    expect(done(asked)).toContain("restart-agent");
+    const off = heldStory({ hold: stream, settings: resumes("off", "off") });
+    off.shows(hit("2h"));
+    off.exits({ code: 1 });
+    off.passes("3h");
+    expect(told(off, "INCIDENT_CLOSED")).toMatchObject([{ payload: { because: "at-its-limit" } }]);
+    expect(done(off)).not.toContain("restart-agent");
+  });
+
+  it("that cannot be started is a matter like any other", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("1h"));
+    held.exits({ code: 1 });
+    held.passes("62m");
+    const order = held.agent.actions.find(({ kind }) => kind === "restart-agent");
+    held.handsAnswer(order?.key ?? "", { kind: "not-restarted", problem: "no such folder" });
+    held.passes("2s");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    expect(told(held, "INCIDENT_OPENED")).toHaveLength(1);
+  });
+
+  it("is started again, too, when it ended after a person was told that its limit is over", () => {
+    const held = heldStory({ hold: claude, obedient: true });
+    held.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("70m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+    held.exits({ code: 1 });
+    held.passes("1s");
+    expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over" } }]);
+  });
+
+  it("keeps its work while it waits", () => {
+    const held = heldStory({ hold: stream, taskId: "t-1" });
+    held.shows(hit("1h"));
+    const before = held.agent.record;
+    held.exits({ code: 1 });
+    held.passes("50m");
+    expect(fateOfWork(before, held.agent.record)).toBeNull();
+    expect(isGoneForGood(held.agent.record)).toBe(false);
+  });
+
+  it("is not started in a freeze, nor where Rouse may not act, nor in somebody's terminal", () => {
+    for (const given of [
+      { doubt: { frozen: true } },
+      { settings: { mode: "assist" as const } },
+      { hold: { ...stream, foreground: true } },
+    ]) {
+      const held = heldStory({ hold: stream, ...given });
+      held.shows(hit("1h"));
+      held.exits({ code: 1 });
+      held.passes("3h");
+      expect(done(held)).not.toContain("restart-agent");
+    }
+  });
+});
+
+describe("an agent that lives when its limit is over", () => {
+  it("and stands at its prompt is told about to a person, once", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("1h");
+    expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
+    held.passes("3h");
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(done(held)).toEqual([]);
+    // Everything drawn anew: it still stands at its prompt.
+    held.prints(40);
+    held.passes("40m");
+    expect(held.agent.past).toEqual([]);
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+  });
+
+  it("and goes on after a person was told is at work again", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("1h"), { kind: "turn-ended", outcome: "failure", reason: "is_error" });
+    held.passes("2h");
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
+    held.shows({ kind: "said", digest: "on" });
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+  });
+
+  it("is told to go on where its policy says auto, and a person is told when that did not reach it", () => {
+    const heard = heldStory({ hold: claude, settings: resumes("auto", "auto") });
+    heard.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    heard.passes("1h");
+    expect(decidedAfter(heard, "nudge-agent", "2m")).toBeLessThanOrEqual(60);
+    expect(told(heard, "NUDGE_SENT")).toMatchObject([
+      { payload: { message: expect.stringMatching(/limit.*is over/) } },
+    ]);
+    expect(told(heard, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "nudged" } }]);
+    heard.prints(6);
+    heard.passes("20m");
+    expect(
+      told(heard, "AGENT_NEEDS_YOU").filter(({ payload }) => "what" in payload && payload.what === "limit"),
+    ).toEqual([]);
+    const unheard = heldStory({
+      hold: claude,
+      settings: resumes("auto", "auto"),
+      nudges: { kind: "not-sent", because: "half-typed" },
+    });
+    unheard.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    unheard.passes("62m");
+    expect(told(unheard, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
+  });
+
+  it("and goes on by itself is left three minutes to do so", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("1h", { continues: true }), { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("61m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
+    held.passes("4m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+  });
+
+  it("and is seen to write after the reset has gone on: no person is called for its limit, only for its prompt", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("1h", { by: "text", continues: true }), { kind: "asks", what: "prompt", pattern: "p" });
+    for (let i = 0; i < 5; i++) {
+      held.passes("10m");
+      held.prints(1);
+    }
+    held.passes("9m");
+    held.prints(4);
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.passes("75s");
+    // A footer that says so is not yet work.
+    held.prints(1);
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.shows({ kind: "asks-no-more" });
+    held.prints(6);
+    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("20m");
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "prompt" } }]);
+    expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
+  });
+
+  it("and was only asked to slow down goes on by its own clock, and nobody is called", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("10m", { what: "rate" }));
+    held.passes("12m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "time-up" } }]);
+    held.passes("30m");
+    expect(held.agent.state).toBe("STUCK");
+  });
+});

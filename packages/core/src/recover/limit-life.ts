@@ -1,0 +1,113 @@
+import { type DurationMs, type MonoMs, type Policy, type RouseEvent, seconds } from "@rouse/contract";
+import { limitResumed } from "../accept/read-limit.ts";
+import { tellOfQuestion } from "../accept/read-sights.ts";
+import { turnClock } from "../accept/work-clock.ts";
+import { chooseChannel } from "../decide/choose-channel.ts";
+import type { Doubt } from "../doubt.ts";
+import type { Intervened } from "../intervene/alert-life.ts";
+import { queueNudge } from "../intervene/nudge-life.ts";
+import { limitOverWording } from "../intervene/word-nudge.ts";
+import { endedAtLimit, goesOnUntil, heldByLimit, isStanding, type Limit, mostResumes } from "../limit.ts";
+import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
+import type { TerminalFacts } from "../terminal-facts.ts";
+import { reviveAfterLimit } from "./restart-life.ts";
+
+/** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
+export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const { limit } = record;
+  if (!policy.enabled || limit === null || record.activity.kind === "FINISHED") return unchanged(record);
+  if (isOver(record))
+    return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, now, policy, doubt);
+  // A person has it in hand while it lives; whose process ends after all is started again.
+  if (limit.told) return unchanged(record);
+  if (isUnheard(record, limit)) return tellPerson(record, limit, now, policy);
+  const due = goesOnUntil(record);
+  return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
+}
+
+const lookAfterFailure: DurationMs = seconds(1);
+
+const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
+
+/** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
+export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): MonoMs | null {
+  if (!policy.enabled) return null;
+  const { restart, health } = record;
+  const failed = isOver(record) && restart?.because === "limit-over" && restart.problem !== null;
+  if (failed && health.state === "HEALTHY") return now + lookAfterFailure;
+  const due = isOver(record) ? heldByLimit(record) : record.limit?.told === true ? null : goesOnUntil(record);
+  return due !== null && due > now ? due : null;
+}
+
+function startAgain(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const { limit } = record;
+  if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen || isStartingAgain(record)) return unchanged(record);
+  if (policy.mode !== "act" || policy.limitResume.afterExit !== "auto") return unchanged(record);
+  return andTell(reviveAfterLimit(record, limit, now), limitResumed(record.agentId, limit, "started-again", now));
+}
+
+const andTell = (done: Intervened, event: RouseEvent): Intervened => ({ ...done, events: [event, ...done.events] });
+
+function resume(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+  const { inTerminal } = policy.limitResume;
+  if (!standsStill(record, limit) || inTerminal === "off")
+    return andTell(over(record, limit, now, policy), limitResumed(record.agentId, limit, "time-up", now));
+  const mayNudge = inTerminal === "auto" && policy.mode !== "observe" && limit.attempts < mostResumes;
+  const channel = mayNudge ? chooseChannel(record) : null;
+  if (channel === null) return tellPerson(record, limit, now, policy);
+  if (doubt.frozen) return unchanged(record);
+  const order = { channel, attempt: 0, cause: null, actor: "rouse", wording: limitOverWording() };
+  const resumed = over(record, limit, now, policy).record;
+  return andTell(queueNudge(resumed, order, now, policy), limitResumed(record.agentId, limit, "nudged", now));
+}
+
+/** A question that stood there all the while still stands. */
+function over(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {
+  const { terminal } = record;
+  const next: AgentRecord = { ...record, limit: { ...limit, resumedAt: now } };
+  if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
+  const { what, since } = terminal.asks;
+  const asking: TerminalFacts = { ...terminal, asks: { what, since }, wait: "input" };
+  return {
+    ...unchanged(waitForPerson(next, asking, since, now, policy)),
+    events: tellOfQuestion(record.agentId, terminal.asks),
+  };
+}
+
+/** Its turn is over or it is at its prompt; of a quota that is used up, programs make an end of the turn. One that is put off tries again by itself. */
+function standsStill({ terminal }: AgentRecord, { what }: Limit): boolean {
+  const asks = terminal?.asks?.what;
+  return asks === "prompt" || asks === "draft" || (terminal?.turnEndedAt ?? null) !== null || what === "usage";
+}
+
+/** It was told to go on, and that did not reach it. */
+const isUnheard = ({ nudge }: AgentRecord, { since }: Limit): boolean =>
+  nudge?.template === "limit-over" &&
+  nudge.queuedAt >= since &&
+  (nudge.state === "not-sent" || nudge.state === "unconfirmed");
+
+/** From here on it waits for a person like one that asks. */
+function tellPerson(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {
+  const { agentId, terminal } = record;
+  if (terminal === null) return unchanged(record);
+  // That it stands at its prompt is still true when somebody has drawn the screen anew.
+  const what = terminal.asks?.what ?? "limit";
+  const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input" };
+  const told = { ...record, limit: { ...limit, told: true } };
+  return {
+    record: waitForPerson(told, asking, now, now, policy),
+    events: [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what: "limit", pattern: limit.pattern } }],
+    actions: [],
+  };
+}
+
+function waitForPerson(
+  record: AgentRecord,
+  terminal: TerminalFacts,
+  since: MonoMs,
+  now: MonoMs,
+  policy: Policy,
+): AgentRecord {
+  const activity = { kind: "WAITING", since, for: "input", until: null } as const;
+  return { ...record, activity, terminal, work: turnClock(record.work, activity, record.bornAt, now, policy) };
+}

@@ -62,6 +62,8 @@ export type Signal =
     }
   | { readonly kind: "acknowledged"; readonly escalation: string; readonly actor: string }
   | { readonly kind: "answered"; readonly answer: AgentAnswer }
+  /** The agent itself came for what is to be said to it. No beat: who checks in now and then has not promised to. */
+  | { readonly kind: "checked-in" }
   /** A checkpoint of its task was saved. */
   | { readonly kind: "checkpointed"; readonly checkpoint: string };
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type LoopKind, loopKinds } from "./health.ts";
-import { UserPattern } from "./terminal.ts";
+import { ContainmentMeans, UserPattern } from "./terminal.ts";
 import { type DurationMs, days, hours, minutes, seconds } from "./time.ts";
 
 /** observe: findings only. assist: also alerts, nudges, escalations. act: also terminates and recovers. */
@@ -10,6 +10,10 @@ export type PolicyMode = z.infer<typeof PolicyMode>;
 /** What follows when nobody answers a question about an agent. */
 export const OnUnanswered = z.enum(["keep", "terminate"]);
 export type OnUnanswered = z.infer<typeof OnUnanswered>;
+
+/** What is done about an agent that goes on in circles although a person was called. */
+export const Contain = z.enum(["none", ...ContainmentMeans.options]);
+export type Contain = z.infer<typeof Contain>;
 
 const secondsSetting = (what: string) => z.number().positive().max(2_592_000).describe(what);
 const minutesSetting = (what: string) => z.number().positive().max(43_200).describe(what);
@@ -107,6 +111,9 @@ export const Settings = z.strictObject({
         "terminate: stop it if the kill gate has its evidence, and never for absence alone; keep: never without an answer",
       ),
     }),
+    contain: Contain.describe(
+      "an agent that goes on in circles after it was handed to a person: pause withholds its tools by its hooks, interrupt breaks its turn off once, none leaves it alone",
+    ),
     termination: z.strictObject({
       grace_seconds: secondsSetting("how long an agent may take to end by itself before it is forced"),
       cleanup_timeout_seconds: secondsSetting("how long saving the work and cleaning up may take"),
@@ -286,6 +293,7 @@ export interface Policy {
     readonly acknowledgeWithin: DurationMs;
     readonly onUnanswered: OnUnanswered;
   };
+  readonly contain: Contain;
   /** How long saving its work may take, and whether it is stopped when that failed. */
   readonly saving: { readonly within: DurationMs; readonly acceptFailure: boolean };
   readonly recovery: {
@@ -382,6 +390,7 @@ function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
       acknowledgeWithin: seconds(escalation.ack_sla_seconds),
       onUnanswered: intervention.escalation.on_unanswered,
     }),
+    contain: intervention.contain,
     saving: Object.freeze({
       within: seconds(intervention.termination.cleanup_timeout_seconds),
       acceptFailure: intervention.termination.accept_failed_snapshot,

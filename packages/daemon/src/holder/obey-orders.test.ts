@@ -32,7 +32,7 @@ const nudge = (changes: Partial<OrderMessage> = {}): OrderMessage =>
 
 /** Something to stop and to talk to, which counts how often that is done. */
 function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = sent) {
-  const did: ("stop" | "type")[] = [];
+  const did: ("stop" | "type" | "contain")[] = [];
   let attached = false;
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -53,6 +53,10 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
       did.push("type");
       await gate;
       return delivery;
+    },
+    async contain() {
+      did.push("contain");
+      return { kind: "contained" };
     },
   });
   const sitsDown = (is = true): void => {
@@ -153,6 +157,7 @@ describe("an order", () => {
         return stopped;
       },
       nudge: async () => sent,
+      contain: async () => ({ kind: "contained" }),
     });
     expect(await orders.obey(stop())).toEqual({ kind: "termination_incomplete", survivors: [] });
     expect(await orders.obey(stop())).toEqual(stopped);

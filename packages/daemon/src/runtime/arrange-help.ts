@@ -98,6 +98,7 @@ export function arrangeHelp(parts: HelpParts) {
       ask,
       withdraw,
       stillOpen,
+      stillWanted: ({ agentId, key }) => roster.find(agentId)?.record.containment?.key === key,
       thawed,
       toWall,
     }),

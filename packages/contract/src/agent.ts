@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
-import { AgentFamily, ExitStatus, ProcessFacts, Question } from "./terminal.ts";
+import { AgentFamily, ContainmentMeans, ExitStatus, ProcessFacts, Question } from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
@@ -76,7 +76,15 @@ export const AgentHealth = z
     /** What is being done about it. */
     incident: IncidentReport.nullable(),
     /** A person's matter since then: Rouse does nothing about it until the agent is well or lives anew. */
-    handedOver: z.object({ incident: z.string(), because: EndingReason, at: z.string() }).nullable(),
+    handedOver: z
+      .object({
+        incident: z.string(),
+        because: EndingReason,
+        at: z.string(),
+        /** How it is held back meanwhile; absent when it is not. */
+        contained: ContainmentMeans.optional(),
+      })
+      .nullable(),
     activity: ActivityReport,
     findings: z.array(FindingReport),
     incarnation: z.number().int(),

@@ -248,3 +248,30 @@ describe("a nudge", () => {
     expect(times()).toBe(300);
   });
 });
+
+describe("an order to hold an agent back", () => {
+  const contain = (changes: Partial<OrderMessage> = {}): OrderMessage =>
+    stop({ order: { kind: "contain", how: "interrupt", reason: "", decidedAt: 1, lastsMs: 1000 }, ...changes });
+
+  it("is carried out once, however often it comes", async () => {
+    const { orders, times } = openOrders();
+    expect(await Promise.all([orders.obey(contain()), orders.obey(contain())])).toEqual([
+      { kind: "contained" },
+      { kind: "contained" },
+    ]);
+    expect(times()).toBe(1);
+    await orders.obey(contain({ key: "another" }));
+    expect(times()).toBe(2);
+  });
+
+  it("for another life or from an older monitor is refused", async () => {
+    const { orders, comes, times } = openOrders();
+    expect(await orders.obey(contain({ incarnation: 2 }))).toEqual({
+      kind: "not-contained",
+      because: "wrong-incarnation",
+    });
+    comes(7);
+    expect(await orders.obey(contain({ epoch: 6 }))).toEqual({ kind: "not-contained", because: "old-epoch" });
+    expect(times()).toBe(0);
+  });
+});

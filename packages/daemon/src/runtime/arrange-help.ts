@@ -98,7 +98,10 @@ export function arrangeHelp(parts: HelpParts) {
       ask,
       withdraw,
       stillOpen,
-      stillWanted: ({ agentId, key }) => roster.find(agentId)?.record.containment?.key === key,
+      stillWanted({ agentId, key }) {
+        const containment = roster.find(agentId)?.record.containment;
+        return containment?.key === key && containment.state === "ordered";
+      },
       thawed,
       toWall,
     }),

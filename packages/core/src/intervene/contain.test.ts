@@ -2,7 +2,7 @@ import type { ContainOutcome, PartialSettings } from "@rouse/contract";
 import { overlay } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { goesQuiet } from "../ladder-story.test-support.ts";
+import { goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
 
 /** Nobody is nudged or stopped, and after a minute without an answer it is a person's matter. */
 const soon: PartialSettings = {
@@ -158,7 +158,7 @@ describe("an agent that is held back is let go", () => {
     loops(waiting, 3);
     waiting.agent.isNudgedBy("operator");
     expect(ways(waiting)).toEqual(["pause", "let-go"]);
-    answers(waiting, { kind: "contained" });
+    waiting.handsAnswer("worker-1/1/contain/1", { kind: "contain", outcome: { kind: "contained" } });
     expect(waiting.agent.told("AGENT_CONTAINED")).toEqual([]);
   });
 
@@ -236,11 +236,39 @@ describe("nobody is held back", () => {
     expect(orders(held)).toEqual([]);
   });
 
-  it("who waits: for its provider, or for a person", () => {
+  it("who waits for its provider, although its last call came in meanwhile", () => {
     const held = isHandedOver();
     loops(held, 2);
-    held.shows({ kind: "rate-limited", pattern: "p", resetsInMs: 3_600_000, by: "stream" });
+    const limited = { kind: "rate-limited", pattern: "p", resetsInMs: 3_600_000, by: "stream" } as const;
+    held.shows({ kind: "tool-started", id: "last", name: "Bash", argsDigest: "same", timeoutSeconds: null });
+    held.shows({ kind: "tool-ended", id: "last", failed: true, resultDigest: "same", resultClass: "same" }, limited);
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
     held.passes("30m");
+    expect(orders(held)).toEqual([]);
+  });
+
+  it.each([
+    ["calls one new thing after the other", 6, (n: number) => `new-${n}`],
+    ["is only suspected of going in circles", 4, () => "same"],
+  ])("who was handed over for something else and %s", (_, times, what) => {
+    const held = heldStory({ settings: soon, hold: { input: "none" } });
+    for (let n = 0; n < 40 && held.agent.record.handedOver === null; n++) repeatsError(held, 1);
+    const { handedOver } = held.agent.record;
+    expect(handedOver).toMatchObject({ illness: "STUCK" });
+    for (let n = 0; n < times; n++) {
+      const did = { tool: "Bash", args_digest: what(n), text_digest: what(n) };
+      held.agent.take({
+        kind: "stepped",
+        events: [
+          { kind: "tool_call", ...did },
+          { kind: "tool_result", ...did },
+        ],
+      });
+      held.passes("1s");
+    }
+    repeatsError(held, 1);
+    expect(held.agent.record.handedOver).toEqual(handedOver);
+    expect(held.agent.state).toBe("STUCK");
     expect(orders(held)).toEqual([]);
   });
 

@@ -1,9 +1,8 @@
 import { type ContainOutcome, hours, type LetGoReason, type MonoMs, minutes, type Policy } from "@rouse/contract";
-import { isIll } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { isLoop } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
-import { type ContainLife, type HandedOver, isSettled } from "../incident.ts";
+import type { ContainLife, HandedOver } from "../incident.ts";
 import { type AgentRecord, type Finding, isOver } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import type { Intervened } from "./alert-life.ts";
@@ -47,17 +46,16 @@ const join = (before: Intervened, after: Intervened): Intervened => ({
 
 /** The loop it is in by now, if it is one to hold back for. */
 function whatToContain(record: AgentRecord, policy: Policy): Finding | null {
-  const { handedOver, incident, health, activity, terminal } = record;
-  if (policy.contain === "none" || policy.mode === "observe" || !policy.enabled) return null;
-  if (handedOver === null || incident !== null || handedOver.asked || isSettled(handedOver)) return null;
-  if (!isIll(health.state) || activity.kind !== "RUNNING") return null;
+  const { handedOver, activity, terminal } = record;
+  if (handedOver === null || !isWantedBy(policy) || activity.kind !== "RUNNING") return null;
   if (terminal === null || terminal.holder !== "here" || isOver(record)) return null;
   const since = countsFrom(record, handedOver);
   if (since === null || callsSince(record, since) < enoughCalls) return null;
-  const isGrave = ({ kind, level, held }: Finding) =>
-    isLoop(kind) && gravity[level] >= gravity.stuck && held === undefined;
-  return record.findings.find(isGrave) ?? null;
+  // Whoever is found in such a loop is ill: nobody who is well has one.
+  return record.findings.find(({ kind, level }) => isLoop(kind) && gravity[level] >= gravity.stuck) ?? null;
 }
+
+const isWantedBy = ({ contain, mode }: Policy): boolean => contain !== "none" && mode !== "observe";
 
 /** From when calls count: the hand-over, or when a person last had it let go. `null`: what was to be done for this hand-over is done, or was refused. */
 function countsFrom({ containment }: AgentRecord, { incident, at }: HandedOver): MonoMs | null {
@@ -142,7 +140,7 @@ function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoRea
   if (!isHeldBack(containment)) return null;
   // Whoever speaks to it wants it to do something.
   if (signal.kind === "nudge-ordered" || signal.kind === "ordered") return "person";
-  return policy.contain === "none" || policy.mode === "observe" ? "policy" : null;
+  return isWantedBy(policy) ? null : "policy";
 }
 
 /** A turn that was broken off cannot be given back, and is broken off once for each hand-over: there is nothing to undo. */

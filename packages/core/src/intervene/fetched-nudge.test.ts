@@ -34,8 +34,10 @@ describe("an agent that checks in", () => {
     const frozen = goesQuiet();
     frozen.agent.monitorDoubts({ frozen: true });
     expect(checksIn(frozen.agent)).toEqual([]);
-    const late = goesQuiet({ settings: { intervention: { nudge: { max_attempts: 1 } } } });
+    const settings = { intervention: { nudge: { max_attempts: 1 } } };
+    const late = goesQuiet({ settings, nudges: { kind: "not-sent", because: "attached" } });
     late.passes("11m");
+    expect(late.agent.record.nudge).toMatchObject({ id, state: "not-sent" });
     expect(checksIn(late.agent)).toEqual([]);
   });
 

@@ -9,12 +9,14 @@ let written: string[];
 let attached: boolean;
 let over: boolean;
 let hooksOpen: boolean;
+let midLine: boolean;
 let now: number;
 beforeEach(() => {
   written = [];
   attached = false;
   over = false;
   hooksOpen = true;
+  midLine = false;
   now = 1_000_000;
 });
 
@@ -29,7 +31,7 @@ const order = (how: ContainOrder["how"], decidedAt = 1): ContainOrder => ({
 const common = () => ({ hooksOpen: () => hooksOpen, over: () => over, now: () => now });
 const slot = {
   over: () => over,
-  midLine: () => false,
+  midLine: () => midLine,
   longest: Number.POSITIVE_INFINITY,
   deliver: async (bytes: Buffer) => written.push(bytes.toString()) > 0,
 };
@@ -100,6 +102,12 @@ describe("an interrupt", () => {
       { type: "control_request", request_id: "rouse-interrupt", request: { subtype: "interrupt" } },
     ]);
     expect(written[0]?.endsWith("}\n")).toBe(true);
+  });
+
+  it("is not put into the middle of somebody's line", async () => {
+    midLine = true;
+    expect(await spoken("stdin").obey(order("interrupt"))).toEqual(refused("no-way"));
+    expect(written).toEqual([]);
   });
 
   it("is a single Escape in a terminal that says so", async () => {

@@ -51,7 +51,14 @@ export default defineConfig({
       {
         // The real daemon with homes and ports of its own for each file.
         ...fromSource,
-        test: { ...patience, ...waiting, name: "e2e", include: ["e2e/**/*.test.ts"] },
+        test: {
+          ...patience,
+          ...waiting,
+          name: "e2e",
+          include: ["e2e/**/*.test.ts"],
+          // The MCP client uses a package whose own "source" is TypeScript, which Node does not read.
+          server: { deps: { inline: [/@modelcontextprotocol\/client/, /eventsource/] } },
+        },
       },
       {
         // One world after the other keeps one core busy while the others wait.

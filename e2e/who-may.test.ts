@@ -26,6 +26,9 @@ O C V –  GET  /api/v1/audit/head
 O – – –  GET  /api/v1/config
 O – – –  POST /api/v1/freeze
 O – – –  POST /api/v1/thaw
+O C V A  POST /mcp
+O C V A  GET  /mcp
+O C V A  DELETE /mcp
 O – – A  POST /api/v1/heartbeats
 O – – A  POST /api/v1/agents
 O C V –  GET  /api/v1/agents
@@ -36,6 +39,7 @@ O C V A  GET  /api/v1/agents/w/heartbeats
 O C V A  GET  /api/v1/agents/w/steps
 O – – A  POST /api/v1/agents/w/steps
 O – – A  POST /api/v1/agents/w/answers
+O – – A  POST /api/v1/agents/w/check-in
 O C – –  POST /api/v1/agents/w/nudge
 O – – –  POST /api/v1/agents/w/escalate
 O – – –  POST /api/v1/agents/w/terminate

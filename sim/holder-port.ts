@@ -208,6 +208,8 @@ export function createHolderPorts(parts: Parts) {
         return asked((answer) => stop(request, epoch, answer));
       },
       nudge: (request) => asked((answer) => nudge(request, epoch, answer)),
+      // Its agents have no hooks.
+      contain: (_) => asked((answer) => answer({ kind: "not-contained", because: "no-hooks" })),
       startAgain: (agentId, after, revival) => asked((answer) => startAgain(agentId, after, revival, answer)),
       folderOf: (agentId) => (actors.has(agentId) ? `/work/${agentId}` : null),
       settle: () => undefined,

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
-import { AgentFamily, ExitStatus, LimitKind, ProcessFacts, Question, RunningProcess } from "./terminal.ts";
+import {
+  AgentFamily,
+  ContainmentMeans,
+  ExitStatus,
+  LimitKind,
+  ProcessFacts,
+  Question,
+  RunningProcess,
+} from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
@@ -98,7 +106,15 @@ export const AgentHealth = z
     /** What is being done about it. */
     incident: IncidentReport.nullable(),
     /** A person's matter since then: Rouse does nothing about it until the agent is well or lives anew. */
-    handedOver: z.object({ incident: z.string(), because: EndingReason, at: z.string() }).nullable(),
+    handedOver: z
+      .object({
+        incident: z.string(),
+        because: EndingReason,
+        at: z.string(),
+        /** How it is held back meanwhile; absent when it is not. */
+        contained: ContainmentMeans.optional(),
+      })
+      .nullable(),
     activity: ActivityReport,
     limit: LimitReport.nullable(),
     findings: z.array(FindingReport),

@@ -14,7 +14,16 @@ import {
   Severity,
 } from "./incident.ts";
 import { TaskPriority, TaskReason, TaskStatus } from "./task.ts";
-import { ExitCause, ExitStatus, HolderLoss, LimitKind, Question, RunningProcess } from "./terminal.ts";
+import {
+  ContainmentMeans,
+  ContainRefusal,
+  ExitCause,
+  ExitStatus,
+  HolderLoss,
+  LimitKind,
+  Question,
+  RunningProcess,
+} from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
 export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "store-outage"]).meta({ id: "GapCause" });
@@ -67,6 +76,10 @@ export type SpeechRefusal = z.infer<typeof SpeechRefusal>;
 /** Why a decision in the answer to a question does not count. */
 export const AnswerRefusal = z.enum(["unsigned", "wrong", "too-old", "malformed"]).meta({ id: "AnswerRefusal" });
 export type AnswerRefusal = z.infer<typeof AnswerRefusal>;
+
+/** Why an agent that was held back is so no longer: the matter is over, a person spoke to it, or its policy no longer wants it. */
+export const LetGoReason = z.enum(["no-longer-handed-over", "person", "policy"]).meta({ id: "LetGoReason" });
+export type LetGoReason = z.infer<typeof LetGoReason>;
 
 const agentId = z.string();
 
@@ -184,6 +197,10 @@ const payloads = {
     cause: HealthReason,
     severity: Severity,
   }),
+  /** It goes on in circles although a person was called, and is held back; `calls`: how many it made since. */
+  AGENT_CONTAINED: z.object({ agentId, incident: z.string(), how: ContainmentMeans, calls: z.number() }),
+  AGENT_NOT_CONTAINED: z.object({ agentId, incident: z.string(), how: ContainmentMeans, because: ContainRefusal }),
+  AGENT_LET_GO: z.object({ agentId, incident: z.string(), because: LetGoReason }),
   INCIDENT_CLOSED: z.object({
     agentId,
     incident: z.string(),

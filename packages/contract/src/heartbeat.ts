@@ -155,6 +155,12 @@ export const Command = z
   });
 export type Command = z.infer<typeof Command>;
 
+/** What an agent gets that checks in: the nudges it had not seen, and once where to go on. */
+export const CheckInAnswer = z
+  .object({ agentId: z.string(), commands: z.array(Command) })
+  .meta({ id: "CheckInAnswer" });
+export type CheckInAnswer = z.infer<typeof CheckInAnswer>;
+
 export const HeartbeatAck = z
   .object({
     agentId: z.string(),

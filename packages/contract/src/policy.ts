@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type LoopKind, loopKinds } from "./health.ts";
-import { UserPattern } from "./terminal.ts";
+import { ContainmentMeans, UserPattern } from "./terminal.ts";
 import { type DurationMs, days, hours, minutes, seconds } from "./time.ts";
 
 /** observe: findings only. assist: also alerts, nudges, escalations. act: also terminates and recovers. */
@@ -16,6 +16,10 @@ export type OnUnanswered = z.infer<typeof OnUnanswered>;
 /** What follows when a provider's limit is over. */
 export const LimitResume = z.enum(["auto", "ask", "off"]);
 export type LimitResume = z.infer<typeof LimitResume>;
+
+/** What is done about an agent that goes on in circles although a person was called. */
+export const Contain = z.enum(["none", ...ContainmentMeans.options]);
+export type Contain = z.infer<typeof Contain>;
 
 const secondsSetting = (what: string) => z.number().positive().max(2_592_000).describe(what);
 const minutesSetting = (what: string) => z.number().positive().max(43_200).describe(what);
@@ -121,6 +125,9 @@ export const Settings = z.strictObject({
         "one that stands at its prompt then: ask tells a person, auto tells the agent to go on, off does neither",
       ),
     }),
+    contain: Contain.describe(
+      "an agent that goes on in circles after it was handed to a person: pause withholds its tools by its hooks, interrupt breaks its turn off once, none leaves it alone",
+    ),
     termination: z.strictObject({
       grace_seconds: secondsSetting("how long an agent may take to end by itself before it is forced"),
       cleanup_timeout_seconds: secondsSetting("how long saving the work and cleaning up may take"),
@@ -303,6 +310,7 @@ export interface Policy {
   };
   /** What follows when a provider's limit is over, for one whose process ended at it and for one that lives. */
   readonly limitResume: { readonly afterExit: LimitResume; readonly inTerminal: LimitResume };
+  readonly contain: Contain;
   /** How long saving its work may take, and whether it is stopped when that failed. */
   readonly saving: { readonly within: DurationMs; readonly acceptFailure: boolean };
   readonly recovery: {
@@ -405,6 +413,7 @@ function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
       afterExit: intervention.limit_resume.after_exit,
       inTerminal: intervention.limit_resume.in_terminal,
     }),
+    contain: intervention.contain,
     saving: Object.freeze({
       within: seconds(intervention.termination.cleanup_timeout_seconds),
       acceptFailure: intervention.termination.accept_failed_snapshot,

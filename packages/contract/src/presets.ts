@@ -44,6 +44,7 @@ const defaults: Settings = {
     nudge: { enabled: true, max_attempts: 3, interval_seconds: 600 },
     escalation: { timeout_seconds: 900, unchanged_after_seconds: 3600, on_unanswered: "terminate" },
     limit_resume: { after_exit: "auto", in_terminal: "ask" },
+    contain: "pause",
     termination: { grace_seconds: 10, cleanup_timeout_seconds: 30, accept_failed_snapshot: false },
   },
   circuit_breaker: {

@@ -282,6 +282,39 @@ export const NudgeDelivery = z
   .meta({ id: "NudgeDelivery" });
 export type NudgeDelivery = z.infer<typeof NudgeDelivery>;
 
+/**
+ * How an agent is held back that goes on in circles after it was handed to a person. `pause`: its hooks withhold its tools; `interrupt`: its turn is
+ * broken off, once, the program's own way.
+ */
+export const ContainmentMeans = z.enum(["pause", "interrupt"]).meta({ id: "ContainmentMeans" });
+export type ContainmentMeans = z.infer<typeof ContainmentMeans>;
+
+/** Why it was not. `no-hooks`: nothing asks us before its tools run; `not-busy`: it does not show that it is at work, so the key might mean something else. */
+export const ContainRefusal = z
+  .enum([
+    "no-hooks",
+    "no-way",
+    "not-busy",
+    "asks",
+    "attached",
+    "over",
+    "released",
+    "wrong-incarnation",
+    ...HolderRefusal.options,
+    "not-registered",
+  ])
+  .meta({ id: "ContainRefusal" });
+export type ContainRefusal = z.infer<typeof ContainRefusal>;
+
+export const ContainOutcome = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("contained") }),
+    z.object({ kind: z.literal("let-go") }),
+    z.object({ kind: z.literal("not-contained"), because: ContainRefusal }),
+  ])
+  .meta({ id: "ContainOutcome" });
+export type ContainOutcome = z.infer<typeof ContainOutcome>;
+
 /** What a user may add to the shipped patterns. Always matched in linear time, whatever is written. */
 export const patternKinds = [
   "rate-limit",

@@ -1,4 +1,5 @@
 import type {
+  ContainmentMeans,
   DurationMs,
   EndingReason,
   EscalationReason,
@@ -105,6 +106,20 @@ export interface HandedOver {
   readonly asked: boolean;
   /** Its calls and tokens then, and how often it was told since what it has spent; absent in records of earlier versions. */
   readonly burn?: { readonly calls: number; readonly tokens: number; readonly told: number };
+}
+
+/** The life of one attempt to hold an agent back that goes on in circles after it was handed over. */
+export interface ContainLife {
+  readonly key: string;
+  /** Of which hand-over, and the how manyeth order for it. */
+  readonly incident: string;
+  readonly number: number;
+  readonly how: ContainmentMeans;
+  readonly state: "ordered" | "on" | "refused" | "let-go";
+  /** When that was decided, or when it was let go. */
+  readonly at: MonoMs;
+  /** That it is held back was told: a pause is ordered anew every now and then, because it ends by itself. */
+  readonly told: boolean;
 }
 
 /** Whose end is settled: nobody need be called for it. */

@@ -40,4 +40,5 @@ export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatc
 export * from "./terminal/reading.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";
 export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts";
+export { findWayToInterrupt, interruptLine, type WayToInterrupt } from "./terminal/way-to-interrupt.ts";
 export type * from "./terminal-facts.ts";

@@ -16,7 +16,16 @@ import type {
   WaitKind,
   WorkMs,
 } from "@rouse/contract";
-import type { HandedOver, Incident, NudgeLife, NudgeSpent, Reached, Recovered, RecoveryAttempt } from "./incident.ts";
+import type {
+  ContainLife,
+  HandedOver,
+  Incident,
+  NudgeLife,
+  NudgeSpent,
+  Reached,
+  Recovered,
+  RecoveryAttempt,
+} from "./incident.ts";
 import type { Limit } from "./limit.ts";
 import type { StepTrail } from "./steps/step.ts";
 import type { RestartLife, StopLife, TerminalFacts } from "./terminal-facts.ts";
@@ -194,6 +203,7 @@ export interface AgentRecord {
   readonly stopRefused: StopRefusal | null;
   readonly incident: Incident | null;
   readonly handedOver: HandedOver | null;
+  readonly containment: ContainLife | null;
   /** What somebody was last asked about, and when: an agent that is well for a moment and ill again is no news. */
   readonly asked: { readonly cause: HealthReason; readonly at: MonoMs } | null;
   readonly nudge: NudgeLife | null;
@@ -302,6 +312,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     stopRefused: null,
     incident: null,
     handedOver: null,
+    containment: null,
     asked: null,
     nudge: null,
     answers: null,
@@ -392,6 +403,8 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     stopRefused: record.stopRefused,
     incident: record.incident,
     handedOver: record.handedOver,
+    // Not in records of an earlier version.
+    containment: record.containment ?? null,
     asked: record.asked,
     nudge: record.nudge,
     answers: record.answers,

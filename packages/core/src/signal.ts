@@ -5,6 +5,8 @@ import type {
   AgentRegistration,
   AlertSeverity,
   Command,
+  ContainmentMeans,
+  ContainOutcome,
   DurationMs,
   EpochMs,
   EscalationDecision,
@@ -62,6 +64,8 @@ export type Signal =
     }
   | { readonly kind: "acknowledged"; readonly escalation: string; readonly actor: string }
   | { readonly kind: "answered"; readonly answer: AgentAnswer }
+  /** The agent itself came for what is to be said to it. No beat: who checks in now and then has not promised to. */
+  | { readonly kind: "checked-in" }
   /** A checkpoint of its task was saved. */
   | { readonly kind: "checkpointed"; readonly checkpoint: string };
 
@@ -97,6 +101,7 @@ export type ActionOutcome =
   | { readonly kind: "interrupted" }
   | { readonly kind: "work"; readonly work: SavedWork }
   | { readonly kind: "nudge"; readonly delivery: NudgeDelivery }
+  | { readonly kind: "contain"; readonly outcome: ContainOutcome }
   | { readonly kind: "undelivered"; readonly problem: string }
   | { readonly kind: "restarted"; readonly incarnation: number; readonly recovery: RecoveryContext | null }
   | { readonly kind: "not-restarted"; readonly problem: string };
@@ -163,6 +168,19 @@ export type Action =
       readonly incarnation: number;
       readonly text: string;
       readonly notAfter: MonoMs;
+    }
+  | {
+      readonly kind: "contain-agent";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly how: ContainmentMeans | "let-go";
+      /** In fixed words, for whoever's tools are withheld. */
+      readonly reason: string;
+      /** An order that was decided before the agent was let go does not count after it. */
+      readonly decidedAt: MonoMs;
+      /** A pause ends by itself after so long: nobody is held back for good by a monitor that is gone. */
+      readonly lasts: DurationMs;
     }
   | {
       readonly kind: "escalate";

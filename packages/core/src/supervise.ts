@@ -6,6 +6,7 @@ import { chooseResponse } from "./decide/choose-response.ts";
 import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
+import { containAgent } from "./intervene/contain.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
 import { isStanding } from "./limit.ts";
 import type { AgentRecord } from "./record.ts";
@@ -29,7 +30,8 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
   const climbed = isCalm(alerted.record, signal)
     ? calm(alerted.record)
     : climbLadder(alerted.record, signal, now, policy, doubt);
-  const checkedIn = askToCheckIn(climbed.record, signal, doubt);
+  const contained = containAgent(climbed.record, signal, now, policy, doubt);
+  const checkedIn = askToCheckIn(contained.record, signal, doubt);
   const told = giveCommands(checkedIn.record, signal, now, policy, doubt);
   const { record } = told;
   return {
@@ -40,12 +42,13 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
       assessed.events,
       alerted.events,
       climbed.events,
+      contained.events,
       told.events,
       noticeLostNudge(before, record, now),
       noticeReturn(before, record, now),
       noticeRestart(before, record, now),
     ),
-    actions: join(alerted.actions, climbed.actions),
+    actions: join(alerted.actions, climbed.actions, contained.actions),
   };
 }
 

@@ -2,6 +2,7 @@ import type {
   AcknowledgeRequest,
   AgentAnswer,
   AnswerAck,
+  CheckInAnswer,
   DecisionRequest,
   DecisionResult,
   EscalationNotice,
@@ -31,6 +32,8 @@ export interface AskAndAnswer {
   escalateToOrchestrator(agentId: string, reason: string, actor?: string): Promise<EscalationResult>;
   /** For the agent itself: it goes on, wants to hand over, or is blocked. Its own token is enough. */
   answerNudge(agentId: string, answer: AgentAnswer): Promise<AnswerAck>;
+  /** For the agent itself: fetches the nudges it has not seen; they count as seen from here on. It owes no heartbeats for it. */
+  checkIn(agentId: string): Promise<CheckInAnswer>;
 }
 
 export function askAndAnswer(line: Line): AskAndAnswer {
@@ -48,5 +51,6 @@ export function askAndAnswer(line: Line): AskAndAnswer {
     escalateToOrchestrator: async (agentId, reason, actor) =>
       ask(line, { path: `${agentPath(agentId)}/escalate`, body: { reason, actor } }),
     answerNudge: async (agentId, answer) => ask(line, { path: `${agentPath(agentId)}/answers`, body: answer }),
+    checkIn: async (agentId) => ask(line, { path: `${agentPath(agentId)}/check-in`, body: {} }),
   };
 }

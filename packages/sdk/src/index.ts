@@ -3,6 +3,7 @@ export type {
   AgentHealth,
   AgentRegistration,
   AnswerAck,
+  CheckInAnswer,
   Checkpoint,
   CheckpointVerdict,
   CheckpointWithState,

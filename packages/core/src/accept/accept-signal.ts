@@ -60,6 +60,12 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
       return { record, answer: null, events: [] };
     case "answered":
       return { record: { ...record, heard: true, heardAt: now, readsCommands: true }, answer: null, events: [] };
+    case "checked-in":
+      return {
+        record: { ...record, heard: true, heardAt: now },
+        answer: { status: "accepted", sequence: null, because: null },
+        events: [],
+      };
     case "assigned":
       return { record: noteClaim(record, signal, now), answer: null, events: [] };
     case "checkpointed":

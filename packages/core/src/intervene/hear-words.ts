@@ -32,6 +32,7 @@ export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, poli
     case "escalation-ordered":
       return orderEscalation(record, now, policy, doubt);
     case "acknowledged":
+    case "checked-in":
     case "registered":
     case "wake":
     case "action-outcome":

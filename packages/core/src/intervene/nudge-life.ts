@@ -236,7 +236,7 @@ export function noticeLostNudge(before: AgentRecord, after: AgentRecord, now: Mo
 export const nudgeExpires = ({ nudge }: AgentRecord): MonoMs | null =>
   nudge !== null && (nudge.state === "queued" || nudge.state === "sent") ? nudge.expiresAt : null;
 
-/** What rides on the acknowledgement of a beat: a nudge until it was seen, and once where to go on. */
+/** What rides on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
 export function giveCommands(
   record: AgentRecord,
   signal: Signal,
@@ -245,8 +245,9 @@ export function giveCommands(
   doubt: Doubt,
 ): Intervened & { readonly commands: readonly Command[] } {
   const nothing = { record, events: [], actions: [], commands: [] };
-  if (signal.kind !== "heartbeat") return nothing;
-  const nudged = doubt.frozen ? nothing : giveNudge(record, now, policy);
+  if (signal.kind !== "heartbeat" && signal.kind !== "checked-in") return nothing;
+  const give = signal.kind === "heartbeat" ? giveNudge : handOverNudge;
+  const nudged = doubt.frozen ? nothing : give(record, now, policy);
   const { recovered } = nudged.record;
   // The answer of the hands may be here before the new life is: what is still heard then is the old one.
   if (recovered === null || recovered.told || recovered.life !== record.incarnation) return nudged;
@@ -271,3 +272,32 @@ function giveNudge(
   const given = nudge.state === "queued" ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
   return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
 }
+
+/**
+ * The agent fetched it itself, so it is seen, by whichever way it was to go; also one that could not be given to it. One that its holder is at this
+ * moment about to give is left to the holder: nobody is told the same twice.
+ */
+function handOverNudge(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+): Intervened & { readonly commands: readonly Command[] } {
+  const { nudge } = record;
+  if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
+    return { record, events: [], actions: [], commands: [] };
+  const given = nudge.sent === null ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
+  const seen = advance(given.record, given.record.nudge ?? nudge, {
+    state: "seen",
+    by: "fetched by checking in",
+    receipt: true,
+  });
+  return {
+    record: seen.record,
+    events: [...given.events, ...seen.events],
+    actions: [],
+    commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }],
+  };
+}
+
+const isToBeFetched = ({ state, channel }: NudgeLife): boolean =>
+  state === "sent" || state === "not-sent" || (state === "queued" && channel === "acknowledgement");

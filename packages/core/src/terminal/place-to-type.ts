@@ -63,7 +63,7 @@ export function readEcho(screen: TypingScreen, typed: Typed, patterns: readonly 
   return isThere ? { kind: "echoed", picture: pictureOf(screen, input) } : { kind: "not-yet" };
 }
 
-const asks = (bottom: Bottom, patterns: readonly KnownPattern[]): boolean =>
+export const asks = (bottom: Bottom, patterns: readonly KnownPattern[]): boolean =>
   findQuestion(bottom, patterns, ["permission", "question"]) !== null || showsMenu(bottom);
 
 const menuRows = 12;

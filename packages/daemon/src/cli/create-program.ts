@@ -14,6 +14,7 @@ import { addEvents } from "./commands/events.ts";
 import { addFreeze, addThaw } from "./commands/freeze.ts";
 import { addHealth } from "./commands/health.ts";
 import { addLogs } from "./commands/logs.ts";
+import { addMcp } from "./commands/mcp.ts";
 import { addNudge } from "./commands/nudge.ts";
 import { addPs } from "./commands/ps.ts";
 import { addRecord } from "./commands/record.ts";
@@ -86,6 +87,7 @@ export function createProgram(
     addFreeze,
     addThaw,
     addToken,
+    addMcp,
     addDemo,
     addDoctor,
   ];

@@ -259,8 +259,19 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
   }
 }
 
-/** Keys of stops and nudges are remembered apart, so one may be used for both. */
+/** Keys of each kind of order are remembered apart, so one may be used for all. */
 function answersTo<O extends Order>(order: O, outcome: OutcomeOf<Order>): outcome is OutcomeOf<O> {
-  const isDelivery = outcome.kind === "sent" || outcome.kind === "not-sent";
-  return isDelivery === (order.kind === "nudge");
+  return order.kind === orderOf[outcome.kind];
 }
+
+const orderOf: Readonly<Record<OutcomeOf<Order>["kind"], Order["kind"]>> = {
+  stopped: "stop",
+  "already-over": "stop",
+  termination_incomplete: "stop",
+  refused: "stop",
+  sent: "nudge",
+  "not-sent": "nudge",
+  contained: "contain",
+  "let-go": "contain",
+  "not-contained": "contain",
+};

@@ -5,6 +5,7 @@ import { admitMonitors } from "./admit-monitors.ts";
 import type { Ended } from "./agent-process.ts";
 import { type Claim, claimWhenFree } from "./claim-name.ts";
 import { compilePatterns } from "./compile-patterns.ts";
+import { containAgent } from "./contain-agent.ts";
 import { findCommand } from "./find-command.ts";
 import type { Foreground } from "./foreground.ts";
 import { giveNudges } from "./give-nudge.ts";
@@ -154,12 +155,11 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const tree = createTreeWatch(agent.root);
   const leftovers = awaitLeftovers(tree, () => watch.tellSoon());
   const eyes = openEyes(tree, spec, files.home, log);
-  const giveNudge = giveNudges(
-    waysToReach(spec, agent.process, terminal, {
-      over: () => over || orders.stopping(),
-      watch: () => watch,
-    }),
-  );
+  const isOver = (): boolean => over || orders.stopping();
+  const ways = waysToReach(spec, agent.process, terminal, { over: isOver, watch: () => watch });
+  const giveNudge = giveNudges(ways);
+  // Nothing asks before its tools run: who answers hooks says so here, and asks `containment.withheld`.
+  const containment = containAgent({ family: spec.family, ways, hooksOpen: () => false, over: isOver, now: Date.now });
   const admission = admitMonitors(spec.store ?? null, (store) => {
     try {
       claim.amend({ store });
@@ -172,6 +172,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     attached: () => spec.foreground || terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
     nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
+    contain: containment.obey,
   });
   const watch = watchAgent(spec, {
     screen: terminal.screen,

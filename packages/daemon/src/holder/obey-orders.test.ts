@@ -32,7 +32,7 @@ const nudge = (changes: Partial<OrderMessage> = {}): OrderMessage =>
 
 /** Something to stop and to talk to, which counts how often that is done. */
 function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = sent) {
-  const did: ("stop" | "type")[] = [];
+  const did: ("stop" | "type" | "contain")[] = [];
   let attached = false;
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -53,6 +53,10 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
       did.push("type");
       await gate;
       return delivery;
+    },
+    async contain() {
+      did.push("contain");
+      return { kind: "contained" };
     },
   });
   const sitsDown = (is = true): void => {
@@ -153,6 +157,7 @@ describe("an order", () => {
         return stopped;
       },
       nudge: async () => sent,
+      contain: async () => ({ kind: "contained" }),
     });
     expect(await orders.obey(stop())).toEqual({ kind: "termination_incomplete", survivors: [] });
     expect(await orders.obey(stop())).toEqual(stopped);
@@ -241,5 +246,32 @@ describe("a nudge", () => {
     for (let n = 0; n < 300; n++) await orders.obey(nudge({ key: `n${n}` }));
     await orders.obey(nudge({ key: "n299" }));
     expect(times()).toBe(300);
+  });
+});
+
+describe("an order to hold an agent back", () => {
+  const contain = (changes: Partial<OrderMessage> = {}): OrderMessage =>
+    stop({ order: { kind: "contain", how: "interrupt", reason: "", decidedAt: 1, lastsMs: 1000 }, ...changes });
+
+  it("is carried out once, however often it comes", async () => {
+    const { orders, times } = openOrders();
+    expect(await Promise.all([orders.obey(contain()), orders.obey(contain())])).toEqual([
+      { kind: "contained" },
+      { kind: "contained" },
+    ]);
+    expect(times()).toBe(1);
+    await orders.obey(contain({ key: "another" }));
+    expect(times()).toBe(2);
+  });
+
+  it("for another life or from an older monitor is refused", async () => {
+    const { orders, comes, times } = openOrders();
+    expect(await orders.obey(contain({ incarnation: 2 }))).toEqual({
+      kind: "not-contained",
+      because: "wrong-incarnation",
+    });
+    comes(7);
+    expect(await orders.obey(contain({ epoch: 6 }))).toEqual({ kind: "not-contained", because: "old-epoch" });
+    expect(times()).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
-import type { HolderRefusal, NudgeDelivery, StopOutcome } from "@rouse/contract";
+import type { ContainOutcome, HolderRefusal, NudgeDelivery, StopOutcome } from "@rouse/contract";
 import type { MonitorId } from "./admit-monitors.ts";
-import type { NudgeOrder, StopOrder, ToHolder } from "./protocol.ts";
+import type { ContainOrder, NudgeOrder, StopOrder, ToHolder } from "./protocol.ts";
 import { endUnknown, rememberOrders } from "./remember-orders.ts";
 
 /** An order, and for which store whoever gives it has introduced itself; `null`: a person. */
@@ -8,7 +8,7 @@ export type OrderMessage = Extract<ToHolder, { say: "order" }> & { readonly stor
 
 export interface Orders {
   /** Carried out once per key, however often it comes. */
-  obey(message: OrderMessage): Promise<StopOutcome | NudgeDelivery>;
+  obey(message: OrderMessage): Promise<StopOutcome | NudgeDelivery | ContainOutcome>;
   /** Whether we are bringing the agent down, or have. */
   stopping(): boolean;
   /** Once every order that came is answered. */
@@ -24,6 +24,7 @@ export interface OrderHands {
   stop(graceMs: number): Promise<StopOutcome>;
   /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
   nudge(order: NudgeOrder, begin: () => boolean): Promise<NudgeDelivery>;
+  contain(order: ContainOrder): Promise<ContainOutcome>;
 }
 
 /** Whoever could not look does not know whether anybody is left: not done, not remembered, to be tried again. */
@@ -34,6 +35,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   const memory = rememberOrders(file);
   const stops = new Map<string, Promise<StopOutcome>>();
   const nudges = new Map<string, Promise<NudgeDelivery>>();
+  /** Few, and for this life only: they need not be on the disk. */
+  const containments = new Map<string, Promise<ContainOutcome>>();
   let stopping: Promise<StopOutcome> | null = null;
   let stopped = false;
 
@@ -84,6 +87,16 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     return because === null ? underWay(nudges, message.key, nudge(message.key, order)) : { kind: "not-sent", because };
   }
 
+  async function obeyContain(message: OrderMessage, order: ContainOrder): Promise<ContainOutcome> {
+    const known = containments.get(message.key);
+    if (known !== undefined) return known;
+    const because = fence(message);
+    if (because !== null) return { kind: "not-contained", because };
+    const work = hands.contain(order);
+    containments.set(message.key, work);
+    return work;
+  }
+
   return {
     async obey(message) {
       const { order } = message;
@@ -92,6 +105,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
           return obeyStop(message, order);
         case "nudge":
           return obeyNudge(message, order);
+        case "contain":
+          return obeyContain(message, order);
       }
     },
     stopping: () => stopping !== null || stopped,

@@ -1,4 +1,13 @@
-import { ExitStatus, Hold, HolderRefusal, HolderReport, NudgeDelivery, StopOutcome } from "@rouse/contract";
+import {
+  ContainmentMeans,
+  ContainOutcome,
+  ExitStatus,
+  Hold,
+  HolderRefusal,
+  HolderReport,
+  NudgeDelivery,
+  StopOutcome,
+} from "@rouse/contract";
 import { z } from "zod";
 import { WatchSettings } from "./spec.ts";
 
@@ -25,10 +34,23 @@ export const NudgeOrder = z.object({
   notAfter: z.number(),
 });
 export type NudgeOrder = z.infer<typeof NudgeOrder>;
+/** Hold the agent back, or let it go. */
+export const ContainOrder = z.object({
+  kind: z.literal("contain"),
+  how: z.union([ContainmentMeans, z.literal("let-go")]),
+  reason: z.string().max(2000),
+  decidedAt: z.number(),
+  lastsMs: z.number().nonnegative().max(86_400_000),
+});
+export type ContainOrder = z.infer<typeof ContainOrder>;
 /** Fenced: an old monitor, or an order meant for another life, is refused; a repeated key gets the first answer. */
-export const Order = z.discriminatedUnion("kind", [StopOrder, NudgeOrder]);
+export const Order = z.discriminatedUnion("kind", [StopOrder, NudgeOrder, ContainOrder]);
 export type Order = z.infer<typeof Order>;
-export type OutcomeOf<O extends Order> = O extends StopOrder ? StopOutcome : NudgeDelivery;
+export type OutcomeOf<O extends Order> = O extends StopOrder
+  ? StopOutcome
+  : O extends NudgeOrder
+    ? NudgeDelivery
+    : ContainOutcome;
 
 export const ToHolder = z.discriminatedUnion("say", [
   /** `monitor: null` is a person at this machine, with a command of theirs. */
@@ -80,7 +102,11 @@ export const FromHolder = z.discriminatedUnion("say", [
   /** The holder has a newer monitor. */
   z.object({ say: z.literal("replaced") }),
   z.object({ say: z.literal("report"), report: HolderReport }),
-  z.object({ say: z.literal("carried-out"), key: z.string(), outcome: z.union([StopOutcome, NudgeDelivery]) }),
+  z.object({
+    say: z.literal("carried-out"),
+    key: z.string(),
+    outcome: z.union([StopOutcome, NudgeDelivery, ContainOutcome]),
+  }),
   z.object({ say: z.literal("attached"), size: Size }),
   /** All that was asked for has been sent. */
   z.object({ say: z.literal("end"), at: z.number() }),

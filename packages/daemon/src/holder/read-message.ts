@@ -1,5 +1,5 @@
 import type { AgentFamily, PatternKind, UserPattern } from "@rouse/contract";
-import type { Order, ToHolder } from "./protocol.ts";
+import type { ContainOrder, Order, ToHolder } from "./protocol.ts";
 import type { WatchSettings } from "./spec.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -57,9 +57,20 @@ function isOrder(order: unknown): boolean {
       );
     case "nudge":
       return isText(order["text"], 2000) && isNumber(order["notAfter"]);
+    case "contain":
+      return (
+        isOneOf(means, order["how"]) &&
+        isText(order["reason"], 2000) &&
+        isNumber(order["decidedAt"]) &&
+        isNumber(order["lastsMs"]) &&
+        order["lastsMs"] >= 0 &&
+        order["lastsMs"] <= 86_400_000
+      );
   }
   return false;
 }
+
+const means: Record<ContainOrder["how"], true> = { pause: true, interrupt: true, "let-go": true };
 
 const isMonitor = (monitor: unknown): boolean =>
   isObject(monitor) && isStore(monitor["store"]) && isWhole(monitor["epoch"]);

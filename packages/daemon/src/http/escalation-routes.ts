@@ -24,7 +24,7 @@ import type { AgentOf, PrincipalOf } from "./routes.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations
-  extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer"> {
+  extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer" | "checkIn"> {
   /** One that waits for an answer, with all that is known; `null` when it does not wait (any more). */
   escalationNotice(id: string): Promise<EscalationNotice | null>;
   /** `null` when it was never asked. */
@@ -146,6 +146,9 @@ function addWords(app: FastifyInstance, escalations: Escalations, { agentOf, pri
     const { actor, reason } = readRequest(EscalateRequest, request.body);
     return escalations.escalate(request.params.id, principalOf(request.raw), reason, actor);
   });
+  app.post<WithId>("/api/v1/agents/:id/check-in", (request) =>
+    escalations.checkIn(request.params.id, agentOf(request.raw)?.incarnation ?? null),
+  );
   app.post<WithId>("/api/v1/agents/:id/answers", async (request): Promise<AnswerAck> => {
     const { id } = request.params;
     const answer = readRequest(AgentAnswer, request.body);

@@ -102,7 +102,7 @@ export function createGuard(options: GuardOptions): Guard {
 
 const ownFolder = "/api/v1/agents/";
 const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
-const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers"]);
+const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers", "check-in"]);
 
 /**
  * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
@@ -112,6 +112,7 @@ export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): O
   const { method, url = "" } = request;
   const [path = ""] = url.split("?", 1);
   const asked = `${method} ${path}`;
+  if (path === "/mcp") return null;
   if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
   if (isForCheckpoints(method, path)) return null;
   const ofTask = findTaskTrespass(speaker, method, path);

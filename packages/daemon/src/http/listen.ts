@@ -7,9 +7,10 @@ import type { Log } from "../ports/log.ts";
 import type { Monitor } from "../runtime/monitor.ts";
 import { boundConnections, boundsFor, readOpenFiles } from "./bound-connections.ts";
 import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
+import { addMcpRoute } from "./mcp-route.ts";
 import { parseJson } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
-import { addRoutes } from "./routes.ts";
+import { type AgentOf, addRoutes } from "./routes.ts";
 import { slowWrongTokens } from "./slow-wrong-tokens.ts";
 import { anyone, principalOf, type Speaker } from "./speaker.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
@@ -81,6 +82,7 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
   const takeBeats = takeHeartbeats(monitor, log);
   const speakers = new WeakMap<IncomingMessage, Speaker>();
   const speakerOf = (request: IncomingMessage): Speaker => speakers.get(request) ?? anyone;
+  let door: RequestListener = () => {};
   const app = fastify({
     bodyLimit: 1024 * 1024,
     forceCloseConnections: true,
@@ -93,7 +95,8 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
     serverFactory(route) {
       const server = createHttpServer(options);
       const admit = boundConnections(server, boundsFor(readOpenFiles()));
-      return server.on("request", guarded({ guard, admit, monitor, takeBeats, speakers, route }));
+      door = guarded({ guard, admit, monitor, takeBeats, speakers, route });
+      return server.on("request", door);
     },
   });
   app.removeAllContentTypeParsers();
@@ -115,13 +118,15 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
     return reply;
   });
   admitByRole(app, monitor, speakerOf);
+  const agentOf: AgentOf = (request) => {
+    const speaker = speakerOf(request);
+    return speaker.kind === "agent" ? speaker : null;
+  };
+  addMcpRoute(app, { door: () => door, agentOf, now: () => monitor.readClock().time });
   addRoutes(app, monitor, {
     version: options.version,
     secret: options.secret,
-    agentOf(request) {
-      const speaker = speakerOf(request);
-      return speaker.kind === "agent" ? speaker : null;
-    },
+    agentOf,
     principalOf: (request) => principalOf(speakerOf(request)),
     isStillWelcome: guard.isStillWelcome,
   });

@@ -2,6 +2,7 @@ import {
   AcknowledgeRequest,
   AgentAnswer,
   AuditList,
+  CheckInAnswer,
   Checkpoint,
   CheckpointList,
   CheckpointRequest,
@@ -24,6 +25,7 @@ export const ladderSchemas = {
   AgentAnswer,
   AcknowledgeRequest,
   Audit: AuditList,
+  CheckInAnswer,
   Checkpoint,
   Checkpoints: CheckpointList,
   CheckpointRequest,
@@ -65,6 +67,9 @@ function orderPaths({ ref, json, post, get, withEitherToken }: Writing): Record<
     "/api/v1/agents/{id}/nudge": post("Put words to it", json(ref("NudgeRequest")), ref("NudgeResult"), [id]),
     "/api/v1/agents/{id}/answers": withEitherToken(
       post("Its answer to a nudge", json(ref("AgentAnswer")), { type: "object" }, [id]),
+    ),
+    "/api/v1/agents/{id}/check-in": withEitherToken(
+      post("It fetches what it was not told yet", json({ type: "object" }), ref("CheckInAnswer"), [id]),
     ),
     "/api/v1/agents/{id}/escalate": post(
       "Ask the orchestrator about it",

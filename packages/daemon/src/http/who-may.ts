@@ -27,6 +27,11 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "POST /api/v1/freeze": owner,
   "POST /api/v1/thaw": owner,
 
+  // What a tool asks for comes in again with the same token, and is looked up here like everything else.
+  "POST /mcp": readersAndAgents,
+  "GET /mcp": readersAndAgents,
+  "DELETE /mcp": readersAndAgents,
+
   "POST /api/v1/heartbeats": speakers,
   "POST /api/v1/agents": speakers,
   "GET /api/v1/agents": readers,
@@ -37,6 +42,7 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "GET /api/v1/agents/:id/steps": readersAndAgents,
   "POST /api/v1/agents/:id/steps": speakers,
   "POST /api/v1/agents/:id/answers": speakers,
+  "POST /api/v1/agents/:id/check-in": speakers,
   "POST /api/v1/agents/:id/nudge": deciders,
   "POST /api/v1/agents/:id/escalate": owner,
   "POST /api/v1/agents/:id/terminate": owner,

@@ -1,4 +1,6 @@
 import type {
+  ContainmentMeans,
+  ContainOutcome,
   DurationMs,
   EpochMs,
   ExitStatus,
@@ -53,6 +55,18 @@ export interface NudgeRequest {
   readonly notAfter: EpochMs;
 }
 
+export interface ContainRequest {
+  readonly key: string;
+  readonly agentId: string;
+  readonly incarnation: number;
+  readonly how: ContainmentMeans | "let-go";
+  /** What its program is told instead of its tools being run. */
+  readonly reason: string;
+  /** Grows from one decision to the next. */
+  readonly decidedAt: number;
+  readonly lasts: DurationMs;
+}
+
 /** What the next life of an agent is given to go on with. */
 export interface Revival {
   readonly context: RecoveryContext;
@@ -75,6 +89,8 @@ export type Started =
  * - `stop` verifies identity and life before every signal, and is the same done twice. It rejects only when nothing could be learnt.
  * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
  *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
+ * - `contain` breaks a turn off at most once per key, and never where the key might mean something else; a pause ends by itself after `lasts`; what
+ *   was decided before the agent was let go has no effect after it.
  * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on; asked again for the same life, it
  *   starts nothing twice, and tries again what never began.
  */
@@ -83,6 +99,7 @@ export interface Holders {
   begin(news: HolderNews, epoch: number, store: string): Promise<void>;
   stop(request: StopRequest): Promise<StopOutcome>;
   nudge(request: NudgeRequest): Promise<NudgeDelivery>;
+  contain(request: ContainRequest): Promise<ContainOutcome>;
   startAgain(agentId: string, afterIncarnation: number, revival: Revival | null): Promise<Started>;
   /** The folder it was started in; `null` when nothing is written down of it. */
   folderOf(agentId: string): string | null;
@@ -106,6 +123,7 @@ export const noHolders: Holders = {
   begin: async () => {},
   stop: async () => ({ kind: "refused", because: "not-registered" }),
   nudge: async () => ({ kind: "not-sent", because: "not-registered" }),
+  contain: async () => ({ kind: "not-contained", because: "not-registered" }),
   startAgain: async () => ({ problem: "this monitor holds no agents" }),
   folderOf: () => null,
   settle: () => {},

@@ -98,6 +98,10 @@ export function arrangeHelp(parts: HelpParts) {
       ask,
       withdraw,
       stillOpen,
+      stillWanted({ agentId, key }) {
+        const containment = roster.find(agentId)?.record.containment;
+        return containment?.key === key && containment.state === "ordered";
+      },
       thawed,
       toWall,
     }),

@@ -113,6 +113,9 @@ describe("what goes into the audit trail", () => {
     const audited = (type: EventType) => lineOf({ type, payload } as unknown as RouseEvent) !== null;
     const expected = [
       "AGENT_ATTACHED",
+      "AGENT_CONTAINED",
+      "AGENT_NOT_CONTAINED",
+      "AGENT_LET_GO",
       "AGENT_DETACHED",
       "AGENT_SPEECH_REFUSED",
       "TERMINATION_ORDERED",

@@ -56,6 +56,9 @@ const rules: Rules = {
   AGENT_RESTARTED: (p) => about(p.agentId, p.because, pick(p, "from", "to", "cause", "chain")),
   INCIDENT_OPENED: (p) => about(p.agentId, p.cause, pick(p, "incident", "illness", "severity")),
   INCIDENT_CLOSED: (p) => about(p.agentId, p.because, pick(p, "incident", "ending", "lastedSeconds")),
+  AGENT_CONTAINED: (p) => about(p.agentId, p.how, pick(p, "incident", "calls")),
+  AGENT_NOT_CONTAINED: (p) => about(p.agentId, p.because, pick(p, "incident", "how")),
+  AGENT_LET_GO: (p) => about(p.agentId, p.because, pick(p, "incident")),
   NUDGE_QUEUED: (p) => ({
     ...about(p.agentId, p.template, pick(p, "nudge", "attempt", "channel")),
     actor: p.actor,

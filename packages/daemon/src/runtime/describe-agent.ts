@@ -44,10 +44,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     },
     circuitBreakers: [],
     incident: describeIncident(record, iso),
-    handedOver:
-      record.handedOver === null
-        ? null
-        : { incident: record.handedOver.incident, because: record.handedOver.because, at: iso(record.handedOver.at) },
+    handedOver: describeHandOver(record, iso),
     activity: describeActivity(record, iso),
     limit: describeLimit(record, iso),
     findings: record.findings.map((finding) => describeFinding(finding, iso)),
@@ -57,6 +54,13 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     node: record.node,
     terminal: record.terminal === null ? null : describeTerminal(record, record.terminal, iso, policy),
   };
+}
+
+function describeHandOver({ handedOver, containment }: AgentRecord, iso: (at: MonoMs) => string) {
+  if (handedOver === null) return null;
+  const { incident, because, at } = handedOver;
+  const contained = containment?.state === "on" ? { contained: containment.how } : {};
+  return { incident, because, at: iso(at), ...contained };
 }
 
 function describeTerminal(

@@ -1,6 +1,7 @@
 import {
   type AgentAnswer,
   agentOfEscalation,
+  type CheckInAnswer,
   type DecisionRequest,
   type EscalationEnding,
   type EscalationReport,
@@ -123,10 +124,15 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
     },
     async answer(agentId: string, answer: AgentAnswer, life: number | null): Promise<void> {
       const watched = mustFind(agentId);
-      const { incarnation } = watched.record;
-      if (life !== null && life !== incarnation)
-        throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
+      refuseFormerLife(watched, life);
       await tell(watched, { kind: "answered", answer });
+    },
+    async checkIn(agentId: string, life: number | null): Promise<CheckInAnswer> {
+      const watched = mustFind(agentId);
+      refuseFormerLife(watched, life);
+      const reply = turns.take(watched, { kind: "checked-in" }, readClock());
+      await commits.saved();
+      return { agentId, commands: [...(reply?.commands ?? [])] };
     },
     tellAgent,
     async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
@@ -161,6 +167,11 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       return { agentId, escalation: escalation.id, severity: escalation.severity, answerBy };
     },
   };
+}
+
+function refuseFormerLife({ record: { agentId, incarnation } }: Watched, life: number | null): void {
+  if (life === null || life === incarnation) return;
+  throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
 }
 
 /** Of three reasons a person can do something about one, so they are told apart. */

@@ -349,3 +349,77 @@ describe("saving the work", () => {
     expect(await told("TERMINATION_REFUSED")).toMatchObject([{ because: "work-not-saved" }]);
   });
 });
+
+describe("an order to hold an agent back", () => {
+  const config = `
+preset: default
+health_monitoring:
+  mode: assist
+  intervention: { nudge: { enabled: false }, escalation: { timeout_seconds: 60 } }
+`;
+
+  /** The same failing call every four seconds. */
+  async function loops({ live, monitor }: Awaited<ReturnType<typeof world>>, times: number): Promise<void> {
+    for (let n = 0; n < times; n++) {
+      const same = { tool: "Bash", args_digest: "same", text_digest: "same", text_class: "same" };
+      void monitor.takeSteps(
+        "a",
+        [
+          { kind: "tool_call", ...same },
+          { kind: "tool_result", failed: true, ...same },
+        ],
+        1,
+      );
+      await live(seconds(4));
+    }
+  }
+
+  /** In circles until somebody was to hold it back. `out`: its holder cannot be reached. */
+  async function burning(out = { ofReach: false }) {
+    const contained: string[] = [];
+    const hands: Partial<Holders> = {
+      async contain({ how }) {
+        if (how !== "let-go" && out.ofReach) throw new Error("unreachable");
+        contained.push(how);
+        return how === "let-go" ? { kind: "let-go" } : { kind: "contained" };
+      },
+    };
+    const story = await world({ config, hands });
+    story.isHeld();
+    await loops(story, 30);
+    const speaks = async (): Promise<void> => {
+      void story.monitor.help.words.nudge("a", "owner", "try the other branch");
+      await story.live(seconds(1));
+    };
+    return { ...story, contained, speaks };
+  }
+
+  it("comes to its holder, and another one when a person speaks to it", async () => {
+    const { contained, speaks } = await burning();
+    expect(contained).toEqual(["pause"]);
+    await speaks();
+    expect(contained).toEqual(["pause", "let-go"]);
+  });
+
+  it("that could not be given before waits for the end of a freeze", async () => {
+    const out = { ofReach: true };
+    const { contained, live, freeze, thaw } = await burning(out);
+    await freeze();
+    out.ofReach = false;
+    await live(minutes(2));
+    expect(contained).toEqual([]);
+    await thaw();
+    await live(minutes(2));
+    expect(contained).toEqual(["pause"]);
+  });
+
+  it("is not carried out any more for one that was let go meanwhile", async () => {
+    const out = { ofReach: true };
+    const { contained, live, speaks } = await burning(out);
+    await speaks();
+    expect(contained).toEqual(["let-go"]);
+    out.ofReach = false;
+    await live(minutes(2));
+    expect(contained).toEqual(["let-go"]);
+  });
+});

@@ -1,4 +1,4 @@
-import type { EpochMs, MonoMs } from "@rouse/contract";
+import type { ContainOutcome, EpochMs, MonoMs } from "@rouse/contract";
 import type { Action, ActionOutcome, SavedWork } from "@rouse/core";
 import type { Alerts } from "../ports/alerts.ts";
 import type { Holders, Revival } from "../ports/holders.ts";
@@ -20,6 +20,8 @@ export interface Hands {
   readonly withdraw: (action: Of<"withdraw-escalation">) => Promise<void>;
   /** Whether the kill gate is still open for a stop of our own. */
   readonly stillOpen: (action: Of<"stop-agent">) => boolean;
+  /** Whether an agent is still to be held back by this very order. */
+  readonly stillWanted: (action: Of<"contain-agent">) => boolean;
   /** Resolves when no freeze stands. */
   readonly thawed: () => Promise<void>;
   readonly toWall: (at: MonoMs) => EpochMs;
@@ -46,6 +48,8 @@ export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcom
         const delivery = await holders.nudge({ key, agentId, incarnation, text, notAfter: toWall(notAfter) });
         return { kind: "nudge", delivery };
       }
+      case "contain-agent":
+        return { kind: "contain", outcome: await contain(hands, action) };
       case "escalate":
         return hands.ask(action);
       case "withdraw-escalation":
@@ -86,6 +90,15 @@ async function stop({ holders, log, stillOpen, thawed }: Hands, action: Of<"stop
     log.warn({ agentId, error: String(error) }, "an agent could not be stopped; whether it should be is decided anew");
     return { kind: "interrupted" };
   }
+}
+
+/** To be let go is no intervention: it waits for nothing. What was decided long ago may by now be meant for an agent that is well. */
+async function contain(hands: Hands, action: Of<"contain-agent">): Promise<ContainOutcome> {
+  const { kind: _, ...request } = action;
+  if (action.how === "let-go") return hands.holders.contain(request);
+  await hands.thawed();
+  if (!hands.stillWanted(action)) return { kind: "not-contained", because: "released" };
+  return hands.holders.contain(request);
 }
 
 async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<ActionOutcome> {

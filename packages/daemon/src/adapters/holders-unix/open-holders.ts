@@ -1,5 +1,6 @@
 import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import {
+  type ContainOutcome,
   type DurationMs,
   Fault,
   type NudgeDelivery,
@@ -17,7 +18,14 @@ import { rememberOrders } from "../../holder/remember-orders.ts";
 import type { HolderFile, ProcessId } from "../../holder/spec.ts";
 import { startAgain } from "../../holder/start-again.ts";
 import { writeWhole } from "../../holder/write-whole.ts";
-import type { HolderHome, HolderNews, Holders, NudgeRequest, StopRequest } from "../../ports/holders.ts";
+import type {
+  ContainRequest,
+  HolderHome,
+  HolderNews,
+  Holders,
+  NudgeRequest,
+  StopRequest,
+} from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { followLife, type Life, tellPastLife } from "./follow-life.ts";
 import { readHold } from "./read-hold.ts";
@@ -29,6 +37,7 @@ const forceTakes: DurationMs = seconds(20);
 /** A long line is typed in pieces, and each may take its time to be seen. */
 const nudgeTakes: DurationMs = seconds(30);
 const longestNudge = 2000;
+const containTakes: DurationMs = seconds(10);
 
 /** Holders of this machine, found by their folders and followed over their sockets. */
 export function openHolders(home: HolderHome, log: Log): Holders {
@@ -150,6 +159,25 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }
   }
 
+  async function contain({ key, agentId, incarnation, ...order }: ContainRequest): Promise<ContainOutcome> {
+    const file = readHolderFile(home.folder, agentId);
+    if (file === null || file.agent === null) return { kind: "not-contained", because: "not-registered" };
+    if (!isHolderAlive(file)) return { kind: "not-contained", because: "over" };
+    const { how, reason, decidedAt, lasts } = order;
+    const given = { kind: "contain" as const, how, reason, decidedAt, lastsMs: lasts };
+    let line: HolderConnection | null = null;
+    try {
+      line = await connectTo(file);
+      return await line.order({ key, incarnation, epoch: ourselves().epoch, order: given }, containTakes);
+    } catch (error) {
+      if (error instanceof NotUnderstood) return { kind: "not-contained", because: "no-way" };
+      if (error instanceof RefusedByHolder) return { kind: "not-contained", because: error.because };
+      throw error;
+    } finally {
+      line?.close();
+    }
+  }
+
   return {
     async begin(to, epoch, store) {
       // A monitor that could not start saves its epoch on the way out.
@@ -167,6 +195,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     },
     stop,
     nudge,
+    contain,
     async startAgain(agentId, afterIncarnation, revival) {
       try {
         const from = { home: home.folder, token: home.token, url: home.url() };

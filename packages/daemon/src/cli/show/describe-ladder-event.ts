@@ -1,4 +1,4 @@
-import type { LostWork, RouseEvent } from "@rouse/contract";
+import type { ContainmentMeans, LostWork, RouseEvent } from "@rouse/contract";
 import { inWords } from "./in-words.ts";
 import { describeSeconds } from "./tell-time.ts";
 
@@ -12,12 +12,17 @@ type LadderEvent = Extract<
       | `ESCALATION_${string}`
       | `RECOVERY_${string}`
       | `WORK_${string}`
-      | "AGENT_ANSWERED";
+      | "AGENT_ANSWERED"
+      | "AGENT_CONTAINED"
+      | "AGENT_NOT_CONTAINED"
+      | "AGENT_LET_GO";
   }
 >;
 
 export const isOfLadder = (event: RouseEvent): event is LadderEvent =>
-  /^(INCIDENT|NUDGE|ESCALATION|RECOVERY|WORK)_/.test(event.type) || event.type === "AGENT_ANSWERED";
+  /^(?:(?:INCIDENT|NUDGE|ESCALATION|RECOVERY|WORK)_|AGENT_(?:ANSWERED|CONTAINED|NOT_CONTAINED|LET_GO)$)/.test(
+    event.type,
+  );
 
 export function describeLadderEvent(event: LadderEvent): string {
   switch (event.type) {
@@ -40,6 +45,12 @@ export function describeLadderEvent(event: LadderEvent): string {
       return `no sign of it in ${describeSeconds(event.payload.waitedSeconds)}`;
     case "AGENT_ANSWERED":
       return `${event.payload.answer.kind}${event.payload.answer.text === undefined ? "" : `: ${event.payload.answer.text}`}`;
+    case "AGENT_CONTAINED":
+      return `${heldBackBy[event.payload.how]} after ${event.payload.calls} more calls in circles`;
+    case "AGENT_NOT_CONTAINED":
+      return `${event.payload.how}: ${inWords(event.payload.because)}`;
+    case "AGENT_LET_GO":
+      return inWords(event.payload.because);
     case "WORK_SAVED":
       return event.payload.commit === null
         ? "nothing to save"
@@ -56,6 +67,11 @@ export function describeLadderEvent(event: LadderEvent): string {
       return describeEscalationEvent(event);
   }
 }
+
+export const heldBackBy: Readonly<Record<ContainmentMeans, string>> = {
+  pause: "its tools are withheld",
+  interrupt: "its turn was broken off",
+};
 
 const attempt = (n: number): string => (n === 0 ? "" : `attempt ${n}, `);
 

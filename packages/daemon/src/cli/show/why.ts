@@ -1,5 +1,6 @@
 import type { EpochMs, FindingReport, SavedEvent, WhyReport } from "@rouse/contract";
 import { showEvent } from "./describe-event.ts";
+import { heldBackBy } from "./describe-ladder-event.ts";
 import { describeDoubt, heldBecause } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
@@ -38,7 +39,9 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
 /** What is being done about it, or whose matter it is. */
 function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs, width: number): Line[] {
   if (handedOver !== null) {
-    const text = `a person's matter since ${stampAndAge(handedOver.at, now)}: ${inWords(handedOver.because)}`;
+    const { at, because, contained } = handedOver;
+    const heldBack = contained === undefined ? "" : `; ${heldBackBy[contained]}`;
+    const text = `a person's matter since ${stampAndAge(at, now)}: ${inWords(because)}${heldBack}`;
     return section("Incident", [[styled("red", text)]], width);
   }
   if (incident === null) return [];

@@ -1,0 +1,188 @@
+import { type ContainOutcome, hours, type LetGoReason, type MonoMs, minutes, type Policy } from "@rouse/contract";
+import { earliest, gravity } from "../assess/look.ts";
+import { isLoop } from "../assess/moved-since.ts";
+import type { Doubt } from "../doubt.ts";
+import type { ContainLife, HandedOver } from "../incident.ts";
+import { type AgentRecord, type Finding, isOver } from "../record.ts";
+import type { Action, Signal } from "../signal.ts";
+import type { Intervened } from "./alert-life.ts";
+
+/** So many calls after the hand-over, and still in circles: it is no longer the end of what it was doing. */
+const enoughCalls = 3;
+/** How long a pause lasts, and how often it is ordered anew while it is wanted. */
+const lasts = hours(1);
+const renewEvery = minutes(30);
+
+/**
+ * An agent that was handed to a person and goes on in circles spends money until they come. It is held back, as mildly as its policy says, and let go as
+ * soon as the matter is over or a person has spoken to it. Nobody who is well, or ill in another way, is ever held back.
+ */
+export function containAgent(
+  before: AgentRecord,
+  signal: Signal,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  // Nearly everybody, nearly always.
+  if (before.handedOver === null && (before.containment ?? null) === null) return nothing(before);
+  const heard = hearOutcome(before, signal);
+  const { record } = heard;
+  const because = whyLetGo(record, signal, policy);
+  if (because !== null) return join(heard, letGo(record, because, now));
+  const loop = doubt.frozen ? null : whatToContain(record, policy);
+  const { handedOver } = record;
+  if (loop !== null && handedOver !== null) return join(heard, order(record, handedOver, loop, now, policy));
+  return wakeFor(join(heard, renewal(record, now, doubt)), now);
+}
+
+const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
+
+const join = (before: Intervened, after: Intervened): Intervened => ({
+  record: after.record,
+  events: [...before.events, ...after.events],
+  actions: [...before.actions, ...after.actions],
+});
+
+/** The loop it is in by now, if it is one to hold back for. */
+function whatToContain(record: AgentRecord, policy: Policy): Finding | null {
+  const { handedOver, activity, terminal } = record;
+  if (handedOver === null || !isWantedBy(policy) || activity.kind !== "RUNNING") return null;
+  if (terminal === null || terminal.holder !== "here" || isOver(record)) return null;
+  const since = countsFrom(record, handedOver);
+  if (since === null || callsSince(record, since) < enoughCalls) return null;
+  // Whoever is found in such a loop is ill: nobody who is well has one.
+  return record.findings.find(({ kind, level }) => isLoop(kind) && gravity[level] >= gravity.stuck) ?? null;
+}
+
+const isWantedBy = ({ contain, mode }: Policy): boolean => contain !== "none" && mode !== "observe";
+
+/** From when calls count: the hand-over, or when a person last had it let go. `null`: what was to be done for this hand-over is done, or was refused. */
+function countsFrom({ containment }: AgentRecord, { incident, at }: HandedOver): MonoMs | null {
+  if (containment === null || containment.incident !== incident) return at;
+  return containment.state === "let-go" ? containment.at : null;
+}
+
+const callsSince = ({ steps }: AgentRecord, since: MonoMs): number =>
+  steps?.steps.filter(({ at }) => at !== undefined && at > since).length ?? 0;
+
+function order(
+  record: AgentRecord,
+  { incident }: HandedOver,
+  { text }: Finding,
+  now: MonoMs,
+  policy: Policy,
+): Intervened {
+  const how = policy.contain === "interrupt" ? "interrupt" : "pause";
+  const former = record.containment?.incident === incident ? record.containment : null;
+  const number = (former?.number ?? 0) + 1;
+  const key = `${incident}/contain/${number}`;
+  const life: ContainLife = { key, incident, number, how, state: "ordered", at: now, told: false };
+  return { record: { ...record, containment: life }, events: [], actions: [actionFor(record, life, wordReason(text))] };
+}
+
+/** Facts in fixed words: whoever reads them is a model that was just told no. */
+const wordReason = (text: string): string =>
+  `Rouse, which watches this session, has handed it to a person: ${text}. Tool calls are withheld until a person has looked at it.`;
+
+const actionFor = (
+  { agentId, incarnation }: AgentRecord,
+  { key, how, at }: ContainLife,
+  reason: string,
+): Extract<Action, { kind: "contain-agent" }> => ({
+  kind: "contain-agent",
+  key,
+  agentId,
+  incarnation,
+  how,
+  reason,
+  decidedAt: at,
+  lasts,
+});
+
+function hearOutcome(record: AgentRecord, signal: Signal): Intervened {
+  const { containment } = record;
+  if (signal.kind !== "action-outcome" || containment?.state !== "ordered" || signal.key !== containment.key)
+    return nothing(record);
+  const { outcome } = signal;
+  return typeof outcome === "object" && outcome.kind === "contain"
+    ? noteOutcome(record, containment, outcome.outcome)
+    : nothing(record);
+}
+
+function noteOutcome(record: AgentRecord, containment: ContainLife, outcome: ContainOutcome): Intervened {
+  const { agentId, handedOver } = record;
+  const { incident, how, told } = containment;
+  if (outcome.kind === "not-contained") {
+    const refused: ContainLife = { ...containment, state: "refused" };
+    const payload = { agentId, incident, how, because: outcome.because };
+    return {
+      record: { ...record, containment: refused },
+      events: [{ type: "AGENT_NOT_CONTAINED", payload }],
+      actions: [],
+    };
+  }
+  const calls = callsSince(record, handedOver?.at ?? containment.at);
+  return {
+    record: { ...record, containment: { ...containment, state: "on", told: true } },
+    events: told ? [] : [{ type: "AGENT_CONTAINED", payload: { agentId, incident, how, calls } }],
+    actions: [],
+  };
+}
+
+const isHeldBack = (containment: ContainLife | null): containment is ContainLife =>
+  containment !== null && (containment.state === "ordered" || containment.state === "on");
+
+function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoReason | null {
+  const { containment, handedOver } = record;
+  if (containment === null) return null;
+  if (handedOver?.incident !== containment.incident || isOver(record)) return "no-longer-handed-over";
+  if (!isHeldBack(containment)) return null;
+  // Whoever speaks to it wants it to do something.
+  if (signal.kind === "nudge-ordered" || signal.kind === "ordered") return "person";
+  return isWantedBy(policy) ? null : "policy";
+}
+
+/** A turn that was broken off cannot be given back, and is broken off once for each hand-over: there is nothing to undo. */
+function letGo(record: AgentRecord, because: LetGoReason, now: MonoMs): Intervened {
+  const { containment, agentId } = record;
+  if (containment === null) return nothing(record);
+  const isOfPast = because === "no-longer-handed-over";
+  const { incident, key, how, state } = containment;
+  const after: ContainLife | null = isOfPast ? null : { ...containment, state: "let-go", at: now };
+  if (!isHeldBack(containment) || (how === "interrupt" && state === "on"))
+    return nothing(isOfPast ? { ...record, containment: null } : record);
+  // An order that nobody has carried out yet is not carried out any more.
+  if (how === "interrupt") return nothing({ ...record, containment: after });
+  const action = {
+    ...actionFor(record, { ...containment, key: `${key}/let-go`, at: now }, ""),
+    how: "let-go" as const,
+  };
+  return {
+    record: { ...record, containment: after },
+    events: [{ type: "AGENT_LET_GO", payload: { agentId, incident, because } }],
+    // One that is over has nothing to be given back.
+    actions: isOver(record) ? [] : [action],
+  };
+}
+
+const renewAt = ({ containment }: AgentRecord): MonoMs | null =>
+  containment?.state === "on" && containment.how === "pause" ? containment.at + renewEvery : null;
+
+/** A pause that is still wanted is ordered anew before it ends by itself. */
+function renewal(record: AgentRecord, now: MonoMs, doubt: Doubt): Intervened {
+  const { containment } = record;
+  const due = renewAt(record);
+  if (containment === null || due === null || now < due || doubt.frozen) return nothing(record);
+  const number = containment.number + 1;
+  const key = `${containment.incident}/contain/${number}`;
+  const life: ContainLife = { ...containment, key, number, state: "ordered", at: now };
+  const text = record.findings.find(({ kind }) => isLoop(kind))?.text ?? "its last calls brought nothing new";
+  return { record: { ...record, containment: life }, events: [], actions: [actionFor(record, life, wordReason(text))] };
+}
+
+function wakeFor(at: Intervened, now: MonoMs): Intervened {
+  const due = renewAt(at.record);
+  if (due === null || due <= now) return at;
+  return { ...at, record: { ...at.record, wakeAt: earliest(at.record.wakeAt, due) } };
+}

@@ -1,0 +1,47 @@
+import type { RequestListener } from "node:http";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { EpochMs } from "@rouse/contract";
+import { connectRouse } from "@rouse/sdk";
+import { askOwnDoor } from "./ask-own-door.ts";
+import { createMcpServer } from "./create-mcp-server.ts";
+
+/** Who called, by their token; what they ask for is asked with the same token again. */
+export interface HttpCaller {
+  readonly token: string;
+  /** The name they called us by. */
+  readonly host: string;
+  readonly agent: { readonly agentId: string; readonly taskId: string | null } | null;
+}
+
+export interface McpOverHttp {
+  answer(request: Request, body: unknown, caller: HttpCaller): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** Streams in which a client waits for news of our tools, of which there is never any: a few are enough. */
+const mostSubscriptions = 64;
+
+/** The same server over HTTP. Nothing is kept between two requests. */
+export function serveMcpOverHttp(door: RequestListener, now: () => EpochMs): McpOverHttp {
+  const handler = createMcpHandler(
+    ({ authInfo }) => createMcpServer(async () => callerOf(authInfo?.extra?.["caller"] as HttpCaller)),
+    { maxSubscriptions: mostSubscriptions },
+  );
+
+  const callerOf = ({ token, host, agent }: HttpCaller) => ({
+    rouse: connectRouse({ url: "http://own.door", token, fetch: askOwnDoor(door, host) }),
+    self: agent?.agentId ?? null,
+    task: agent?.taskId ?? null,
+    onlyItself: agent !== null,
+    now: now(),
+  });
+
+  return {
+    answer: (request, parsedBody, caller) =>
+      handler.fetch(request, {
+        ...(parsedBody === undefined ? {} : { parsedBody }),
+        authInfo: { token: caller.token, clientId: "rouse", scopes: [], extra: { caller } },
+      }),
+    close: () => handler.close(),
+  };
+}

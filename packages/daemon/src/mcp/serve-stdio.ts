@@ -1,0 +1,28 @@
+import { once } from "node:events";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { connectRouse } from "@rouse/sdk";
+import { findDaemon } from "../cli/find-daemon.ts";
+import type { Surroundings } from "../cli/surroundings.ts";
+import { agentTokenPrefix } from "../home/agent-token.ts";
+import { createMcpServer } from "./create-mcp-server.ts";
+import type { Caller } from "./tools.ts";
+
+/** Speaks MCP on stdin and stdout until whoever started it hangs up. Without a daemon it is there all the same, and says so when asked. */
+export async function serveOnStdio(here: Surroundings): Promise<void> {
+  const handle = serveStdio(() => createMcpServer(() => callerIn(here)));
+  await once(process.stdin, "close");
+  await handle.close();
+}
+
+/** With the token in its environment; inside an agent that Rouse started, that is the agent's own. */
+async function callerIn(here: Surroundings): Promise<Caller> {
+  const address = await findDaemon(here);
+  const { ROUSE_AGENT_ID, ROUSE_TASK_ID } = here.environment;
+  return {
+    rouse: connectRouse(address),
+    self: ROUSE_AGENT_ID || null,
+    task: ROUSE_TASK_ID || null,
+    onlyItself: address.token.startsWith(agentTokenPrefix),
+    now: here.now(),
+  };
+}

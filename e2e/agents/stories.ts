@@ -66,13 +66,15 @@ function lastAnswer({ model, cell }: Watched): number | null {
 const normal: Story = { may: [], well: true, play: (watched) => ends(watched) };
 
 const foundByCall = 6;
+/** Some twenty calls: whoever has not found it by then goes by something else. */
+const loopFoundWithin = 40_000;
 
 const loop: Story = {
   may: ["nudge"],
   well: false,
   async play(watched) {
     const isStuck = ({ payload }: SavedEvent) => (payload as { to?: string }).to === "STUCK";
-    const stuck = await eventOf(watched, "HEALTH_STATE_CHANGED", 60_000, isStuck);
+    const stuck = await eventOf(watched, "HEALTH_STATE_CHANGED", loopFoundWithin, isStuck);
     const calls = callsBefore(watched, timeOf(stuck));
     const { reason } = stuck.payload as { reason: string };
     const first = watched.model.requests[0]?.at ?? timeOf(stuck);
@@ -89,7 +91,7 @@ const nudge: Story = {
   well: false,
   async play(watched) {
     if (watched.cell.cannot !== undefined) return unreachable(watched);
-    const sent = await eventOf(watched, "NUDGE_SENT", 90_000);
+    const sent = await eventOf(watched, "NUDGE_SENT", loopFoundWithin);
     const { channel } = sent.payload as { channel: string };
     const heard = await requestOf(watched, "has the nudge", 30_000, ({ nudged }) => nudged);
     const between = watched.model.requests.filter(({ at }) => at > timeOf(sent) && at < heard.at).length;
@@ -103,19 +105,19 @@ const nudge: Story = {
 
 /** Nobody can tell it anything: then that is said, and nothing is called sent or seen. */
 async function unreachable(watched: Watched): Promise<Told> {
-  const told = await eventOf(watched, "ESCALATION_TRIGGERED", 90_000);
+  const told = await eventOf(watched, "ESCALATION_TRIGGERED", loopFoundWithin);
   const { reason } = told.payload as { reason: string };
   if (watched.events("NUDGE_SEEN", "NUDGE_ACTED").length > 0) throw new Error("a nudge that never arrived was seen");
   if (!["no-way-to-nudge", "nudges-undelivered"].includes(reason)) throw new Error(`escalated as ${reason}`);
   return { said: `escalated: ${reason}`, seconds: null };
 }
 
-/** What each program puts on its screen when it asks. */
+/** What each program puts on its screen when it asks, without the spaces between the words. */
 const askingWords: Partial<Record<Scenario, RegExp>> = {
-  permission: /do you want to (?:proceed|make|create)|would you like to run|permission required|allow execution/i,
-  trust: /trust this folder|do you trust|trust the contents/i,
-  question: /which database/i,
-  plan: /ready to code|would you like to proceed|exit plan mode/i,
+  permission: /doyouwantto(?:proceed|make|create)|wouldyouliketorun|permissionrequired|allowexecution/,
+  trust: /trustthisfolder|doyoutrust|trustthecontents/,
+  question: /whichdatabase/,
+  plan: /readytocode|wouldyouliketoproceed|exitplanmode/,
 };
 
 const needKnownWithin = 2;
@@ -129,7 +131,7 @@ function need(what: Question): Story {
       const words = askingWords[watched.cell.scenario] ?? /./;
       const isIt = (event: SavedEvent) => (event.payload as { what?: string }).what === what;
       const told = () => watched.events("AGENT_NEEDS_YOU").find(isIt);
-      const asks = () => words.test(withoutEscapes(watched.output())) || told() !== undefined;
+      const asks = () => words.test(lettersOf(watched.output())) || told() !== undefined;
       await until("the program asks", asks, 60_000);
       const shownAt = Date.now();
       const event = await until(`Rouse says "needs you: ${what}"`, told, 8000);
@@ -140,14 +142,13 @@ function need(what: Question): Story {
   };
 }
 
-/** Words as a reader would see them in a row; a move of the cursor stands for the space it jumps over. */
-const withoutEscapes = (bytes: Buffer): string =>
+/** Letters without spaces: programs jump over them as often as they write them. */
+const lettersOf = (bytes: Buffer): string =>
   bytes
     .toString("utf8")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is to go
-    .replaceAll(/\u001b\[\d*C/g, " ")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is to go
-    .replaceAll(/\u001b(?:\[[\d;?<>=]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][AB0]|[=>78cM])/g, "");
+    .replaceAll(/\u001b(?:\[[\d;?<>=]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][AB0]|[=>78cM])|\s/g, "")
+    .toLowerCase();
 
 const waitKnownWithin = 5000;
 const waits = ({ activity }: AgentHealth): boolean => activity.kind === "WAITING" && activity.for === "provider";
@@ -165,11 +166,20 @@ function putOff(lastsSeconds: number): Story {
       // An agent that is over has no activity of its own: whether it was left alone is asked of the events.
       const early = watched.events(...interventions).filter((event) => timeOf(event) < liftedAt);
       if (early.length > 0) throw new Error(`${early.map(({ type }) => type).join(", ")} before its reset`);
-      const wait = told.health.activity.until;
-      const told_until = wait === undefined ? "" : ` until ${wait.slice(11, 19)}`;
-      return { said: `WAITING for its provider${told_until}, then ${wentOn}`, seconds: seconds(told.at - refusedAt) };
+      const end = endOfWait(told.health, liftedAt);
+      return { said: `WAITING for its provider${end}, then ${wentOn}`, seconds: seconds(told.at - refusedAt) };
     },
   };
+}
+
+const minute = 60_000;
+
+/** A reset that is told in words has no seconds, and a margin is added to it. */
+function endOfWait({ activity }: AgentHealth, liftedAt: number): string {
+  if (activity.until === undefined) return "";
+  const off = Math.abs(Date.parse(activity.until) - liftedAt);
+  if (off > 2 * minute) throw new Error(`the end of its wait is ${Math.round(off / minute)} min off`);
+  return ` until ${activity.until.slice(11, 19)}`;
 }
 
 const resumeWithin = 60_000;

@@ -2,8 +2,8 @@ import type { Eye } from "@rouse/contract";
 import type { Mode, ProgramName } from "./programs.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** How an agent that was refused goes on: by itself, brought back by Rouse with its conversation, or a person is told. */
-export type GoesOn = "itself" | "resumed" | "person";
+/** How an agent that was put off goes on: its model is asked again with the conversation, whoever sees to that, or a person is told what is the matter. */
+export type GoesOn = "conversation" | "person";
 
 /** One cell of the table: a program, started in one way, in one situation. */
 export interface Cell {
@@ -12,7 +12,10 @@ export interface Cell {
   readonly scenario: Scenario;
   /** The eyes by which it is to be seen; any is good enough when not given. */
   readonly eyes?: readonly Eye[];
-  readonly goesOn?: GoesOn;
+  /** Any of these is right; the conversation when not given. */
+  readonly goesOn?: readonly GoesOn[];
+  /** The program goes on by itself after its reset, in its own time; whoever helps it along would be in its way. */
+  readonly continues?: boolean;
   /** Why nobody outside can know better. Rouse may then say less, but nothing that harms. */
   readonly cannot?: string;
 }
@@ -35,9 +38,9 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       normal: byStream,
       loop: byStream,
       nudge: byStream,
-      rate: { ...byStream, goesOn: "itself" },
-      overload: { ...byStream, goesOn: "itself" },
-      limit: { ...byStream, goesOn: "resumed" },
+      rate: byStream,
+      overload: byStream,
+      limit: byStream,
       hang: byStream,
       slow: byStream,
       tool: byStream,
@@ -49,7 +52,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       normal: byWork,
       loop: byWork,
       nudge: byWork,
-      limit: { ...byWork, goesOn: "resumed" },
+      limit: byWork,
       killed: byWork,
     },
     spawn: {
@@ -60,9 +63,9 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       trust: any,
       question: any,
       plan: any,
-      rate: { goesOn: "itself" },
-      overload: { goesOn: "itself" },
-      limit: { goesOn: "itself" },
+      rate: any,
+      overload: { goesOn: ["conversation", "person"] },
+      limit: { continues: true },
       hang: any,
       slow: byWork,
       tool: byWork,
@@ -76,7 +79,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       permission: any,
       trust: any,
       question: any,
-      limit: { goesOn: "itself" },
+      limit: { continues: true },
       closed: any,
     },
   },
@@ -85,8 +88,8 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       normal: byStream,
       loop: byStream,
       nudge: { ...byStream, cannot: nobodyListens },
-      rate: { ...byStream, goesOn: "resumed" },
-      limit: { ...byStream, goesOn: "resumed" },
+      rate: byStream,
+      limit: byStream,
       hang: byStream,
       slow: byStream,
       tool: byStream,
@@ -101,8 +104,8 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       nudge: byFile,
       permission: any,
       trust: any,
-      rate: { goesOn: "person" },
-      limit: { goesOn: "person" },
+      rate: { goesOn: ["conversation", "person"] },
+      limit: { goesOn: ["conversation", "person"] },
       hang: any,
       slow: byFile,
       tool: byFile,
@@ -117,7 +120,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       normal: byStream,
       loop: byStream,
       nudge: { ...byStream, cannot: nobodyListens },
-      rate: { ...byStream, goesOn: "itself", cannot: "its stream does not tell that it was put off" },
+      rate: { ...byStream, cannot: "its stream does not tell that it was put off" },
       hang: byStream,
       slow: byStream,
       tool: { ...byStream, cannot: "its stream tells of a tool when it has ended" },
@@ -137,7 +140,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
     run: { normal: any, permission: any, closed: any },
   },
   gemini: {
-    stream: { normal: byStream, loop: byStream, rate: { ...byStream, goesOn: "itself" }, tool: byStream },
+    stream: { normal: byStream, loop: byStream, rate: byStream, tool: byStream },
     spawn: { normal: any, permission: any, trust: any },
     run: { closed: any },
   },

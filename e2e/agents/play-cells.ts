@@ -22,7 +22,7 @@ export interface CellResult {
 }
 
 /** Every wait in a story has a bound of its own; this is for what nobody thought of. */
-const patience = 240_000;
+const patience = 300_000;
 
 /** A test for each cell of the program in these modes, one after the other; two files of them run side by side. */
 export function playCells(program: ProgramName, modes: readonly Mode[]): void {

@@ -162,10 +162,13 @@ function putOff(lastsSeconds: number): Story {
       const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
       const liftedAt = refusedAt + lastsSeconds * 1000;
       const told = await sayingOf(watched, "WAITING for its provider", waitKnownWithin, waits);
-      const wentOn = await until("it goes on", () => goneOn(watched, liftedAt), lastsSeconds * 1000 + resumeWithin);
+      const within = watched.cell.continues === true ? continuesWithin : resumeWithin;
+      const wentOn = await until("it goes on", () => goneOn(watched, liftedAt), lastsSeconds * 1000 + within);
       // An agent that is over has no activity of its own: whether it was left alone is asked of the events.
-      const early = watched.events(...interventions).filter((event) => timeOf(event) < liftedAt);
-      if (early.length > 0) throw new Error(`${early.map(({ type }) => type).join(", ")} before its reset`);
+      const early = watched
+        .events(...interventions)
+        .filter((event) => timeOf(event) < liftedAt || watched.cell.continues);
+      if (early.length > 0) throw new Error(`${early.map(({ type }) => type).join(", ")} while it waited`);
       const end = endOfWait(told.health, liftedAt);
       return { said: `WAITING for its provider${end}, then ${wentOn}`, seconds: seconds(told.at - refusedAt) };
     },
@@ -183,24 +186,26 @@ function endOfWait({ activity }: AgentHealth, liftedAt: number): string {
 }
 
 const resumeWithin = 60_000;
+/** Claude Code 2.1.325 says "continuing shortly" for about a minute and a half after the reset, and then does. */
+const continuesWithin = 150_000;
 const interventions = ["NUDGE_SENT", "TERMINATION_ORDERED", "RESTART_ORDERED", "ESCALATION_TRIGGERED"];
 
 /** How it went on after it was put off, once it has. */
 function goneOn({ cell, model, events }: Watched, liftedAt: number): string | null {
-  const answered = model.requests.find(
+  const { goesOn = ["conversation"] } = cell;
+  const asks = model.requests.some(
     ({ at, said, results }) => at >= liftedAt - 1000 && said === "answer" && results > 0,
   );
-  switch (cell.goesOn ?? "itself") {
-    case "itself":
-      return answered === undefined ? null : "went on";
-    case "resumed":
-      return answered === undefined ? null : "brought back with its conversation";
-    case "person":
-      return events("AGENT_NEEDS_YOU", "LIMIT_RESUMED").some((event) => timeOf(event) >= (model.refusedAt ?? 0))
-        ? "a person is told"
-        : null;
+  if (asks && goesOn.includes("conversation")) {
+    const again = events("AGENT_RESTARTED").length > 0;
+    return again ? "brought back with its conversation" : "went on";
   }
+  return goesOn.includes("person") && isTold(events("AGENT_NEEDS_YOU")) ? "a person is told" : null;
 }
+
+/** That it sits at its prompt says nothing about why. */
+const isTold = (needs: readonly SavedEvent[]): boolean =>
+  needs.some(({ payload }) => (payload as { what: Question }).what !== "prompt");
 
 const silenceKnownWithin = 45_000;
 

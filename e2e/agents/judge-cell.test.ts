@@ -39,6 +39,11 @@ describe("a cell", () => {
     });
   });
 
+  it("may be told to be gone when it is", () => {
+    const gone = event("HEALTH_STATE_CHANGED", { to: "UNRESPONSIVE", reason: "process-exited" });
+    expect(judgeCell(played({ events: [gone] }))).toEqual({ kind: "holds" });
+  });
+
   it("lets a loop be called stuck and nudged, never stopped", () => {
     const nudged = [event("HEALTH_STATE_CHANGED", { to: "STUCK", reason: "identical-step" }), event("NUDGE_SENT")];
     expect(judgeCell(played({ story: stories.loop, events: nudged }))).toEqual({ kind: "holds" });

@@ -37,15 +37,19 @@ export function judgeCell({ cell, story, told, eyes, events }: Played): Verdict 
   return { kind: "holds" };
 }
 
+/** That its process is over is a fact, not a judgement. */
+function callsIll({ type, payload }: SavedEvent): boolean {
+  const { to = "", reason } = payload as { to?: string; reason?: string };
+  return type === "HEALTH_STATE_CHANGED" && illnesses.includes(to) && reason !== "process-exited";
+}
+
 function harmIn(events: readonly SavedEvent[], { may, well }: Story): string | null {
   const done = events.find(({ type }) => {
     const doing = doings[type];
     return doing !== undefined && !(may as readonly string[]).includes(doing);
   });
   if (done !== undefined) return `${done.type}, and it was well`;
-  const called = events.find(
-    ({ type, payload }) => type === "HEALTH_STATE_CHANGED" && illnesses.includes((payload as { to: string }).to),
-  );
+  const called = events.find(callsIll);
   if (!well || called === undefined) return null;
   const { to, reason } = called.payload as { to: string; reason: string };
   return `called ${to} (${reason}), and it was well`;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Asked, type Refusal, type Scenario, scenarios, type Turn } from "./scenarios.ts";
+import { type Asked, type Scenario, scenarios, type Turn } from "./scenarios.ts";
 import { anthropic } from "./wires/anthropic.ts";
 import { gemini } from "./wires/gemini.ts";
 import { responses } from "./wires/responses.ts";
@@ -93,7 +93,7 @@ async function answerRequest(
     if (kept !== undefined) kept.answeredAt = Date.now();
   });
   if (turn.kind === "hang") return;
-  if (turn.kind === "refuse") return sendJson(response, turn.status, wire.refuse(turn), headersOf(turn));
+  if (turn.kind === "refuse") return wire.refuse(response, turn);
   await pause(thinkMs);
   await wire.send(response, { ...reply, acts: turn.acts, pingsForMs: turn.pingsForMs ?? 0 });
 }
@@ -113,21 +113,6 @@ function wireOf(path: string): Wire | null {
   if (path.endsWith("/messages")) return anthropic;
   if (path.endsWith("/responses")) return responses;
   return /enerateContent$/.test(path) ? gemini : null;
-}
-
-/** Claude Code takes the reset of a subscription's quota from these. */
-function headersOf({ retryAfterSeconds, usage }: Refusal): Record<string, string> {
-  if (retryAfterSeconds === undefined) return {};
-  const reset = String(Math.floor(Date.now() / 1000) + retryAfterSeconds);
-  const quota = {
-    "anthropic-ratelimit-unified-status": "rejected",
-    "anthropic-ratelimit-unified-reset": reset,
-    "anthropic-ratelimit-unified-representative-claim": "five_hour",
-    "anthropic-ratelimit-unified-5h-status": "rejected",
-    "anthropic-ratelimit-unified-5h-reset": reset,
-    "anthropic-ratelimit-unified-5h-utilization": "1.0",
-  };
-  return { "retry-after": String(retryAfterSeconds), ...(usage === true ? quota : {}) };
 }
 
 async function readJson(request: IncomingMessage): Promise<Json> {

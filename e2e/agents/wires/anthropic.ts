@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Act } from "../scenarios.ts";
-import { type Json, keepPinging, listOf, newId, openEvents, sendJson, textOf, type Wire } from "./wire.ts";
+import type { Act, Refusal } from "../scenarios.ts";
+import { type Json, keepPinging, listOf, newId, openEvents, retryAfter, sendJson, textOf, type Wire } from "./wire.ts";
 
 const usage = { input_tokens: 1200, cache_creation_input_tokens: 0, cache_read_input_tokens: 8000, output_tokens: 1 };
 
@@ -21,7 +21,15 @@ export const anthropic: Wire = {
     };
   },
 
-  refuse: ({ type, message }) => ({ type: "error", error: { type, message } }),
+  refuse(response, refusal) {
+    const { status, type, message } = refusal;
+    sendJson(
+      response,
+      status,
+      { type: "error", error: { type, message } },
+      { ...retryAfter(refusal), ...quota(refusal) },
+    );
+  },
 
   async send(response, { body, acts, tools, folder, pingsForMs }) {
     const message = { id: newId("msg"), type: "message", role: "assistant", model: body["model"], stop_sequence: null };
@@ -44,6 +52,20 @@ export const anthropic: Wire = {
     response.end();
   },
 };
+
+/** Where Claude Code looks for the reset of a subscription. */
+function quota({ usage: isUsage, retryAfterSeconds = 0 }: Refusal): Record<string, string> {
+  if (isUsage !== true) return {};
+  const reset = String(Math.floor(Date.now() / 1000) + retryAfterSeconds);
+  return {
+    "anthropic-ratelimit-unified-status": "rejected",
+    "anthropic-ratelimit-unified-reset": reset,
+    "anthropic-ratelimit-unified-representative-claim": "five_hour",
+    "anthropic-ratelimit-unified-5h-status": "rejected",
+    "anthropic-ratelimit-unified-5h-reset": reset,
+    "anthropic-ratelimit-unified-5h-utilization": "1.0",
+  };
+}
 
 const words = (text: string): [Json, Json] => [
   { type: "text", text: "" },

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Act } from "../scenarios.ts";
-import { type Json, keepPinging, listOf, openEvents, sendJson, type Wire } from "./wire.ts";
+import { type Json, keepPinging, listOf, openEvents, retryAfter, sendJson, type Wire } from "./wire.ts";
 
 const usageMetadata = { promptTokenCount: 1200, candidatesTokenCount: 42, totalTokenCount: 1242 };
 
@@ -19,9 +19,11 @@ export const gemini: Wire = {
     };
   },
 
-  refuse: ({ status, message }) => ({
-    error: { code: status, message, status: status === 429 ? "RESOURCE_EXHAUSTED" : "UNAVAILABLE" },
-  }),
+  refuse(response, refusal) {
+    const { status, message } = refusal;
+    const name = status === 429 ? "RESOURCE_EXHAUSTED" : status === 400 ? "INVALID_ARGUMENT" : "UNAVAILABLE";
+    sendJson(response, status, { error: { code: status, message, status: name } }, retryAfter(refusal));
+  },
 
   async send(response, { acts, folder, pingsForMs }) {
     const parts = acts.map(

@@ -1,5 +1,5 @@
 import type { Act } from "../scenarios.ts";
-import { type Json, keepPinging, listOf, newId, openEvents, textOf, type Wire } from "./wire.ts";
+import { type Json, keepPinging, listOf, newId, openEvents, retryAfter, sendJson, textOf, type Wire } from "./wire.ts";
 
 const usage = {
   input_tokens: 1200,
@@ -20,18 +20,16 @@ export const responses: Wire = {
     };
   },
 
-  refuse: ({ type, message, usage: quota, retryAfterSeconds = 0 }) =>
-    quota === true
-      ? {
-          error: {
-            type: "usage_limit_reached",
-            message: "The usage limit has been reached",
-            plan_type: "plus",
-            resets_at: Math.floor(Date.now() / 1000) + retryAfterSeconds,
-            resets_in_seconds: retryAfterSeconds,
-          },
-        }
-      : { error: { message, type, code: type === "invalid_request_error" ? "context_length_exceeded" : type } },
+  refuse(response, refusal) {
+    const { status, type, message, usage: isUsage, retryAfterSeconds = 0 } = refusal;
+    if (isUsage === true) return sendJson(response, status, usageLimit(retryAfterSeconds));
+    if (status !== 400)
+      return sendJson(response, status, { error: { message, type, code: type } }, retryAfter(refusal));
+    // Too long a conversation is told in the stream, after the request was taken.
+    const error = { code: "context_length_exceeded", message };
+    openEvents(response)({ type: "response.failed", response: { id: newId("resp"), status: "failed", error } });
+    response.end();
+  },
 
   async send(response, { body, acts, tools, pingsForMs }) {
     const emit = openEvents(response);
@@ -52,6 +50,16 @@ export const responses: Wire = {
     response.end();
   },
 };
+
+const usageLimit = (inSeconds: number): Json => ({
+  error: {
+    type: "usage_limit_reached",
+    message: "The usage limit has been reached",
+    plan_type: "plus",
+    resets_at: Math.floor(Date.now() / 1000) + inSeconds,
+    resets_in_seconds: inSeconds,
+  },
+});
 
 const message = (text: string): Json => ({
   type: "message",

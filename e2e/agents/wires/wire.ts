@@ -24,7 +24,7 @@ export interface Reply {
 /** One protocol between a program and its model. */
 export interface Wire {
   read(body: Record<string, unknown>): Conversation;
-  refuse(refusal: Refusal): Record<string, unknown>;
+  refuse(response: ServerResponse, refusal: Refusal): void;
   send(response: ServerResponse, reply: Reply): Promise<void>;
 }
 
@@ -42,6 +42,9 @@ export function textOf(content: unknown): string {
 
 export const sendJson = (response: ServerResponse, status: number, body: Json, headers: Record<string, string> = {}) =>
   void response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+
+export const retryAfter = ({ retryAfterSeconds }: Refusal): Record<string, string> =>
+  retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
 
 /** Opens a stream of events; the function writes one. */
 export function openEvents(response: ServerResponse): (data: Json) => void {

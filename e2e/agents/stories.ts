@@ -200,12 +200,17 @@ function goneOn({ cell, model, events }: Watched, liftedAt: number): string | nu
     const again = events("AGENT_RESTARTED").length > 0;
     return again ? "brought back with its conversation" : "went on";
   }
-  return goesOn.includes("person") && isTold(events("AGENT_NEEDS_YOU")) ? "a person is told" : null;
+  return goesOn.includes("person") && isTold(events("AGENT_NEEDS_YOU", "ESCALATION_TRIGGERED"))
+    ? "a person is told"
+    : null;
 }
 
 /** That it sits at its prompt says nothing about why. */
-const isTold = (needs: readonly SavedEvent[]): boolean =>
-  needs.some(({ payload }) => (payload as { what: Question }).what !== "prompt");
+const isTold = (events: readonly SavedEvent[]): boolean =>
+  events.some(({ payload }) => {
+    const { what, reason } = payload as { what?: Question; reason?: string };
+    return what === undefined ? reason === "limit-over" : what !== "prompt";
+  });
 
 const silenceKnownWithin = 45_000;
 

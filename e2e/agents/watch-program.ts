@@ -15,6 +15,7 @@ import { clocksOf } from "./clocks.ts";
 import { cacheOf, fileOf } from "./programs.ts";
 import type { ModelRun, ScriptedModel } from "./scripted-model.ts";
 import { makeProject, prepare } from "./surroundings.ts";
+import { pause } from "./wires/wire.ts";
 
 /** What Rouse said of the agent, from when on. */
 export interface Saying {
@@ -85,6 +86,9 @@ function makeRoot(cache: string): string {
   return root;
 }
 
+/** Often enough to be right about two seconds, and no burden for the monitor that is tried. */
+const lookEveryMs = 150;
+
 /** Asks again and again, and keeps what is new. */
 function lookOn({ rouse }: Daemon): Saying[] {
   const sayings: Saying[] = [];
@@ -95,6 +99,7 @@ function lookOn({ rouse }: Daemon): Saying[] {
     const key = health === null ? before : gist(health);
     if (health !== null && key !== before) sayings.push({ at: Date.now(), health });
     before = key;
+    if (!over) await pause(lookEveryMs);
     return over;
   };
   const looking = until("nobody looks on any more", look, 600_000).catch(() => undefined);

@@ -1,7 +1,6 @@
 import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
-import { processesOf } from "../end-agents.ts";
 import { until } from "../until.ts";
-import { commandOf } from "./read-command.ts";
+import { processesOfProgram } from "./processes-of-program.ts";
 import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
 import type { Watched } from "./watch-program.ts";
 
@@ -263,10 +262,9 @@ const killed: Story = {
   well: false,
   async play(watched) {
     await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
-    const { pid } = watched.sayings.at(-1)?.health.terminal ?? {};
-    if (pid === undefined) throw new Error("Rouse does not know its process");
     const at = Date.now();
-    process.kill(pid, "SIGKILL");
+    // All of it: a server that it left behind would go on with the conversation, and look like its next life.
+    for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
     const again = await eventOf(watched, "AGENT_RESTARTED", 30_000);
     const first = await requestOf(watched, "is asked again", 60_000, (request) => request.at > timeOf(again));
     if (first.results < 2) throw new Error("started again without its conversation");
@@ -279,19 +277,22 @@ const closed: Story = {
   may: [],
   well: false,
   async play(watched) {
-    const { terminal, daemon, cell } = watched;
+    const { terminal } = watched;
     if (terminal === null) throw new Error("only a terminal can be closed");
     await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
     const at = Date.now();
     terminal.close();
-    const left = () => processesOf(daemon.home).filter((pid) => commandOf(pid).includes(`clis/${cell.program}/`));
     const told = () => watched.events("AGENT_LEFT_PROCESSES")[0];
     const over = await until(
       "it is over, or what is left of it is told",
       () => {
         const leftovers = told();
         if (leftovers !== undefined) return "processes it left are told";
-        return left().length === 0 && watched.events("PROCESS_EXITED").length > 0 && "ended with its terminal";
+        return (
+          processesOfProgram(watched).length === 0 &&
+          watched.events("PROCESS_EXITED").length > 0 &&
+          "ended with its terminal"
+        );
       },
       25_000,
     );

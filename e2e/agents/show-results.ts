@@ -5,7 +5,7 @@ import { cells, idOf } from "./cells.ts";
 import type { Installed } from "./install-programs.ts";
 import type { CellResult } from "./play-cells.ts";
 import { pinned } from "./programs.ts";
-import { type Line, markdownTable, replaceBetweenMarkers, textTable } from "./table.ts";
+import { type Line, textTable, writeLines } from "./table.ts";
 
 export interface Run {
   readonly results: string;
@@ -73,10 +73,10 @@ function writeReadme(folder: string, played: readonly CellResult[]): void {
 }
 
 function writePage(lines: readonly Line[], installed: readonly Installed[]): void {
-  const versions = installed.flatMap((program) =>
-    program.there ? [`${pinned[program.name].title} ${program.version}`] : [],
-  );
   const date = new Date().toISOString().slice(0, 10);
-  const text = `Played on ${date} with ${versions.join(", ")}.\n\n${markdownTable(lines)}`;
-  writeFileSync(page, replaceBetweenMarkers(readFileSync(page, "utf8"), text));
+  const played = installed.flatMap((program) =>
+    program.there ? [`${pinned[program.name].title} ${program.version}, played ${date}`] : [],
+  );
+  const all = cells.map(({ program, mode, scenario }) => ({ program: pinned[program].title, mode, scenario }));
+  writeFileSync(page, writeLines(readFileSync(page, "utf8"), lines, played, all));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Line, markdownTable, replaceBetweenMarkers, textTable } from "./table.ts";
+import { type Line, textTable, writeLines } from "./table.ts";
 
 const line: Line = {
   program: "Codex",
@@ -16,16 +16,30 @@ it("prints columns that stand below each other", () => {
   expect(row.indexOf("session-file")).toBe(head.indexOf("eye"));
 });
 
+const page = "before\n<!-- table:begin -->\n<!-- table:end -->\nafter\n";
+const other: Line = { ...line, program: "Claude Code", mode: "spawn" };
+const all = [other, line];
+
 it("keeps what a program wrote inside its cell", () => {
-  const table = markdownTable([{ ...line, verdict: "a | b\n<script>" }]);
-  expect(table.split("\n")).toHaveLength(3);
-  expect(table).toContain("a \\| b \\<script\\>");
+  const written = writeLines(page, [{ ...line, verdict: "a | b\n<script>" }], [], all);
+  expect(written).toContain("| a \\| b \\<script\\> |\n");
 });
 
-it("replaces what stands between the markers and nothing else", () => {
-  const page = "before\n<!-- table:begin -->\nold\n<!-- table:end -->\nafter\n";
-  const written = replaceBetweenMarkers(page, "new");
-  expect(written).toBe("before\n<!-- table:begin -->\n\nnew\n\n<!-- table:end -->\nafter\n");
-  expect(replaceBetweenMarkers(written, "new")).toBe(written);
-  expect(() => replaceBetweenMarkers("before", "new")).toThrow("has no");
+it("writes between the markers and nowhere else, and the same again when nothing changed", () => {
+  const written = writeLines(page, all, ["Codex 1.2.3, played today"], all);
+  expect(written.startsWith("before\n<!-- table:begin -->\n\n- Codex 1.2.3, played today\n\n| program |")).toBe(true);
+  expect(written.endsWith("| holds |\n\n<!-- table:end -->\nafter\n")).toBe(true);
+  expect(writeLines(written, all, ["Codex 1.2.3, played today"], all)).toBe(written);
+  expect(() => writeLines("before", all, [], all)).toThrow("has no");
+});
+
+it("leaves what was not played this time, in its place, and drops what is no longer asked", () => {
+  const first = writeLines(page, all, ["Claude Code 2.0.0, played once", "Codex 1.2.3, played once"], all);
+  const second = writeLines(first, [{ ...line, said: "HEALTHY" }], ["Codex 1.2.4, played now"], all);
+  expect(second).toContain("- Claude Code 2.0.0, played once\n- Codex 1.2.4, played now\n");
+  expect(second).not.toContain("1.2.3");
+  expect(second.indexOf("| Claude Code | spawn | loop | STUCK")).toBeLessThan(
+    second.indexOf("| Codex | run | loop | HEALTHY"),
+  );
+  expect(writeLines(second, [], [], [line])).not.toContain("| Claude Code |");
 });

@@ -34,21 +34,42 @@ export function textTable(lines: readonly Line[]): string {
 /** What Rouse said may hold what a program wrote, and must not end the cell or become markup. */
 const inCell = (text: string): string => text.replaceAll(/[|<>`\\]/g, "\\$&").replaceAll(/\s+/g, " ");
 
-export function markdownTable(lines: readonly Line[]): string {
-  const row = (texts: readonly string[]) => `| ${texts.join(" | ")} |`;
-  return [
-    row(columns.map((column) => heads[column])),
-    row(columns.map(() => "---")),
-    ...lines.map((line) => row(columns.map((column) => inCell(line[column])))),
-  ].join("\n");
-}
+const row = (texts: readonly string[]): string => `| ${texts.join(" | ")} |`;
+const keyed = (line: Line): [string, string] => {
+  const text = row(columns.map((column) => inCell(line[column])));
+  return [keyOf(text), text];
+};
+
+/** Program, mode and scenario: what a row is about, as it stands in the page. */
+const keyOf = (text: string): string => text.split(" | ").slice(0, 3).join(" | ");
 
 const begin = "<!-- table:begin -->";
 const end = "<!-- table:end -->";
 
-/** The page with everything between the two markers replaced. */
-export function replaceBetweenMarkers(page: string, text: string): string {
+/**
+ * The page with these lines in its table, in the order of `all`. A line that was not played this time stays as it was, so that one program can be tried
+ * anew without the others; one that is not in `all` any more goes. `played`: a sentence for each program, which begins with its name.
+ */
+export function writeLines(
+  page: string,
+  lines: readonly Line[],
+  played: readonly string[],
+  all: readonly Pick<Line, "program" | "mode" | "scenario">[],
+): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from === -1 || to < from) throw new Error(`the page has no ${begin} … ${end}`);
+  const before = page.slice(from + begin.length, to).split("\n");
+  const rows = new Map([...before.map((text): [string, string] => [keyOf(text), text]), ...lines.map(keyed)]);
+  const wanted = all.map(({ program, mode, scenario }) => `| ${[program, mode, scenario].join(" | ")}`);
+  const isNews = (text: string) => played.some((sentence) => text.startsWith(`- ${nameIn(sentence)} `));
+  const table = [
+    ...before.filter((text) => text.startsWith("- ") && !isNews(text)),
+    ...played.map((sentence) => `- ${sentence}`),
+  ].sort();
+  const head = [row(columns.map((column) => heads[column])), row(columns.map(() => "---"))];
+  const text = [...table, "", ...head, ...wanted.flatMap((key) => rows.get(key) ?? [])].join("\n");
   return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
 }
+
+/** Everything before the version. */
+const nameIn = (sentence: string): string => /^(.*?) \d/.exec(sentence)?.[1] ?? sentence;

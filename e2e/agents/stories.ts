@@ -72,15 +72,29 @@ const loop: Story = {
   may: ["nudge"],
   well: false,
   async play(watched) {
-    const isStuck = ({ payload }: SavedEvent) => (payload as { to?: string }).to === "STUCK";
-    const stuck = await eventOf(watched, "HEALTH_STATE_CHANGED", loopFoundWithin, isStuck);
-    const calls = callsBefore(watched, timeOf(stuck));
-    const { reason } = stuck.payload as { reason: string };
-    const first = watched.model.requests[0]?.at ?? timeOf(stuck);
-    if (calls > foundByCall) throw new Error(`${reason} only at call ${calls}`);
-    return { said: `STUCK (${reason}) at call ${calls}`, seconds: seconds(timeOf(stuck) - first) };
+    const found = await until("Rouse finds the loop", () => loopFound(watched), loopFoundWithin);
+    const calls = callsBefore(watched, found.at);
+    const first = watched.model.requests[0]?.at ?? found.at;
+    if (calls > foundByCall) throw new Error(`${found.said} only at call ${calls}`);
+    return { said: `${found.said} at call ${calls}`, seconds: seconds(found.at - first) };
   },
 };
+
+/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success. */
+function loopFound(watched: Watched): { at: number; said: string } | null {
+  const stuck = watched
+    .events("HEALTH_STATE_CHANGED")
+    .find(({ payload }) => (payload as { to: string }).to === "STUCK");
+  if (stuck !== undefined) {
+    return { at: timeOf(stuck), said: `STUCK (${(stuck.payload as { reason: string }).reason})` };
+  }
+  const ended = watched.sayings.find(({ health }) => failedTurnOf(health) !== undefined);
+  return ended === undefined ? null : { at: ended.at, said: `its turn failed (${failedTurnOf(ended.health)})` };
+}
+
+/** Told by versions that judge a turn by its program's own word. */
+const failedTurnOf = ({ terminal }: AgentHealth): string | undefined =>
+  (terminal as { failedTurn?: string } | null)?.failedTurn;
 
 const callsBefore = ({ model }: Watched, at: number): number =>
   Math.max(0, ...model.requests.filter((request) => request.at <= at).map(({ results }) => results));

@@ -16,6 +16,8 @@ export interface Place {
   readonly folder: string;
   /** Where its own settings and conversations are. */
   readonly settings: string;
+  /** What it fetches or unpacks once; the next run finds it there. */
+  readonly shared: string;
   readonly modelUrl: string;
 }
 
@@ -127,7 +129,7 @@ ${trust}`,
         XDG_CONFIG_HOME: join(place.settings, "config"),
         XDG_DATA_HOME: join(place.settings, "data"),
         XDG_STATE_HOME: join(place.settings, "state"),
-        XDG_CACHE_HOME: join(place.settings, "cache"),
+        XDG_CACHE_HOME: place.shared,
       },
     };
   },

@@ -50,7 +50,13 @@ export async function watchProgram(cell: Cell, model: ScriptedModel): Promise<Wa
   endAgentsAfterwards(home);
   const stream = await openStream(daemon);
   const run = model.begin(cell.scenario, folder);
-  const place = { program: fileOf(cache, cell.program), folder, settings: join(root, "settings"), modelUrl: run.url };
+  const place = {
+    program: fileOf(cache, cell.program),
+    folder,
+    settings: join(root, "settings"),
+    shared: join(cache, "shared"),
+    modelUrl: run.url,
+  };
   const { command, environment } = prepare[cell.program](place, cell.mode, cell.scenario);
   const way = cell.mode === "run" ? "run" : "spawn";
   const words = ["-C", folder, process.execPath, rouse, way, "--name", agentName, "--", ...command];

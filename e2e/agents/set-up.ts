@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { type Installed, installPrograms } from "./install-programs.ts";
-import { cacheOf, type Mode, type ProgramName, pinned, programNames } from "./programs.ts";
-import type { Scenario } from "./scenarios.ts";
+import { cacheOf, type Mode, modes, type ProgramName, pinned, programNames } from "./programs.ts";
+import { type Scenario, scenarioNames } from "./scenarios.ts";
 import { showResults } from "./show-results.ts";
 
 declare module "vitest" {
@@ -23,20 +23,33 @@ declare module "vitest" {
 /** Installs before the first cell, and shows the table after the last. What was asked for comes from scripts/test-agents.mjs. */
 export default function setUp(project: TestProject): () => void {
   const { ROUSE_AGENTS_PROGRAM, ROUSE_AGENTS_SCENARIO, ROUSE_AGENTS_MODE, ROUSE_AGENTS_RECORD } = process.env;
-  const asked = programNames.filter((name) => (ROUSE_AGENTS_PROGRAM ?? name) === name);
+  const asked = programNames.filter((name) => name === oneOf("program", programNames, ROUSE_AGENTS_PROGRAM, name));
   const installed = installPrograms(cacheOf(process.env), asked);
   for (const program of installed) console.log(describeInstalled(program));
   const results = mkdtempSync(join(tmpdir(), "rouse-agents-"));
   const recordings = ROUSE_AGENTS_RECORD ?? null;
   project.provide("agents", {
-    scenario: (ROUSE_AGENTS_SCENARIO as Scenario | undefined) ?? null,
-    mode: (ROUSE_AGENTS_MODE as Mode | undefined) ?? null,
+    scenario: oneOf("scenario", scenarioNames, ROUSE_AGENTS_SCENARIO, null),
+    mode: oneOf("mode", modes, ROUSE_AGENTS_MODE, null),
     results,
     recordings,
     installed,
   });
   return () =>
     showResults({ results, recordings, installed, writeDocs: process.env["ROUSE_AGENTS_WRITE_DOCS"] === "1" });
+}
+
+/** A name that is not there would play nothing and look like success. */
+function oneOf<T extends string, Else>(
+  what: string,
+  names: readonly T[],
+  asked: string | undefined,
+  otherwise: Else,
+): T | Else {
+  if (asked === undefined) return otherwise;
+  const found = names.find((name) => name === asked);
+  if (found === undefined) throw new Error(`there is no ${what} "${asked}"; there are ${names.join(", ")}`);
+  return found;
 }
 
 const describeInstalled = (program: Installed): string =>

@@ -2,7 +2,7 @@ import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
 import { until } from "../until.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
 import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
-import type { Watched } from "./watch-program.ts";
+import type { Saying, Watched } from "./watch-program.ts";
 
 /** What Rouse said in the end, and how long it took to say it. */
 export interface Told {
@@ -182,7 +182,7 @@ function putOff(lastsSeconds: number): Story {
         .events(...interventions)
         .filter((event) => timeOf(event) < liftedAt || watched.cell.continues);
       if (early.length > 0) throw new Error(`${early.map(({ type }) => type).join(", ")} while it waited`);
-      const end = endOfWait(told.health, liftedAt);
+      const end = endOfWait(told, liftedAt);
       return { said: `WAITING for its provider${end}, then ${wentOn}`, seconds: seconds(told.at - refusedAt) };
     },
   };
@@ -191,11 +191,12 @@ function putOff(lastsSeconds: number): Story {
 const minute = 60_000;
 
 /** A reset that is told in words has no seconds, and a margin is added to it. */
-function endOfWait({ activity }: AgentHealth, liftedAt: number): string {
-  if (activity.until === undefined) return "";
-  const off = Math.abs(Date.parse(activity.until) - liftedAt);
+function endOfWait({ at, health }: Saying, liftedAt: number): string {
+  if (health.activity.until === undefined) return "";
+  const end = Date.parse(health.activity.until);
+  const off = Math.abs(end - liftedAt);
   if (off > 2 * minute) throw new Error(`the end of its wait is ${Math.round(off / minute)} min off`);
-  return ` until ${activity.until.slice(11, 19)}`;
+  return ` for ${Math.round((end - at) / 1000)} s`;
 }
 
 const resumeWithin = 60_000;

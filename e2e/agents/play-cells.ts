@@ -26,7 +26,7 @@ const patience = 300_000;
 
 /** A test for each cell of the program in these modes, one after the other; two files of them run side by side. */
 export function playCells(program: ProgramName, modes: readonly Mode[]): void {
-  const { scenario, mode: onlyMode, results, recordings, installed } = inject("agents");
+  const { scenario, mode: onlyMode, results, recordings, runs, installed } = inject("agents");
   const there = installed.find(({ name }) => name === program);
   const mine = cells.filter(
     (cell) =>
@@ -49,7 +49,7 @@ export function playCells(program: ProgramName, modes: readonly Mode[]): void {
       async ({ id, cell }, context) => {
         if (there?.there !== true) return context.skip(`${program} is not installed`);
         if (model === undefined) throw new Error("the model did not start");
-        const result = await playCell(cell, model, recordings);
+        const result = await playCell(cell, model, { runs, recordings });
         writeFileSync(join(results, `${id}.json`), JSON.stringify(result));
         if (result.verdict.kind === "fails") throw new Error(`${result.said}: ${result.verdict.because}`);
       },
@@ -57,8 +57,12 @@ export function playCells(program: ProgramName, modes: readonly Mode[]): void {
   });
 }
 
-async function playCell(cell: Cell, model: ScriptedModel, recordings: string | null): Promise<CellResult> {
-  const watched = await watchProgram(cell, model);
+async function playCell(
+  cell: Cell,
+  model: ScriptedModel,
+  { runs, recordings }: { runs: string; recordings: string | null },
+): Promise<CellResult> {
+  const watched = await watchProgram(cell, model, runs);
   const story = stories[cell.scenario];
   const told: Told | Error = await story.play(watched).catch((error: Error) => error);
   const eyes = eyesDuring(watched);

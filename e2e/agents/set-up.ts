@@ -1,7 +1,8 @@
-import { mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { endRun } from "./end-run.ts";
 import { type Installed, installPrograms } from "./install-programs.ts";
 import { cacheOf, type Mode, modes, type ProgramName, pinned, programNames } from "./programs.ts";
 import { type Scenario, scenarioNames } from "./scenarios.ts";
@@ -14,6 +15,8 @@ declare module "vitest" {
       readonly mode: Mode | null;
       /** A folder: one file for each cell. */
       readonly results: string;
+      /** A folder: one for each cell that is being played. */
+      readonly runs: string;
       readonly recordings: string | null;
       readonly installed: readonly Installed[];
     };
@@ -26,17 +29,25 @@ export default function setUp(project: TestProject): () => void {
   const asked = programNames.filter((name) => name === oneOf("program", programNames, ROUSE_AGENTS_PROGRAM, name));
   const installed = installPrograms(cacheOf(process.env), asked);
   for (const program of installed) console.log(describeInstalled(program));
+  // Not below the folder for temporary files, where Codex says at its start that it does not like to live.
+  mkdirSync(join(cacheOf(process.env), "runs"), { recursive: true });
+  const runs = mkdtempSync(join(cacheOf(process.env), "runs", "t-"));
   const results = mkdtempSync(join(tmpdir(), "rouse-agents-"));
   const recordings = ROUSE_AGENTS_RECORD ?? null;
   project.provide("agents", {
     scenario: oneOf("scenario", scenarioNames, ROUSE_AGENTS_SCENARIO, null),
     mode: oneOf("mode", modes, ROUSE_AGENTS_MODE, null),
     results,
+    runs,
     recordings,
     installed,
   });
-  return () =>
+  // Whoever is interrupted gets to no clean-up of its own.
+  process.once("exit", () => endRun(runs));
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+  return () => {
     showResults({ results, recordings, installed, writeDocs: process.env["ROUSE_AGENTS_WRITE_DOCS"] === "1" });
+  };
 }
 
 /** A name that is not there would play nothing and look like success. */

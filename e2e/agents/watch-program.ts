@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentHealth, Eye, EyeState, SavedEvent } from "@rouse/contract";
 import { holderFiles } from "../../packages/daemon/src/holder/holder-files.ts";
@@ -40,9 +40,9 @@ export interface Watched {
 export const agentName = "agent";
 
 /** Starts a monitor, the program under it, and looks on until the test is over. */
-export async function watchProgram(cell: Cell, model: ScriptedModel): Promise<Watched> {
+export async function watchProgram(cell: Cell, model: ScriptedModel, runs: string): Promise<Watched> {
   const cache = cacheOf(process.env);
-  const root = makeRoot(cache);
+  const root = makeRoot(runs);
   const folder = join(root, "work");
   makeProject(folder);
   const home = join(root, "home");
@@ -84,10 +84,8 @@ export async function watchProgram(cell: Cell, model: ScriptedModel): Promise<Wa
 
 const none = Buffer.alloc(0);
 
-/** Not below the folder for temporary files, where Codex says at its start that it does not like to live. */
-function makeRoot(cache: string): string {
-  mkdirSync(join(cache, "runs"), { recursive: true });
-  const root = mkdtempSync(join(cache, "runs", "r-"));
+function makeRoot(runs: string): string {
+  const root = mkdtempSync(join(runs, "r-"));
   afterwards(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   return root;
 }

@@ -1,0 +1,3 @@
+import { playCells } from "./play-cells.ts";
+
+playCells("claude", ["stream", "plain"]);

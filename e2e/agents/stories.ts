@@ -1,0 +1,336 @@
+import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
+import { until } from "../until.ts";
+import { processesOfProgram } from "./processes-of-program.ts";
+import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
+import type { Saying, Watched } from "./watch-program.ts";
+
+/** What Rouse said in the end, and how long it took to say it. */
+export interface Told {
+  readonly said: string;
+  readonly seconds: number | null;
+}
+
+/** What may be done to the agent in a story; everything else harms it. */
+export type Allowed = "nudge" | "restart";
+
+export interface Story {
+  readonly may: readonly Allowed[];
+  /** Ill it must not be called. */
+  readonly well: boolean;
+  play(watched: Watched): Promise<Told>;
+}
+
+const seconds = (ms: number): number => Math.max(0, Math.round(ms / 100) / 10);
+const timeOf = ({ time }: SavedEvent): number => Date.parse(time);
+const isOnce = ({ cell }: Watched): boolean => cell.mode === "stream" || cell.mode === "plain";
+
+/** Waits for an event of the agent. */
+const eventOf = (watched: Watched, type: string, within: number, isIt: (event: SavedEvent) => boolean = () => true) =>
+  until(`Rouse tells ${type}`, () => watched.events(type).find(isIt), within);
+
+const sayingOf = (watched: Watched, what: string, within: number, isIt: (health: AgentHealth) => boolean) =>
+  until(`Rouse says ${what}`, () => watched.sayings.find(({ health }) => isIt(health)), within);
+
+const requestOf = (
+  watched: Watched,
+  what: string,
+  within: number,
+  isIt: (r: Watched["model"]["requests"][number]) => boolean,
+) => until(`the model ${what}`, () => watched.model.requests.find(isIt), within);
+
+/** The work is done: whoever was started for it alone is over, and a full screen waits for what is next. */
+async function ends(watched: Watched, within = 90_000): Promise<Told> {
+  if (isOnce(watched)) {
+    const exit = await eventOf(watched, "PROCESS_EXITED", within);
+    const { code } = exit.payload as { code: number | null };
+    if (code !== 0) throw new Error(`it ended with ${code}`);
+    const over = await sayingOf(watched, "FINISHED", 5000, ({ activity }) => activity.kind === "FINISHED");
+    return { said: "FINISHED, ended with 0", seconds: seconds(over.at - timeOf(exit)) };
+  }
+  const done = await until("the model is asked for the last time", () => lastAnswer(watched), within);
+  const asks = await eventOf(watched, "AGENT_NEEDS_YOU", 15_000, (event) => timeOf(event) >= done);
+  const { what } = asks.payload as { what: Question };
+  if (what !== "prompt") throw new Error(`at its prompt Rouse says that it wants ${what}`);
+  const early = watched.events("AGENT_NEEDS_YOU").filter((event) => timeOf(event) < done);
+  if (early.length > 0) throw new Error(`Rouse said "needs you" ${early.length} times while it was at work`);
+  return { said: "needs you: prompt", seconds: seconds(timeOf(asks) - done) };
+}
+
+/** When an answer without a call had been given. */
+function lastAnswer({ model, cell }: Watched): number | null {
+  const last = cell.scenario === "edits" ? 12 : cell.scenario === "tool" ? 1 : 4;
+  return model.requests.find(({ results, answeredAt }) => results >= last && answeredAt !== null)?.answeredAt ?? null;
+}
+
+const normal: Story = { may: [], well: true, play: (watched) => ends(watched) };
+
+const foundByCall = 6;
+/** Some twenty calls: whoever has not found it by then goes by something else. */
+const loopFoundWithin = 40_000;
+
+const loop: Story = {
+  may: ["nudge"],
+  well: false,
+  async play(watched) {
+    const found = await until("Rouse finds the loop", () => loopFound(watched), loopFoundWithin);
+    const calls = callsBefore(watched, found.at);
+    const first = watched.model.requests[0]?.at ?? found.at;
+    if (calls > foundByCall) throw new Error(`${found.said} only at call ${calls}`);
+    return { said: `${found.said} at call ${calls}`, seconds: seconds(found.at - first) };
+  },
+};
+
+/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success. */
+function loopFound(watched: Watched): { at: number; said: string } | null {
+  const stuck = watched
+    .events("HEALTH_STATE_CHANGED")
+    .find(({ payload }) => (payload as { to: string }).to === "STUCK");
+  if (stuck !== undefined) {
+    return { at: timeOf(stuck), said: `STUCK (${(stuck.payload as { reason: string }).reason})` };
+  }
+  const ended = watched.sayings.find(({ health }) => failedTurnOf(health) !== undefined);
+  return ended === undefined ? null : { at: ended.at, said: `its turn failed (${failedTurnOf(ended.health)})` };
+}
+
+/** Told by versions that judge a turn by its program's own word. */
+const failedTurnOf = ({ terminal }: AgentHealth): string | undefined =>
+  (terminal as { failedTurn?: string } | null)?.failedTurn;
+
+const callsBefore = ({ model }: Watched, at: number): number =>
+  Math.max(0, ...model.requests.filter((request) => request.at <= at).map(({ results }) => results));
+
+const nudge: Story = {
+  may: ["nudge"],
+  well: false,
+  async play(watched) {
+    if (watched.cell.cannot !== undefined) return unreachable(watched);
+    const sent = await eventOf(watched, "NUDGE_SENT", loopFoundWithin);
+    const { channel } = sent.payload as { channel: string };
+    const heard = await requestOf(watched, "has the nudge", 30_000, ({ nudged }) => nudged);
+    const between = watched.model.requests.filter(({ at }) => at > timeOf(sent) && at < heard.at).length;
+    if (between > 1) throw new Error(`the model had it only after ${between} more requests`);
+    await eventOf(watched, "NUDGE_SEEN", 15_000);
+    const acted = watched.events("NUDGE_ACTED")[0];
+    if (acted !== undefined && timeOf(acted) < heard.at) throw new Error("acted was said before the model had it");
+    return { said: `nudged by ${channel}; the model had it`, seconds: seconds(heard.at - timeOf(sent)) };
+  },
+};
+
+/** Nobody can tell it anything: then that is said, and nothing is called sent or seen. */
+async function unreachable(watched: Watched): Promise<Told> {
+  const told = await eventOf(watched, "ESCALATION_TRIGGERED", loopFoundWithin);
+  const { reason } = told.payload as { reason: string };
+  if (watched.events("NUDGE_SEEN", "NUDGE_ACTED").length > 0) throw new Error("a nudge that never arrived was seen");
+  if (!["no-way-to-nudge", "nudges-undelivered"].includes(reason)) throw new Error(`escalated as ${reason}`);
+  return { said: `escalated: ${reason}`, seconds: null };
+}
+
+/** What each program puts on its screen when it asks, without the spaces between the words. */
+const askingWords: Partial<Record<Scenario, RegExp>> = {
+  permission: /doyouwantto(?:proceed|make|create)|wouldyouliketorun|permissionrequired|allowexecution/,
+  trust: /trustthisfolder|doyoutrust|trustthecontents/,
+  question: /whichdatabase/,
+  plan: /readytocode|wouldyouliketoproceed|exitplanmode/,
+};
+
+const needKnownWithin = 2;
+
+/** A question is known within two seconds of standing on the screen, by its right name. */
+function need(what: Question): Story {
+  return {
+    may: [],
+    well: true,
+    async play(watched) {
+      const words = askingWords[watched.cell.scenario] ?? /./;
+      const isIt = (event: SavedEvent) => (event.payload as { what?: string }).what === what;
+      const told = () => watched.events("AGENT_NEEDS_YOU").find(isIt);
+      const asks = () => words.test(lettersOf(watched.output())) || told() !== undefined;
+      await until("the program asks", asks, 60_000);
+      const shownAt = Date.now();
+      const event = await until(`Rouse says "needs you: ${what}"`, told, 8000);
+      const took = seconds(timeOf(event) - shownAt);
+      if (took > needKnownWithin) throw new Error(`known only after ${took} s`);
+      return { said: `needs you: ${what}`, seconds: took };
+    },
+  };
+}
+
+/** Letters without spaces: programs jump over them as often as they write them. */
+const lettersOf = (bytes: Buffer): string =>
+  bytes
+    .toString("utf8")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is to go
+    .replaceAll(/\u001b(?:\[[\d;?<>=]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][AB0]|[=>78cM])|\s/g, "")
+    .toLowerCase();
+
+const waitKnownWithin = 5000;
+const waits = ({ activity }: AgentHealth): boolean => activity.kind === "WAITING" && activity.for === "provider";
+
+/** Put off by its provider: that is known, nobody touches it, and it goes on. */
+function putOff(lastsSeconds: number): Story {
+  return {
+    may: ["restart"],
+    well: true,
+    async play(watched) {
+      const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
+      const liftedAt = refusedAt + lastsSeconds * 1000;
+      const told = await sayingOf(watched, "WAITING for its provider", waitKnownWithin, waits);
+      const within = watched.cell.continues === true ? continuesWithin : resumeWithin;
+      const wentOn = await until("it goes on", () => goneOn(watched, liftedAt), lastsSeconds * 1000 + within);
+      // An agent that is over has no activity of its own: whether it was left alone is asked of the events.
+      const early = watched
+        .events(...interventions)
+        .filter((event) => timeOf(event) < liftedAt || watched.cell.continues);
+      if (early.length > 0) throw new Error(`${early.map(({ type }) => type).join(", ")} while it waited`);
+      const end = endOfWait(told, liftedAt);
+      return { said: `WAITING for its provider${end}, then ${wentOn}`, seconds: seconds(told.at - refusedAt) };
+    },
+  };
+}
+
+const minute = 60_000;
+
+/** A reset that is told in words has no seconds, and a margin is added to it. */
+function endOfWait({ at, health }: Saying, liftedAt: number): string {
+  if (health.activity.until === undefined) return "";
+  const end = Date.parse(health.activity.until);
+  const off = Math.abs(end - liftedAt);
+  if (off > 2 * minute) throw new Error(`the end of its wait is ${Math.round(off / minute)} min off`);
+  return ` for ${Math.round((end - at) / 1000)} s`;
+}
+
+const resumeWithin = 60_000;
+/** Claude Code 2.1.325 says "continuing shortly" for about a minute and a half after the reset, and then does. */
+const continuesWithin = 150_000;
+const interventions = ["NUDGE_SENT", "TERMINATION_ORDERED", "RESTART_ORDERED", "ESCALATION_TRIGGERED"];
+
+/** How it went on after it was put off, once it has. */
+function goneOn({ cell, model, events }: Watched, liftedAt: number): string | null {
+  const { goesOn = ["conversation"] } = cell;
+  const asks = model.requests.some(
+    ({ at, said, results }) => at >= liftedAt - 1000 && said === "answer" && results > 0,
+  );
+  if (asks && goesOn.includes("conversation")) {
+    const again = events("AGENT_RESTARTED").length > 0;
+    return again ? "brought back with its conversation" : "went on";
+  }
+  return goesOn.includes("person") && isTold(events("AGENT_NEEDS_YOU", "ESCALATION_TRIGGERED"))
+    ? "a person is told"
+    : null;
+}
+
+/** That it sits at its prompt says nothing about why. */
+const isTold = (events: readonly SavedEvent[]): boolean =>
+  events.some(({ payload }) => {
+    const { what, reason } = payload as { what?: Question; reason?: string };
+    return what === undefined ? reason === "limit-over" : what !== "prompt";
+  });
+
+const silenceKnownWithin = 45_000;
+
+/** The model never answers. That it is quiet is said; stopped it is not, because that may be all there is to it. */
+const hang: Story = {
+  may: ["nudge"],
+  well: false,
+  async play(watched) {
+    const asked = await requestOf(watched, "does not answer", 60_000, ({ said }) => said === "hang");
+    const isQuiet = ({ state, findings }: AgentHealth) => state !== "HEALTHY" && findings.length > 0;
+    const quiet = await sayingOf(watched, "that nothing comes", silenceKnownWithin, isQuiet);
+    const { state, findings, activity } = quiet.health;
+    const open = activity.open === undefined ? "" : `, ${activity.open.kind} request open`;
+    return { said: `${state} (${findings[0]?.kind})${open}`, seconds: seconds(quiet.at - asked.at) };
+  },
+};
+
+/** Slow is not ill: it is left alone and comes to its end. */
+const slow: Story = { may: [], well: true, play: (watched) => ends(watched, 90_000 + pingSeconds * 1000) };
+
+const tool: Story = {
+  may: [],
+  well: true,
+  async play(watched) {
+    const hasTool = ({ activity }: AgentHealth) => activity.open?.kind === "tool";
+    const open = await sayingOf(watched, "that a tool is open", 30_000, hasTool);
+    const asked = watched.model.requests[0]?.answeredAt ?? open.at;
+    const { said } = await ends(watched, 60_000 + toolSeconds * 1000);
+    return { said: `RUNNING, tool open; ${said}`, seconds: seconds(open.at - asked) };
+  },
+};
+
+const context: Story = {
+  may: ["nudge", "restart"],
+  well: false,
+  async play(watched) {
+    const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
+    const knows = ({ findings, terminal }: AgentHealth) =>
+      findings.some(({ kind }) => kind === "context-exhausted") || terminal?.needsYou?.what === "api-error";
+    const told = await sayingOf(watched, "that its context is full", 15_000, knows);
+    const finding = told.health.findings.find(({ kind }) => kind === "context-exhausted");
+    const said = finding === undefined ? "needs you: api-error" : `${told.health.state} (${finding.kind})`;
+    return { said, seconds: seconds(told.at - refusedAt) };
+  },
+};
+
+/** Killed by somebody else in the middle: started again, and the model sees the conversation it had. */
+const killed: Story = {
+  may: ["restart"],
+  well: false,
+  async play(watched) {
+    await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
+    const at = Date.now();
+    // All of it: a server that it left behind would go on with the conversation, and look like its next life.
+    for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
+    const again = await eventOf(watched, "AGENT_RESTARTED", 30_000);
+    const first = await requestOf(watched, "is asked again", 60_000, (request) => request.at > timeOf(again));
+    if (first.results < 2) throw new Error("started again without its conversation");
+    return { said: "restarted with its conversation", seconds: seconds(first.at - at) };
+  },
+};
+
+/** The window is closed: it ends as it would without Rouse, or what is left of it is told. */
+const closed: Story = {
+  may: [],
+  well: false,
+  async play(watched) {
+    const { terminal } = watched;
+    if (terminal === null) throw new Error("only a terminal can be closed");
+    await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
+    const at = Date.now();
+    terminal.close();
+    const told = () => watched.events("AGENT_LEFT_PROCESSES")[0];
+    const over = await until(
+      "it is over, or what is left of it is told",
+      () => {
+        const leftovers = told();
+        if (leftovers !== undefined) return "processes it left are told";
+        return (
+          processesOfProgram(watched).length === 0 &&
+          watched.events("PROCESS_EXITED").length > 0 &&
+          "ended with its terminal"
+        );
+      },
+      25_000,
+    );
+    return { said: over, seconds: seconds(Date.now() - at) };
+  },
+};
+
+export const stories: Readonly<Record<Scenario, Story>> = {
+  normal,
+  edits: normal,
+  loop,
+  nudge,
+  permission: need("permission"),
+  trust: need("trust"),
+  question: need("question"),
+  plan: need("plan"),
+  rate: putOff(12),
+  overload: putOff(12),
+  limit: putOff(limitSeconds),
+  hang,
+  slow,
+  tool,
+  context,
+  killed,
+  closed,
+};

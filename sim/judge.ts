@@ -68,6 +68,8 @@ export function createJudge(parts: Parts) {
   const states = new Map<string, HealthState>();
   const acked = new Map<string, { incarnation: number; sequence: number }>();
   const curedAt = new Map<string, { was: Sickness; at: number }>();
+  /** Whoever came back by itself is given a quarter more than it took then. */
+  const longestStuck = new Map<string, number>();
   const delays = {
     working: [] as number[],
     idle: [] as number[],
@@ -193,7 +195,10 @@ export function createJudge(parts: Parts) {
 
   function allowedFor(sickness: Sickness, actor: Actor): number {
     const check = settings.health_check;
-    if (sickness.kind === "stuck") return (check.checkpoint_stale_threshold_seconds + 300) * second;
+    if (sickness.kind === "stuck") {
+      const history = 1.25 * (longestStuck.get(actor.id) ?? 0);
+      return Math.max(check.checkpoint_stale_threshold_seconds * second, history) + 5 * minute;
+    }
     if (sickness.kind === "failing") return (check.consecutive_failures + 4) * rhythm.running + minute;
     return 4 * ttlOf(actor) + minute;
   }
@@ -261,7 +266,11 @@ export function createJudge(parts: Parts) {
       acked.set(ack.agentId, { incarnation: actor.incarnation, sequence: ack.sequenceNumber });
     },
     noteCure(actor: Actor): void {
-      if (actor.sickness !== null) curedAt.set(actor.id, { was: actor.sickness, at: timeline.now() });
+      const { id, sickness } = actor;
+      if (sickness === null) return;
+      const at = timeline.now();
+      curedAt.set(id, { was: sickness, at });
+      if (sickness.kind === "stuck") longestStuck.set(id, Math.max(longestStuck.get(id) ?? 0, at - sickness.since));
     },
     readVerdicts,
     lookForTheForgotten,

@@ -95,7 +95,7 @@ describe("Claude Code", () => {
   it("asks whether a folder is trusted, and which plan is meant", () => {
     const trust =
       "Do you trust the files in this folder?\n\n ❯ 1. Yes, proceed\n   2. No, exit\n\n Enter to confirm · Esc to exit";
-    expect(follow("claude-code").shows(0, trust)).toEqual(["asks permission"]);
+    expect(follow("claude-code").shows(0, trust)).toEqual(["asks trust"]);
     const choice =
       "☐ Storage\n\nWhich store do you want?\n\n❯ 1. SQLite\n  2. PostgreSQL\n\nEnter to select · ↑/↓ to navigate · Esc to cancel";
     expect(follow("claude-code").shows(0, choice)).toEqual(["asks question"]);

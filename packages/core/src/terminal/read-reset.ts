@@ -7,7 +7,7 @@ import type { WallClock } from "./reading.ts";
 const longestWait: DurationMs = 8 * dayMs;
 /** Words after which a time is told. What comes before them ("12 of 20 requests used") is not one. */
 const announcement =
-  /(?:\b(?:try again|trying again|retry(?:ing|delay|-after)?|resets?|reset time|available(?: again)?|wait(?:ing)?)\b["']?[\s:]{0,4}|\blimit reached\|)(?:(in|after|for|at|on|until)\b[\s:]{0,4})?["']?(?:about |approximately |~)?/gi;
+  /(?:\b(?:try again|trying again|retry(?:ing|delay|-after)?|resets?|reset time|available(?: again)?|continuing automatically|wait(?:ing)?)\b["']?[\s:]{0,4}|\blimit reached\|)(?:(in|after|for|at|on|until)\b[\s:]{0,4})?["']?(?:about |approximately |~)?/gi;
 const mostAnnouncements = 8;
 
 /** How long until a limit is lifted, as the line says it; `null` when it does not say, or says nonsense. */

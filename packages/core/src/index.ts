@@ -34,7 +34,7 @@ export type { Input, TypingScreen } from "./terminal/find-input.ts";
 export { lineToType } from "./terminal/line-to-type.ts";
 export { blankOwnWords } from "./terminal/own-words.ts";
 export { patternsFor } from "./terminal/patterns.ts";
-export { expectEcho, findPlaceToType, type Place, readEcho, type Typed } from "./terminal/place-to-type.ts";
+export { expectEcho, findPlaceToType, isTaken, type Place, readEcho, type Typed } from "./terminal/place-to-type.ts";
 export { type LineState, readLines, startReading } from "./terminal/read-lines.ts";
 export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatching } from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";

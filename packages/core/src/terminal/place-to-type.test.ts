@@ -61,8 +61,11 @@ describe("Claude Code takes a message", () => {
     expect(judge("claude-code", `❯ 1. do this and then that\n● Did it.\n${claudeBox("❯")}`)).toBe("place");
   });
 
-  it("but never on the alternate screen", () => {
+  it("but on the alternate screen only where its box has the cursor", () => {
     expect(judge("claude-code", drawn(claudeBox("❯"), true))).toBe("full-screen");
+    expect(judge("claude-code", drawn("the whole screen\n❯◂", true))).toBe("full-screen");
+    expect(judge("claude-code", drawn(claudeBox("❯◂"), true))).toBe("place");
+    expect(judge("claude-code", drawn(claudeBox("❯ and◂"), true))).toBe("half-typed");
   });
 });
 
@@ -241,13 +244,14 @@ it("whatever a screen shows, a place is an empty line of it", () => {
     cursorRow: fc.integer({ min: -1, max: 40 }),
     alternate: fc.boolean(),
   });
-  const family = fc.constantFrom<AgentFamily>("claude-code", "codex", "gemini-cli", "aider", "generic");
+  const family = fc.constantFrom<AgentFamily>("claude-code", "codex", "gemini-cli", "opencode", "aider", "generic");
   fc.assert(
     fc.property(screens, family, (picture, of) => {
       const screen = { ...picture, firm: picture.rows };
       const place = findPlaceToType(screen, of, patternsFor(of));
       if (place.kind === "refused") return;
-      expect(screen.alternate).toBe(false);
+      if (screen.alternate)
+        expect(screen.cursorRow >= place.input.from && screen.cursorRow <= place.input.to).toBe(true);
       const { from, to, prompt } = place.input;
       const text = screen.rows
         .slice(from, to + 1)

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentFamily, Sight } from "@rouse/contract";
-import { patternsFor, readScreen, startWatching } from "@rouse/core";
+import { findPlaceToType, patternsFor, readScreen, startWatching } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { keepScreen } from "./keep-screen.ts";
 
@@ -12,10 +12,13 @@ const families: Readonly<Record<string, AgentFamily>> = {
   opencode: "opencode",
 };
 
+const familyOf = (name: string): AgentFamily => families[name.split("-")[0] ?? ""] ?? "generic";
+const bytesOf = (name: string): Buffer => readFileSync(join(import.meta.dirname, "recorded-screens", `${name}.raw`));
+
 /** Everything that is seen while a recording is played, with two looks at its end that are far enough apart for a rest. */
 async function watch(name: string, pieceBytes = 400): Promise<Sight[]> {
-  const family = families[name.split("-")[0] ?? ""] ?? "generic";
-  const bytes = readFileSync(join(import.meta.dirname, "recorded-screens", `${name}.raw`));
+  const family = familyOf(name);
+  const bytes = bytesOf(name);
   const screen = keepScreen({ cols: 100, rows: 40 }, () => {});
   const seen: Sight[] = [];
   let state = startWatching(family);
@@ -94,5 +97,56 @@ describe("a wait for the provider is told from a real screen", () => {
     const tries = (await watch("claude-auth", 100)).filter((sight) => sight.kind === "retries");
     expect(tries.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
     expect(tries.at(-1)).toMatchObject({ status: 401, inMs: expect.any(Number) });
+  });
+});
+
+/** Whether a nudge could be typed where a recording has come to its end. */
+async function placeOn(name: string, more = ""): Promise<string> {
+  const screen = keepScreen({ cols: 100, rows: 40 }, () => {});
+  screen.feed(bytesOf(name));
+  screen.feed(Buffer.from(more));
+  const shown = await screen.settle(() => screen.typingScreen());
+  const place = findPlaceToType(shown, familyOf(name), patternsFor(familyOf(name)));
+  return place.kind === "place" ? "place" : place.because;
+}
+
+describe("a nudge may be typed into a real program", () => {
+  const calm = [
+    "claude-norm",
+    "claude-auth",
+    "codex-norm",
+    "codex-idle",
+    "gemini-idle",
+    "opencode-idle",
+    "opencode-busy",
+  ];
+
+  it.each(calm)("that shows its empty input, on whichever screen: %s", async (name) => {
+    expect(await placeOn(name)).toBe("place");
+  });
+
+  it.each(calm)("but not into one with words in it: %s", async (name) => {
+    expect(await placeOn(name, "and then")).toBe("half-typed");
+  });
+
+  it.each([
+    "claude-trust",
+    "claude-key",
+    "claude-plan",
+    "claude-question",
+    "claude-ask",
+    "codex-trust",
+    "codex-login",
+    "codex-ask",
+    "gemini-trust",
+    "gemini-login",
+    "gemini-ask",
+    "opencode-ask",
+  ])("but never into one that asks: %s", async (name) => {
+    expect(await placeOn(name)).toMatch(/^(?:asks|no-input|full-screen)$/);
+  });
+
+  it("but not where the cursor of a full-screen program is elsewhere", async () => {
+    expect(await placeOn("claude-norm", "\x1b[3;1H")).toBe("full-screen");
   });
 });

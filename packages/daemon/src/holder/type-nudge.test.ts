@@ -13,6 +13,7 @@ const soon = 10;
 /** A program that draws an input like Claude Code's and shows what is typed into it. */
 function program(draws: (screen: KeptScreen) => void, begin: (screen: KeptScreen) => void) {
   const keys: string[] = [];
+  const taken: string[] = [];
   const screen = keepScreen({ cols: 80, rows: 24 }, () => {});
   draws(screen);
   const keyboard: Keyboard = {
@@ -22,12 +23,14 @@ function program(draws: (screen: KeptScreen) => void, begin: (screen: KeptScreen
     attached: () => false,
     over: () => false,
     said() {},
+    taken: (nudge) => taken.push(nudge),
     write(bytes) {
       keys.push(bytes.toString());
       screen.feed(Buffer.from(wipe + box(bytes.toString())));
     },
   };
   const nudge: Nudge = {
+    id: "n1",
     text: fact,
     notAfter: Date.now() + 60_000,
     begin() {
@@ -35,7 +38,7 @@ function program(draws: (screen: KeptScreen) => void, begin: (screen: KeptScreen
       return true;
     },
   };
-  return { keys, deliver: () => typeNudge(keyboard, nudge) };
+  return { keys, taken, deliver: () => typeNudge(keyboard, nudge) };
 }
 
 const draw = (screen: KeptScreen, text: string): void => screen.feed(Buffer.from(text));

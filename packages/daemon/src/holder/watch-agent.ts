@@ -45,6 +45,8 @@ export interface AgentWatch {
   patterns(): readonly Pattern[];
   /** Typed by us: not the agent's own words, wherever its terminal shows them. */
   said(text: string): void;
+  /** Seen by somebody else beside the agent. */
+  saw(sight: Sight): void;
   /** Reports at once: somebody came or left. */
   tellSoon(): void;
   /** Reports what is true now, not what was true at the last look. */
@@ -193,6 +195,10 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     patterns: () => patterns,
     said(text) {
       ownWords = text;
+    },
+    saw(sight) {
+      sights = joinSights(sights, [sight]);
+      if (!ended) telling.ringWithin(tellMs);
     },
     tellSoon() {
       if (!ended) telling.ringWithin(tellMs);

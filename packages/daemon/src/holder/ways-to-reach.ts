@@ -26,6 +26,7 @@ export function waysToReach(
       attached: () => spec.foreground || attached() > 0,
       over,
       said: (text) => watch().said(text),
+      taken: (nudge) => watch().saw({ kind: "nudge-read", nudge, by: "screen" }),
       write,
     },
   };

@@ -36,6 +36,7 @@ export { blankOwnWords } from "./terminal/own-words.ts";
 export { patternsFor } from "./terminal/patterns.ts";
 export { expectEcho, findPlaceToType, isTaken, type Place, readEcho, type Typed } from "./terminal/place-to-type.ts";
 export { type LineState, readLines, startReading } from "./terminal/read-lines.ts";
+export { replayedText } from "./terminal/read-replay.ts";
 export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatching } from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";

@@ -61,6 +61,7 @@ describe("what a real program wants is told from its screen", () => {
     ["gemini-trust", "trust"],
     ["gemini-login", "login"],
     ["gemini-ask", "permission"],
+    ["gemini-loop", "question"],
     ["opencode-ask", "permission"],
     ["claude-norm", "prompt"],
     ["codex-norm", "prompt"],
@@ -141,6 +142,7 @@ describe("a nudge may be typed into a real program", () => {
     "gemini-trust",
     "gemini-login",
     "gemini-ask",
+    "gemini-loop",
     "opencode-ask",
   ])("but never into one that asks: %s", async (name) => {
     expect(await placeOn(name)).toMatch(/^(?:asks|no-input|full-screen)$/);

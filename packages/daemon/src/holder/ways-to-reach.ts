@@ -17,7 +17,13 @@ export function waysToReach(
 ): Ways {
   return {
     input: inputOf(spec),
-    slot: { over, midLine, deliver, longest: screen === null ? Number.POSITIVE_INFINITY : longestTerminalLine },
+    slot: {
+      over,
+      midLine,
+      deliver,
+      longest: screen === null ? Number.POSITIVE_INFINITY : longestTerminalLine,
+      gave: (nudge) => watch().gave(nudge),
+    },
     keyboard: screen && {
       screen,
       family: spec.family,

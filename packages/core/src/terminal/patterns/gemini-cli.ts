@@ -41,6 +41,12 @@ export const geminiCli: ShippedFamily = {
       under: /^[│\s]*How would you like to authenticate\b/,
     },
     {
+      kind: "asks-question",
+      name: "gemini-loop-dialog",
+      pattern: /^[│\s]*● \d\. (?:Keep|Disable) loop detection\b/,
+      under: /^[│\s]*\?\s+A potential loop was detected/,
+    },
+    {
       kind: "asks-permission",
       name: "gemini-confirmation-menu",
       pattern: /^[│\s]*● \d\. (?:Yes|No|Allow|Modify)\b/,

@@ -5,6 +5,7 @@ import { climbLadder } from "./climb-ladder.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
+import { alertNeed } from "./intervene/alert-need.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
 import type { AgentRecord } from "./record.ts";
@@ -31,6 +32,7 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
   const checkedIn = askToCheckIn(climbed.record, signal, doubt);
   const told = giveCommands(checkedIn.record, signal, now, policy, doubt);
   const { record } = told;
+  const needed = alertNeed(before, record, policy);
   return {
     record,
     reply: answer === null ? null : toReply(answer, join(checkedIn.commands, told.commands)),
@@ -40,11 +42,12 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
       alerted.events,
       climbed.events,
       told.events,
+      needed.events,
       noticeLostNudge(before, record, now),
       noticeReturn(before, record, now),
       noticeRestart(before, record, now),
     ),
-    actions: join(alerted.actions, climbed.actions),
+    actions: join(alerted.actions, climbed.actions, needed.actions),
   };
 }
 

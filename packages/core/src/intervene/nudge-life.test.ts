@@ -103,6 +103,13 @@ describe("a nudge through the holder", () => {
     expect(lifeOf(held.agent)).toEqual(["900s NUDGE_QUEUED", "900s NUDGE_SENT"]);
   });
 
+  it("is for a terminal that a person has open only where the policy allows it", () => {
+    const [action] = goesQuiet({ nudges: null }).agent.did("nudge-agent");
+    expect(action).not.toHaveProperty("whenIdle");
+    const held = goesQuiet({ nudges: null, settings: { intervention: { nudge: { while_attached: "when-idle" } } } });
+    expect(held.agent.did("nudge-agent")).toMatchObject([{ whenIdle: true }]);
+  });
+
   it("that could not be given says why, and the next is tried after the interval", () => {
     const held = goesQuiet({ nudges: { kind: "not-sent", because: "half-typed" } });
     expect(held.agent.told("NUDGE_NOT_SENT")).toEqual([

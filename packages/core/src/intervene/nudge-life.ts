@@ -59,7 +59,8 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     type: "NUDGE_QUEUED",
     payload: { agentId, nudge: id, attempt, channel, template, actor },
   };
-  const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt };
+  const whenIdle = policy.nudge.whileAttached === "when-idle" ? { whenIdle: true as const } : {};
+  const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt, ...whenIdle };
   return {
     record: { ...before.record, nudge, counts: { ...record.counts, nudges: number } },
     events: [...before.events, queued],

@@ -164,7 +164,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     refuses: admission.refuses,
     attached: () => terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
-    nudge: (id, { text, notAfter }, begin) => giveNudge({ id, text, notAfter, begin }),
+    nudge: (id, { text, notAfter, whenIdle }, begin) =>
+      giveNudge({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),
   });
   const watch = watchAgent(spec, {
     screen: terminal.screen,

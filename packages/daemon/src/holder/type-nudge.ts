@@ -20,6 +20,8 @@ export interface Keyboard {
   patterns(): readonly Pattern[];
   /** Somebody sits in front of it. */
   attached(): boolean;
+  /** Since anybody last pressed a key there. */
+  untouchedMs(): number;
   over(): boolean;
   /** What is going to be typed. */
   said(text: string): void;
@@ -32,6 +34,8 @@ export interface Nudge {
   readonly id: string;
   readonly text: string;
   readonly notAfter: EpochMs;
+  /** Also where somebody sits, when they have left it alone. */
+  readonly whenIdle: boolean;
   /** Has to be called before anything reaches the agent, and to agree. */
   begin(): boolean;
 }
@@ -49,6 +53,8 @@ const waitingLookMs = 1000;
 const longestUnrest = 1000;
 const echoWithinMs = 3000;
 const echoLookMs = 15;
+/** Who has pressed no key for so long is not in the middle of anything. */
+const leftAloneMs = 60_000;
 /** Larger pieces are taken for something pasted, and what is pasted is not shown. */
 const longestPiece = 512;
 const enter = Buffer.from("\r");
@@ -90,9 +96,10 @@ const notSent = (because: NudgeRefusal): NudgeDelivery => ({ kind: "not-sent", b
 const lookAt = ({ screen }: Keyboard): Promise<TypingScreen> => screen.settle(() => screen.typingScreen());
 
 /** What speaks against the next key, whatever the screen shows. */
-function hindrance(keyboard: Keyboard, { notAfter }: Nudge): NudgeRefusal | null {
+function hindrance(keyboard: Keyboard, { notAfter, whenIdle }: Nudge): NudgeRefusal | null {
   if (keyboard.over()) return "over";
-  if (keyboard.attached()) return "attached";
+  const isLeftAlone = whenIdle && keyboard.untouchedMs() >= leftAloneMs;
+  if (keyboard.attached() && !isLeftAlone) return "attached";
   return Date.now() > notAfter ? "expired" : null;
 }
 

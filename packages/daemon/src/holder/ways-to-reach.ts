@@ -12,7 +12,7 @@ const longestTerminalLine = 4095;
 export function waysToReach(
   spec: Spec,
   { write, deliver }: AgentProcess,
-  { screen, attached, midLine }: TendedTerminal,
+  { screen, attached, midLine, untouchedMs }: TendedTerminal,
   { over, watch }: { over(): boolean; watch(): AgentWatch },
 ): Ways {
   return {
@@ -30,6 +30,7 @@ export function waysToReach(
       patterns: () => watch().patterns(),
       // Whoever started it in their terminal decides what is typed there, even when they have just left.
       attached: () => spec.foreground || attached() > 0,
+      untouchedMs,
       over,
       said: (text) => watch().said(text),
       taken: (nudge) => watch().saw({ kind: "nudge-read", nudge, by: "screen" }),

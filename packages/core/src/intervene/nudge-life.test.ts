@@ -46,6 +46,20 @@ describe("a nudge on the acknowledgement of a beat", () => {
     expect(agent.told("NUDGE_SENT")).toHaveLength(1);
   });
 
+  it("is acted on by what came between the acknowledgement and the beat that names it", () => {
+    const agent = standsStill();
+    agent.silentFor("5s");
+    agent.beats();
+    agent.silentFor("5s");
+    agent.beats({ progressIndicator: "3" });
+    expect(agent.told("NUDGE_ACTED")).toEqual([]);
+    agent.silentFor("5s");
+    agent.beats({ progressIndicator: "3", seen: [id] });
+    agent.silentFor("5s");
+    agent.beats({ progressIndicator: "3" });
+    expect(lifeOf(agent).slice(-2)).toEqual(["1814s NUDGE_SEEN", "1819s NUDGE_ACTED"]);
+  });
+
   it("is answered by the agent itself: that is acting on it", () => {
     const agent = standsStill();
     agent.silentFor("1s");

@@ -214,7 +214,8 @@ const isReceipt = (sight: Sight, nudge: string): sight is Receipt =>
 function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
   const { terminal, stop } = record;
   if ((terminal !== null && terminal.exit !== null) || (stop !== null && stop.orderedAt !== null)) return false;
-  const sent = nudge.seen ?? nudge.sent;
+  // With an acknowledgement it has the words at once, and tells so with its next beat: what it does between the two it does with them.
+  const sent = nudge.channel === "acknowledgement" ? nudge.sent : (nudge.seen ?? nudge.sent);
   if (sent === null) return false;
   const knownByScreen = nudge.channel === "terminal" && !nudge.receipt;
   return knownByScreen ? hasNewStep(record, sent.at) : movedSince(record, { cause: nudge.cause, sent });
@@ -303,7 +304,8 @@ function giveNudge(
 ): Intervened & { readonly commands: readonly Command[] } {
   const { nudge } = record;
   const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
-  if (!open || (nudge.state !== "queued" && nudge.state !== "sent"))
+  const isOver = nudge !== null && isReminder(nudge) && record.incident === null;
+  if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
     return { record, events: [], actions: [], commands: [] };
   const given = nudge.state === "queued" ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
   return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };

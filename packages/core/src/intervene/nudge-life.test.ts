@@ -51,7 +51,8 @@ describe("a nudge on the acknowledgement of a beat", () => {
     agent.silentFor("5s");
     agent.beats();
     agent.silentFor("5s");
-    agent.beats({ progressIndicator: "3" });
+    expect(agent.beats({ progressIndicator: "3" }).commands).toEqual([]);
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
     expect(agent.told("NUDGE_ACTED")).toEqual([]);
     agent.silentFor("5s");
     agent.beats({ progressIndicator: "3", seen: [id] });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TypingScreen } from "./find-input.ts";
 import { patternsFor } from "./patterns.ts";
-import { expectEcho, findPlaceToType, readEcho } from "./place-to-type.ts";
+import { expectEcho, findPlaceToType, isTaken, readEcho } from "./place-to-type.ts";
 import type { Pattern } from "./reading.ts";
 import { screenOf } from "./screen.test-support.ts";
 
@@ -231,6 +231,30 @@ describe("what was typed", () => {
     expect(readEcho(drawn(rows), typed, patternsFor("claude-code")).kind).toBe("echoed");
     const above = `❯ ${text}\n${claudeBox("❯")}`;
     expect(readEcho(drawn(above), typed, patternsFor("claude-code")).kind).toBe("not-yet");
+  });
+});
+
+describe("what was typed is taken", () => {
+  const words = "The last 5 calls were identical and failed.";
+  const taken = (before: string, after: string, family: AgentFamily = "claude-code"): boolean => {
+    const place = findPlaceToType(drawn(before), family, patternsFor(family));
+    if (place.kind !== "place") throw new Error(place.because);
+    return isTaken(drawn(after), expectEcho(drawn(before), family, place.input, words));
+  };
+  const empty = claudeBox("❯");
+
+  it("when it stands above the empty input as something that was said", () => {
+    expect(taken(empty, `❯ ${words}\n\n✻ Pondering…\n${empty}`)).toBe(true);
+    expect(taken("›◂", `› ${words}\n\n• Working (3s • esc to interrupt)\n\n›◂`, "codex")).toBe(true);
+  });
+
+  it("but not when it is gone, still in the input, waiting, or was said before", () => {
+    expect(taken(empty, `● Done.\n${empty}`)).toBe(false);
+    expect(taken(empty, claudeBox(`❯ ${words}`))).toBe(false);
+    expect(taken(empty, `❯ ${words}\n  ctrl+x ctrl+s to send now\n${empty}`)).toBe(false);
+    expect(taken(empty, `❯ ${words}\n${claudeBox("❯ ‹Press up to edit queued messages›")}`)).toBe(false);
+    expect(taken("›◂", `• Messages to be submitted after next tool call\n  ↳ ${words}\n\n›◂`, "codex")).toBe(false);
+    expect(taken(`❯ ${words}\n● Done.\n${empty}`, `❯ ${words}\n● Done.\n${empty}`)).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
 import { describeActivity } from "./describe-activity.ts";
 import { type Column, drawTable } from "./draw-table.ts";
+import { inWords } from "./in-words.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { ago } from "./tell-time.ts";
 
@@ -36,7 +37,8 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
 
 /** An end outweighs what it was doing before. */
 export function describeDoing({ activity, terminal }: AgentHealth): string {
-  if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
+  if (terminal?.exit == null)
+    return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
   const { code, signal } = terminal.exit;
   return signal !== null ? `ended by ${signal}` : code === null ? "ended" : `ended with ${code}`;
 }

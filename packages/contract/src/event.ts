@@ -226,7 +226,13 @@ const payloads = {
   NUDGE_NOT_SENT: z.object({ agentId, nudge: z.string(), channel: NudgeChannel, because: z.string() }),
   NUDGE_SEEN: z.object({ agentId, nudge: z.string(), evidence: z.string() }),
   NUDGE_ACTED: z.object({ agentId, nudge: z.string(), evidence: z.string() }),
-  NUDGE_UNCONFIRMED: z.object({ agentId, nudge: z.string(), waitedSeconds: z.number() }),
+  NUDGE_UNCONFIRMED: z.object({
+    agentId,
+    nudge: z.string(),
+    waitedSeconds: z.number(),
+    /** Its screen is all that is seen of it; or there would have been a sign. Absent in what an earlier version said. */
+    because: z.enum(["only-screen", "no-sign"]).optional(),
+  }),
   AGENT_ANSWERED: z.object({ agentId, answer: AgentAnswer }),
   ESCALATION_TRIGGERED: z.object({
     agentId,

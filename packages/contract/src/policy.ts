@@ -21,6 +21,10 @@ export type LimitResume = z.infer<typeof LimitResume>;
 export const Contain = z.enum(["none", ...ContainmentMeans.options]);
 export type Contain = z.infer<typeof Contain>;
 
+/** Whether a nudge is typed into a terminal that a person has open. */
+export const NudgeWhileAttached = z.enum(["never", "when-idle"]);
+export type NudgeWhileAttached = z.infer<typeof NudgeWhileAttached>;
+
 const secondsSetting = (what: string) => z.number().positive().max(2_592_000).describe(what);
 const minutesSetting = (what: string) => z.number().positive().max(43_200).describe(what);
 const share = (what: string) => z.number().min(0).max(1).describe(what);
@@ -109,6 +113,9 @@ export const Settings = z.strictObject({
       enabled: flag("false: escalate without a nudge first"),
       max_attempts: count("nudges before it is escalated"),
       interval_seconds: secondsSetting("time between two nudges"),
+      while_attached: NudgeWhileAttached.describe(
+        "typing where a person has the terminal open. never; when-idle: when no key was pressed for a minute and the input is empty",
+      ),
     }),
     escalation: z.strictObject({
       timeout_seconds: secondsSetting("how long the orchestrator may take to answer"),
@@ -301,7 +308,12 @@ export interface Policy {
   readonly restart: { readonly cooldown: DurationMs; readonly max: number; readonly window: DurationMs };
   /** Never stopped but by a person. */
   readonly protected: boolean;
-  readonly nudge: { readonly enabled: boolean; readonly max: number; readonly interval: DurationMs };
+  readonly nudge: {
+    readonly enabled: boolean;
+    readonly max: number;
+    readonly interval: DurationMs;
+    readonly whileAttached: NudgeWhileAttached;
+  };
   readonly escalation: {
     readonly timeout: DurationMs;
     readonly unchangedAfter: DurationMs;
@@ -402,6 +414,7 @@ function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
       enabled: intervention.nudge.enabled,
       max: intervention.nudge.max_attempts,
       interval: seconds(intervention.nudge.interval_seconds),
+      whileAttached: intervention.nudge.while_attached,
     }),
     escalation: Object.freeze({
       timeout: seconds(intervention.escalation.timeout_seconds),

@@ -41,7 +41,7 @@ const defaults: Settings = {
   },
   retention: { heartbeats_hours: 24, history_days: 30 },
   intervention: {
-    nudge: { enabled: true, max_attempts: 3, interval_seconds: 600 },
+    nudge: { enabled: true, max_attempts: 3, interval_seconds: 600, while_attached: "never" },
     escalation: { timeout_seconds: 900, unchanged_after_seconds: 3600, on_unanswered: "terminate" },
     limit_resume: { after_exit: "auto", in_terminal: "ask" },
     contain: "pause",

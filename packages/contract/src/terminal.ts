@@ -102,8 +102,11 @@ export const Sight = z
     z.object({ kind: z.literal("tokens"), total: z.number().int().nonnegative() }),
     z.object({ kind: z.literal("retries"), attempt: z.number().int(), inMs: ms, status: z.number().int().nullable() }),
     z.object({ kind: z.literal("compacts"), over: z.boolean() }),
-    /** A nudge of ours is part of its conversation: its model has it with the next request. */
-    z.object({ kind: z.literal("nudge-read"), nudge: name }),
+    /**
+     * A nudge of ours is part of its conversation: its model has it with the next request. `by: "screen"`: its program took the words in, as far as its
+     * screen shows; what its model has of them nobody can tell.
+     */
+    z.object({ kind: z.literal("nudge-read"), nudge: name, by: z.literal("screen").optional() }),
     z.object({ kind: z.literal("turn-ended"), outcome: z.enum(["success", "failure"]), reason: name }),
   ])
   .meta({ id: "Sight" });

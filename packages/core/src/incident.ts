@@ -140,6 +140,8 @@ export interface NudgeLife {
   /** That it was seen was said by the agent itself, not by a program around it. */
   readonly receipt: boolean;
   readonly sent: Reached["sent"] | null;
+  /** When it was seen; absent before, and in what an earlier version saved. */
+  readonly seen?: Reached["sent"];
   /** From then on nobody waits for it any more. */
   readonly expiresAt: MonoMs;
   /** For how long of the time since it was queued nobody was there to see what came of it. */

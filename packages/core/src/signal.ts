@@ -168,6 +168,8 @@ export type Action =
       readonly incarnation: number;
       readonly text: string;
       readonly notAfter: MonoMs;
+      /** Also into a terminal that a person has open, when they have left it alone. */
+      readonly whenIdle?: true;
     }
   | {
       readonly kind: "contain-agent";

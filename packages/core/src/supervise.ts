@@ -5,6 +5,7 @@ import { climbLadder } from "./climb-ladder.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
+import { alertNeed } from "./intervene/alert-need.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
 import { containAgent } from "./intervene/contain.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
@@ -34,6 +35,7 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
   const checkedIn = askToCheckIn(contained.record, signal, doubt);
   const told = giveCommands(checkedIn.record, signal, now, policy, doubt);
   const { record } = told;
+  const needed = alertNeed(before, record, policy);
   return {
     record,
     reply: answer === null ? null : toReply(answer, join(checkedIn.commands, told.commands)),
@@ -44,11 +46,12 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
       climbed.events,
       contained.events,
       told.events,
+      needed.events,
       noticeLostNudge(before, record, now),
       noticeReturn(before, record, now),
       noticeRestart(before, record, now),
     ),
-    actions: join(alerted.actions, climbed.actions, contained.actions),
+    actions: join(alerted.actions, climbed.actions, contained.actions, needed.actions),
   };
 }
 

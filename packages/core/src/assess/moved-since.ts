@@ -10,7 +10,7 @@ export const isLoop = (kind: string | null): boolean => loopKinds.includes(kind 
 /** Whether the agent did something new since it was nudged: not the same again, and not merely something. */
 export function movedSince(record: AgentRecord, { cause, sent }: Pick<NudgeLife, "cause" | "sent">): boolean {
   if (sent === null) return false;
-  if (isLoop(cause)) return hasNewStep(record);
+  if (isLoop(cause)) return hasNewStep(record, sent.at);
   const newLines = (record.terminal?.novel ?? 0) - sent.novel;
   if (cause === "repeated-error") return newLines >= linesThatMove;
   // Who had gone quiet has moved when it writes at all. Of anybody else, the same lines once more are nothing.
@@ -19,10 +19,12 @@ export function movedSince(record: AgentRecord, { cause, sent }: Pick<NudgeLife,
 }
 
 /** The trail was started anew with the nudge, and still knows what had been seen before it. */
-function hasNewStep({ steps }: AgentRecord): boolean {
+export function hasNewStep({ steps }: AgentRecord, since: MonoMs): boolean {
   if (steps === null) return false;
   const { windowFrom } = steps;
-  return steps.steps.some((step) => step.event >= windowFrom && (step.novelCall || step.novelResult));
+  return steps.steps.some(
+    (step) => step.event >= windowFrom && (step.at ?? since + 1) > since && (step.novelCall || step.novelResult),
+  );
 }
 
 export const newestFact = ({ facts, terminal }: AgentRecord): MonoMs =>

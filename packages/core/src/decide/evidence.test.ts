@@ -270,7 +270,8 @@ describe("evidence", () => {
       held.passes("1m");
       held.shows({ kind: "output", rows: 1, novel: 0 });
     }
-    expect(held.agent.told("NUDGE_SEEN").length).toBeGreaterThan(0);
+    expect(held.agent.told("NUDGE_SENT").length).toBeGreaterThan(0);
+    expect(held.agent.told("NUDGE_SEEN")).toEqual([]);
     expect(held.agent.did("save-work")).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  const nudged = before.nudge !== null && isReminder(before.nudge) ? concludeNudge(before, now) : nothing(before);
+  const nudged = isNeededNoMore(before.nudge, ending) ? concludeNudge(before, now) : nothing(before);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",
@@ -82,6 +82,10 @@ export function closeIncident(
   const isElsewhere = ending === "handed-to-a-person" || isSettled({ because });
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;
 }
+
+/** Of one that is well again, what it was told is still to be heard: it may have done so before it said that it had read it. */
+const isNeededNoMore = (nudge: AgentRecord["nudge"], ending: IncidentEnding): boolean =>
+  nudge !== null && isReminder(nudge) && (ending !== "recovered" || nudge.state === "queued");
 
 const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 

@@ -46,6 +46,21 @@ describe("a nudge on the acknowledgement of a beat", () => {
     expect(agent.told("NUDGE_SENT")).toHaveLength(1);
   });
 
+  it("is acted on by what came between the acknowledgement and the beat that names it", () => {
+    const agent = standsStill();
+    agent.silentFor("5s");
+    agent.beats();
+    agent.silentFor("5s");
+    expect(agent.beats({ progressIndicator: "3" }).commands).toEqual([]);
+    expect(endings({ agent })).toEqual(["recovered: well-again"]);
+    expect(agent.told("NUDGE_ACTED")).toEqual([]);
+    agent.silentFor("5s");
+    agent.beats({ progressIndicator: "3", seen: [id] });
+    agent.silentFor("5s");
+    agent.beats({ progressIndicator: "3" });
+    expect(lifeOf(agent).slice(-2)).toEqual(["1814s NUDGE_SEEN", "1819s NUDGE_ACTED"]);
+  });
+
   it("is answered by the agent itself: that is acting on it", () => {
     const agent = standsStill();
     agent.silentFor("1s");
@@ -103,6 +118,13 @@ describe("a nudge through the holder", () => {
     expect(lifeOf(held.agent)).toEqual(["900s NUDGE_QUEUED", "900s NUDGE_SENT"]);
   });
 
+  it("is for a terminal that a person has open only where the policy allows it", () => {
+    const [action] = goesQuiet({ nudges: null }).agent.did("nudge-agent");
+    expect(action).not.toHaveProperty("whenIdle");
+    const held = goesQuiet({ nudges: null, settings: { intervention: { nudge: { while_attached: "when-idle" } } } });
+    expect(held.agent.did("nudge-agent")).toMatchObject([{ whenIdle: true }]);
+  });
+
   it("that could not be given says why, and the next is tried after the interval", () => {
     const held = goesQuiet({ nudges: { kind: "not-sent", because: "half-typed" } });
     expect(held.agent.told("NUDGE_NOT_SENT")).toEqual([
@@ -113,19 +135,72 @@ describe("a nudge through the holder", () => {
     expect(held.agent.state).toBe("STUCK");
   });
 
-  it("is seen when the agent writes something after it, and acted on only when that is new", () => {
-    const held = heldStory({ hold: { input: "terminal" } });
+  const nudged = (input: "stdin" | "terminal") => {
+    const held = heldStory({ hold: { input } });
     held.prints();
     repeatsError(held, 4);
     held.shows(error);
     expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
     held.passes("10s");
+    return held;
+  };
+
+  it("is not seen because the agent writes something after it, nor acted on: a redraw is no reading", () => {
+    const held = nudged("terminal");
     held.prints(1);
-    expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "wrote after it" }]);
-    expect(held.agent.state).toBe("STUCK");
     held.prints(4);
-    expect(held.agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
     expect(endings(held)).toEqual(["recovered: well-again"]);
+    held.passes("10m");
+    expect(lifeOf(held.agent).map((line) => line.split(" ")[1])).toEqual([
+      "NUDGE_QUEUED",
+      "NUDGE_SENT",
+      "NUDGE_UNCONFIRMED",
+    ]);
+    expect(held.agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ because: "only-screen" }]);
+  });
+
+  it("is seen when it is part of the conversation, and acted on when something new follows that", () => {
+    const held = nudged("stdin");
+    held.prints(3);
+    held.shows({ kind: "nudge-read", nudge: id });
+    expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "part of its conversation" }]);
+    expect(held.agent.record.nudge).toMatchObject({ receipt: true });
+    expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
+    held.passes("10s");
+    held.prints(5);
+    expect(held.agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
+  });
+
+  it("is seen by its program as far as the screen shows: no receipt, and what it draws then is no work", () => {
+    const held = nudged("terminal");
+    held.shows({ kind: "nudge-read", nudge: id, by: "screen" });
+    expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "its program took it in" }]);
+    expect(held.agent.record.nudge).toMatchObject({ receipt: false });
+    held.passes("10s");
+    held.prints(9);
+    expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
+    const call = { kind: "tool_call", tool: "read", args_digest: "new" } as const;
+    held.agent.take({ kind: "stepped", events: [call, { kind: "tool_result", text_digest: "new" }] });
+    expect(held.agent.told("NUDGE_ACTED")).toHaveLength(1);
+  });
+
+  it("is not acted on by an end, nor by what is written on the way to one", () => {
+    const last = { kind: "output", rows: 9, novel: 9 } as const;
+    const exits = nudged("stdin");
+    exits.shows({ kind: "nudge-read", nudge: id });
+    exits.passes("10s");
+    exits.report([last], { exit: { code: 0, signal: null, cause: "by-itself" } });
+    expect(exits.agent.told("NUDGE_ACTED")).toEqual([]);
+
+    const stopped = nudged("stdin");
+    stopped.shows({ kind: "nudge-read", nudge: id });
+    stopped.passes("10s");
+    stopped.isOrdered("stop", "order-1", true);
+    for (const { key } of stopped.agent.did("save-work"))
+      stopped.handsAnswer(key, { kind: "work", work: { kind: "nothing-to-save" } });
+    expect(stopped.agent.did("stop-agent")).toHaveLength(1);
+    stopped.shows(last);
+    expect(stopped.agent.told("NUDGE_ACTED")).toEqual([]);
   });
 });
 
@@ -143,8 +218,11 @@ describe("after a nudge the evidence is collected anew", () => {
     const { agent, does, loop } = loops();
     expect(agent.told("NUDGE_SENT")).toHaveLength(1);
     expect(loop("identical-step")).toBeUndefined();
+    agent.silentFor("1s");
+    agent.beats({ seen: [id] });
     does("shell", "make", "ok");
     expect(agent.state).toBe("STUCK");
+    agent.silentFor("1s");
     does("read", "readme", "something else");
     expect(agent.state).toBe("HEALTHY");
     expect(endings({ agent })).toEqual(["recovered: well-again"]);
@@ -205,7 +283,7 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(held.agent.state).toBe("STUCK");
     expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
     held.prints(1, 6);
-    expect(held.agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
+    expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
     expect(endings(held)).toEqual(["recovered: well-again"]);
   });
 

@@ -11,7 +11,7 @@ import type {
   Sight,
 } from "@rouse/contract";
 import { markNow } from "../accept/work-clock.ts";
-import { isLoop, movedSince, withoutLoops } from "../assess/moved-since.ts";
+import { hasNewStep, isLoop, movedSince, withoutLoops } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
 import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
@@ -59,7 +59,8 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
     type: "NUDGE_QUEUED",
     payload: { agentId, nudge: id, attempt, channel, template, actor },
   };
-  const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt };
+  const whenIdle = policy.nudge.whileAttached === "when-idle" ? { whenIdle: true as const } : {};
+  const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt, ...whenIdle };
   return {
     record: { ...before.record, nudge, counts: { ...record.counts, nudges: number } },
     events: [...before.events, queued],
@@ -108,7 +109,7 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, po
       ? noteDelivery(record, nudge, signal.outcome.delivery, now, policy)
       : unchanged;
   const evidence = evidenceOf(record, nudge, signal);
-  if (evidence !== null) return advance(record, nudge, evidence);
+  if (evidence !== null) return advance(record, nudge, evidence, now);
   return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
 }
 
@@ -152,9 +153,9 @@ function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
 
 function noteSent(before: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): Intervened {
   const record = countSent(before, nudge, now, policy);
-  const { agentId, terminal } = record;
+  const { agentId } = record;
   const { id, attempt, channel, text, cause } = nudge;
-  const sent = { ...markNow(record.work, now), novel: terminal?.novel ?? 0, lost: record.beats.lost };
+  const sent = markSent(record, now);
   const told: AgentRecord = { ...record, nudge: { ...nudge, state: "sent", sent } };
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.
@@ -183,35 +184,61 @@ function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
 
 type Evidence = { readonly state: "seen" | "acted"; readonly by: string; readonly receipt?: boolean };
 
-/** Only the agent's side counts: it names the nudge, answers it, or does something it had not done before. */
+/** Only the agent's side counts: it answers the nudge, shows that it has it, or after that does something it had not done before. */
 function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evidence | null {
   if (nudge.sent === null) return null;
   const answer =
     signal.kind === "answered" ? signal.answer : signal.kind === "heartbeat" ? signal.beat.answer : undefined;
   if (answer !== undefined && (answer.to === undefined || answer.to === nudge.id))
     return { state: "acted", by: `answered: ${answer.kind}` };
-  if (movedSince(record, nudge)) return { state: "acted", by: "did something new" };
-  if (nudge.state !== "sent") return null;
-  if (signal.kind === "heartbeat" && signal.beat.seen?.includes(nudge.id) === true)
-    return { state: "seen", by: "named in a heartbeat", receipt: signal.beat.seenBy === "agent" };
-  if (signal.kind === "reported" && signal.report.sights.some((sight) => isReceipt(sight, nudge.id)))
-    return { state: "seen", by: "part of its conversation", receipt: true };
-  const wroteAt = record.terminal?.output.at ?? Number.NEGATIVE_INFINITY;
-  if (nudge.channel !== "acknowledgement" && wroteAt > nudge.sent.at) return { state: "seen", by: "wrote after it" };
-  return null;
+  if (nudge.state === "sent") return receiptOf(nudge, signal);
+  return hasActed(record, nudge) ? { state: "acted", by: "did something new" } : null;
 }
 
-const isReceipt = (sight: Sight, nudge: string): boolean => sight.kind === "nudge-read" && sight.nudge === nudge;
+function receiptOf({ id }: NudgeLife, signal: Signal): Evidence | null {
+  if (signal.kind === "heartbeat" && signal.beat.seen?.includes(id) === true)
+    return { state: "seen", by: "named in a heartbeat", receipt: signal.beat.seenBy === "agent" };
+  const read = signal.kind === "reported" ? signal.report.sights.filter((sight) => isReceipt(sight, id)) : [];
+  if (read.some(({ by }) => by === undefined)) return { state: "seen", by: "part of its conversation", receipt: true };
+  return read.length > 0 ? { state: "seen", by: "its program took it in" } : null;
+}
 
-function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence): Intervened {
+type Receipt = Extract<Sight, { kind: "nudge-read" }>;
+const isReceipt = (sight: Sight, nudge: string): sight is Receipt =>
+  sight.kind === "nudge-read" && sight.nudge === nudge;
+
+/**
+ * What it writes while it ends is nothing it does; and of one whose screen alone shows that it was told, what it draws afterwards is no work: it takes a
+ * step to tell.
+ */
+function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
+  const { terminal, stop } = record;
+  if ((terminal !== null && terminal.exit !== null) || (stop !== null && stop.orderedAt !== null)) return false;
+  // With an acknowledgement it has the words at once, and tells so with its next beat: what it does between the two it does with them.
+  const sent = nudge.channel === "acknowledgement" ? nudge.sent : (nudge.seen ?? nudge.sent);
+  if (sent === null) return false;
+  const knownByScreen = nudge.channel === "terminal" && !nudge.receipt;
+  return knownByScreen ? hasNewStep(record, sent.at) : movedSince(record, { cause: nudge.cause, sent });
+}
+
+function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
   const { agentId } = record;
-  const payload = { agentId, nudge: nudge.id, evidence: evidence.by };
+  const { state, by, receipt = nudge.receipt } = evidence;
+  const marked = state === "seen" ? { seen: markSent(record, now) } : {};
   return {
-    record: { ...record, nudge: { ...nudge, state: evidence.state, receipt: evidence.receipt ?? nudge.receipt } },
-    events: [{ type: evidence.state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload }],
+    record: { ...record, nudge: { ...nudge, ...marked, state, receipt } },
+    events: [
+      { type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload: { agentId, nudge: nudge.id, evidence: by } },
+    ],
     actions: [],
   };
 }
+
+const markSent = ({ work, terminal, beats }: AgentRecord, now: MonoMs): Reached["sent"] => ({
+  ...markNow(work, now),
+  novel: terminal?.novel ?? 0,
+  lost: beats.lost,
+});
 
 /** Nobody waits for it any more: without a word from the agent's side it stays unconfirmed. */
 export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
@@ -222,9 +249,20 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   const counted = nudge.state === "queued" ? countUndelivered(record, nudge) : record;
   return {
     record: { ...counted, nudge: { ...nudge, state: "unconfirmed" } },
-    events: [{ type: "NUDGE_UNCONFIRMED", payload: { agentId, nudge: nudge.id, waitedSeconds } }],
+    events: [
+      {
+        type: "NUDGE_UNCONFIRMED",
+        payload: { agentId, nudge: nudge.id, waitedSeconds, because: whyUnconfirmed(record) },
+      },
+    ],
     actions: [],
   };
+}
+
+/** Of one whose screen is all that is seen of it, nobody can tell what it reads. */
+function whyUnconfirmed({ terminal, nudge }: AgentRecord): "only-screen" | "no-sign" {
+  const sees = terminal?.eyes.some(({ eye, sees }) => sees && eye !== "screen") ?? false;
+  return nudge?.channel === "terminal" && !sees ? "only-screen" : "no-sign";
 }
 
 /** A life that ended took the nudge with it: nobody will see it any more. */
@@ -267,7 +305,8 @@ function giveNudge(
 ): Intervened & { readonly commands: readonly Command[] } {
   const { nudge } = record;
   const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
-  if (!open || (nudge.state !== "queued" && nudge.state !== "sent"))
+  const isOver = nudge !== null && isReminder(nudge) && record.incident === null;
+  if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
     return { record, events: [], actions: [], commands: [] };
   const given = nudge.state === "queued" ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
   return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
@@ -286,11 +325,8 @@ function handOverNudge(
   if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
     return { record, events: [], actions: [], commands: [] };
   const given = nudge.sent === null ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
-  const seen = advance(given.record, given.record.nudge ?? nudge, {
-    state: "seen",
-    by: "fetched by checking in",
-    receipt: true,
-  });
+  const fetched: Evidence = { state: "seen", by: "fetched by checking in", receipt: true };
+  const seen = advance(given.record, given.record.nudge ?? nudge, fetched, now);
   return {
     record: seen.record,
     events: [...given.events, ...seen.events],

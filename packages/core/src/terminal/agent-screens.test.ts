@@ -95,10 +95,21 @@ describe("Claude Code", () => {
   it("asks whether a folder is trusted, and which plan is meant", () => {
     const trust =
       "Do you trust the files in this folder?\n\n ❯ 1. Yes, proceed\n   2. No, exit\n\n Enter to confirm · Esc to exit";
-    expect(follow("claude-code").shows(0, trust)).toEqual(["asks permission"]);
+    expect(follow("claude-code").shows(0, trust)).toEqual(["asks trust"]);
     const choice =
       "☐ Storage\n\nWhich store do you want?\n\n❯ 1. SQLite\n  2. PostgreSQL\n\nEnter to select · ↑/↓ to navigate · Esc to cancel";
     expect(follow("claude-code").shows(0, choice)).toEqual(["asks question"]);
+  });
+
+  it("is ended by an error of its provider until something else is said", () => {
+    const failed = `❯ go\n\n● API Error: 500 Internal server error\n\n✻ Baked for 3s · done 2:02 PM\n\n${box}`;
+    expect(follow("claude-code").shows(0, failed)).toEqual(["asks api-error"]);
+    const passed = failed.replace("✻ Baked", "❯ go on\n\n● Done.\n\n✻ Baked");
+    const claude = follow("claude-code");
+    expect(claude.shows(0, passed)).toEqual([]);
+    expect(claude.shows(2, passed)).toEqual(["asks prompt"]);
+    const limited = failed.replace("500 Internal server error", "Request rejected (429) · try again later");
+    expect(follow("claude-code").shows(0, limited)).not.toContain("asks api-error");
   });
 
   it("rests in the older box, and with a suggestion in it", () => {
@@ -112,6 +123,16 @@ describe("Claude Code", () => {
 });
 
 describe("Codex", () => {
+  it("neither rests nor asks while it starts, whatever its input looks like", () => {
+    const codex = follow("codex");
+    const starts = "  >_ OpenAI Codex (v0.166.0)\n\n› Ask Codex to do anything◂\n\n  ? for shortcuts";
+    codex.shows(0, starts, true);
+    expect(codex.shows(3, starts, true)).toEqual([]);
+    const rests = starts.replace("  ? for", "  gpt-5-codex default · /work\n  ← for agents · ? for");
+    codex.shows(4, rests, true);
+    expect(codex.shows(7, rests, true)).toEqual(["asks prompt"]);
+  });
+
   it("works, asks, fails, is put off, and rests, also on the alternate screen", () => {
     for (const alternate of [false, true]) {
       const codex = follow("codex");

@@ -13,6 +13,8 @@ interface InputShape {
   readonly prompt: RegExp;
   /** Drawn between two such rows, and the cursor may be anywhere. The others have the cursor in them. */
   readonly between?: RegExp;
+  /** Drawn above such a row, beside a bar, with a row of its own about itself at the end; the cursor is in it. */
+  readonly above?: { readonly border: RegExp; readonly bar: RegExp; readonly status: RegExp };
   /** Stands there while nothing is typed, in a colour that does not tell. */
   readonly hint?: string;
 }
@@ -27,7 +29,10 @@ const shapes: Readonly<Record<AgentFamily, InputShape | null>> = {
   },
   // Where Enter only begins the next line (`multi>`) nothing would be sent.
   aider: { prompt: /^(?:ask|architect|code|context|help|diff|whole|udiff)?>(?=\s|$)/ },
-  opencode: null,
+  opencode: {
+    prompt: /^\s*┃/,
+    above: { border: /^\s*╹▀{4}/, bar: /^\s*┃/, status: /^\s*┃\s{2}\S{1,40} · \S/ },
+  },
   generic: null,
 };
 
@@ -56,13 +61,19 @@ export function findInput(screen: TypingScreen, family: AgentFamily): Input | nu
   return shape === null ? null : findShape(screen, shape, screen.cursorRow);
 }
 
+/** Keys go to where the cursor is, as far as a program shows one. */
+export const holdsCursor = ({ cursorRow }: Screen, { from, to }: Input): boolean =>
+  cursorRow >= from && cursorRow <= to;
+
 /** Whether its input holds words that nobody has sent. */
 export function findDraft(screen: TypingScreen, family: AgentFamily): boolean {
   const input = findInput(screen, family);
   if (input === null || input.text === "") return false;
   // Without a box, rows that merely follow a prompt are an answer to what was sent from it.
   const further = screen.rows.slice(input.from + 1, screen.cursorRow + 1);
-  return input.shape.between !== undefined || further.every((row) => /^\s{2}/.test(row));
+  return (
+    input.shape.between !== undefined || input.shape.above !== undefined || further.every((row) => /^\s{2}/.test(row))
+  );
 }
 
 /** The same input after something was typed into it. */
@@ -78,9 +89,14 @@ export function findInputAgain(screen: TypingScreen, before: Input): Input {
 }
 
 function findShape(screen: TypingScreen, shape: InputShape, start: number): Input | null {
-  const { between, prompt, hint } = shape;
+  const { above, between, prompt, hint } = shape;
   const lengthOf = (row: string): number | null => prompt.exec(row)?.[0].length ?? null;
-  const found = between === undefined ? findOpen(screen, lengthOf, start) : findBoxed(screen, lengthOf, between);
+  const found =
+    above !== undefined
+      ? findAbove(screen, above)
+      : between === undefined
+        ? findOpen(screen, lengthOf, start)
+        : findBoxed(screen, lengthOf, between);
   if (found === null) return null;
   const isHint = hint !== undefined && found.text === squeeze(hint);
   return { ...found, text: isHint ? "" : found.text, shape };
@@ -98,6 +114,15 @@ function findBoxed(screen: TypingScreen, lengthOf: PromptLength, between: RegExp
   const from = top + 1;
   const length = from < bottom && isBorder(top) ? lengthOf(screen.rows[from] ?? "") : null;
   return length === null ? null : found(screen, from, bottom - 1, length);
+}
+
+/** All rows with the bar that stand together, but for the one about the program itself. */
+function findAbove(screen: TypingScreen, { border, bar, status }: NonNullable<InputShape["above"]>): Found | null {
+  const to = lastRow(screen, border) - 1;
+  if (to < 0 || !status.test(screen.rows[to] ?? "")) return null;
+  let from = to;
+  while (from > 0 && bar.test(screen.rows[from - 1] ?? "")) from--;
+  return from < to && to - from < mostRows ? { ...found(screen, from, to - 1, 0), to } : null;
 }
 
 /** Rows that follow without a blank one between belong to it: what was typed may have several. */

@@ -34,7 +34,7 @@ export function findQuestion(
 ): Asked | null {
   for (const what of wanted) {
     const found = patterns.find((pattern) => pattern.kind === kindOf[what] && standsIn(bottom, pattern));
-    if (found !== undefined) return { what, pattern: found.name };
+    if (found !== undefined) return { what: found.what ?? what, pattern: found.name };
   }
   return null;
 }
@@ -44,15 +44,27 @@ function standsIn({ rows, cursor }: Bottom, pattern: KnownPattern): boolean {
   for (let at = rows.length - 1; at >= lowest; at--) {
     if (pattern.atCursor && at !== cursor) continue;
     if (pattern.find(cut(rows[at] ?? "", longestLine)) === null) continue;
-    const { under } = pattern;
-    if (under === undefined || rows.slice(0, at).some((row) => under.test(cut(row, longestLine)))) return true;
+    if (pattern.notOver?.test(cut(rows[at + 1] ?? "", longestLine))) continue;
+    if (standsUnder(rows.slice(0, at), pattern)) return true;
   }
   return false;
 }
 
-/** How programs say that they are at work: the key that would interrupt them, or a spinner whose sentence is not over. */
+function standsUnder(above: readonly string[], { under, unless }: KnownPattern): boolean {
+  if (under === undefined) return true;
+  const at = above.findLastIndex((row) => under.test(cut(row, longestLine)));
+  return at >= 0 && !above.slice(at + 1).some((row) => unless?.test(cut(row, longestLine)));
+}
+
+/** How programs say that they are at work: the key that would interrupt them, a spinner whose sentence is not over, the next try of a request. */
 const busyMarker =
-  /\b(?:[Ee]sc|ESC|[Cc]trl\+[Cc]) to (?:interrupt|cancel|stop)\b|^\s*[·✢✳✶✻✽*⠀-⣿] \S.{0,80}?(?:…|\.\.\.)/;
+  /\b(?:[Ee]sc|ESC|[Cc]trl\+[Cc]) (?:to )?(?:interrupt|cancel|stop)\b|^\s*[·✢✳✶✻✽*⠀-⣿] \S.{0,80}?(?:…|\.\.\.)|^\s*\S .{1,120} · Retrying in \d/;
+/** What could be cancelled here is a wait for its limit. */
+const waitsForLimit = /\bcontinuing automatically\b/i;
 
 /** While one is visible, an empty prompt is a place to type into, not a program with nothing to do. */
-export const isBusy = (rows: readonly string[]): boolean => rows.some((row) => busyMarker.test(cut(row, longestLine)));
+export const isBusy = (rows: readonly string[]): boolean =>
+  rows.some((whole) => {
+    const row = cut(whole, longestLine);
+    return busyMarker.test(row) && !waitsForLimit.test(row);
+  });

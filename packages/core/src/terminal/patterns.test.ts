@@ -27,14 +27,21 @@ const found: Record<AgentFamily, Record<string, readonly string[]>> = {
     "claude-window-limit": ["5-hour limit reached ∙ resets 3pm", " ⎿ Weekly limit reached · resets Oct 24 at 3pm"],
     "claude-api-429": [
       '  ⎿  API Error: 429 {"type":"error","error":{"type":"rate_limit_error"}}',
-      "API Error (529 Overloaded) · Retrying in 5 seconds… (attempt 3/10)",
-      "● API Error: Repeated 529 Overloaded errors",
       "API Error: Request rejected (429)",
     ],
-    "claude-api-overloaded": [
-      'API Error: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+    "claude-api-529": [
+      "API Error (529 Overloaded) · Retrying in 5 seconds… (attempt 3/10)",
+      "● API Error: Repeated 529 Overloaded errors",
+    ],
+    "claude-continues": [
+      "● Usage limit reached · continuing automatically at 7:17pm · esc to cancel",
+      "  ⚠ Usage limit reached · limit resets 7:17pm",
+    ],
+    "claude-api-overloaded": ['API Error: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'],
+    "claude-api-rate-limited": [
       "API Error: Server is temporarily limiting requests (not your usage limit) · Rate limited",
     ],
+    "claude-no-connection": [" Unable to connect to Anthropic services"],
     "claude-api-error": [
       "API Error: 500 Internal server error",
       "  ⎿  API Error (Connection error.) · Retrying in 2 seconds… (attempt 2/10)",

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TypingScreen } from "./find-input.ts";
 import { patternsFor } from "./patterns.ts";
-import { expectEcho, findPlaceToType, readEcho } from "./place-to-type.ts";
+import { expectEcho, findPlaceToType, isTaken, readEcho } from "./place-to-type.ts";
 import type { Pattern } from "./reading.ts";
 import { screenOf } from "./screen.test-support.ts";
 
@@ -61,8 +61,11 @@ describe("Claude Code takes a message", () => {
     expect(judge("claude-code", `❯ 1. do this and then that\n● Did it.\n${claudeBox("❯")}`)).toBe("place");
   });
 
-  it("but never on the alternate screen", () => {
+  it("but on the alternate screen only where its box has the cursor", () => {
     expect(judge("claude-code", drawn(claudeBox("❯"), true))).toBe("full-screen");
+    expect(judge("claude-code", drawn("the whole screen\n❯◂", true))).toBe("full-screen");
+    expect(judge("claude-code", drawn(claudeBox("❯◂"), true))).toBe("place");
+    expect(judge("claude-code", drawn(claudeBox("❯ and◂"), true))).toBe("half-typed");
   });
 });
 
@@ -231,6 +234,30 @@ describe("what was typed", () => {
   });
 });
 
+describe("what was typed is taken", () => {
+  const words = "The last 5 calls were identical and failed.";
+  const taken = (before: string, after: string, family: AgentFamily = "claude-code"): boolean => {
+    const place = findPlaceToType(drawn(before), family, patternsFor(family));
+    if (place.kind !== "place") throw new Error(place.because);
+    return isTaken(drawn(after), expectEcho(drawn(before), family, place.input, words));
+  };
+  const empty = claudeBox("❯");
+
+  it("when it stands above the empty input as something that was said", () => {
+    expect(taken(empty, `❯ ${words}\n\n✻ Pondering…\n${empty}`)).toBe(true);
+    expect(taken("›◂", `› ${words}\n\n• Working (3s • esc to interrupt)\n\n›◂`, "codex")).toBe(true);
+  });
+
+  it("but not when it is gone, still in the input, waiting, or was said before", () => {
+    expect(taken(empty, `● Done.\n${empty}`)).toBe(false);
+    expect(taken(empty, claudeBox(`❯ ${words}`))).toBe(false);
+    expect(taken(empty, `❯ ${words}\n  ctrl+x ctrl+s to send now\n${empty}`)).toBe(false);
+    expect(taken(empty, `❯ ${words}\n${claudeBox("❯ ‹Press up to edit queued messages›")}`)).toBe(false);
+    expect(taken("›◂", `• Messages to be submitted after next tool call\n  ↳ ${words}\n\n›◂`, "codex")).toBe(false);
+    expect(taken(`❯ ${words}\n● Done.\n${empty}`, `❯ ${words}\n● Done.\n${empty}`)).toBe(false);
+  });
+});
+
 it("whatever a screen shows, a place is an empty line of it", () => {
   const row = fc.oneof(
     fc.constantFrom("❯", "›", "> ", "│ > │", rule, "❯ 1. Yes", "  2. No", "", "[y/N]"),
@@ -241,13 +268,14 @@ it("whatever a screen shows, a place is an empty line of it", () => {
     cursorRow: fc.integer({ min: -1, max: 40 }),
     alternate: fc.boolean(),
   });
-  const family = fc.constantFrom<AgentFamily>("claude-code", "codex", "gemini-cli", "aider", "generic");
+  const family = fc.constantFrom<AgentFamily>("claude-code", "codex", "gemini-cli", "opencode", "aider", "generic");
   fc.assert(
     fc.property(screens, family, (picture, of) => {
       const screen = { ...picture, firm: picture.rows };
       const place = findPlaceToType(screen, of, patternsFor(of));
       if (place.kind === "refused") return;
-      expect(screen.alternate).toBe(false);
+      if (screen.alternate)
+        expect(screen.cursorRow >= place.input.from && screen.cursorRow <= place.input.to).toBe(true);
       const { from, to, prompt } = place.input;
       const text = screen.rows
         .slice(from, to + 1)

@@ -1,5 +1,5 @@
 import type { AgentFamily, NudgeRefusal } from "@rouse/contract";
-import { findInput, findInputAgain, type Input, squeeze, type TypingScreen } from "./find-input.ts";
+import { findInput, findInputAgain, holdsCursor, type Input, squeeze, type TypingScreen } from "./find-input.ts";
 import { type Bottom, findQuestion } from "./find-question.ts";
 import { cut, longestLine, maskVolatile } from "./mask-text.ts";
 import type { KnownPattern } from "./patterns.ts";
@@ -18,9 +18,10 @@ const refuse = (because: ScreenRefusal): Place => ({ kind: "refused", because })
 
 /** Where a message could be typed now: the empty input of a program that is known, and nothing else that takes keys. */
 export function findPlaceToType(screen: TypingScreen, family: AgentFamily, patterns: readonly KnownPattern[]): Place {
-  if (screen.alternate) return refuse("full-screen");
   if (asks(bottomOf(screen), patterns)) return refuse("asks");
   const input = findInput(screen, family);
+  // A program that has the whole screen may show anything on it: there its input has to have the cursor as well.
+  if (screen.alternate && (input === null || !holdsCursor(screen, input))) return refuse("full-screen");
   if (input === null) return refuse("no-input");
   if (wantsKeys(screen, input, family)) return refuse("asks");
   if (input.text !== "") return refuse("half-typed");
@@ -35,6 +36,8 @@ export interface Typed {
   readonly tail: string;
   /** How often that stood on the screen before it was typed: the same words may have been said before. */
   readonly before: number;
+  /** On which of the two screens. */
+  readonly alternate: boolean;
 }
 
 export type Echo =
@@ -47,20 +50,37 @@ const tailLength = 40;
 
 export function expectEcho(screen: TypingScreen, family: AgentFamily, input: Input, typed: string): Typed {
   const tail = squeeze(typed).slice(-tailLength);
-  return { family, input, tail, before: count(screen, tail) };
+  return { family, input, tail, before: count(screen, tail), alternate: screen.alternate };
 }
 
 /** Whether what was typed stands where it was typed, and nothing has come up that would take Enter for an answer. */
 export function readEcho(screen: TypingScreen, typed: Typed, patterns: readonly KnownPattern[]): Echo {
-  if (screen.alternate) return { kind: "refused", because: "full-screen" };
+  if (screen.alternate !== typed.alternate) return { kind: "refused", because: "full-screen" };
   const input = findInputAgain(screen, typed.input);
   // Not in what we typed ourselves, whatever it is about.
   const others = screen.rows.map((row, at) => (at >= input.from && at <= input.to ? "" : row));
   const isAsked = asks(bottomOf({ ...screen, rows: others }), patterns) || wantsKeys(screen, input, typed.family);
   if (isAsked) return { kind: "refused", because: "asks" };
   // Nothing may follow it: what opened below a line without a box of its own would be taken for its next row.
-  const isThere = input.text.endsWith(typed.tail) && count(screen, typed.tail) > typed.before;
+  const isThere =
+    input.text.endsWith(typed.tail) &&
+    count(screen, typed.tail) > typed.before &&
+    (!screen.alternate || holdsCursor(screen, input));
   return isThere ? { kind: "echoed", picture: pictureOf(screen, input) } : { kind: "not-yet" };
+}
+
+/** How programs mark words that wait for the end of a tool or a turn. */
+const queued: Partial<Readonly<Record<AgentFamily, RegExp>>> = {
+  "claude-code": /^\s*ctrl\+\S{1,3} ctrl\+\S{1,3} to send now|^[❯>]\s+Press up to edit queued messages/,
+  codex: /^• (?:Messages to be submitted|Queued )/,
+  opencode: /^\s*┃\s+QUEUED\s*$/,
+};
+
+/** Whether the program has taken what was typed: its input is empty again, and the words stand above it as something that was said. */
+export function isTaken(screen: TypingScreen, { family, tail, before }: Typed): boolean {
+  const input = findInput(screen, family);
+  if (input === null || input.text !== "" || screen.rows.some((row) => queued[family]?.test(row))) return false;
+  return countIn(screen.rows.slice(0, input.from), tail) > before;
 }
 
 export const asks = (bottom: Bottom, patterns: readonly KnownPattern[]): boolean =>
@@ -88,6 +108,7 @@ const pictureOf = ({ rows }: TypingScreen, { from, to }: Input): string =>
     .map(maskVolatile)
     .join("\n");
 
-function count({ firm }: TypingScreen, tail: string): number {
-  return tail === "" ? 0 : squeeze(firm.join("")).split(tail).length - 1;
-}
+const count = ({ firm }: TypingScreen, tail: string): number => countIn(firm, tail);
+
+const countIn = (rows: readonly string[], tail: string): number =>
+  tail === "" ? 0 : squeeze(rows.join("")).split(tail).length - 1;

@@ -66,7 +66,8 @@ describe("lines written to a terminal", () => {
 });
 
 describe("a rate limit in the lines", () => {
-  const limited = (pattern: string, resetsInMs: number | null) => ({ kind: "rate-limited", pattern, resetsInMs });
+  const limited = (pattern: string, resetsInMs: number | null): unknown =>
+    expect.objectContaining({ kind: "rate-limited", pattern, resetsInMs });
 
   it("is told with the reset it names", () => {
     const write = terminal("claude-code");

@@ -25,7 +25,7 @@ export function readNotice(
     const { name } = match.pattern;
     switch (kind) {
       case "rate-limit":
-        return { kind: "rate-limited", pattern: name, ...limitIn(lines, at, clock) };
+        return { kind: "rate-limited", pattern: name, ...limitIn(lines, at, clock), ...limitOf(match) };
       case "context-limit":
         return { kind: "context-limit", pattern: name };
       case "error":
@@ -34,6 +34,11 @@ export function readNotice(
   }
   return null;
 }
+
+const limitOf = ({ pattern: { limit, continues } }: Match) => ({
+  ...(limit === undefined ? {} : { what: limit }),
+  ...(continues === undefined ? {} : { continues }),
+});
 
 export function errorIn(line: string, pattern: string): Notice {
   const text = maskDetails(wordsOf(line));

@@ -170,7 +170,12 @@ describe("a limit that stands on the screen", () => {
     const look = watch("claude-code");
     const footer = "❯ hello\n──────\n  You've hit your limit · resets 12:10pm";
     look(0, "❯ hello");
-    expect(look(1, footer)).toContainEqual({ kind: "rate-limited", pattern: "claude-limit-hit", resetsInMs: 599_000 });
+    expect(look(1, footer)).toContainEqual({
+      kind: "rate-limited",
+      pattern: "claude-limit-hit",
+      resetsInMs: 599_000,
+      what: "usage",
+    });
     for (const second of [2, 40, 300, 611, 8000]) expect(look(second, footer)).toEqual([]);
   });
 

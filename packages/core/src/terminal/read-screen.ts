@@ -4,6 +4,7 @@ import { type Asked, type Bottom, findQuestion, isBusy } from "./find-question.t
 import { digestOf, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
+import { readRetry } from "./read-retry.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
 import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
@@ -16,6 +17,8 @@ export interface ScreenState {
   /** Digests of the rows at the last look; `null` before the first. */
   readonly looked: readonly string[] | null;
   readonly asked: Asked | null;
+  /** Which try of a request it said it would make next; `null` when it says nothing of the kind. */
+  readonly attempt: number | null;
   readonly family: AgentFamily;
   /** An idle prompt, or a line that somebody has begun, that has not stood long enough yet. */
   readonly resting: { readonly pattern: string; readonly picture: string; readonly since: EpochMs } | null;
@@ -27,6 +30,7 @@ export const startWatching = (family: AgentFamily = "generic"): ScreenState => (
   told: [],
   looked: null,
   asked: null,
+  attempt: null,
   resting: null,
 });
 
@@ -56,9 +60,14 @@ export function readScreen(
   const novel = state.looked === null ? 0 : written.novel;
   const limits = readLimits(state, screen, looked, known, clock);
   const asking = readAsking(state, screen, known, digestOf(looked.join()), clock);
+  const retry = readRetry(bottom.rows, state.family, clock);
+  const attempt = retry?.attempt ?? null;
   const sights: Sight[] = novel > 0 ? [{ kind: "output", rows: 0, novel }] : [];
+  // Once per try: the seconds to it are counted down in place.
+  if (retry !== null && attempt !== state.attempt) sights.push(retry);
+  const { asked, resting } = asking;
   return {
-    state: { ...state, seen: written.seen, told: limits.told, looked, asked: asking.asked, resting: asking.resting },
+    state: { ...state, seen: written.seen, told: limits.told, looked, attempt, asked, resting },
     sights: [...sights, ...limits.sights, ...asking.sights],
   };
 }
@@ -138,6 +147,7 @@ function readAsking(
     ? null
     : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
   if (standing === null) return { asked: null, resting: null, sights: noMore(state) };
+  if (standing.what !== "prompt" && standing.what !== "draft") return ask(state, standing, null);
   if (state.asked?.what === standing.what) return ask(state, standing, null);
   const resting = rest(state.resting, standing.pattern, picture, clock.now);
   if (clock.now - resting.since < restsAfter) return { asked: null, resting, sights: noMore(state) };

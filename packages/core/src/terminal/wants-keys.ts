@@ -27,6 +27,8 @@ const question = /[?？]\s{0,4}(?:[[(<:=].{0,80})?[\s│┃║]*$/;
 const framed = /^\s*(?:[┃║╌]|[╔╚┌└┏┗╭╰][─━═]|│.{0,2000}│$)/;
 /** Gemini CLI keeps what its tools printed in round frames; in those it asks in, a question mark stands first. */
 const foreignToGemini = /^\s*(?:[┃║╌]|[╔╚┌└┏┗][─━═]|│ \?)/;
+/** opencode draws a bar beside everything that was said or printed; what it asks has a sign of its own. */
+const foreignToOpencode = /^\s*(?:[║╌]|[╔╚┌└┏┗╭╰][─━═]|│.{0,2000}│$|┃\s+△)/;
 
 /**
  * Whether something around an input looks as if it wanted keys: a question, an offer of keys, a dialog. Whoever types a line and Enter there might answer
@@ -41,6 +43,7 @@ export function wantsKeys({ rows }: Screen, { from, to }: Input, family: AgentFa
   if (below.length > footerRows || below.some(({ row }) => question.test(row) || framed.test(row))) return true;
   if (above.slice(-questionRows).some(({ row, speaker }) => speaker !== "person" && question.test(row))) return true;
   if (family === "gemini-cli") return near.some(({ row }) => foreignToGemini.test(row));
+  if (family === "opencode") return near.some(({ row }) => foreignToOpencode.test(row));
   return framed.test(above.at(-1)?.row ?? "");
 }
 

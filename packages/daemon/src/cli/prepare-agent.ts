@@ -1,6 +1,6 @@
 import { basename, resolve } from "node:path";
 import { AgentId, type DurationMs, Fault, Id, type Settings, settingsOf } from "@rouse/contract";
-import { chooseFamily } from "@rouse/core";
+import { chooseFamily, takesMessages } from "@rouse/core";
 import { loadConfig } from "../config/load-config.ts";
 import type { Config } from "../config/read-config.ts";
 import { environmentFor } from "../holder/agent-environment.ts";
@@ -72,6 +72,8 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
     env: environmentFor(base, { agentId, taskId, incarnation }, { url, token }),
     ...surface,
+    // A terminal would echo our messages and cut long ones off; Claude Code does not even start with one as its input.
+    ...(takesMessages(command) && !surface.foreground ? { io: "pipes" as const } : {}),
     ...chooseFamily(command),
     keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },

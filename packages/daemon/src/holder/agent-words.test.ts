@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Client, until, type World } from "./holding.test-support.ts";
@@ -101,5 +103,53 @@ describe("a line that nobody has sent", () => {
     await client.hear("report", ({ report }) => report.at > refusedAt + 4000);
     expect(reads()).toEqual([order.text]);
     expect(reportsOf(client).some(({ sights }) => sights.some(isDraft))).toBe(false);
+  });
+});
+
+describe("a nudge", () => {
+  const text = "The last 5 calls failed.";
+  const order = () => ({ kind: "nudge" as const, text, notAfter: Date.now() + 60_000 });
+  const isRead = (sight: Sight): boolean => sight.kind === "nudge-read";
+  const receipts = (client: Client): Sight[] => reportsOf(client).flatMap(({ sights }) => sights.filter(isRead));
+  const rests = (client: Client) =>
+    client.hear("report", ({ report }) => report.sights.some((it) => it.kind === "asks" && it.what === "prompt"));
+
+  it("is typed into a full-screen program, and taken in when its screen shows it as said", async () => {
+    const { client, reads } = await boxed({ fullScreen: true, repeats: "at-once" });
+    await rests(client);
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order: order() });
+    await client.hear("report", ({ report }) => report.sights.some(isRead));
+    expect(reads()).toEqual([text, "\r"]);
+    expect(receipts(client)).toEqual([{ kind: "nudge-read", nudge: "n1", by: "screen" }]);
+  });
+
+  it("that the program keeps waiting is not taken in before it is said", async () => {
+    const { client } = await boxed({ fullScreen: true, repeats: "waiting" });
+    await rests(client);
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order: order() });
+    await client.hear("carried-out");
+    const sentAt = Date.now();
+    await client.hear("report", ({ report }) => report.at > sentAt + 1500);
+    expect(receipts(client)).toEqual([]);
+    letGo(world.home);
+    await client.hear("report", ({ report }) => report.sights.some(isRead));
+  });
+
+  it("as a message is read when the stream repeats it, and nothing else it prints is that", async () => {
+    const script = join(world.home, "claude");
+    const says = '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[]}';
+    const repeats = `process.stdin.setEncoding("utf8").on("data", (line) => {
+      const message = JSON.parse(line);
+      console.log(line.trim());
+      console.log(JSON.stringify({ ...message, message: { role: "user", content: "other words" }, isReplay: true }));
+      console.log(JSON.stringify({ ...message, isReplay: true }));
+    });`;
+    writeFileSync(script, `#!${process.execPath}\nconsole.log('${says}');\n${repeats}\n`, { mode: 0o755 });
+    const flags = ["-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose"];
+    const { client } = await watch([script, ...flags], { family: "claude-code", structured: true, io: "pipes" });
+    await client.hear("report", ({ report }) => report.sights.some(({ kind }) => kind === "session"));
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order: order() });
+    await client.hear("report", ({ report }) => report.sights.some(isRead));
+    expect(receipts(client)).toEqual([{ kind: "nudge-read", nudge: "n1" }]);
   });
 });

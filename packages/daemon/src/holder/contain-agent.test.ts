@@ -34,6 +34,7 @@ const slot = {
   midLine: () => midLine,
   longest: Number.POSITIVE_INFINITY,
   deliver: async (bytes: Buffer) => written.push(bytes.toString()) > 0,
+  gave: () => {},
 };
 
 /** An agent without a terminal that reads lines of JSON, or nothing at all. */
@@ -51,6 +52,8 @@ function shown(picture: string, family: AgentFamily = "claude-code") {
     attached: () => attached,
     over: () => over,
     said: () => {},
+    taken: () => {},
+    untouchedMs: () => 0,
     write: (bytes: Buffer) => void written.push(bytes.toString()),
   };
   return containAgent({ family, ways: { input: "terminal", slot, keyboard }, ...common() });

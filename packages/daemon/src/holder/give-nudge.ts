@@ -9,6 +9,8 @@ export interface MessageSlot {
   midLine(): boolean;
   /** What can be taken in one line, its end included. */
   readonly longest: number;
+  /** What is about to be given. */
+  gave(nudge: Pick<Nudge, "id" | "text">): void;
   deliver(bytes: Buffer): Promise<boolean>;
 }
 
@@ -51,13 +53,14 @@ const notSent = (because: Extract<NudgeDelivery, { kind: "not-sent" }>["because"
 });
 
 /** A line of its own. Nothing on the screen matters, and nobody who looks at it: no key is pressed. */
-async function writeMessage(slot: MessageSlot, { text, notAfter, begin }: Nudge): Promise<NudgeDelivery> {
+async function writeMessage(slot: MessageSlot, { id, text, notAfter, begin }: Nudge): Promise<NudgeDelivery> {
   const bytes = Buffer.from(`${messageLine(text)}\n`, "utf8");
   if (slot.over()) return notSent("over");
   if (isPast(notAfter)) return notSent("expired");
   if (bytes.length > slot.longest) return notSent("no-input");
   if (slot.midLine()) return notSent("half-typed");
   if (!begin()) return notSent("no-input");
+  slot.gave({ id, text });
   const taken = await within(slot.deliver(bytes), takenWithinMs);
   if (taken === null) return notSent("not-echoed");
   return taken ? { kind: "sent", channel: "stdin", echoed: false } : notSent("no-input");

@@ -171,7 +171,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     refuses: admission.refuses,
     attached: () => spec.foreground || terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
-    nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
+    nudge: (id, { text, notAfter, whenIdle }, begin) =>
+      giveNudge({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),
     contain: containment.obey,
   });
   const watch = watchAgent(spec, {

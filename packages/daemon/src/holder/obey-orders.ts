@@ -23,7 +23,7 @@ export interface OrderHands {
   /** Brings the whole tree down, checking who it is before each signal. */
   stop(graceMs: number): Promise<StopOutcome>;
   /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
-  nudge(order: NudgeOrder, begin: () => boolean): Promise<NudgeDelivery>;
+  nudge(id: string, order: NudgeOrder, begin: () => boolean): Promise<NudgeDelivery>;
   contain(order: ContainOrder): Promise<ContainOutcome>;
 }
 
@@ -67,7 +67,7 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   }
 
   async function nudge(key: string, order: NudgeOrder): Promise<NudgeDelivery> {
-    const delivery = await hands.nudge(order, () => memory.beginNudge(key)).catch(() => endUnknown);
+    const delivery = await hands.nudge(key, order, () => memory.beginNudge(key)).catch(() => endUnknown);
     memory.noteNudge(key, delivery);
     return delivery;
   }

@@ -32,6 +32,8 @@ export const NudgeOrder = z.object({
   text: z.string().max(2000),
   /** Not given after this moment of the wall clock. */
   notAfter: z.number(),
+  /** Also into a terminal that a person has open, when they have left it alone. Holders before this version do not. */
+  whenIdle: z.literal(true).optional(),
 });
 export type NudgeOrder = z.infer<typeof NudgeOrder>;
 /** Hold the agent back, or let it go. */

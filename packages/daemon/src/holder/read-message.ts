@@ -56,7 +56,11 @@ function isOrder(order: unknown): boolean {
         (order["unlessAttached"] === undefined || typeof order["unlessAttached"] === "boolean")
       );
     case "nudge":
-      return isText(order["text"], 2000) && isNumber(order["notAfter"]);
+      return (
+        isText(order["text"], 2000) &&
+        isNumber(order["notAfter"]) &&
+        (order["whenIdle"] === undefined || order["whenIdle"] === true)
+      );
     case "contain":
       return (
         isOneOf(means, order["how"]) &&

@@ -16,6 +16,8 @@ export interface TendedTerminal {
   type(bytes: Buffer): void;
   /** Somebody has begun a line and not ended it, as far as their keys tell. */
   midLine(): boolean;
+  /** Since anybody last pressed a key; since the start when nobody has. */
+  untouchedMs(): number;
   /** As large as the smallest of them shows; as before when nobody is left. */
   fit(): Size;
   /** `end`: asks the whole tree to end, and forces it when it does not. */
@@ -40,6 +42,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   let terminated = false;
   let endTree: () => void = () => {};
   let midLine = false;
+  let touchedAt = performance.now();
   const screen = hasTerminal ? (await import("./keep-screen.ts")).keepScreen(size, reply) : null;
 
   /** Programs ask their terminal things, and some do not start without an answer. People's terminals give their own. */
@@ -65,6 +68,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   }
 
   function type(bytes: Buffer): void {
+    touchedAt = performance.now();
     if (endsPrograms(bytes)) typedAt = performance.now();
     const last = bytes.at(-1);
     if (last !== undefined) midLine = !lineEnds.includes(last);
@@ -98,6 +102,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     attached: () => sizes().length,
     type,
     midLine: () => (hasTerminal ? midLine : (agent?.midLine() ?? false)),
+    untouchedMs: () => performance.now() - touchedAt,
     fit,
     begin(started, otherSizes, end) {
       agent = started;

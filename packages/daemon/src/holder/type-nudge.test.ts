@@ -11,31 +11,40 @@ const wipe = "\x1b[3A\r\x1b[J";
 const soon = 10;
 
 /** A program that draws an input like Claude Code's and shows what is typed into it. */
-function program(draws: (screen: KeptScreen) => void, begin: (screen: KeptScreen) => void) {
+function program(
+  draws: (screen: KeptScreen) => void,
+  begin: (screen: KeptScreen) => void,
+  person: { readonly untouchedMs: number; readonly whenIdle: boolean } | null = null,
+) {
   const keys: string[] = [];
+  const taken: string[] = [];
   const screen = keepScreen({ cols: 80, rows: 24 }, () => {});
   draws(screen);
   const keyboard: Keyboard = {
     screen,
     family: "claude-code",
     patterns: () => [],
-    attached: () => false,
+    attached: () => person !== null,
+    untouchedMs: () => person?.untouchedMs ?? 0,
     over: () => false,
     said() {},
+    taken: (nudge) => taken.push(nudge),
     write(bytes) {
       keys.push(bytes.toString());
       screen.feed(Buffer.from(wipe + box(bytes.toString())));
     },
   };
   const nudge: Nudge = {
+    id: "n1",
     text: fact,
     notAfter: Date.now() + 60_000,
+    whenIdle: person?.whenIdle ?? false,
     begin() {
       begin(screen);
       return true;
     },
   };
-  return { keys, deliver: () => typeNudge(keyboard, nudge) };
+  return { keys, taken, deliver: () => typeNudge(keyboard, nudge) };
 }
 
 const draw = (screen: KeptScreen, text: string): void => screen.feed(Buffer.from(text));
@@ -72,5 +81,24 @@ describe("an input that is being drawn anew", () => {
     );
     expect(await deliver()).toEqual({ kind: "not-sent", because: "no-input" });
     expect(keys).toEqual([]);
+  });
+});
+
+describe("where a person has the terminal open", () => {
+  const draws = (screen: KeptScreen): void => draw(screen, box());
+
+  it.each([
+    ["by default, however long they have left it alone", { whenIdle: false, untouchedMs: 3_600_000 }],
+    ["when they have pressed a key within a minute", { whenIdle: true, untouchedMs: 59_000 }],
+  ])("nothing is typed %s", async (_, person) => {
+    const { keys, deliver } = program(draws, () => {}, person);
+    expect(await deliver()).toEqual({ kind: "not-sent", because: "attached" });
+    expect(keys).toEqual([]);
+  });
+
+  it("a nudge is typed when the policy says so and they have left it alone", async () => {
+    const { keys, deliver } = program(draws, () => {}, { whenIdle: true, untouchedMs: 60_000 });
+    expect(await deliver()).toMatchObject({ kind: "sent" });
+    expect(keys).toEqual([fact, "\r"]);
   });
 });

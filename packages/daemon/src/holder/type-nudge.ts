@@ -3,6 +3,7 @@ import type { AgentFamily, EpochMs, NudgeDelivery, NudgeRefusal } from "@rouse/c
 import {
   expectEcho,
   findPlaceToType,
+  isTaken,
   lineToType,
   type Pattern,
   type Place,
@@ -19,15 +20,22 @@ export interface Keyboard {
   patterns(): readonly Pattern[];
   /** Somebody sits in front of it. */
   attached(): boolean;
+  /** Since anybody last pressed a key there. */
+  untouchedMs(): number;
   over(): boolean;
   /** What is going to be typed. */
   said(text: string): void;
+  /** Its program has taken what was typed. */
+  taken(nudge: string): void;
   write(bytes: Buffer): void;
 }
 
 export interface Nudge {
+  readonly id: string;
   readonly text: string;
   readonly notAfter: EpochMs;
+  /** Also where somebody sits, when they have left it alone. */
+  readonly whenIdle: boolean;
   /** Has to be called before anything reaches the agent, and to agree. */
   begin(): boolean;
 }
@@ -37,9 +45,16 @@ type FreePlace = Extract<Place, { kind: "place" }> & { readonly screen: TypingSc
 
 /** Between two looks that have to show the same: a program that draws does so more often. */
 const calmMs = 80;
+/** After the last key: programs take an Enter that follows sooner for part of something pasted (Codex within 120 ms). */
+const beforeEnterMs = 200;
+/** A tool that runs keeps words waiting for as long as it takes: those are looked after at ease. */
+const takenLookMs = [100, 100, 100, 200, 500] as const;
+const waitingLookMs = 1000;
 const longestUnrest = 1000;
 const echoWithinMs = 3000;
 const echoLookMs = 15;
+/** Who has pressed no key for so long is not in the middle of anything. */
+const leftAloneMs = 60_000;
 /** Larger pieces are taken for something pasted, and what is pasted is not shown. */
 const longestPiece = 512;
 const enter = Buffer.from("\r");
@@ -63,7 +78,16 @@ export async function typeNudge(keyboard: Keyboard, nudge: Nudge): Promise<Nudge
   const calm = await awaitCalm(keyboard, nudge, typed);
   if (calm.kind === "refused") return notSent(calm.because);
   keyboard.write(enter);
+  void awaitTaken(keyboard, nudge, typed.typed);
   return { kind: "sent", channel: "terminal", echoed: true };
+}
+
+/** Nobody waits for this: what is never seen to be taken stays without a receipt. */
+async function awaitTaken(keyboard: Keyboard, { id, notAfter }: Nudge, typed: Typed): Promise<void> {
+  for (let looks = 0; !keyboard.over() && Date.now() <= notAfter; looks++) {
+    if (isTaken(await lookAt(keyboard), typed)) return keyboard.taken(id);
+    await pause(takenLookMs[looks] ?? waitingLookMs, undefined, { ref: false });
+  }
 }
 
 const refused = (because: NudgeRefusal) => ({ kind: "refused", because }) as const;
@@ -72,16 +96,17 @@ const notSent = (because: NudgeRefusal): NudgeDelivery => ({ kind: "not-sent", b
 const lookAt = ({ screen }: Keyboard): Promise<TypingScreen> => screen.settle(() => screen.typingScreen());
 
 /** What speaks against the next key, whatever the screen shows. */
-function hindrance(keyboard: Keyboard, { notAfter }: Nudge): NudgeRefusal | null {
+function hindrance(keyboard: Keyboard, { notAfter, whenIdle }: Nudge): NudgeRefusal | null {
   if (keyboard.over()) return "over";
-  if (keyboard.attached()) return "attached";
+  const isLeftAlone = whenIdle && keyboard.untouchedMs() >= leftAloneMs;
+  if (keyboard.attached() && !isLeftAlone) return "attached";
   return Date.now() > notAfter ? "expired" : null;
 }
 
-/** A program that draws its input anew has none for a moment: only two looks can tell that there is none. */
+/** A program that draws its input anew has none for a moment, or its cursor elsewhere: only two looks can tell that there is none. */
 async function lookForPlace(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
   const place = placeOn(await lookAt(keyboard), keyboard, nudge);
-  if (place.kind === "place" || place.because !== "no-input") return place;
+  if (place.kind === "place" || (place.because !== "no-input" && place.because !== "full-screen")) return place;
   await pause(calmMs);
   return placeOn(await lookAt(keyboard), keyboard, nudge);
 }
@@ -157,7 +182,7 @@ async function awaitCalm(keyboard: Keyboard, nudge: Nudge, { typed, picture }: T
   const until = performance.now() + longestUnrest;
   let before = picture;
   for (;;) {
-    await pause(calmMs);
+    await pause(beforeEnterMs);
     const echo = await awaitEcho(keyboard, nudge, typed);
     if (echo.kind === "refused" || echo.picture === before) return echo;
     if (performance.now() > until) return refused("busy-screen");

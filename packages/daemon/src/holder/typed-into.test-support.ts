@@ -7,7 +7,10 @@ export interface TypedInto {
   readonly typed?: string;
   /** Pale, while nothing is typed. */
   readonly suggests?: string;
+  /** Draws on the alternate screen, with its cursor in the box. */
   readonly fullScreen?: boolean;
+  /** Shows what was sent above its box: at once, or marked as waiting until there is a file `go`. */
+  readonly repeats?: "at-once" | "waiting";
   /** Shows nothing of what is typed. */
   readonly silent?: boolean;
   /** Shows it only once there is a file `go`. */
@@ -59,8 +62,15 @@ function agent(does: TypedInto, folder: string): void {
     return text;
   };
   const isRestless = (): boolean => does.restless === "always" || (does.restless === "typed" && shown() !== "");
+  let sent: string | null = null;
+  const repeated = (): string[] => {
+    if (sent === null || does.repeats === undefined) return [];
+    const isWaiting = does.repeats === "waiting" && !fs.existsSync(`${folder}/go`);
+    return [`❯ ${sent}`, ...(isWaiting ? ["  ctrl+x ctrl+s to send now"] : []), ""];
+  };
   const lines = (): string[] => [
     ...(does.says ?? "● Working on it.").split("\n"),
+    ...repeated(),
     ...(does.works ? [`${"✻✽✶"[ticks % 3]} Pondering… (${ticks}s · esc to interrupt)`, ""] : []),
     isRestless() ? `${rule} step ${ticks}` : rule,
     ...(shown() === "" && does.suggests !== undefined
@@ -73,15 +83,19 @@ function agent(does: TypedInto, folder: string): void {
   const draw = (): void => {
     const rows = lines();
     const up = drawn > 1 ? `\x1b[${drawn - 1}A` : "";
-    stdout.write(`${up}\r\x1b[J${rows.join("\r\n")}`);
+    const box = rows.findLastIndex((row) => row.startsWith("❯")) + 1;
+    if (does.fullScreen) stdout.write(`\x1b[H\x1b[J${rows.join("\r\n")}\x1b[${box};3H`);
+    else stdout.write(`${up}\r\x1b[J${rows.join("\r\n")}`);
     drawn = rows.length;
   };
   stdin.setRawMode(true);
   stdin.on("data", (bytes: Buffer) => {
     fs.appendFileSync(`${folder}/reads.jsonl`, `${JSON.stringify(bytes.toString("utf8"))}\n`);
     for (const key of bytes.toString("utf8")) {
-      if (key === "\r") text = "";
-      else if (key === "\x7f") text = text.slice(0, -1);
+      if (key === "\r") {
+        sent = text;
+        text = "";
+      } else if (key === "\x7f") text = text.slice(0, -1);
       else text += key;
     }
     draw();
@@ -89,7 +103,7 @@ function agent(does: TypedInto, folder: string): void {
   if (does.stubborn) process.on("SIGTERM", () => stdout.write("\x07"));
   if (does.fullScreen) stdout.write("\x1b[?1049h\x1b[H");
   draw();
-  if (does.restless || does.works || does.waits)
+  if (does.restless || does.works || does.waits || does.repeats === "waiting")
     setInterval(
       () => {
         ticks++;

@@ -8,6 +8,7 @@ import {
   readLines,
   readScreen,
   readStreamLine,
+  replayedText,
   type Screen,
   showsWork,
   startReading,
@@ -47,6 +48,10 @@ export interface AgentWatch {
   patterns(): readonly Pattern[];
   /** Typed by us: not the agent's own words, wherever its terminal shows them. */
   said(text: string): void;
+  /** Written to it by us as a message: where its stream repeats it, it was read. */
+  gave(nudge: { readonly id: string; readonly text: string }): void;
+  /** Seen by somebody else beside the agent. */
+  saw(sight: Sight): void;
   /** Reports at once: somebody came or left. */
   tellSoon(): void;
   /** Reports what is true now, not what was true at the last look. */
@@ -64,6 +69,8 @@ const signOfLifeMs = 10_000;
 const factsMs = 5000;
 const longestJson = 1024 * 1024;
 const longestLine = 8 * 1024;
+/** Messages of ours that may still be repeated. */
+const mostGiven = 20;
 
 export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   const byLines = spec.structured || around.screen === null;
@@ -73,6 +80,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let watching = startWatching(spec.family);
   let stream = startStream();
   let ownWords = "";
+  let given: readonly { readonly id: string; readonly text: string }[] = [];
 
   let sights: Sight[] = [];
   let rows = 0;
@@ -126,8 +134,16 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     return lines.filter(isJson).flatMap((line) => {
       const step = readStreamLine(spec.family, stream, line, clock);
       stream = step.state;
-      return [...step.sights, ...findCompletion(step, patterns)];
+      return [...step.sights, ...findCompletion(step, patterns), ...findReceipt(line)];
     });
+  }
+
+  function findReceipt(line: string): Sight[] {
+    const text = given.length === 0 ? null : replayedText(line);
+    const read = given.find((nudge) => nudge.text === text);
+    if (read === undefined) return [];
+    given = given.filter((nudge) => nudge !== read);
+    return [{ kind: "nudge-read", nudge: read.id }];
   }
 
   /** What stands between the lines of a stream is not what the agent says: it cannot say that it is done there. */
@@ -196,6 +212,13 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     patterns: () => patterns,
     said(text) {
       ownWords = text;
+    },
+    gave(nudge) {
+      given = [...given.slice(1 - mostGiven), nudge];
+    },
+    saw(sight) {
+      sights = joinSights(sights, [sight]);
+      if (!ended) telling.ringWithin(tellMs);
     },
     tellSoon() {
       if (!ended) telling.ringWithin(tellMs);

@@ -12,20 +12,28 @@ const longestTerminalLine = 4095;
 export function waysToReach(
   spec: Spec,
   { write, deliver }: AgentProcess,
-  { screen, attached, midLine }: TendedTerminal,
+  { screen, attached, midLine, untouchedMs }: TendedTerminal,
   { over, watch }: { over(): boolean; watch(): AgentWatch },
 ): Ways {
   return {
     input: inputOf(spec),
-    slot: { over, midLine, deliver, longest: screen === null ? Number.POSITIVE_INFINITY : longestTerminalLine },
+    slot: {
+      over,
+      midLine,
+      deliver,
+      longest: screen === null ? Number.POSITIVE_INFINITY : longestTerminalLine,
+      gave: (nudge) => watch().gave(nudge),
+    },
     keyboard: screen && {
       screen,
       family: spec.family,
       patterns: () => watch().patterns(),
       // Whoever started it in their terminal decides what is typed there, even when they have just left.
       attached: () => spec.foreground || attached() > 0,
+      untouchedMs,
       over,
       said: (text) => watch().said(text),
+      taken: (nudge) => watch().saw({ kind: "nudge-read", nudge, by: "screen" }),
       write,
     },
   };

@@ -53,6 +53,8 @@ export interface NudgeRequest {
   readonly text: string;
   /** Not given after this moment of the wall clock. */
   readonly notAfter: EpochMs;
+  /** Also into a terminal that a person has open, when they have left it alone. */
+  readonly whenIdle?: true;
 }
 
 export interface ContainRequest {

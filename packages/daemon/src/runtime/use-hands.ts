@@ -43,9 +43,9 @@ export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcom
       case "restart-agent":
         return startAgain(hands, action);
       case "nudge-agent": {
-        const { key, agentId, incarnation, text, notAfter } = action;
+        const { kind: _, notAfter, ...nudge } = action;
         await hands.thawed();
-        const delivery = await holders.nudge({ key, agentId, incarnation, text, notAfter: toWall(notAfter) });
+        const delivery = await holders.nudge({ ...nudge, notAfter: toWall(notAfter) });
         return { kind: "nudge", delivery };
       }
       case "contain-agent":

@@ -1,44 +1,100 @@
-import type { ShippedFamily } from "./shipped.ts";
+import type { ShippedFamily, ShippedPattern } from "./shipped.ts";
+
+/** Its empty input below what ended its turn, and nothing said since. */
+const endedBy = (what: NonNullable<ShippedPattern["what"]>, name: string, under: RegExp): ShippedPattern => ({
+  kind: "at-prompt",
+  name,
+  what,
+  pattern: /^[│\s]*[❯>](?:\s{1,3}Try ".{0,200})?[│\s]*$/,
+  under,
+  unless: /^(?:[●⏺] |[❯>] \S)/,
+});
 
 export const claudeCode: ShippedFamily = {
-  hint: /limit|API Error|context l|too long|^[^(]{0,20}(?:Edit|Update|Write|Create|Read)\(/i,
+  hint: /limit|Unable to connect|API Error|context l|too long|^[^(]{0,20}(?:Edit|Update|Write|Create|Read)\(/i,
   patterns: [
     {
       kind: "rate-limit",
       name: "claude-limit-hit",
+      limit: "usage",
       pattern: /^You['’]ve (?:hit|reached) your (?:[\w-]{1,20} ){0,3}limit(?=\s?[·∙•.|,]|\s*$)/i,
     },
     {
       kind: "rate-limit",
       name: "claude-usage-limit",
+      limit: "usage",
       pattern: /^Claude (?:AI |Code |Pro |Max )?usage limit reached(?=\s?[·∙•.|,]|\s*$)/i,
     },
     {
       kind: "rate-limit",
       name: "claude-window-limit",
+      limit: "usage",
       pattern: /^(?:5-hour|session|daily|weekly|(?:opus|sonnet|haiku|fable)(?: weekly)?) limit reached\s?[·∙•|]/i,
     },
     {
       kind: "rate-limit",
-      name: "claude-limit-continues",
-      pattern: /^Usage limit reached · (?:continuing automatically|limit resets) /,
+      name: "claude-continues",
+      limit: "usage",
+      continues: true,
+      pattern: /^Usage limit reached(?: again)? · (?:limit resets|continuing automatically)\b/i,
     },
     {
       kind: "rate-limit",
       name: "claude-api-429",
-      pattern: /^API Error(?:: | )(?:\((?:429|529)\b|(?:Repeated )?(?:429|529)\b|[^(]{0,80}\((?:429|529)\))/,
+      limit: "rate",
+      pattern: /^API Error(?:: | )(?:\(429\b|(?:Repeated )?429\b|[^(]{0,80}\(429\))/,
+    },
+    {
+      kind: "rate-limit",
+      name: "claude-api-529",
+      limit: "overloaded",
+      pattern: /^API Error(?:: | )(?:\(529\b|(?:Repeated )?529\b|[^(]{0,80}\(529\))/,
     },
     {
       kind: "rate-limit",
       name: "claude-api-overloaded",
-      pattern: /^API Error\b.{0,300}(?:\boverloaded_error\b|\brate_limit_error\b|\bOverloaded\b|· Rate limited)/,
+      limit: "overloaded",
+      pattern: /^API Error\b.{0,300}(?:\boverloaded_error\b|\bOverloaded\b)/,
+    },
+    {
+      kind: "rate-limit",
+      name: "claude-api-rate-limited",
+      limit: "rate",
+      pattern: /^API Error\b.{0,300}(?:\brate_limit_error\b|· Rate limited)/,
+    },
+    {
+      kind: "asks-permission",
+      name: "claude-trust-dialog",
+      what: "trust",
+      pattern: /^[│\s]*❯ (?:\d\. )?(?:No, exit|Yes, (?:I trust this folder|proceed))/,
+      under: /\bIs this a project you created or one you trust\?|^[│\s]*Do you trust the files in this folder\?/,
+    },
+    {
+      kind: "asks-permission",
+      name: "claude-api-key-dialog",
+      what: "api-key",
+      pattern: /^[│\s]*❯ (?:\d\. )?(?:Yes|No)\b/,
+      under: /^[│\s]*Do you want to use this API key\?/,
+    },
+    {
+      kind: "asks-permission",
+      name: "claude-plan-dialog",
+      what: "plan",
+      pattern: /^[│\s]*❯ \d\. (?:Yes|No)\b/,
+      under: /^[│\s]*(?:Exit plan mode\?|Claude wants to exit plan mode|Ready to code\?|Would you like to proceed\?)/,
+    },
+    {
+      kind: "asks-question",
+      name: "claude-login-menu",
+      what: "login",
+      pattern: /^[│\s]*❯ (?:\d\. )?\S/,
+      under: /^[│\s]*Select login method:/,
     },
     {
       kind: "asks-permission",
       name: "claude-permission-menu",
       pattern: /^[│\s]*❯ \d\. (?:Yes|No)\b/,
-      under:
-        /^[│\s]*(?:Do you (?:want to|trust)\b|Would you like to proceed\?|Is this a project you created or one you trust\?)/,
+      under: /^[│\s]*Do you want to\b/,
     },
     {
       kind: "asks-question",
@@ -46,12 +102,29 @@ export const claudeCode: ShippedFamily = {
       pattern: /^[│\s]*Enter to (?:select|confirm) · (?:.{1,60} to navigate · )?Esc to (?:cancel|exit)/,
       under: /^[│\s]*❯ (?:\d{1,2}\. |\[[ x✔]\] )/,
     },
+    endedBy(
+      "login",
+      "claude-not-logged-in",
+      /^(?:\s{1,4}⎿\s{1,4}|[●⏺] )(?:API Error: 401 )?(?:Not logged in|Login (?:expired|reached its time limit)|OAuth token revoked|Authentication required|Invalid (?:API key|auth token)|Please run \/login|Failed to authenticate)\b/,
+    ),
+    endedBy(
+      "credits",
+      "claude-out-of-credits",
+      /^(?:\s{1,4}⎿\s{1,4}|[●⏺] )(?:Credit balance (?:is )?too low\b|You['’]re out of usage credits\b|Your organization is out of usage credits\b)/,
+    ),
+    // Those that are a limit are a wait, not an end.
+    endedBy(
+      "api-error",
+      "claude-ended-by-error",
+      /^(?:\s{1,4}⎿\s{1,4}|[●⏺] )API Error\b(?!.{0,300}(?:\b429\b|\b529\b|overloaded|rate.limit|Rate limited))/i,
+    ),
     {
       kind: "at-prompt",
       name: "claude-prompt",
       pattern: /^[│\s]*[❯>](?:\s{1,3}Try ".{0,200})?[│\s]*$/,
       under: /^\s*[╭─]─{2}/,
     },
+    { kind: "error", name: "claude-no-connection", pattern: /^Unable to connect to Anthropic services\s*$/ },
     { kind: "error", name: "claude-api-error", pattern: /^API Error(?:: | \()/ },
     {
       kind: "context-limit",

@@ -1,4 +1,17 @@
-import type { ShippedFamily } from "./shipped.ts";
+import type { ShippedFamily, ShippedPattern } from "./shipped.ts";
+
+const prompt = /^\s*›(?:\s|$)(?!\s?\d\. )/;
+
+/** Its input below what ended its turn, and nothing said since. */
+const endedBy = (what: NonNullable<ShippedPattern["what"]>, name: string, under: RegExp): ShippedPattern => ({
+  kind: "at-prompt",
+  name,
+  what,
+  pattern: prompt,
+  atCursor: true,
+  under,
+  unless: /^[•■›] /,
+});
 
 export const codex: ShippedFamily = {
   hint: /limit|status (?:429|503|529)|capacity|high demand|context window|^[^\w]{0,12}(?:Edited|Added|Deleted|Updated|Read) \S/i,
@@ -6,6 +19,7 @@ export const codex: ShippedFamily = {
     {
       kind: "rate-limit",
       name: "codex-usage-limit",
+      limit: "usage",
       pattern: /^(?:ERROR: |error: )?You['’]ve hit your usage limit\b/i,
     },
     {
@@ -16,25 +30,48 @@ export const codex: ShippedFamily = {
     {
       kind: "rate-limit",
       name: "codex-status-429",
+      limit: "rate",
       pattern: /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?unexpected status (?:429|529) /i,
     },
     {
       kind: "rate-limit",
       name: "codex-rate-limit",
+      limit: "rate",
       pattern:
         /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?(?:stream disconnected before completion: )?Rate limit reached for \S{1,60} (?:\(|in org|on )/i,
     },
     {
       kind: "rate-limit",
       name: "codex-at-capacity",
+      limit: "overloaded",
       pattern: /^(?:Selected model is at capacity\.|We['’]re currently experiencing high demand\b)/,
+    },
+    {
+      kind: "asks-permission",
+      name: "codex-trust-dialog",
+      what: "trust",
+      pattern: /^[│▌\s]*[›>] \d\. (?:Trust|Yes|No|Back)\b/,
+      under: /^[│▌\s]*(?:Trust this folder\?|Do you trust\b)/,
+    },
+    {
+      kind: "asks-question",
+      name: "codex-login-menu",
+      what: "login",
+      pattern: /^[│▌\s]*[›>] \d\. (?:Sign in|Use)\b/,
+      under: /^\s*(?:Choose how you want to use Codex|Welcome to Codex)\b/,
+    },
+    {
+      kind: "asks-question",
+      name: "codex-update-menu",
+      pattern: /^[│▌\s]*[›>] \d\. (?:Update now|Skip)\b/,
+      under: /\bUpdate available!/,
     },
     {
       kind: "asks-permission",
       name: "codex-approval-menu",
       pattern: /^[│▌\s]*› \d\. (?:Yes|No)\b/,
       under:
-        /^[│▌\s]*(?:Would you like to (?:run|make|grant|allow|apply)\b|Do you (?:want to|trust)\b|Allow (?:command|Codex)\b)/,
+        /^[│▌\s]*(?:Would you like to (?:run|make|grant|allow|apply)\b|Do you want to\b|Allow (?:command|Codex)\b)/,
     },
     { kind: "asks-permission", name: "codex-allow-command", pattern: /^[│▌\s]*Allow command\?(?:\s|$)/ },
     {
@@ -42,7 +79,20 @@ export const codex: ShippedFamily = {
       name: "codex-question",
       pattern: /^[│▌\s]*(?:tab to add notes \| )?enter to submit (?:answer|all)\b/i,
     },
-    { kind: "at-prompt", name: "codex-prompt", pattern: /^\s*›(?:\s|$)(?!\s?\d\. )/, atCursor: true },
+    endedBy(
+      "login",
+      "codex-not-logged-in",
+      /^■ (?:unexpected status 401\b|Your access token could not be refreshed|.{0,80}\bPlease (?:log|sign) in\b)/i,
+    ),
+    endedBy("credits", "codex-out-of-credits", /^■ Quota exceeded\./),
+    // Those that are a limit are a wait, not an end.
+    endedBy(
+      "api-error",
+      "codex-ended-by-error",
+      /^■ (?:unexpected status (?!429|503|529)\d|stream disconnected|exceeded retry limit, last status: (?!429|503|529)\d)/i,
+    ),
+    // Until its session is there it draws no more than this below its input, whether or not it was given something to do.
+    { kind: "at-prompt", name: "codex-prompt", pattern: prompt, atCursor: true, notOver: /^\s*\? for shortcuts$/ },
     {
       kind: "context-limit",
       name: "codex-out-of-room",

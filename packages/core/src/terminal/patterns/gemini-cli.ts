@@ -17,18 +17,40 @@ export const geminiCli: ShippedFamily = {
     {
       kind: "rate-limit",
       name: "gemini-usage-limit",
+      limit: "usage",
       pattern: /^(?:Usage|Daily|Quota) limit reached for (?:gemini-\S{1,60}|all \w{1,20} models)(?=[\s.]|$)/,
     },
     {
       kind: "rate-limit",
       name: "gemini-high-demand",
+      limit: "overloaded",
       pattern: /^We are currently experiencing high demand\b/,
+    },
+    {
+      kind: "asks-permission",
+      name: "gemini-trust-dialog",
+      what: "trust",
+      pattern: /^[│\s]*● \d\. (?:Trust|Don['’]t trust)\b/,
+      under: /^[│\s]*Do you trust the files in this folder\?/,
+    },
+    {
+      kind: "asks-question",
+      name: "gemini-login-menu",
+      what: "login",
+      pattern: /^[│\s]*\(Use Enter to select\)/,
+      under: /^[│\s]*How would you like to authenticate\b/,
+    },
+    {
+      kind: "asks-question",
+      name: "gemini-loop-dialog",
+      pattern: /^[│\s]*● \d\. (?:Keep|Disable) loop detection\b/,
+      under: /^[│\s]*\?\s+A potential loop was detected/,
     },
     {
       kind: "asks-permission",
       name: "gemini-confirmation-menu",
       pattern: /^[│\s]*● \d\. (?:Yes|No|Allow|Modify)\b/,
-      under: /^[│\s]*(?:Apply this change\?|Allow execution(?: of)?\b|Do you (?:want to|trust)\b)/,
+      under: /^[│\s]*(?:Apply this change\?|Allow execution(?: of)?\b|Do you want to\b)/,
     },
     {
       kind: "asks-question",

@@ -1,3 +1,19 @@
 import type { ShippedFamily } from "./shipped.ts";
 
-export const opencode: ShippedFamily = { hint: /(?!)/, patterns: [] };
+export const opencode: ShippedFamily = {
+  hint: /(?!)/,
+  patterns: [
+    {
+      kind: "asks-permission",
+      name: "opencode-permission-box",
+      pattern: /^\s*┃\s+Allow once\s+Allow always\s+Reject\b/,
+      under: /^\s*┃\s+△ Permission required/,
+    },
+    {
+      kind: "at-prompt",
+      name: "opencode-prompt",
+      pattern: /^\s*╹▀{4}/,
+      under: /^\s*┃\s{2}\S{1,40} · \S/,
+    },
+  ],
+};

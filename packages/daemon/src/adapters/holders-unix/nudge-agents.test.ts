@@ -248,9 +248,9 @@ describe("nothing is typed", () => {
     expect(world.output().toString()).not.toContain("The last");
   });
 
-  it("into a full-screen program", async () => {
-    const { reads } = await boxed({ fullScreen: true });
-    await refuses(reads, "full-screen");
+  it("into a full-screen program that has something in its box", async () => {
+    const { reads } = await boxed({ fullScreen: true, typed: "rm -rf" });
+    await refuses(reads, "half-typed");
   });
 
   it("into a terminal that a command has switched to its other screen", async () => {

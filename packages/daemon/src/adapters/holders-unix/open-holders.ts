@@ -137,14 +137,19 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }
   }
 
-  async function nudge({ key, agentId, incarnation, text, notAfter }: NudgeRequest): Promise<NudgeDelivery> {
+  async function nudge({ key, agentId, incarnation, text, notAfter, whenIdle }: NudgeRequest): Promise<NudgeDelivery> {
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "not-sent", because: "not-registered" };
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).nudge(key);
       return told ?? { kind: "not-sent", because: whyUnreachable(file, file.agent, incarnation) };
     }
-    const order = { kind: "nudge" as const, text: text.slice(0, longestNudge), notAfter };
+    const order = {
+      kind: "nudge" as const,
+      text: text.slice(0, longestNudge),
+      notAfter,
+      ...(whenIdle && { whenIdle }),
+    };
     // A line of its own: one that does not understand hangs up, and orders on the other would go with it.
     let line: HolderConnection | null = null;
     try {

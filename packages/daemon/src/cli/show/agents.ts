@@ -1,6 +1,7 @@
 import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
 import { describeActivity, describeLimit } from "./describe-activity.ts";
 import { type Column, drawTable } from "./draw-table.ts";
+import { inWords } from "./in-words.ts";
 import { countProcesses } from "./list-processes.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { ago } from "./tell-time.ts";
@@ -39,7 +40,8 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
 export function describeDoing({ activity, terminal, limit }: AgentHealth, now: EpochMs): string {
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
-  if (terminal?.exit == null) return terminal?.needsYou == null ? describeActivity(activity) : "needs you";
+  if (terminal?.exit == null)
+    return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
   const { code, signal } = terminal.exit;
   if (signal !== null) return `ended by ${signal}`;
   if (code === 0 && terminal.failedTurn !== undefined) return "ended: failed";

@@ -42,7 +42,9 @@ export function describeLadderEvent(event: LadderEvent): string {
     case "NUDGE_ACTED":
       return event.payload.evidence;
     case "NUDGE_UNCONFIRMED":
-      return `no sign of it in ${describeSeconds(event.payload.waitedSeconds)}`;
+      return event.payload.because === "only-screen"
+        ? `typed, and whether it was read nobody can tell: only its screen is seen (${describeSeconds(event.payload.waitedSeconds)})`
+        : `no sign of it in ${describeSeconds(event.payload.waitedSeconds)}`;
     case "AGENT_ANSWERED":
       return `${event.payload.answer.kind}${event.payload.answer.text === undefined ? "" : `: ${event.payload.answer.text}`}`;
     case "AGENT_CONTAINED":

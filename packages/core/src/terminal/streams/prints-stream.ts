@@ -24,6 +24,11 @@ const geminiValued = new Set(
     "--allowed-mcp-server-names --include-directories -r --resume --delete-session --session-id -w --worktree"
   ).split(" "),
 );
+const opencodeValued = new Set(
+  "--format -m --model --agent -s --session --command -f --file --title --attach --port --dir --variant --log-level".split(
+    " ",
+  ),
+);
 
 /** Whether the program, called with these arguments, prints one JSON object per line about what it does. */
 export function printsStream(family: AgentFamily, args: readonly string[]): boolean {
@@ -43,7 +48,10 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
       const format = options.get("--output-format") ?? options.get("-o");
       return (options.has("-p") || options.has("--prompt")) && format === "stream-json";
     }
-    case "opencode":
+    case "opencode": {
+      const { options, words } = readArguments(args, opencodeValued, isText);
+      return words[0] === "run" && options.get("--format") === "json";
+    }
     case "aider":
     case "generic":
       return false;

@@ -4,6 +4,7 @@ import { readClaude } from "./read-claude.ts";
 import { readCodex } from "./read-codex.ts";
 import { type Fields, parseLine } from "./read-fields.ts";
 import { readGemini } from "./read-gemini.ts";
+import { readOpencode } from "./read-opencode.ts";
 import { type StreamState, saw } from "./stream-state.ts";
 
 export { type StreamState, startStream } from "./stream-state.ts";
@@ -23,7 +24,7 @@ export function readStreamLine(
 }
 
 /** Only what the agent said last can end its turn. */
-function withoutOldEnding({ state, sights }: Reading<StreamState>): Reading<StreamState> {
+export function withoutOldEnding({ state, sights }: Reading<StreamState>): Reading<StreamState> {
   const last = sights.findLast(({ kind }) => kind === "said" || kind === "tool-started" || kind === "model-asked");
   return last === undefined || last.kind === "said" ? { state, sights } : saw({ ...state, ending: null }, ...sights);
 }
@@ -51,6 +52,7 @@ function readFields(family: AgentFamily, state: StreamState, fields: Fields, clo
     case "gemini-cli":
       return readGemini(state, fields, clock);
     case "opencode":
+      return readOpencode(state, fields);
     case "aider":
     case "generic":
       return saw(state);

@@ -21,6 +21,10 @@ export interface StreamState {
   readonly saying: string;
   /** The last line of what the agent said last, unless something came after it. */
   readonly ending: string | null;
+  /** The conversation it was last seen in. */
+  readonly session: string | null;
+  /** A person was asked something and has not answered, as far as its hooks tell. */
+  readonly asking: boolean;
 }
 
 export const startStream = (): StreamState => ({
@@ -31,6 +35,8 @@ export const startStream = (): StreamState => ({
   compacting: false,
   saying: "",
   ending: null,
+  session: null,
+  asking: false,
 });
 
 const mostTools = 64;
@@ -70,6 +76,15 @@ function identify(result: unknown, failed: boolean) {
     ...(cancelled ? { cancelled } : {}),
   };
 }
+
+/** Told once for each conversation. */
+export function enterSession(state: StreamState, id: string | null, model: string | null, version: string | null) {
+  if (id === null || id === state.session) return saw(state);
+  return saw({ ...state, session: id }, { kind: "session", id, model, version });
+}
+
+/** Words of the agent that somebody else tells, or tells again: only how they end is of interest. */
+export const endWith = (state: StreamState, text: string): StreamState => ({ ...state, ending: lastLineOf(text) });
 
 export const say = (state: StreamState, text: string): Reading<StreamState> =>
   saw({ ...state, ending: lastLineOf(text) }, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });

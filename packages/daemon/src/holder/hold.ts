@@ -21,6 +21,7 @@ import { placeSocket } from "./place-socket.ts";
 import { identityOf } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
 import { createTreeWatch } from "./processes/watch-tree.ts";
+import { watchProgram } from "./program/watch-program.ts";
 import { readAgain } from "./read-again.ts";
 import { reserveExit } from "./reserve-exit.ts";
 import { listenAt, serve } from "./serve-socket.ts";
@@ -127,6 +128,7 @@ async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
 async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
   const { log, note, ring, secret, server } = books;
   const terminal = await tendTerminal(spec, near);
+  const program = await watchProgram(spec, files.settings, log);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
   let heard = 0;
@@ -135,7 +137,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const ended = new Promise<Ended>((resolve) => {
     sayEnded = resolve;
   });
-  const agent = await startAgent(spec, terminal.size(), claim.file.mark, {
+  const agent = await startAgent(spec, program, terminal.size(), claim.file.mark, {
     wrote(stream, bytes) {
       const offset = ring.end();
       ring.write(bytes, Date.now());
@@ -148,7 +150,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const tree = createTreeWatch(agent.root);
   const eyes = openEyes(tree, spec, files.home, log);
   const giveNudge = giveNudges(
-    waysToReach(spec, agent.process, terminal, {
+    waysToReach(spec, agent.process, terminal, program, {
       over: () => exit !== null || orders.stopping(),
       watch: () => watch,
     }),
@@ -164,7 +166,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     refuses: admission.refuses,
     attached: () => terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
-    nudge: ({ text, notAfter }, begin) => giveNudge({ text, notAfter, begin }),
+    nudge: ({ text, notAfter }, key, begin) => giveNudge({ key, text, notAfter, begin }),
   });
   const watch = watchAgent(spec, {
     screen: terminal.screen,
@@ -173,6 +175,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     kept: ring.kept,
     attached: terminal.attached,
     facts: eyes.facts,
+    program,
     lookAnew: eyes.lookAnew,
     tell: (report) => service.report(report),
     trouble: log,
@@ -200,10 +203,23 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   });
 
   /** A monitor may change its mind about what to look for at any time. */
-  const heed = (settings: WatchSettings): Promise<void> =>
-    compilePatterns(settings, spec.family, log).then(watch.usePatterns, (error) => log("patterns are not used", error));
+  let settings = spec.watch;
+  const heed = (given: WatchSettings): Promise<void> => {
+    settings = given;
+    return compilePatterns(settings, program.family(), log).then(watch.usePatterns, (error) =>
+      log("patterns are not used", error),
+    );
+  };
 
-  void heed(spec.watch);
+  void heed(settings);
+  program.begin(tree, {
+    saw: watch.saw,
+    patterns: watch.patterns,
+    runs: (family) => {
+      watch.useFamily(family);
+      void heed(settings);
+    },
+  });
   terminal.begin(agent.process, service.sizes);
   claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
   const passOn = () => agent.process.kill("SIGTERM");
@@ -219,6 +235,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       eyes.close();
       const shown = terminal.end(how);
       await ring.flushed();
+      program.end();
       await watch.end(how);
       const last = reports.lastSeq();
       await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);

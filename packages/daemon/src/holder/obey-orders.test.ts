@@ -47,7 +47,7 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
       await gate;
       return outcome;
     },
-    async nudge(_, begin) {
+    async nudge(_, __, begin) {
       if (delivery.kind === "not-sent") return delivery;
       if (!begin()) return { kind: "not-sent", because: "no-input" };
       did.push("type");

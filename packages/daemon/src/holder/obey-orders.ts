@@ -23,7 +23,7 @@ export interface OrderHands {
   /** Brings the whole tree down, checking who it is before each signal. */
   stop(graceMs: number): Promise<StopOutcome>;
   /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
-  nudge(order: NudgeOrder, begin: () => boolean): Promise<NudgeDelivery>;
+  nudge(order: NudgeOrder, key: string, begin: () => boolean): Promise<NudgeDelivery>;
 }
 
 /** Whoever could not look does not know whether anybody is left: not done, not remembered, to be tried again. */
@@ -64,7 +64,7 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   }
 
   async function nudge(key: string, order: NudgeOrder): Promise<NudgeDelivery> {
-    const delivery = await hands.nudge(order, () => memory.beginNudge(key)).catch(() => endUnknown);
+    const delivery = await hands.nudge(order, key, () => memory.beginNudge(key)).catch(() => endUnknown);
     memory.noteNudge(key, delivery);
     return delivery;
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
-import { AgentFamily, ExitStatus, ProcessFacts, Question } from "./terminal.ts";
+import { AgentFamily, AgentInput, ExitStatus, EyeState, ProcessFacts, Question } from "./terminal.ts";
 
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
@@ -58,6 +58,10 @@ export const TerminalReport = z
     restarts: z.number().int(),
     /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
+    /** By what its program is seen, and what cannot be known for want of an eye. */
+    eyes: z.array(EyeState),
+    /** How words reach it now. */
+    input: AgentInput,
   })
   .meta({ id: "Terminal" });
 export type TerminalReport = z.infer<typeof TerminalReport>;

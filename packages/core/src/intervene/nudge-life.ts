@@ -196,6 +196,8 @@ function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evid
     return { state: "seen", by: "named in a heartbeat", receipt: signal.beat.seenBy === "agent" };
   if (signal.kind === "reported" && signal.report.sights.some((sight) => isReceipt(sight, nudge.id)))
     return { state: "seen", by: "part of its conversation", receipt: true };
+  // Whoever gives words by a hook also sees them read.
+  if (nudge.channel === "hook") return null;
   const wroteAt = record.terminal?.output.at ?? Number.NEGATIVE_INFINITY;
   if (nudge.channel !== "acknowledgement" && wroteAt > nudge.sent.at) return { state: "seen", by: "wrote after it" };
   return null;

@@ -65,7 +65,7 @@ function describeTerminal(
   { terminal }: Policy,
 ): TerminalReport {
   const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
-  const { pid, family, structured, foreground, attached, holder, outputKept, session } = facts;
+  const { pid, family, structured, foreground, attached, holder, outputKept, session, eyes, input } = facts;
   return {
     pid,
     family,
@@ -87,6 +87,8 @@ function describeTerminal(
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
     restarts: record.restarts.length,
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
+    eyes: [...eyes],
+    input,
   };
 }
 

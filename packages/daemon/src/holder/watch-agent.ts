@@ -135,8 +135,9 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
 
   function tellInTime(): void {
     if (ended || sights.length === 0) return;
-    const pressing = sights.some(({ kind }) => kind !== "output");
-    telling.ringIn(pressing ? tellMs : Math.max(tellMs, toldAt + tellOutputMs - performance.now()));
+    // Not put off by what follows: hooks may come more often than that.
+    if (sights.some(({ kind }) => kind !== "output")) telling.ringWithin(tellMs);
+    else telling.ringIn(Math.max(tellMs, toldAt + tellOutputMs - performance.now()));
   }
 
   function readStream(lines: readonly string[], clock: WallClock): Sight[] {

@@ -1,4 +1,4 @@
-import type { AgentFamily, EpochMs } from "@rouse/contract";
+import { type AgentFamily, type EpochMs, toIso } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { readClaudeHook } from "./read-claude-hook.ts";
 import { readClaudeTranscript } from "./read-claude-transcript.ts";
@@ -36,10 +36,9 @@ export function readSessionLine(
   }
 }
 
-function isBefore({ timestamp }: Fields, since: EpochMs): boolean {
-  const at = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
-  return at < since - slack;
-}
+/** Both programs write their times as we do, so earlier ones sort first. */
+const isBefore = ({ timestamp }: Fields, since: EpochMs): boolean =>
+  typeof timestamp === "string" && timestamp < toIso(Math.max(0, since - slack));
 
 /** The body of one call of a hook. */
 export function readHook(state: StreamState, body: string, clock: WallClock): Reading<StreamState> {

@@ -84,7 +84,7 @@ describe("a holder of a script", () => {
     const client = await startScript(workFolder());
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
     expect(reportsOf(client).at(-1)).toMatchObject({ family: "claude-code" });
-    expect(eyeOf(client, "hooks")?.sees).toBe(false);
+    expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started by a script" });
   });
 
   it("stays blind, and says why, where another one works in the same folder", async () => {

@@ -178,8 +178,10 @@ interface Hooks {
 
 /** An agent is started all the same when its hooks cannot be heard. */
 async function openHooks(spec: Spec, file: string, hear: (body: string) => HookAnswer, log: HolderLog): Promise<Hooks> {
-  if (spec.family !== "claude-code")
-    return { given: { kind: "none", because: "it has none that can be given" }, ear: null };
+  if (spec.family !== "claude-code") {
+    const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
+    return { given: { kind: "none", because }, ear: null };
+  }
   try {
     const ear = await listenForHooks(hear);
     const given = giveHooks(spec, ear, file);

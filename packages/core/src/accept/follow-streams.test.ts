@@ -135,4 +135,19 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "asks", what: "trust", pattern: "p" }], { eyes });
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
   });
+
+  it("has seen a nudge by hook when its model has it, not when it writes something after it", () => {
+    const nudges = { kind: "sent", channel: "hook", echoed: false } as const;
+    const held = heldStory({ hold: { family: "claude-code", input: "hook" }, nudges });
+    for (let i = 0; i < 6; i++) {
+      held.report(step("Bash", "cat missing.txt", "no such file", true), { eyes, input: "hook" });
+      held.passes("2s");
+    }
+    const nudge = held.agent.record.nudge?.id ?? "none";
+    expect(held.agent.record.nudge).toMatchObject({ channel: "hook", state: "sent" });
+    held.report([{ kind: "model-asked" }], { eyes, input: "hook" });
+    expect(held.agent.record.nudge?.state).toBe("sent");
+    held.report([{ kind: "nudge-read", nudge }], { eyes, input: "hook" });
+    expect(held.agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
+  });
 });

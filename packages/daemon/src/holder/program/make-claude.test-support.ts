@@ -33,7 +33,7 @@ for (let n = 1; !existsSync("stop"); n++) {
     keep({ type: "attachment", attachment: { type: "hook_additional_context", content: [hookSpecificOutput.additionalContext] } });
     break;
   }
-  await new Promise((resolve) => setTimeout(resolve, 40));
+  await new Promise((resolve) => setTimeout(resolve, 5));
 }
 keep({ type: "assistant", message: { id: "last", content: [{ type: "text", text: "I stop here." }] } });
 await call("Stop", { last_assistant_message: "I stop here." });

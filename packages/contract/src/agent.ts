@@ -4,8 +4,10 @@ import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
 import {
   AgentFamily,
+  AgentInput,
   ContainmentMeans,
   ExitStatus,
+  EyeState,
   LimitKind,
   ProcessFacts,
   Question,
@@ -72,6 +74,10 @@ export const TerminalReport = z
     conversation: z.enum(["kept", "lost"]).optional(),
     /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
+    /** By what its program is seen, and what cannot be known for want of an eye. */
+    eyes: z.array(EyeState),
+    /** How words reach it now. */
+    input: AgentInput,
   })
   .meta({ id: "Terminal" });
 export type TerminalReport = z.infer<typeof TerminalReport>;

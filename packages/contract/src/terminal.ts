@@ -34,7 +34,7 @@ const name = z.string().max(200);
 const ms = z.number().finite().nonnegative();
 
 /** By what a program is seen, best first: its stream of JSON, its hooks, the file it keeps of its conversation, its screen. */
-export const Eye = z.enum(["stream", "hooks", "session-file", "screen"]).meta({ id: "Eye" });
+export const Eye = z.enum(["stream", "hooks", "session-file", "screen"]).meta({ id: "ProgramEye" });
 export type Eye = z.infer<typeof Eye>;
 
 /** An eye that is open, or why it is not. */

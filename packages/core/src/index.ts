@@ -20,7 +20,7 @@ export { resumeCommand } from "./recover/resume-command.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";
-export { stepOfSight } from "./steps/step-of-sight.ts";
+export { isOfProgram, stepOfSight } from "./steps/step-of-sight.ts";
 export { relearn, supervise } from "./supervise.ts";
 export { chooseTask, isTaskReady } from "./tasks/choose-task.ts";
 export * from "./tasks/judge-assignments.ts";
@@ -29,8 +29,9 @@ export { type TakenTask, takenFrom, takenMeanwhile } from "./tasks/taken-from.ts
 export { type TaskDoubt, timeoutDue } from "./tasks/task-deadlines.ts";
 export * from "./tasks/task-record.ts";
 export type * from "./tasks/task-signal.ts";
-export { chooseFamily } from "./terminal/choose-family.ts";
+export { chooseFamily, findProgram } from "./terminal/choose-family.ts";
 export type { Input, TypingScreen } from "./terminal/find-input.ts";
+export { type JoinedEyes, joinEyes, startJoining } from "./terminal/join-eyes.ts";
 export { lineToType } from "./terminal/line-to-type.ts";
 export { blankOwnWords } from "./terminal/own-words.ts";
 export { patternsFor } from "./terminal/patterns.ts";
@@ -39,6 +40,8 @@ export { type LineState, readLines, startReading } from "./terminal/read-lines.t
 export { replayedText } from "./terminal/read-replay.ts";
 export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatching } from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";
+export { optionsOfClaude } from "./terminal/streams/prints-stream.ts";
+export { hasWords, readHook, readSessionLine } from "./terminal/streams/read-session-file.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";
 export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts";
 export { findWayToInterrupt, interruptLine, type WayToInterrupt } from "./terminal/way-to-interrupt.ts";

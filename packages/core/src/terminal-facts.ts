@@ -156,6 +156,10 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
   };
 }
 
+/** Its program tells its steps itself: in a stream, by its hooks, or in the file it keeps of its conversation. */
+export const tellsSteps = ({ structured, eyes }: TerminalFacts): boolean =>
+  structured || eyes.some(({ eye, sees }) => sees && eye !== "screen");
+
 /** Whether the agent's work was saved before it is stopped. */
 export type SavedWork =
   | { readonly kind: "saved"; readonly commit: string; readonly changed: number }

@@ -92,3 +92,62 @@ describe("a held agent whose stream shows its calls", () => {
     expect(held.agent.finding("error-class")).toBeUndefined();
   });
 });
+
+describe("a held agent whose screen is read while its hooks or its session file tell its steps", () => {
+  const eyes = [
+    { eye: "hooks", sees: true, because: null } as const,
+    { eye: "screen", sees: true, because: null } as const,
+  ];
+  const inTerminal = () => heldStory({ hold: { family: "claude-code" } });
+
+  it("is found in a loop by its sixth identical call at the latest", () => {
+    const held = inTerminal();
+    for (let i = 0; i < 6; i++) {
+      held.report(step("Bash", "cat missing.txt", "no such file", true), { eyes });
+      held.passes("2s");
+    }
+    expect(held.agent.finding("identical-step")).toMatchObject({ level: "stuck" });
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("is RUNNING from its first prompt on, although it prints nothing until its end", () => {
+    const held = inTerminal();
+    expect(held.agent.record.activity.kind).toBe("STARTING");
+    held.report([{ kind: "session", id: "s", model: null, version: null }, { kind: "model-asked" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    held.report([{ kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: null }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ open: { kind: "tool", name: "Bash" } });
+    held.report([{ kind: "turn-ended", outcome: "success", reason: "Stop" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+  });
+
+  it("has no step in what its screen shows: a limit in words may be what a tool printed", () => {
+    const held = inTerminal();
+    held.report([{ kind: "rate-limited", pattern: "p", resetsInMs: null }], { eyes });
+    expect(held.agent.record.steps).toBeNull();
+    held.report([{ kind: "rate-limited", pattern: "p", resetsInMs: null, by: "stream" }], { eyes });
+    expect(held.agent.record.steps).not.toBeNull();
+  });
+
+  it("still needs a person for what only its screen shows", () => {
+    const held = inTerminal();
+    held.report([{ kind: "model-asked" }], { eyes });
+    held.report([{ kind: "asks", what: "trust", pattern: "p" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+  });
+
+  it("has seen a nudge by hook when its model has it, not when it writes something after it", () => {
+    const nudges = { kind: "sent", channel: "hook", echoed: false } as const;
+    const held = heldStory({ hold: { family: "claude-code", input: "hook" }, nudges });
+    for (let i = 0; i < 6; i++) {
+      held.report(step("Bash", "cat missing.txt", "no such file", true), { eyes, input: "hook" });
+      held.passes("2s");
+    }
+    const nudge = held.agent.record.nudge?.id ?? "none";
+    expect(held.agent.record.nudge).toMatchObject({ channel: "hook", state: "sent" });
+    held.report([{ kind: "model-asked" }], { eyes, input: "hook" });
+    expect(held.agent.record.nudge?.state).toBe("sent");
+    held.report([{ kind: "nudge-read", nudge }], { eyes, input: "hook" });
+    expect(held.agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
+  });
+});

@@ -3,8 +3,8 @@ import { isStanding, type Limit } from "../limit.ts";
 import type { Activity, Facts, Mark } from "../record.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
-import { stepOfSight } from "../steps/step-of-sight.ts";
-import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
+import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
+import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { addOutcome } from "./read-facts.ts";
 import { answeredAfter, countLines, isWorkedOn, limitReached, limitResumed, meetLimit } from "./read-limit.ts";
@@ -44,8 +44,8 @@ interface SightContext extends Moment {
 export function readSight(sighted: Sighted, sight: Sight, context: SightContext): void {
   const { terminal } = sighted;
   const { at, mark } = context;
-  // Each sight of a stream is a line it wrote.
-  if (terminal.structured) {
+  // Each sight of a stream is a line it wrote; so is each that only a program can tell, by whatever way.
+  if (terminal.structured || (tellsSteps(terminal) && isOfProgram(sight))) {
     terminal.output = mark;
     sighted.steps = followSight(sighted.steps, sight, context);
   }
@@ -115,7 +115,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
   }
 }
 
-/** A stream tells every call and what came of it, as an agent that records its steps would. */
+/** A program that tells its steps tells every call and what came of it, as an agent that records its steps would. */
 function followSight(trail: StepTrail | null, sight: Sight, { at, policy }: SightContext): StepTrail | null {
   if (sight.kind === "tokens") return trail === null ? null : { ...trail, tokens: sight.total };
   const step = stepOfSight(sight);
@@ -316,7 +316,7 @@ type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
 function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   const { activity, terminal } = sighted;
   if (activity.kind === "FINISHED") return;
-  const readOffTerminal = terminal.wait !== null || terminal.structured || activity.kind === "STARTING";
+  const readOffTerminal = terminal.wait !== null || tellsSteps(terminal) || activity.kind === "STARTING";
   if (!readOffTerminal) return;
   terminal.wait = null;
   endQuestion(sighted, context);

@@ -8,7 +8,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import type { Activity, AgentRecord } from "../record.ts";
-import type { TerminalFacts, TreeFacts } from "../terminal-facts.ts";
+import { type TerminalFacts, type TreeFacts, tellsSteps } from "../terminal-facts.ts";
 import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { stateOfTree } from "./process-tree.ts";
 
@@ -78,9 +78,10 @@ const toldWithin: DurationMs = seconds(30);
 const runsAsChild = (open: Open, { youngestChildAt, processes }: TreeFacts): boolean =>
   open.kind === "tool" && (youngestChildAt === null ? processes > 1 : youngestChildAt >= open.since - toldWithin);
 
-/** A stream tells when a call ends; who beats may have ended it long ago, and its silence is held against it already. */
-const isSaidSince = ({ beats }: AgentRecord, open: Open, { structured, tools }: TerminalFacts, due: MonoMs): boolean =>
-  (structured && (open.kind === "model" || tools.length > 0)) || (beats.lastAt !== null && beats.lastAt >= due);
+/** A program that tells its steps tells when a call ends; who beats may have ended it long ago, and its silence is held against it already. */
+const isSaidSince = ({ beats }: AgentRecord, open: Open, terminal: TerminalFacts, due: MonoMs): boolean =>
+  (tellsSteps(terminal) && (open.kind === "model" || terminal.tools.length > 0)) ||
+  (beats.lastAt !== null && beats.lastAt >= due);
 
 /** What was read before the time was up says nothing of what came since. */
 const isLookedAt = (record: AgentRecord, tree: TreeFacts, due: MonoMs): boolean =>

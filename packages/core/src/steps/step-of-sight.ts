@@ -1,6 +1,6 @@
 import type { Sight, StepEvent } from "@rouse/contract";
 
-/** What a holder saw in a stream of JSON, as the event of a run; `null` for what is no event of its own. */
+/** What a holder saw in a stream of JSON, in hooks or in a session file, as the event of a run; `null` for what is no event of its own. */
 export function stepOfSight(sight: Sight): StepEvent | null {
   switch (sight.kind) {
     case "tool-started":
@@ -34,6 +34,37 @@ export function stepOfSight(sight: Sight): StepEvent | null {
     case "tokens":
     case "compacts":
       return null;
+  }
+}
+
+/**
+ * Whether only the program itself can have told it. On a screen nobody can tell who wrote the words, so what is read off one is no step: a limit that a
+ * tool printed would be one of the agent.
+ */
+export function isOfProgram(sight: Sight): boolean {
+  switch (sight.kind) {
+    case "session":
+    case "model-asked":
+    case "said":
+    case "tool-started":
+    case "tool-goes-on":
+    case "tool-ended":
+    case "tokens":
+    case "compacts":
+    case "nudge-read":
+    case "turn-ended":
+      return true;
+    case "rate-limited":
+      return sight.by === "stream";
+    case "retries":
+    case "output":
+    case "asks":
+    case "asks-no-more":
+    case "error":
+    case "completed":
+    case "context-limit":
+    case "file-touched":
+      return false;
   }
 }
 

@@ -3,6 +3,7 @@ import { patternsFor } from "@rouse/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { containAgent } from "./contain-agent.ts";
 import { keepScreen } from "./keep-screen.ts";
+import { nudgeByHook } from "./program/nudge-by-hook.ts";
 import type { ContainOrder } from "./protocol.ts";
 
 let written: string[];
@@ -39,7 +40,11 @@ const slot = {
 
 /** An agent without a terminal that reads lines of JSON, or nothing at all. */
 const spoken = (input: "stdin" | "none" = "none", family: AgentFamily = "claude-code") =>
-  containAgent({ family, ways: { input, slot, keyboard: null }, ...common() });
+  containAgent({
+    family: () => family,
+    ways: { input: () => input, hooks: nudgeByHook(), slot, keyboard: null },
+    ...common(),
+  });
 
 /** One in a terminal that shows this. */
 function shown(picture: string, family: AgentFamily = "claude-code") {
@@ -56,7 +61,11 @@ function shown(picture: string, family: AgentFamily = "claude-code") {
     untouchedMs: () => 0,
     write: (bytes: Buffer) => void written.push(bytes.toString()),
   };
-  return containAgent({ family, ways: { input: "terminal", slot, keyboard }, ...common() });
+  return containAgent({
+    family: () => family,
+    ways: { input: () => "terminal", hooks: nudgeByHook(), slot, keyboard },
+    ...common(),
+  });
 }
 
 const refused = (because: string) => ({ kind: "not-contained", because });

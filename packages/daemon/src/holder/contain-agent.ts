@@ -10,7 +10,7 @@ export interface Containment {
 }
 
 export interface ContainmentParts {
-  readonly family: AgentFamily;
+  readonly family: () => AgentFamily;
   readonly ways: Ways;
   /** Whether its program asks us before each tool: without that nothing can be withheld. */
   readonly hooksOpen: () => boolean;
@@ -49,7 +49,7 @@ export function containAgent({ family, ways, hooksOpen, over, now }: Containment
       if (order.how === "let-go") return letGo(order);
       if (over()) return refuse("over");
       if (order.decidedAt <= letGoAt) return refuse("released");
-      return order.how === "pause" ? pause(order) : interrupt(ways, family);
+      return order.how === "pause" ? pause(order) : interrupt(ways, family());
     },
   };
 }
@@ -60,7 +60,7 @@ const escapeKey = Buffer.from("\x1b");
 
 /** The program's own way to break off a turn, and one key at most. */
 async function interrupt({ input, slot, keyboard }: Ways, family: AgentFamily): Promise<ContainOutcome> {
-  if (input === "stdin" && family === "claude-code") {
+  if (input() === "stdin" && family === "claude-code") {
     if (slot.midLine()) return refuse("no-way");
     const taken = await slot.deliver(Buffer.from(`${interruptLine()}\n`, "utf8"));
     return taken ? { kind: "contained" } : refuse("no-way");

@@ -1,5 +1,6 @@
-import type { EpochMs, Hold, NudgeDelivery } from "@rouse/contract";
+import type { AgentInput, EpochMs, NudgeDelivery } from "@rouse/contract";
 import { messageLine } from "@rouse/core";
+import type { HookNudges } from "./program/nudge-by-hook.ts";
 import { type Keyboard, type Nudge, typeNudge } from "./type-nudge.ts";
 
 /** An agent that reads lines of JSON. */
@@ -15,7 +16,9 @@ export interface MessageSlot {
 }
 
 export interface Ways {
-  readonly input: NonNullable<Hold["input"]>;
+  /** The best that is possible now. */
+  input(): AgentInput;
+  readonly hooks: HookNudges;
   readonly slot: MessageSlot;
   /** `null`: it has no terminal. */
   readonly keyboard: Keyboard | null;
@@ -25,16 +28,17 @@ export interface Ways {
 const takenWithinMs = 3000;
 
 /** One at a time: what is typed for one would be somebody's half-typed line for the other. */
-export function giveNudges({ input, slot, keyboard }: Ways): (nudge: Nudge) => Promise<NudgeDelivery> {
+export function giveNudges({ input, hooks, slot, keyboard }: Ways): (nudge: Nudge) => Promise<NudgeDelivery> {
   let last: Promise<unknown> = Promise.resolve();
 
   async function give(nudge: Nudge): Promise<NudgeDelivery> {
-    switch (input) {
+    switch (input()) {
       case "stdin":
         return writeMessage(slot, nudge);
       case "terminal":
         return keyboard === null ? notSent("no-input") : typeNudge(keyboard, nudge);
       case "hook":
+        return slot.over() ? notSent("over") : hooks.give(nudge);
       case "none":
         return notSent(slot.over() ? "over" : "no-input");
     }

@@ -23,6 +23,7 @@ import { awaitLeftovers } from "./processes/await-leftovers.ts";
 import { identityOf } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
 import { createTreeWatch } from "./processes/watch-tree.ts";
+import { watchProgram } from "./program/watch-program.ts";
 import { readAgain } from "./read-again.ts";
 import { reserveExit } from "./reserve-exit.ts";
 import { listenAt, serve } from "./serve-socket.ts";
@@ -132,6 +133,7 @@ async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
 async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
   const { log, note, ring, secret, server } = books;
   const terminal = await tendTerminal(spec, near);
+  const program = await watchProgram(spec, files.settings, log);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
   /** Its own process is over. */
@@ -142,7 +144,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const ended = new Promise<Ended>((resolve) => {
     sayEnded = resolve;
   });
-  const agent = await startAgent(spec, terminal.size(), claim.file.mark, {
+  const agent = await startAgent(spec, program, terminal.size(), claim.file.mark, {
     wrote(stream, bytes) {
       const offset = ring.end();
       ring.write(bytes, Date.now());
@@ -156,10 +158,15 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const leftovers = awaitLeftovers(tree, () => watch.tellSoon());
   const eyes = openEyes(tree, spec, files.home, log);
   const isOver = (): boolean => over || orders.stopping();
-  const ways = waysToReach(spec, agent.process, terminal, { over: isOver, watch: () => watch });
+  const ways = waysToReach(spec, agent.process, terminal, program, { over: isOver, watch: () => watch });
   const giveNudge = giveNudges(ways);
-  // Nothing asks before its tools run: who answers hooks says so here, and asks `containment.withheld`.
-  const containment = containAgent({ family: spec.family, ways, hooksOpen: () => false, over: isOver, now: Date.now });
+  const containment = containAgent({
+    family: program.family,
+    ways,
+    hooksOpen: program.hooksOpen,
+    over: isOver,
+    now: Date.now,
+  });
   const admission = admitMonitors(spec.store ?? null, (store) => {
     try {
       claim.amend({ store });
@@ -182,6 +189,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     kept: ring.kept,
     attached: terminal.attached,
     facts: eyes.facts,
+    program,
     lookAnew: eyes.lookAnew,
     leftovers: leftovers.now,
     tell: (report) => service.report(report),
@@ -210,10 +218,24 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   });
 
   /** A monitor may change its mind about what to look for at any time. */
-  const heed = (settings: WatchSettings): Promise<void> =>
-    compilePatterns(settings, spec.family, log).then(watch.usePatterns, (error) => log("patterns are not used", error));
+  let settings = spec.watch;
+  const heed = (given: WatchSettings): Promise<void> => {
+    settings = given;
+    return compilePatterns(settings, program.family(), log).then(watch.usePatterns, (error) =>
+      log("patterns are not used", error),
+    );
+  };
 
-  void heed(spec.watch);
+  void heed(settings);
+  program.begin(tree, {
+    saw: watch.saw,
+    patterns: watch.patterns,
+    withheld: containment.withheld,
+    runs: (family) => {
+      watch.useFamily(family);
+      void heed(settings);
+    },
+  });
   terminal.begin(agent.process, service.sizes, () => {
     stopTree(tree, { graceMs: ownGraceMs }).catch((error: unknown) => log("the agent could not be ended", error));
   });
@@ -234,6 +256,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       eyes.close();
       const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
+      program.end();
       await watch.end(how);
       const last = reports.lastSeq();
       await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);

@@ -1,4 +1,4 @@
-import type { Hold } from "@rouse/contract";
+import type { AgentFamily, AgentInput } from "@rouse/contract";
 import { takesMessages } from "@rouse/core";
 import type { Spec } from "./spec.ts";
 
@@ -6,7 +6,17 @@ import type { Spec } from "./spec.ts";
  * How words can reach the agent. One whose stream is read has no screen that would show where to type, and what a program that is not known would do with
  * a line and Enter nobody can tell.
  */
-export function inputOf({ command, io, structured, family }: Spec): NonNullable<Hold["input"]> {
+export function inputOf(
+  { command, io, structured, family }: Spec,
+  now: InputNow = { family, hooks: false },
+): AgentInput {
   if (structured && takesMessages(command)) return "stdin";
-  return io === "terminal" && !structured && family !== "generic" ? "terminal" : "none";
+  if (now.hooks) return "hook";
+  return io === "terminal" && !structured && now.family !== "generic" ? "terminal" : "none";
+}
+
+/** What runs, and whether its hooks will ask for words before it rests. */
+interface InputNow {
+  readonly family: AgentFamily;
+  readonly hooks: boolean;
 }

@@ -16,13 +16,19 @@ export interface StartedAgent {
   readonly root: TreeRoot;
 }
 
-/** Starts the agent where all its children can be found again. */
-export async function startAgent(spec: Spec, size: Size, mark: string, ears: Ears): Promise<StartedAgent> {
+/** Starts the agent where all its children can be found again. `env` is added to what it was given. */
+export async function startAgent(
+  spec: Spec,
+  { command, env }: Pick<Start, "command"> & { readonly env: Readonly<Record<string, string>> },
+  size: Size,
+  mark: string,
+  ears: Ears,
+): Promise<StartedAgent> {
   const group = makeGroup(spec.agentId);
   const start: Start = {
-    command: spec.resumed ?? spec.command,
+    command,
     cwd: spec.cwd,
-    env: { ...spec.env, [markVariable]: mark },
+    env: { ...spec.env, ...env, [markVariable]: mark },
     ...size,
     spawnInside: (fork) => (group === null ? fork() : group.spawnInside(fork)),
   };

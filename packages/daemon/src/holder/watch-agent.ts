@@ -1,7 +1,8 @@
-import type { ExitStatus, HolderReport, ProcessFacts, RunningProcess, Sight } from "@rouse/contract";
+import type { AgentFamily, ExitStatus, Eye, HolderReport, ProcessFacts, RunningProcess, Sight } from "@rouse/contract";
 import {
   blankOwnWords,
   findCompletion,
+  joinEyes,
   type Pattern,
   patternsFor,
   type ReadableScreen,
@@ -11,6 +12,7 @@ import {
   replayedText,
   type Screen,
   showsWork,
+  startJoining,
   startReading,
   startStream,
   startWatching,
@@ -21,6 +23,8 @@ import { createAlarm } from "./alarm.ts";
 import { createSlices } from "./feed-in-slices.ts";
 import { joinSights, type Reports } from "./keep-reports.ts";
 import type { KeptScreen } from "./keep-screen.ts";
+import type { ProgramWatch } from "./program/watch-program.ts";
+import { readClock } from "./read-clock.ts";
 import type { Spec } from "./spec.ts";
 import { type LineSplitter, splitLines } from "./split-lines.ts";
 
@@ -33,6 +37,7 @@ export interface Surroundings {
   kept(): boolean;
   attached(): number;
   facts(): ProcessFacts;
+  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input">;
   /** Looks at everything again that takes a while to look at. */
   lookAnew(): Promise<void>;
   /** Processes of the agent that are there although its own is over. */
@@ -46,12 +51,14 @@ export interface AgentWatch {
   /** Those of the user, besides the shipped ones. */
   usePatterns(patterns: readonly Pattern[]): void;
   patterns(): readonly Pattern[];
+  /** What its program tells by another way than what it writes here. */
+  saw(eye: Eye, sights: readonly Sight[]): void;
+  /** Another program runs in it than was to be known from the command. */
+  useFamily(family: AgentFamily): void;
   /** Typed by us: not the agent's own words, wherever its terminal shows them. */
   said(text: string): void;
   /** Written to it by us as a message: where its stream repeats it, it was read. */
   gave(nudge: { readonly id: string; readonly text: string }): void;
-  /** Seen by somebody else beside the agent. */
-  saw(sight: Sight): void;
   /** Reports at once: somebody came or left. */
   tellSoon(): void;
   /** Reports what is true now, not what was true at the last look. */
@@ -75,9 +82,11 @@ const mostGiven = 20;
 export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   const byLines = spec.structured || around.screen === null;
   const readers = { out: readLinesOf(spec.structured), err: readLinesOf(false) };
-  let patterns: readonly Pattern[] = patternsFor(spec.family);
-  let reading = startReading(spec.family);
-  let watching = startWatching(spec.family);
+  let family = spec.family;
+  let patterns: readonly Pattern[] = patternsFor(family);
+  let reading = startReading(family);
+  let watching = startWatching(family);
+  let joined = startJoining();
   let stream = startStream();
   let ownWords = "";
   let given: readonly { readonly id: string; readonly text: string }[] = [];
@@ -103,7 +112,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     const seen = await screen?.settle(() => ({
       lines: byLines ? [] : screen.newLines(),
       // Whether a line is half-typed can be told of known programs only.
-      screen: spec.family === "generic" ? screen.screen() : screen.typingScreen(),
+      screen: family === "generic" ? screen.screen() : screen.typingScreen(),
     }));
     if (seen !== undefined) fullScreen = seen.screen.alternate;
     if (byLines) return { lines: [...readers.out.take(), ...readers.err.take()], screen: null };
@@ -118,15 +127,25 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     try {
       const { lines, screen } = await gather();
       const clock = readClock();
-      const news = [...readStream(lines, clock), ...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
-      sights = joinSights(sights, news);
-      if (ended || sights.length === 0) return;
-      const now = performance.now();
-      const pressing = sights.some(({ kind }) => kind !== "output");
-      telling.ringIn(pressing ? tellMs : Math.max(tellMs, toldAt + tellOutputMs - now));
+      take("stream", readStream(lines, clock));
+      take("screen", [...readPlain(lines, screen, clock), ...readPicture(screen, clock)]);
+      tellInTime();
     } catch (error) {
       around.trouble("what the agent shows could not be read", error);
     }
+  }
+
+  function take(eye: Eye, seen: readonly Sight[]): void {
+    const step = joinEyes(joined, eye, seen);
+    joined = step.state;
+    sights = joinSights(sights, step.sights);
+  }
+
+  function tellInTime(): void {
+    if (ended || sights.length === 0) return;
+    // Not put off by what follows: hooks may come more often than that.
+    if (sights.some(({ kind }) => kind !== "output")) telling.ringWithin(tellMs);
+    else telling.ringIn(Math.max(tellMs, toldAt + tellOutputMs - performance.now()));
   }
 
   function readStream(lines: readonly string[], clock: WallClock): Sight[] {
@@ -149,7 +168,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   /** What stands between the lines of a stream is not what the agent says: it cannot say that it is done there. */
   function readPlain(lines: readonly string[], screen: Screen | null, clock: WallClock): readonly Sight[] {
     const plain = spec.structured ? lines.filter((line) => !isJson(line)) : lines;
-    const atWork = spec.structured || (screen !== null && showsWork(screen, spec.family));
+    const atWork = spec.structured || (screen !== null && showsWork(screen, family));
     const step = readLines(reading, plain, patterns, clock, atWork);
     reading = step.state;
     return step.sights;
@@ -174,6 +193,9 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       fullScreen,
       outputKept: around.kept(),
       exit,
+      family: around.program.family(),
+      eyes: around.program.eyes(),
+      input: around.program.input(),
       ...(around.leftovers().length === 0 ? {} : { leftovers: [...around.leftovers()] }),
     });
     sights = [];
@@ -207,18 +229,26 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       resting.ringIn(restMs);
     },
     usePatterns(users) {
-      patterns = [...users, ...patternsFor(spec.family)];
+      patterns = [...users, ...patternsFor(family)];
     },
     patterns: () => patterns,
+    saw(eye, seen) {
+      if (ended) return;
+      take(eye, seen);
+      tellInTime();
+    },
+    useFamily(found) {
+      family = found;
+      patterns = patternsFor(found);
+      reading = startReading(found);
+      watching = startWatching(found);
+      telling.ringWithin(tellMs);
+    },
     said(text) {
       ownWords = text;
     },
     gave(nudge) {
       given = [...given.slice(1 - mostGiven), nudge];
-    },
-    saw(sight) {
-      sights = joinSights(sights, [sight]);
-      if (!ended) telling.ringWithin(tellMs);
     },
     tellSoon() {
       if (!ended) telling.ringWithin(tellMs);
@@ -269,5 +299,3 @@ function countLines(bytes: Buffer): number {
 }
 
 const isJson = (line: string): boolean => line.startsWith("{");
-
-const readClock = (): WallClock => ({ now: Date.now(), utcOffset: -new Date().getTimezoneOffset() });

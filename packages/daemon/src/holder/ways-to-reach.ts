@@ -1,6 +1,6 @@
 import type { AgentProcess } from "./agent-process.ts";
 import type { Ways } from "./give-nudge.ts";
-import { inputOf } from "./input-of.ts";
+import type { ProgramWatch } from "./program/watch-program.ts";
 import type { Spec } from "./spec.ts";
 import type { TendedTerminal } from "./tend-terminal.ts";
 import type { AgentWatch } from "./watch-agent.ts";
@@ -13,10 +13,12 @@ export function waysToReach(
   spec: Spec,
   { write, deliver }: AgentProcess,
   { screen, attached, midLine, untouchedMs }: TendedTerminal,
+  program: ProgramWatch,
   { over, watch }: { over(): boolean; watch(): AgentWatch },
 ): Ways {
   return {
-    input: inputOf(spec),
+    input: program.input,
+    hooks: program.nudges,
     slot: {
       over,
       midLine,
@@ -26,14 +28,16 @@ export function waysToReach(
     },
     keyboard: screen && {
       screen,
-      family: spec.family,
+      get family() {
+        return program.family();
+      },
       patterns: () => watch().patterns(),
       // Whoever started it in their terminal decides what is typed there, even when they have just left.
       attached: () => spec.foreground || attached() > 0,
       untouchedMs,
       over,
       said: (text) => watch().said(text),
-      taken: (nudge) => watch().saw({ kind: "nudge-read", nudge, by: "screen" }),
+      taken: (nudge) => watch().saw("screen", [{ kind: "nudge-read", nudge, by: "screen" }]),
       write,
     },
   };

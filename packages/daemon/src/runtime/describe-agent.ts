@@ -70,7 +70,7 @@ function describeTerminal(
   { terminal }: Policy,
 ): TerminalReport {
   const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
-  const { pid, family, structured, foreground, attached, holder, outputKept, session } = facts;
+  const { pid, family, structured, foreground, attached, holder, outputKept, session, eyes, input } = facts;
   return {
     pid,
     family,
@@ -98,6 +98,8 @@ function describeTerminal(
     restarts: record.restarts.length,
     ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
+    eyes: [...eyes],
+    input,
   };
 }
 

@@ -1,5 +1,5 @@
 import { Fault, type KeptStep, type MonoMs, type StepEvent, type StepPage, type StepQuery } from "@rouse/contract";
-import { type Signal, stepOfSight } from "@rouse/core";
+import { isOfProgram, type Signal, stepOfSight } from "@rouse/core";
 import type { SavedSignal, Store } from "../ports/store.ts";
 
 /** What is kept of events that an agent told: with the life they are of, because the record has moved on when they are read. */
@@ -15,7 +15,7 @@ const signalsPerLook = 500;
 interface Asked {
   readonly no: number;
   readonly agentId: string;
-  /** Its holder reads a stream: what was seen there are steps. */
+  /** Its holder reads a stream: whatever was seen there is a step, and not only what a program alone can tell. */
   readonly structured: boolean;
 }
 
@@ -90,10 +90,11 @@ function eventsIn({ id, at, kind, body }: SavedSignal, structured: boolean): Fou
 
 /** A count of tokens belongs to the event that follows it. */
 function seenIn(signal: Signal, structured: boolean): KeptSteps | null {
-  if (signal.kind !== "reported" || !structured) return null;
+  if (signal.kind !== "reported") return null;
   const events: StepEvent[] = [];
   let tokens: number | null = null;
   for (const sight of signal.report.sights) {
+    if (!structured && !isOfProgram(sight)) continue;
     if (sight.kind === "tokens") tokens = sight.total;
     const event = stepOfSight(sight);
     if (event === null) continue;

@@ -1,6 +1,7 @@
 import { noDoubt, relearn, type Signal } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption, SavedSignal } from "../ports/store.ts";
+import { policySubject } from "./policy-subject.ts";
 import { readBeat } from "./read-beat.ts";
 import type { KeptSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -24,8 +25,9 @@ export function restoreAgents(resumption: Resumption, roster: Roster, config: Co
     const watched = byNo.get(signal.agentNo);
     // The record of an agent is saved with its first signal, so a signal of nobody is not ours to guess about.
     if (watched === undefined || signal.id <= watched.through) continue;
-    const policy = config.policyFor(watched.record);
-    const learnt = relearn(watched.record, toSignal(signal), signal.at, policy, noDoubt);
+    const heard = toSignal(signal);
+    const policy = config.policyFor(policySubject(watched.record, heard));
+    const learnt = relearn(watched.record, heard, signal.at, policy, noDoubt);
     watched.record = { ...learnt, wakeAt: signal.at };
     watched.through = signal.id;
   }

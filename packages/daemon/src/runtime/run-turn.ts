@@ -12,6 +12,7 @@ import type { Config } from "../config/read-config.ts";
 import { describeStanding } from "./describe-standing.ts";
 import type { DraftFiller } from "./fill-draft.ts";
 import { isOfConsequence, type TurnKeeper } from "./keep-turn.ts";
+import { policySubject } from "./policy-subject.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -39,7 +40,7 @@ export function runTurns(parts: RunningParts) {
 
   function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
     const before = watched.record;
-    const policy = config().policyFor(before);
+    const policy = config().policyFor(policySubject(before, signal));
     const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
     counters.turns += 1;
     keepTurn(watched, signal, turn, moment, text, policy.id);

@@ -72,7 +72,7 @@ function readSystem(state: StreamState, line: Fields): Step {
 const readCompacting = (state: StreamState, compacting: boolean): Step =>
   compacting === state.compacting ? saw(state) : saw({ ...state, compacting }, { kind: "compacts", over: !compacting });
 
-function readAssistant(before: StreamState, line: Fields, clock: WallClock): Step {
+export function readAssistant(before: StreamState, line: Fields, clock: WallClock): Step {
   const message = fieldsOf(line.message);
   let step = beginAnswer(before, nameOf(message?.id));
   for (const block of listOf(message?.content).slice(0, 64)) {
@@ -106,7 +106,7 @@ function readBlock(state: StreamState, block: Fields | null): Step {
 }
 
 /** A week at most: an open tool holds off judgement until its time is up, and the agent names the time. */
-function timeoutOf(tool: string, input: Fields | null): number | null {
+export function timeoutOf(tool: string, input: Fields | null): number | null {
   const ms = tool === "Bash" ? amountOf(input?.timeout) : null;
   return ms === null ? null : Math.min(ms / 1000, 604_800);
 }
@@ -120,7 +120,7 @@ function failureIn(error: unknown, stopReason: unknown, clock: WallClock): reado
   return [nameTrouble(name, "assistant error", clock)];
 }
 
-function readUser(before: StreamState, line: Fields): Step {
+export function readUser(before: StreamState, line: Fields): Step {
   const results = listOf(fieldsOf(line.message)?.content)
     .slice(0, 64)
     .map(fieldsOf)
@@ -135,7 +135,7 @@ function readUser(before: StreamState, line: Fields): Step {
   return step.sights.length > 0 ? andThen(step, askUnlessToolRuns) : step;
 }
 
-function retryIn(value: unknown): readonly Sight[] {
+export function retryIn(value: unknown): readonly Sight[] {
   const retry = fieldsOf(value);
   const attempt = countOf(retry?.attempt);
   if (attempt === null) return [];
@@ -144,7 +144,7 @@ function retryIn(value: unknown): readonly Sight[] {
 }
 
 /** Warnings and the all-clear come in the same lines; only a refusal is a wait. */
-function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
+export function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
   if (info?.status !== "rejected") return [];
   const resetsAt = amountOf(info.resetsAt);
   const wait = resetsAt === null ? null : Math.max(0, seconds(resetsAt) - clock.now);

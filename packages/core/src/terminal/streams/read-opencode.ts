@@ -6,6 +6,7 @@ import {
   andThen,
   askUnlessToolRuns,
   closeTool,
+  enterSession,
   openTool,
   raiseTokens,
   type StreamState,
@@ -21,7 +22,7 @@ type Step = Reading<StreamState>;
  */
 export function readOpencode(before: StreamState, line: Fields, clock: WallClock): Step {
   const part = fieldsOf(line.part);
-  return andThen(readSession(before, nameOf(line.sessionID)), (state) => {
+  return andThen(enterSession(before, nameOf(line.sessionID), null, null), (state) => {
     switch (line.type) {
       case "step_start":
         return saw(state, { kind: "model-asked" });
@@ -40,12 +41,6 @@ export function readOpencode(before: StreamState, line: Fields, clock: WallClock
     }
   });
 }
-
-/** Every line names it; it is told when it is new. */
-const readSession = (state: StreamState, id: string | null): Step =>
-  id === null || id === state.session
-    ? saw(state)
-    : saw({ ...state, session: id }, { kind: "session", id, model: null, version: null });
 
 function readTool(state: StreamState, part: Fields | null): Step {
   const id = nameOf(part?.callID);

@@ -24,7 +24,7 @@ export function readStreamLine(
 }
 
 /** Only what the agent said last can end its turn. */
-function withoutOldEnding({ state, sights }: Reading<StreamState>): Reading<StreamState> {
+export function withoutOldEnding({ state, sights }: Reading<StreamState>): Reading<StreamState> {
   const last = sights.findLast(({ kind }) => kind === "said" || kind === "tool-started" || kind === "model-asked");
   return last === undefined || last.kind === "said" ? { state, sights } : saw({ ...state, ending: null }, ...sights);
 }

@@ -21,10 +21,12 @@ export interface StreamState {
   readonly saying: string;
   /** Why the program broke its turn off, though it calls that a success. */
   readonly brokenOff: string | null;
-  /** The conversation that was told of. */
-  readonly session: string | null;
   /** The last line of what the agent said last, unless something came after it. */
   readonly ending: string | null;
+  /** The conversation it was last seen in. */
+  readonly session: string | null;
+  /** A person was asked something and has not answered, as far as its hooks tell. */
+  readonly asking: boolean;
 }
 
 export const startStream = (): StreamState => ({
@@ -37,6 +39,7 @@ export const startStream = (): StreamState => ({
   brokenOff: null,
   session: null,
   ending: null,
+  asking: false,
 });
 
 const mostTools = 64;
@@ -76,6 +79,15 @@ function identify(result: unknown, failed: boolean) {
     ...(cancelled ? { cancelled } : {}),
   };
 }
+
+/** Told once for each conversation. */
+export function enterSession(state: StreamState, id: string | null, model: string | null, version: string | null) {
+  if (id === null || id === state.session) return saw(state);
+  return saw({ ...state, session: id }, { kind: "session", id, model, version });
+}
+
+/** Words of the agent that somebody else tells, or tells again: only how they end is of interest. */
+export const endWith = (state: StreamState, text: string): StreamState => ({ ...state, ending: lastLineOf(text) });
 
 export const say = (state: StreamState, text: string): Reading<StreamState> =>
   saw({ ...state, ending: lastLineOf(text) }, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });

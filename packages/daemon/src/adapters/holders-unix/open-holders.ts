@@ -34,7 +34,7 @@ const lookEvery: DurationMs = seconds(1);
 const soon: readonly DurationMs[] = [50, 200, 500];
 /** Stopping by force takes a moment longer than the grace itself. */
 const forceTakes: DurationMs = seconds(20);
-/** A long line is typed in pieces, and each may take its time to be seen. */
+/** A long line is typed in pieces, and each may take its time to be seen. One given by a hook waits for the hook, until it is too late for it. */
 const nudgeTakes: DurationMs = seconds(30);
 const longestNudge = 2000;
 const containTakes: DurationMs = seconds(10);
@@ -150,11 +150,12 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       notAfter,
       ...(whenIdle && { whenIdle }),
     };
+    const takes = Math.max(0, notAfter - Date.now()) + nudgeTakes;
     // A line of its own: one that does not understand hangs up, and orders on the other would go with it.
     let line: HolderConnection | null = null;
     try {
       line = await connectTo(file);
-      return await line.order({ key, incarnation, epoch: ourselves().epoch, order }, nudgeTakes);
+      return await line.order({ key, incarnation, epoch: ourselves().epoch, order }, takes);
     } catch (error) {
       if (error instanceof NotUnderstood) return { kind: "not-sent", because: "no-input" };
       if (error instanceof RefusedByHolder) return { kind: "not-sent", because: error.because };

@@ -1,6 +1,8 @@
 import {
   type AgentHealth,
   type EpochMs,
+  type Eye,
+  type EyeState,
   type FindingReport,
   healthStates,
   type ProcessFacts,
@@ -93,10 +95,28 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
       ? []
       : [["left behind", [styled("yellow", listProcesses(terminal.leftovers))]] as Fact]),
     ["process", [[String(terminal.pid), ...used, ...seen].join(" · ")]],
+    ...(terminal.eyes.length === 0 || terminal.exit !== null
+      ? []
+      : [["seen by", [describeEyes(terminal.eyes)]] as Fact]),
     ...(idleKillSeconds === null
       ? []
       : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
   ];
+}
+
+const eyeNames: Readonly<Record<Eye, string>> = {
+  stream: "stream",
+  hooks: "hooks",
+  "session-file": "session file",
+  screen: "screen",
+};
+
+/** What is not seen, and why, as well: nobody should take silence of an eye that is shut for rest. */
+export function describeEyes(eyes: readonly EyeState[]): string {
+  const open = eyes.filter(({ sees }) => sees).map(({ eye }) => eyeNames[eye]);
+  const shut = eyes.filter(({ sees }) => !sees).map(({ eye, because }) => `${eyeNames[eye]} (${because ?? "unknown"})`);
+  const seen = open.length === 0 ? "nothing" : open.join(", ");
+  return shut.length === 0 ? seen : `${seen}; not by: ${shut.join(", ")}`;
 }
 
 function describeProcesses({ processes, cpuMs, memoryBytes }: ProcessFacts): string {

@@ -67,6 +67,8 @@ export const heldFor = (idleKillSeconds: number | null): TerminalReport => ({
   exit: null,
   restarts: 0,
   idleKillSeconds,
+  eyes: [],
+  input: "terminal",
 });
 
 export const healthy: AgentHealth = {

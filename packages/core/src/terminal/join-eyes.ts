@@ -1,0 +1,112 @@
+import type { Eye, Sight } from "@rouse/contract";
+import type { Reading } from "./reading.ts";
+
+/** What several eyes have told of one life so far. Plain data, and bounded however long that is. */
+export interface JoinedEyes {
+  /** Ids of calls that were told to have started, and those told to have ended, newest last. */
+  readonly started: readonly string[];
+  readonly ended: readonly string[];
+  /** How many of a kind each eye has told, and how many were passed on. */
+  readonly told: Readonly<Partial<Record<Counted, Readonly<Partial<Record<Eye, number>>>>>>;
+  readonly passed: Readonly<Partial<Record<Counted, number>>>;
+  /** The best eye that has told a kind which says how things stand. */
+  readonly owners: Readonly<Partial<Record<Owned, Eye>>>;
+  readonly tokens: number;
+}
+
+/** Each eye tells all of them in the same order, so the n-th is the same whoever tells it. */
+const countedKinds = ["said", "turn-ended", "rate-limited", "retries", "error", "compacts"] as const;
+/** These say how things stand. A slower eye would say how they stood. */
+const ownedKinds = ["model-asked", "session"] as const;
+
+type Counted = (typeof countedKinds)[number];
+type Owned = (typeof ownedKinds)[number];
+
+export const startJoining = (): JoinedEyes => ({
+  started: [],
+  ended: [],
+  told: {},
+  passed: {},
+  owners: {},
+  tokens: 0,
+});
+
+/** A file that is found late tells of every call since the start; calls further back than this were long ago. */
+const mostCalls = 4000;
+
+/**
+ * What is new in what one eye saw. A step that several eyes see is one step: calls are known by their ids, the n-th word of one eye is the n-th of every
+ * other, and of what says how things stand only the best eye is heard.
+ */
+export function joinEyes(before: JoinedEyes, eye: Eye, sights: readonly Sight[]): Reading<JoinedEyes> {
+  let state = before;
+  const news = sights.filter((sight) => {
+    const after = take(state, eye, sight);
+    if (after === null) return false;
+    state = after.state;
+    return after.isNew;
+  });
+  return { state, sights: news };
+}
+
+interface Taken {
+  readonly state: JoinedEyes;
+  readonly isNew: boolean;
+}
+
+/** `null`: nothing new, and nothing to remember. */
+function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
+  switch (sight.kind) {
+    case "tool-started":
+      return state.started.includes(sight.id) ? null : isNew({ ...state, started: remember(state.started, sight.id) });
+    case "tool-ended":
+      return state.ended.includes(sight.id) ? null : isNew({ ...state, ended: remember(state.ended, sight.id) });
+    case "tool-goes-on":
+      return state.ended.includes(sight.id) ? null : isNew(state);
+    case "tokens":
+      return sight.total > state.tokens ? isNew({ ...state, tokens: sight.total }) : null;
+    case "model-asked":
+    case "session":
+      return own(state, eye, sight.kind);
+    case "rate-limited":
+    case "retries":
+    case "error":
+      // A screen shows words, and those of every tool as well. Of a limit that the program itself tells they are an echo.
+      if (eye !== "screen") return count(state, eye, sight.kind);
+      // That it goes on by itself then only its screen says.
+      if (sight.kind === "error" || (sight.kind === "rate-limited" && sight.continues === true)) return isNew(state);
+      return state.told[sight.kind] === undefined ? isNew(state) : null;
+    case "said":
+    case "turn-ended":
+    case "compacts":
+      return count(state, eye, sight.kind);
+    case "output":
+    case "asks":
+    case "asks-no-more":
+    case "completed":
+    case "context-limit":
+    case "file-touched":
+    case "nudge-read":
+      return isNew(state);
+  }
+}
+
+const isNew = (state: JoinedEyes): Taken => ({ state, isNew: true });
+
+const remember = (ids: readonly string[], id: string): readonly string[] => [...ids.slice(1 - mostCalls), id];
+
+function count(state: JoinedEyes, eye: Eye, kind: Counted): Taken {
+  const mine = (state.told[kind]?.[eye] ?? 0) + 1;
+  const passed = state.passed[kind] ?? 0;
+  const told = { ...state.told, [kind]: { ...state.told[kind], [eye]: mine } };
+  if (mine <= passed) return { state: { ...state, told }, isNew: false };
+  return isNew({ ...state, told, passed: { ...state.passed, [kind]: mine } });
+}
+
+const bestFirst: readonly Eye[] = ["stream", "hooks", "session-file", "screen"];
+
+function own(state: JoinedEyes, eye: Eye, kind: Owned): Taken | null {
+  const owner = state.owners[kind];
+  if (owner !== undefined && bestFirst.indexOf(owner) < bestFirst.indexOf(eye)) return null;
+  return isNew({ ...state, owners: { ...state.owners, [kind]: eye } });
+}

@@ -1,0 +1,121 @@
+import type { Question, Sight } from "@rouse/contract";
+import type { Reading, WallClock } from "../reading.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { timeoutOf } from "./read-claude.ts";
+import { byProgram } from "./read-claude-transcript.ts";
+import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
+import { andThen, closeTool, endWith, enterSession, openTool, type StreamState, saw } from "./stream-state.ts";
+
+type Step = Reading<StreamState>;
+
+/**
+ * What one hook of Claude Code tells. What the agent says is left to its file, which has all of it: a hook has the last words of a turn only. Hooks it
+ * does not know say nothing.
+ */
+export function readClaudeHook(before: StreamState, hook: Fields, clock: WallClock): Step {
+  // To the main agent a sub-agent is a tool that runs.
+  if (nameOf(hook.agent_id) !== null) return saw(before, ...goesOn(before));
+  const entered = enterSession(before, nameOf(hook.session_id), null, null);
+  return andThen(entered, (state) => readEvent(state, hook, clock));
+}
+
+const goesOn = ({ tools }: StreamState): readonly Sight[] =>
+  tools.slice(-1).map((id) => ({ kind: "tool-goes-on", id }));
+
+function readEvent(state: StreamState, hook: Fields, clock: WallClock): Step {
+  switch (hook.hook_event_name) {
+    case "UserPromptSubmit":
+      return andThen(answered(state), (after) => saw({ ...after, tools: [] }, { kind: "model-asked" }));
+    case "PreToolUse":
+      return andThen(answered(state), (after) => startTool(after, hook));
+    case "PermissionRequest":
+      return ask(state, questionOf(hook.tool_name), "permission request");
+    case "Notification":
+      return readNotification(state, hook);
+    case "PostToolUse":
+      // What came of it is read off the batch, where it stands as the model gets it: two eyes have to see the same result.
+      return andThen(answered(state), (after) => saw(after, ...goesOn(after)));
+    case "PostToolUseFailure":
+      return andThen(answered(state), (after) => endTool(after, hook.tool_use_id, true, hook.error ?? ""));
+    case "PostToolBatch":
+      return andThen(answered(state), (after) => endBatch(after, hook));
+    case "PreCompact":
+      return saw(state, { kind: "compacts", over: false });
+    case "PostCompact":
+      return saw(state, { kind: "compacts", over: true });
+    case "Stop":
+      return andThen(answered(state), (after) => endTurn(after, hook));
+    case "StopFailure":
+      return andThen(answered(state), (after) => failTurn(after, hook, clock));
+    default:
+      return saw(state);
+  }
+}
+
+function ask(state: StreamState, what: Question, pattern: string): Step {
+  return state.asking ? saw(state) : saw({ ...state, asking: true }, { kind: "asks", what, pattern });
+}
+
+/** It goes on: whatever it asked was answered. */
+const answered = (state: StreamState): Step =>
+  state.asking ? saw({ ...state, asking: false }, { kind: "asks-no-more" }) : saw(state);
+
+function questionOf(tool: unknown): Question {
+  if (tool === "ExitPlanMode") return "plan";
+  return tool === "AskUserQuestion" ? "question" : "permission";
+}
+
+function readNotification(state: StreamState, { notification_type: type }: Fields): Step {
+  switch (type) {
+    case "permission_prompt":
+      return ask(state, "permission", type);
+    case "elicitation_dialog":
+    case "agent_needs_input":
+      return ask(state, "question", type);
+    default:
+      return saw(state);
+  }
+}
+
+function startTool(state: StreamState, hook: Fields): Step {
+  const id = nameOf(hook.tool_use_id);
+  if (id === null) return saw(state);
+  const name = nameOf(hook.tool_name) ?? "unknown";
+  const argsDigest = digestOfValue(hook.tool_input ?? {});
+  return openTool(state, { id, name, argsDigest, timeoutSeconds: timeoutOf(name, fieldsOf(hook.tool_input)) });
+}
+
+function endTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
+  const id = nameOf(value);
+  return id === null || !state.tools.includes(id) ? saw(state) : closeTool(state, id, failed, result);
+}
+
+/** The model is asked next, with all of it. */
+function endBatch(before: StreamState, hook: Fields): Step {
+  let step = saw(before);
+  for (const call of listOf(hook.tool_calls).slice(0, 64).map(fieldsOf)) {
+    step = andThen(step, (state) => endTool(state, call?.tool_use_id, false, call?.tool_response ?? ""));
+  }
+  return andThen(step, (state) => saw(state, { kind: "model-asked" }));
+}
+
+function endTurn(state: StreamState, hook: Fields): Step {
+  const after = endWith({ ...state, tools: [] }, textOf(hook.last_assistant_message) ?? "");
+  return saw(after, { kind: "turn-ended", outcome: "success", reason: "Stop" });
+}
+
+function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {
+  const error = nameOf(hook.error) ?? "unknown";
+  const text = textOf(hook.last_assistant_message) ?? textOf(hook.error_details) ?? error;
+  const named = byProgram(nameTrouble(text, error, clock));
+  const isPutOff = error === "rate_limit" || error === "overloaded";
+  const trouble: Sight =
+    isPutOff && named.kind !== "rate-limited"
+      ? { kind: "rate-limited", pattern: error, resetsInMs: null, by: "stream" }
+      : named;
+  return saw({ ...state, tools: [], ending: null }, trouble, {
+    kind: "turn-ended",
+    outcome: "failure",
+    reason: error,
+  });
+}

@@ -1,0 +1,126 @@
+import type { Sight } from "@rouse/contract";
+import type { Reading, WallClock } from "../reading.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { byProgram } from "./read-claude-transcript.ts";
+import { countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, parseLine, textOf } from "./read-fields.ts";
+import {
+  andThen,
+  askUnlessToolRuns,
+  closeTool,
+  enterSession,
+  openTool,
+  raiseTokens,
+  type StreamState,
+  saw,
+  say,
+} from "./stream-state.ts";
+
+type Step = Reading<StreamState>;
+
+/** One line of the file Codex keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. */
+export function readCodexRollout(state: StreamState, line: Fields, clock: WallClock): Step {
+  const payload = fieldsOf(line.payload);
+  if (payload === null) return saw(state);
+  switch (line.type) {
+    case "session_meta":
+      return enterSession(state, nameOf(payload.id), null, nameOf(payload.cli_version));
+    case "response_item":
+      return readItem(state, payload);
+    case "event_msg":
+      return readEvent(state, payload, clock);
+    case "compacted":
+      return saw(state, { kind: "compacts", over: true });
+    default:
+      return saw(state);
+  }
+}
+
+function readItem(state: StreamState, item: Fields): Step {
+  switch (item.type) {
+    case "function_call":
+    case "custom_tool_call":
+    case "local_shell_call": {
+      const id = nameOf(item.call_id);
+      if (id === null) return saw(state);
+      const args = parsedOf(item.arguments) ?? item.input ?? item.action ?? null;
+      const name = nameOf(item.name) ?? item.type;
+      return openTool(state, { id, name, argsDigest: digestOfValue(args), timeoutSeconds: null });
+    }
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return readOutput(state, item);
+    case "message":
+      return item.role === "assistant" ? sayAll(state, item.content) : saw(state);
+    default:
+      return saw(state);
+  }
+}
+
+const parsedOf = (value: unknown): unknown => (typeof value === "string" ? (parseLine(value) ?? value) : null);
+
+function sayAll(state: StreamState, content: unknown): Step {
+  const texts = listOf(content)
+    .slice(0, 64)
+    .map((block) => textOf(fieldsOf(block)?.text))
+    .filter((text) => text !== null);
+  return texts.length === 0 ? saw(state) : say(state, texts.join("\n"));
+}
+
+/** What a command printed has an id and a time above it that differ each time. */
+const heading = /^(?:Chunk ID|Wall time): [^\n]{0,200}\n/gm;
+
+/** The end of a command is told in an item of its own first; this is the end of every other tool. */
+function readOutput(state: StreamState, item: Fields): Step {
+  const output = textOf(item.output) ?? textOf(fieldsOf(item.output)?.content) ?? "";
+  const failed = /^Process exited with code [1-9]/m.test(output.slice(0, 2000)) || item.success === false;
+  return endTool(state, item.call_id, failed, output.replace(heading, ""));
+}
+
+function endTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
+  const id = nameOf(value);
+  if (id === null || !state.tools.includes(id)) return saw(state);
+  return andThen(closeTool(state, id, failed, result), askUnlessToolRuns);
+}
+
+function readEvent(state: StreamState, event: Fields, clock: WallClock): Step {
+  switch (event.type) {
+    case "task_started":
+      return saw({ ...state, tools: [] }, { kind: "model-asked" });
+    case "item_completed":
+      return readCompleted(state, fieldsOf(event.item));
+    case "token_count":
+      return countTokens(state, fieldsOf(fieldsOf(event.info)?.total_token_usage));
+    case "error":
+      return saw(state, ...troubleIn(event, clock));
+    case "stream_error":
+      return saw(state, { kind: "retries", attempt: 1, inMs: 0, status: null });
+    case "task_complete":
+    case "turn_aborted":
+      return endTurn(state, event, clock);
+    default:
+      return saw(state);
+  }
+}
+
+function readCompleted(state: StreamState, item: Fields | null): Step {
+  if (item?.type !== "CommandExecution") return saw(state);
+  const failed = item.status === "failed" || (typeof item.exit_code === "number" && item.exit_code !== 0);
+  return endTool(state, item.id, failed, [item.exit_code ?? null, item.aggregated_output ?? null]);
+}
+
+/** Cached tokens are part of the input and reasoning is part of the output, as in its stream. */
+const countTokens = (state: StreamState, usage: Fields | null): Step =>
+  raiseTokens(state, (countOf(usage?.input_tokens) ?? 0) + (countOf(usage?.output_tokens) ?? 0));
+
+function troubleIn(event: Fields, clock: WallClock): readonly Sight[] {
+  const message = textOf(event.message);
+  return message === null ? [] : [byProgram(nameTrouble(message, nameOf(event.codex_error_info) ?? "error", clock))];
+}
+
+function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
+  const reason = nameOf(event.codex_error_info) ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
+  const failed = event.type === "turn_aborted" || nameOf(event.codex_error_info) !== null;
+  const causes = failed ? troubleIn(event, clock).filter(({ kind }) => kind !== "error") : [];
+  const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
+  return saw({ ...state, tools: [] }, ...causes, ended);
+}

@@ -1,0 +1,113 @@
+import { Sight } from "@rouse/contract";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { hasWords, readSessionLine } from "./read-session-file.ts";
+import { startStream } from "./stream-state.ts";
+
+const clock = { now: Date.UTC(2026, 10, 16, 14), utcOffset: 0 };
+
+function read(family: "claude-code" | "codex", lines: readonly object[], since = 0): Sight[] {
+  let state = startStream();
+  return lines.flatMap((line) => {
+    const step = readSessionLine(family, state, JSON.stringify(line), clock, since);
+    state = step.state;
+    return step.sights.map((sight) => Sight.parse(sight));
+  });
+}
+
+const base = { sessionId: "s1", version: "2.1.325", isSidechain: false, timestamp: "2026-11-16T13:59:00.000Z" };
+const refused = {
+  ...base,
+  type: "assistant",
+  message: {
+    model: "<synthetic>",
+    content: [{ type: "text", text: "You've hit your 5-hour limit · resets 8:18pm (UTC)" }],
+  },
+  apiError: "usage_limit_reached",
+  apiErrorParams: { rate_limit_info: { status: "rejected", resetsAt: clock.now / 1000 + 600 } },
+};
+
+describe("the file Claude Code keeps of its conversation", () => {
+  it("tells of a limit with the reset in its field, and that the turn is over", () => {
+    expect(read("claude-code", [refused])).toMatchObject([
+      { kind: "session", id: "s1", version: "2.1.325" },
+      { kind: "rate-limited", by: "stream", resetsInMs: 600_000 },
+      { kind: "turn-ended", outcome: "failure", reason: "usage_limit_reached" },
+    ]);
+  });
+
+  it("begins a turn with words of a person, not with what the program itself put there", () => {
+    const user = (more: object) => read("claude-code", [{ ...base, type: "user", message: { content: "x" }, ...more }]);
+    expect(user({ promptSource: "typed" }).map(({ kind }) => kind)).toEqual(["session", "model-asked"]);
+    for (const own of [{}, { promptSource: "x", isMeta: true }, { promptSource: "x", isCompactSummary: true }])
+      expect(user(own).map(({ kind }) => kind)).toEqual(["session"]);
+  });
+
+  it("tells nothing of an earlier life, whose conversation goes on in it", () => {
+    expect(read("claude-code", [refused], Date.parse(base.timestamp) + 60_000)).toEqual([]);
+  });
+
+  it("tells retries and compactions", () => {
+    const system = (more: object) => ({ ...base, type: "system", ...more });
+    expect(
+      read("claude-code", [
+        system({ subtype: "api_error", retryAttempt: 2, retryInMs: 500, error: { status: 529 } }),
+        system({ subtype: "compact_boundary" }),
+      ]).slice(1),
+    ).toEqual([
+      { kind: "retries", attempt: 2, inMs: 500, status: 529 },
+      { kind: "compacts", over: true },
+    ]);
+  });
+
+  it("shows that words of ours were put before the model, and nobody else can say so", () => {
+    const attachment = { type: "hook_additional_context", content: ["The last 5 calls were identical."] };
+    expect(hasWords(JSON.stringify({ type: "attachment", attachment }), "5 calls were identical")).toBe(true);
+    expect(hasWords(JSON.stringify({ type: "attachment", attachment }), "something else")).toBe(false);
+    const quoted = { type: "user", message: { content: "The last 5 calls were identical." } };
+    expect(hasWords(JSON.stringify(quoted), "5 calls were identical")).toBe(false);
+  });
+});
+
+describe("the file Codex keeps of its conversation", () => {
+  const line = (type: string, payload: object) => ({ timestamp: base.timestamp, type, payload });
+  const call = line("response_item", {
+    type: "function_call",
+    name: "exec_command",
+    arguments: '{"cmd":"x"}',
+    call_id: "c1",
+  });
+
+  it("ends a call by its output where no item of its own tells that, without the id and the time above it", () => {
+    const output = (chunk: string) =>
+      line("response_item", {
+        type: "function_call_output",
+        call_id: "c1",
+        output: `Chunk ID: ${chunk}\nWall time: ${chunk.length} seconds\nProcess exited with code 1\nno`,
+      });
+    const [first, second] = ["aaa", "bbbbb"].map((chunk) => read("codex", [call, output(chunk)])[1]);
+    expect(first).toMatchObject({ kind: "tool-ended", failed: true });
+    expect(first).toEqual(second);
+  });
+
+  it("tells a turn that its usage limit ended", () => {
+    const over = line("event_msg", {
+      type: "task_complete",
+      codex_error_info: "usage_limit_exceeded",
+      message: "You've hit your usage limit. Try again in 10 minutes.",
+    });
+    expect(read("codex", [over])).toMatchObject([
+      { kind: "rate-limited", by: "stream", resetsInMs: 600_000 },
+      { kind: "turn-ended", outcome: "failure", reason: "usage_limit_exceeded" },
+    ]);
+  });
+});
+
+it("a line of anything at all is read without harm", () => {
+  fc.assert(
+    fc.property(fc.constantFrom("claude-code", "codex"), fc.jsonValue(), fc.string(), (family, value, text) => {
+      for (const type of ["user", "assistant", "system", "response_item", "event_msg", "session_meta"])
+        read(family as "codex", [{ type, message: value, payload: value, content: text }]);
+    }),
+  );
+});

@@ -1,0 +1,69 @@
+import { readFileSync, readlinkSync } from "node:fs";
+import { uptime } from "node:os";
+import type { AgentFamily, EpochMs } from "@rouse/contract";
+import { findProgram } from "@rouse/core";
+import { isAlive, type ProcessInfo, readIfThere, readUnits } from "../processes/read-processes.ts";
+
+/** A program of a known family that runs, with all that is needed to find what it keeps. */
+export interface Running {
+  readonly family: AgentFamily;
+  readonly pid: number;
+  readonly startTicks: number;
+  readonly startedAt: EpochMs;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The known program nearest to the root of a tree: what it starts itself are its tools. The oldest of several. */
+export function findRunning(root: number, members: readonly ProcessInfo[]): Running | null {
+  const depths = depthsFrom(root, members);
+  const byDepth = members
+    .filter(isAlive)
+    .sort((a, b) => (depths.get(a.pid) ?? 999) - (depths.get(b.pid) ?? 999) || a.startTicks - b.startTicks);
+  for (const info of byDepth) {
+    const running = describeRunning(info);
+    if (running !== null) return running;
+  }
+  return null;
+}
+
+function depthsFrom(root: number, members: readonly ProcessInfo[]): ReadonlyMap<number, number> {
+  const depths = new Map([[root, 0]]);
+  for (let before = -1; before !== depths.size; ) {
+    before = depths.size;
+    for (const { pid, ppid } of members) {
+      const above = depths.get(ppid);
+      if (above !== undefined && !depths.has(pid)) depths.set(pid, above + 1);
+    }
+  }
+  return depths;
+}
+
+/** `null` when it is no known program, or gone, or somebody else's. */
+export function describeRunning({ pid, startTicks }: ProcessInfo): Running | null {
+  const argv = readIfThere(`/proc/${pid}/cmdline`)?.split("\0").slice(0, -1) ?? [];
+  const program = findProgram(argv);
+  if (program === null) return null;
+  try {
+    return {
+      family: program.family,
+      pid,
+      startTicks,
+      startedAt: Date.now() - Math.max(0, uptime() - startTicks / readUnits().ticksPerSecond) * 1000,
+      args: program.args,
+      cwd: readlinkSync(`/proc/${pid}/cwd`),
+      env: environmentOf(pid),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** The one it was started with. */
+function environmentOf(pid: number): Record<string, string> {
+  const pairs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)] as const),
+  );
+}

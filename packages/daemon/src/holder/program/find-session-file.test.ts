@@ -1,0 +1,95 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Running } from "./find-running.ts";
+import { findSessionFile } from "./find-session-file.ts";
+
+let home: string;
+let cwd: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "rouse-session-")));
+  cwd = join(home, "my.app");
+  mkdirSync(cwd);
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const startedAt = Date.now() - 60_000;
+const iso = (at: number): string => new Date(at).toISOString();
+const running = (family: Running["family"], over: Partial<Running> = {}): Running => ({
+  family,
+  pid: 1,
+  startTicks: 1,
+  startedAt,
+  args: [],
+  cwd,
+  env: { HOME: home },
+  ...over,
+});
+const find = (program: Running, session: string | null = null) => findSessionFile(program, session, new Set());
+
+function write(file: string, lines: readonly object[], changedAt = Date.now()): string {
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  utimesSync(file, changedAt / 1000, changedAt / 1000);
+  return file;
+}
+
+describe("the file of a conversation of Claude Code", () => {
+  const claude = (name: string, at: number, changedAt?: number, base = join(home, ".claude")): string =>
+    write(
+      join(base, "projects", cwd.replace(/[^A-Za-z0-9]/g, "-"), name),
+      [{ type: "mode" }, { timestamp: iso(at) }],
+      changedAt,
+    );
+
+  it("is the one that began after its process did", () => {
+    claude("old.jsonl", startedAt - 600_000);
+    const file = claude("new.jsonl", startedAt + 1000);
+    expect(find(running("claude-code"))).toEqual({ kind: "found", file });
+  });
+
+  it("is looked for where its environment says", () => {
+    const base = join(home, "elsewhere");
+    const file = claude("new.jsonl", startedAt + 1000, undefined, base);
+    expect(find(running("claude-code"))).toMatchObject({ kind: "not-found" });
+    expect(find(running("claude-code", { env: { HOME: home, CLAUDE_CONFIG_DIR: base } }))).toEqual({
+      kind: "found",
+      file,
+    });
+  });
+
+  it("is the one of its session where that is known, also when it began long ago", () => {
+    const id = "2ef7cea2-aac9-4878-99ad-d56a5655882a";
+    const file = claude(`${id}.jsonl`, startedAt - 600_000);
+    claude("another.jsonl", startedAt + 1000);
+    expect(find(running("claude-code"), id)).toEqual({ kind: "found", file });
+    expect(find(running("claude-code", { args: ["--resume", id] }))).toEqual({ kind: "found", file });
+  });
+
+  it("is not guessed among several, nor where none is kept", () => {
+    claude("one.jsonl", startedAt + 1000);
+    claude("two.jsonl", startedAt + 2000);
+    expect(find(running("claude-code"))).toEqual({ kind: "not-found", because: "others work in the same folder" });
+    expect(find(running("claude-code", { args: ["--no-session-persistence"] }))).toMatchObject({ kind: "not-found" });
+  });
+});
+
+describe("the file of a conversation of Codex", () => {
+  const rollout = (name: string, payload: object, at = startedAt + 1000): string =>
+    write(join(home, ".codex/sessions/2026/11/16", `rollout-${name}.jsonl`), [
+      { timestamp: iso(at), type: "session_meta", payload },
+    ]);
+
+  it("is the one that began in its folder after it did, and not one of a helper", () => {
+    rollout("a", { cwd: "/elsewhere" });
+    rollout("b", { cwd }, startedAt - 60_000);
+    rollout("c", { cwd, thread_source: "subagent" });
+    const file = rollout("d", { cwd, thread_source: "user" });
+    expect(find(running("codex"))).toEqual({ kind: "found", file });
+  });
+});
+
+it("a database is not read, and it is said so", () => {
+  expect(find(running("opencode"))).toMatchObject({ because: "it keeps a database, which is not read" });
+});

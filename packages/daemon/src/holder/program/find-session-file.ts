@@ -1,0 +1,145 @@
+import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
+import { readAllProcesses } from "../processes/read-processes.ts";
+import { describeRunning, type Running } from "./find-running.ts";
+
+/** Where a program keeps its conversation, or why that cannot be told. */
+export type FoundFile =
+  | { readonly kind: "found"; readonly file: string }
+  | { readonly kind: "not-found"; readonly because: string };
+
+const notFound = (because: string): FoundFile => ({ kind: "not-found", because });
+
+/** Clocks of the kernel, the file system and the program differ by a little. */
+const slackMs = 2000;
+
+/**
+ * The file of the conversation that this program has. `session` is its id, where that is known. Whoever is not sure stays blind: the steps of somebody
+ * else would be held against this agent. `ours` are the processes of the agent.
+ */
+export function findSessionFile(running: Running, session: string | null, ours: ReadonlySet<number>): FoundFile {
+  switch (running.family) {
+    case "claude-code":
+      if (running.args.includes("--no-session-persistence")) return notFound("it was told to keep none");
+      return choose(claudeFiles(running), running, session ?? idIn(running.args), ours);
+    case "codex":
+      return choose(codexFiles(running), running, session ?? idIn(running.args), ours);
+    case "opencode":
+      return notFound("it keeps a database, which is not read");
+    case "gemini-cli":
+    case "aider":
+    case "generic":
+      return notFound("its file is not read");
+  }
+}
+
+/** A conversation that was chosen when it was started. */
+const idIn = (args: readonly string[]): string | null =>
+  args.find((arg) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(arg)) ?? null;
+
+function choose(
+  files: readonly string[],
+  running: Running,
+  session: string | null,
+  ours: ReadonlySet<number>,
+): FoundFile {
+  if (session !== null) {
+    const file = files.find((each) => basename(each).includes(session));
+    return file === undefined ? notFound("not found yet") : { kind: "found", file };
+  }
+  const begun = files.filter((file) => isBegunBy(file, running));
+  const [file] = begun;
+  if (file === undefined) return notFound("not found yet");
+  if (begun.length > 1 || hasNeighbour(running, ours)) return notFound("others work in the same folder");
+  return { kind: "found", file };
+}
+
+/** Another process of the same program in the same folder may have written it. */
+function hasNeighbour({ family, cwd }: Running, ours: ReadonlySet<number>): boolean {
+  return readAllProcesses().some((info) => {
+    if (ours.has(info.pid)) return false;
+    const other = describeRunning(info);
+    return other !== null && other.family === family && other.cwd === cwd;
+  });
+}
+
+const homeOf = ({ env }: Running): string => env["HOME"] ?? homedir();
+
+/** One folder for each working folder, named after it. */
+function claudeFiles(running: Running): string[] {
+  const base = running.env["CLAUDE_CONFIG_DIR"] ?? join(homeOf(running), ".claude");
+  const folder = join(base, "projects", real(running.cwd).replace(/[^A-Za-z0-9]/g, "-"));
+  return list(folder).filter((file) => file.endsWith(".jsonl") && isChangedSince(file, running.startedAt));
+}
+
+/** One folder for each day, by the clock on the wall; a conversation stays where it began. */
+function codexFiles(running: Running): string[] {
+  const sessions = join(running.env["CODEX_HOME"] ?? join(homeOf(running), ".codex"), "sessions");
+  const days = list(sessions).flatMap(list).flatMap(list).sort().slice(-mostDays);
+  return days
+    .flatMap(list)
+    .filter((file) => /rollout-[^/]*\.jsonl$/.test(file) && isChangedSince(file, running.startedAt));
+}
+
+const mostDays = 30;
+
+/** Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started. */
+function isBegunBy(file: string, { startedAt, cwd, family }: Running): boolean {
+  const first = readHead(file).find((line) => typeof line["timestamp"] === "string");
+  if (first === undefined) return false;
+  if (Date.parse(first["timestamp"] as string) < startedAt - slackMs) return false;
+  if (family !== "codex") return true;
+  const meta = (first["payload"] ?? {}) as { cwd?: unknown; thread_source?: unknown };
+  return meta.cwd === real(cwd) && (meta.thread_source === undefined || meta.thread_source === "user");
+}
+
+const headBytes = 256 * 1024;
+
+function readHead(file: string): Record<string, unknown>[] {
+  try {
+    const handle = openSync(file, "r");
+    try {
+      const head = Buffer.alloc(headBytes);
+      const text = head.subarray(0, readSync(handle, head, 0, headBytes, 0)).toString("utf8");
+      return text.split("\n").slice(0, 50).flatMap(parse);
+    } finally {
+      closeSync(handle);
+    }
+  } catch {
+    return [];
+  }
+}
+
+function parse(line: string): Record<string, unknown>[] {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? [value as Record<string, unknown>] : [];
+  } catch {
+    return [];
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+function isChangedSince(file: string, at: number): boolean {
+  try {
+    return statSync(file).mtimeMs >= at - slackMs;
+  } catch {
+    return false;
+  }
+}
+
+function real(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}

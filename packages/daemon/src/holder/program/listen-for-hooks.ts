@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isSecret } from "../holder-secret.ts";
+
+/** What is answered to a hook, and what happens once that is written. */
+export interface HookAnswer {
+  readonly body: object;
+  /** Told once: whether all of it was written. */
+  readonly written?: (all: boolean) => void;
+}
+
+export interface HookEar {
+  readonly url: string;
+  /** What a hook has to show, made for this life. */
+  readonly token: string;
+  close(): void;
+}
+
+const nothingToSay: HookAnswer = { body: {} };
+const longestBody = 1024 * 1024;
+
+/**
+ * Hears the hooks of one program on this machine. Every request is answered at once and with nothing that decides anything: a hook that hangs or says no
+ * would stop the agent.
+ */
+export async function listenForHooks(hear: (body: string) => HookAnswer): Promise<HookEar> {
+  const token = randomBytes(32).toString("hex");
+  const server = createServer((request, response) => void attend(request, response));
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    token,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+
+  async function attend(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const shown = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
+    if (!isSecret(shown, token)) {
+      response.writeHead(401).end();
+      return void request.resume();
+    }
+    const body = await readBody(request).catch(() => null);
+    const answer = body === null ? nothingToSay : hear(body);
+    response.setHeader("content-type", "application/json");
+    response.once("close", () => answer.written?.(response.writableFinished));
+    response.end(JSON.stringify(answer.body));
+  }
+}
+
+/** `null` when it is too long: the rest is taken and thrown away. */
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= longestBody) chunks.push(chunk);
+  }
+  return size > longestBody ? null : Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,51 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. */
+const program = `
+import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+const args = process.argv.slice(2);
+const at = args.indexOf("--settings");
+const hook = at === -1 ? null : JSON.parse(readFileSync(args[at + 1], "utf8")).hooks.Stop.at(-1).hooks[0];
+const session = randomUUID();
+const folder = join(process.env.HOME, ".claude/projects", process.cwd().replace(/[^A-Za-z0-9]/g, "-"));
+mkdirSync(folder, { recursive: true });
+const transcript = join(folder, session + ".jsonl");
+const keep = (line) => appendFileSync(transcript, JSON.stringify({ sessionId: session, version: "0", isSidechain: false, timestamp: new Date().toISOString(), ...line }) + "\\n");
+async function call(event, more = {}) {
+  if (hook === null) return {};
+  const headers = { authorization: hook.headers.Authorization.replace("$ROUSE_HOOK_TOKEN", process.env.ROUSE_HOOK_TOKEN) };
+  const body = JSON.stringify({ session_id: session, transcript_path: transcript, hook_event_name: event, ...more });
+  return (await fetch(hook.url, { method: "POST", headers, body })).json();
+}
+keep({ type: "user", promptSource: "typed", message: { content: "go" } });
+await call("UserPromptSubmit");
+for (let n = 1; !existsSync("stop"); n++) {
+  const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };
+  keep({ type: "assistant", message: { id: "m" + n, content: [{ type: "tool_use", id: tool.tool_use_id, name: "Bash", input: tool.tool_input }], usage: { output_tokens: 10 } } });
+  await call("PreToolUse", tool);
+  await call("PostToolUseFailure", { ...tool, error: "Exit code 1" });
+  keep({ type: "user", message: { content: [{ type: "tool_result", tool_use_id: tool.tool_use_id, is_error: true, content: "Exit code 1" }] } });
+  const { hookSpecificOutput } = await call("PostToolBatch", { tool_calls: [{ ...tool, tool_response: "Exit code 1" }] });
+  if (hookSpecificOutput) {
+    keep({ type: "attachment", attachment: { type: "hook_additional_context", content: [hookSpecificOutput.additionalContext] } });
+    break;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 5));
+}
+keep({ type: "assistant", message: { id: "last", content: [{ type: "text", text: "I stop here." }] } });
+await call("Stop", { last_assistant_message: "I stop here." });
+keep({ type: "system", subtype: "turn_duration" });
+`;
+
+/** A program of that name below a folder; \`stop\` in its working folder ends it. */
+export function makeClaude(folder: string): string {
+  const file = join(folder, "bin/claude");
+  mkdirSync(join(folder, "bin"), { recursive: true });
+  writeFileSync(join(folder, "bin/package.json"), '{"type":"module"}');
+  writeFileSync(file, program);
+  chmodSync(file, 0o755);
+  return file;
+}

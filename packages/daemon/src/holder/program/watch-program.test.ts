@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { HolderReport, Sight } from "@rouse/contract";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Client, until, type World } from "../holding.test-support.ts";
+import type { HolderFile } from "../spec.ts";
+import { worldOfEach } from "../world-of-each.test-support.ts";
+import { makeClaude } from "./make-claude.test-support.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let world: World;
+worldOfEach((fresh) => {
+  world = fresh;
+});
+afterEach(() => world.remove());
+
+const reportsOf = ({ heard }: Client): HolderReport[] =>
+  heard.flatMap((message) => (message.say === "report" ? [message.report] : []));
+const sightsOf = (client: Client): Sight[] => reportsOf(client).flatMap(({ sights }) => sights);
+const ofKind = <K extends Sight["kind"]>(client: Client, kind: K) =>
+  sightsOf(client).filter((sight): sight is Extract<Sight, { kind: K }> => sight.kind === kind);
+const eyeOf = (client: Client, wanted: string) =>
+  reportsOf(client)
+    .at(-1)
+    ?.eyes?.find(({ eye }) => eye === wanted);
+
+function workFolder(): string {
+  const folder = join(realpathSync(world.home), "work");
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+async function watched(held: HolderFile): Promise<Client> {
+  const client = await world.connect(held);
+  client.say({ say: "watch", epoch: 1, after: 0 });
+  return client;
+}
+
+const startClaude = async (cwd: string, ...args: string[]): Promise<Client> => {
+  const command = [process.execPath, makeClaude(world.home), ...args];
+  return watched(await world.start(world.spec(command, { cwd, family: "claude-code" })));
+};
+
+/** A loop of a shell that calls the program, as many people's agents are. */
+const startScript = async (cwd: string): Promise<Client> => {
+  const script = join(world.home, "agent-loop.sh");
+  writeFileSync(script, `#!/bin/sh\n${process.execPath} ${makeClaude(world.home)} -p x\nsleep 100\n`);
+  return watched(await world.start(world.spec(["sh", script], { cwd })));
+};
+
+describe("a holder of Claude Code", () => {
+  it("sees every call once through two eyes, gives a nudge by a hook, and sees it read", async () => {
+    const client = await startClaude(workFolder());
+    await until(() => ofKind(client, "tool-ended").length >= 60, "calls are seen");
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its file is followed");
+    expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: true, because: null });
+    expect(eyeOf(client, "stream")).toEqual({ eye: "stream", sees: false, because: "not asked for" });
+    expect(reportsOf(client).at(-1)?.input).toBe("hook");
+    const order = { kind: "nudge", text: "FACT: The same call 5 times.", notAfter: Date.now() + 60_000 } as const;
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order });
+    const { outcome } = await client.hear("carried-out");
+    expect(outcome).toEqual({ kind: "sent", channel: "hook", echoed: false });
+    await client.hear("report", ({ report }) => report.exit !== null);
+    expect(ofKind(client, "nudge-read").map(({ nudge }) => nudge)).toContain("n1");
+    const calls = ofKind(client, "tool-started").map(({ id }) => id);
+    expect(new Set(calls).size).toBe(calls.length);
+    expect(ofKind(client, "tool-ended").map(({ id }) => id)).toEqual(calls);
+    expect(ofKind(client, "turn-ended")).toHaveLength(1);
+    expect(ofKind(client, "said")).toHaveLength(1);
+    // Each was told in its time: whatever is put off by what follows comes in heaps.
+    expect(Math.max(...reportsOf(client).map(({ sights }) => sights.length))).toBeLessThan(80);
+  });
+
+  it("sees it by its file alone where it runs no hooks, and says why", async () => {
+    const client = await startClaude(workFolder(), "--bare");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started with --bare" });
+    expect(reportsOf(client).at(-1)?.input).toBe("terminal");
+  });
+});
+
+describe("a holder of a script", () => {
+  it("finds the program that the script runs, and the file which that keeps", async () => {
+    const client = await startScript(workFolder());
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    expect(reportsOf(client).at(-1)).toMatchObject({ family: "claude-code" });
+    expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started by a script" });
+  });
+
+  it("stays blind, and says why, where another one works in the same folder", async () => {
+    const cwd = workFolder();
+    const other = spawn("bash", ["-c", "exec -a claude sleep 100"], { cwd });
+    try {
+      const client = await startScript(cwd);
+      await until(() => eyeOf(client, "session-file")?.because === "others work in the same folder", "it says why");
+      expect(ofKind(client, "tool-started")).toEqual([]);
+    } finally {
+      other.kill("SIGKILL");
+    }
+  });
+});

@@ -1,0 +1,237 @@
+import type { AgentFamily, AgentInput, Eye, EyeState, Sight } from "@rouse/contract";
+import {
+  findCompletion,
+  findProgram,
+  hasWords,
+  optionsOfClaude,
+  type Pattern,
+  readHook,
+  readSessionLine,
+  startStream,
+} from "@rouse/core";
+import { createAlarm } from "../alarm.ts";
+import type { HolderLog } from "../holder-log.ts";
+import { inputOf } from "../input-of.ts";
+import type { TreeWatch } from "../processes/watch-tree.ts";
+import { readClock } from "../read-clock.ts";
+import type { Spec } from "../spec.ts";
+import { findRunning, type Running } from "./find-running.ts";
+import { findSessionFile } from "./find-session-file.ts";
+import { type GivenHooks, giveHooks } from "./give-hooks.ts";
+import { type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
+import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
+import { type FileTail, tailFile } from "./tail-file.ts";
+
+/** Whoever joins what the eyes of a program see. */
+export interface ProgramNews {
+  saw(eye: Eye, sights: readonly Sight[]): void;
+  /** Another program than before runs. */
+  runs(family: AgentFamily): void;
+  patterns(): readonly Pattern[];
+  /** Why its tools are withheld now; `null`: they are not. */
+  withheld(): string | null;
+}
+
+/** What a holder knows of the program it holds, besides its screen and its stream: its hooks, the file it keeps, and which one it is. */
+export interface ProgramWatch {
+  /** What to start, and what to add to its environment. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  begin(tree: TreeWatch, news: ProgramNews): void;
+  family(): AgentFamily;
+  eyes(): EyeState[];
+  input(): AgentInput;
+  readonly nudges: HookNudges;
+  /** Its program asks us before each tool. */
+  hooksOpen(): boolean;
+  /** A last look at its file. */
+  end(): void;
+}
+
+const lookMs = 500;
+/** A program is looked for often while an agent starts, and seldom once it runs. */
+const searchMs = 1000;
+const seldomMs = 5000;
+const startingMs = 30_000;
+
+export async function watchProgram(spec: Spec, settingsFile: string, log: HolderLog): Promise<ProgramWatch> {
+  const nudges = nudgeByHook();
+  const hooks = await openHooks(spec, settingsFile, hear, log);
+  const prints = optionsOfClaude(findProgram(spec.command)?.args ?? []).has("--print");
+  let family: AgentFamily = spec.family;
+  let running: Running | null = null;
+  let ours: ReadonlySet<number> = new Set();
+  let session: string | null = null;
+  let hookState = startStream();
+  let hooksHeard = false;
+  let fileState = startStream();
+  let tail: (FileTail & { readonly file: string }) | null = null;
+  let blind = "not found yet";
+  let searchAt = 0;
+  const startedAt = Date.now();
+  let tree: TreeWatch | null = null;
+  let news: ProgramNews | null = null;
+  const looking = createAlarm(look);
+
+  function hear(body: string): HookAnswer {
+    hooksHeard = true;
+    const hook = parse(body);
+    const step = readHook(hookState, body, readClock());
+    hookState = step.state;
+    session = step.state.session ?? session;
+    follow(hook.transcript);
+    const { answer, read } = hook.isMain ? nudges.heard(hook.event) : { answer: null, read: null };
+    const receipt: Sight[] = read === null ? [] : [{ kind: "nudge-read", nudge: read }];
+    news?.saw("hooks", [...receipt, ...step.sights, ...findCompletion(step, news.patterns())]);
+    return answer ?? withhold(hook.event) ?? { body: {} };
+  }
+
+  /** Where somebody sits at its terminal they are asked about each call; nobody else could answer. */
+  function withhold(event: string): HookAnswer | null {
+    const reason = event === "PreToolUse" ? (news?.withheld() ?? null) : null;
+    if (reason === null) return null;
+    const permissionDecision = prints ? "deny" : "ask";
+    return {
+      body: {
+        hookSpecificOutput: { hookEventName: event, permissionDecision, permissionDecisionReason: reason },
+      },
+    };
+  }
+
+  /** A conversation that was begun anew is kept in another file. */
+  function follow(file: string | null): void {
+    if (file === null || file === tail?.file) return;
+    tail = { ...tailFile(file), file };
+    fileState = startStream();
+  }
+
+  function look(): void {
+    try {
+      if (Date.now() >= searchAt) search();
+      readFile();
+    } catch (error) {
+      log("what the agent's program keeps could not be read", error);
+    }
+    looking.ringIn(lookMs);
+  }
+
+  function search(): void {
+    const isKnown = spec.family !== "generic" && running !== null && tail !== null;
+    searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
+    if (tree === null || isKnown) return;
+    const members = tree.look();
+    ours = new Set(members.map(({ pid }) => pid));
+    const found = findRunning(tree.root().agent.pid, members);
+    if (found !== null && !isSame(found, running)) enter(found);
+    if (tail === null && running !== null) searchFile(running);
+  }
+
+  /** What a script runs now may be another program than what it ran before. */
+  function enter(found: Running): void {
+    const isNext = running !== null && spec.family === "generic";
+    running = found;
+    if (isNext) {
+      tail = null;
+      session = null;
+      fileState = startStream();
+    }
+    if (spec.family !== "generic" || found.family === family) return;
+    family = found.family;
+    news?.runs(family);
+  }
+
+  function searchFile(program: Running): void {
+    const found = findSessionFile(program, session, ours);
+    if (found.kind === "found") follow(found.file);
+    else blind = found.because;
+  }
+
+  function readFile(): void {
+    if (tail === null || news === null) return;
+    const since = running?.startedAt ?? startedAt;
+    const seen: Sight[] = [];
+    for (const line of tail.look()) {
+      const given = nudges.given();
+      if (given !== null && hasWords(line, given.text)) seen.push({ kind: "nudge-read", nudge: given.id });
+      const step = readSessionLine(family, fileState, line, readClock(), since);
+      fileState = step.state;
+      seen.push(...step.sights, ...findCompletion(step, news.patterns()));
+    }
+    if (seen.length > 0) news.saw("session-file", seen);
+  }
+
+  function eyes(): EyeState[] {
+    const open = (eye: Eye): EyeState => ({ eye, sees: true, because: null });
+    const shut = (eye: Eye, because: string): EyeState => ({ eye, sees: false, because });
+    const screen = spec.structured ? shut("screen", "its stream is read instead") : open("screen");
+    if (family === "generic") return [screen];
+    return [
+      spec.structured ? open("stream") : shut("stream", "not asked for"),
+      hooksHeard ? open("hooks") : shut("hooks", hooks.given.kind === "none" ? hooks.given.because : "none heard yet"),
+      tail === null ? shut("session-file", blind) : open("session-file"),
+      screen,
+    ];
+  }
+
+  return {
+    command: hooks.given.kind === "given" ? hooks.given.command : (spec.resumed ?? spec.command),
+    env: hooks.given.kind === "given" ? hooks.given.env : {},
+    begin(of, to) {
+      tree = of;
+      news = to;
+      looking.ringIn(lookMs);
+    },
+    family: () => family,
+    eyes,
+    input: () => inputOf(spec, { family, hooks: hooksHeard && nudges.possible() }),
+    nudges,
+    hooksOpen: () => hooksHeard,
+    end() {
+      looking.stop();
+      nudges.end();
+      hooks.ear?.close();
+      readFile();
+    },
+  };
+}
+
+const isSame = (a: Running, b: Running | null): boolean =>
+  b !== null && a.pid === b.pid && a.startTicks === b.startTicks;
+
+interface Hooks {
+  readonly given: GivenHooks;
+  readonly ear: HookEar | null;
+}
+
+/** An agent is started all the same when its hooks cannot be heard. */
+async function openHooks(spec: Spec, file: string, hear: (body: string) => HookAnswer, log: HolderLog): Promise<Hooks> {
+  if (spec.family !== "claude-code") {
+    const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
+    return { given: { kind: "none", because }, ear: null };
+  }
+  try {
+    const ear = await listenForHooks(hear);
+    const given = giveHooks(spec, ear, file);
+    if (given.kind === "given") return { given, ear };
+    ear.close();
+    return { given, ear: null };
+  } catch (error) {
+    log("the agent's hooks cannot be heard", error);
+    return { given: { kind: "none", because: "they cannot be heard" }, ear: null };
+  }
+}
+
+/** Of a hook only what is needed to answer it; everything in it is somebody else's text. */
+function parse(body: string): { readonly event: string; readonly isMain: boolean; readonly transcript: string | null } {
+  try {
+    const hook = JSON.parse(body) as Record<string, unknown> | null;
+    const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+    return {
+      event: text(hook?.["hook_event_name"]) ?? "",
+      isMain: text(hook?.["agent_id"]) === null,
+      transcript: text(hook?.["transcript_path"]),
+    };
+  } catch {
+    return { event: "", isMain: false, transcript: null };
+  }
+}

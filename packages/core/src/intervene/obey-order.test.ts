@@ -29,6 +29,7 @@ describe("a person who ends an agent that is down and will be started again", ()
     held.report([]);
     expect(starts(held)).toHaveLength(1);
     expect(held.agent.state).toBe("TERMINATED");
+    expect(held.agent.record.findings).toEqual([]);
     expect(held.agent.record.alert).toBeNull();
     expect(told(held, "INCIDENT_CLOSED").at(-1)).toMatchObject({ payload: { because: "ended-by-person" } });
   });

@@ -30,7 +30,7 @@ export interface Limit {
 export const mostResumes = 8;
 
 /** Everybody's quota is back at the same moment: a fleet goes on one by one within this time. */
-const spread: DurationMs = seconds(40);
+const spreadSeconds = 40;
 /** What a program that goes on by itself may take to do so. */
 const continuesWithin: DurationMs = minutes(3);
 
@@ -40,7 +40,7 @@ export const isStanding = (limit: Limit | null): limit is Limit => limit !== nul
 export function heldByLimit(record: { readonly agentId: string; readonly limit: Limit | null }): MonoMs | null {
   const { limit, agentId } = record;
   if (!isStanding(limit)) return null;
-  return limit.until + Math.round(spread * jitterOf(`${agentId}/${limit.since}`));
+  return limit.until + seconds(Math.round(spreadSeconds * jitterOf(`${agentId}/${limit.since}`)));
 }
 
 /** The same for one that lives: its own program is left the time to go on. */

@@ -266,6 +266,9 @@ const lostInWords: Record<HolderLoss, string> = {
   "wrong-secret": "its holder does not know the secret in its file",
 };
 
-/** By our hands, or by a person who wanted no next life when it was down. */
-export const wasStopped = ({ terminal, handedOver }: AgentRecord): boolean =>
-  terminal?.exit?.cause === "stopped" || (terminal?.exit != null && handedOver?.because === "ended-by-person");
+/** By our hands; or it was down and a person wanted no next life: their order never had to go out. */
+export const wasStopped = ({ terminal, stop }: AgentRecord): boolean => {
+  const exit = terminal?.exit ?? null;
+  const isCancelled = stop?.cause === "ordered" && stop.orderedAt === null && stop.outcome?.kind === "already-over";
+  return exit !== null && (exit.cause === "stopped" || isCancelled);
+};

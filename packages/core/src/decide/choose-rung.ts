@@ -125,7 +125,7 @@ function isBack(
 ): boolean {
   const { state } = record.health;
   const isIllNow = illness !== null && illness !== "DEGRADED";
-  if (state === "TERMINATED" || (because === "ended-by-person" && isOver(record))) return false;
+  if (state === "TERMINATED") return false;
   if (asked) {
     const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
     return isIllNow || hasAnswered || newestFact(record) > at;

@@ -25,8 +25,11 @@ describe("a person who ends an agent that is down and will be started again", ()
     expect(told(held, "TERMINATION_REFUSED")).toEqual([]);
     expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "released", because: "agent-stopped" });
     held.passes("3h");
+    // Whatever trails in later is judged like everything before it.
+    held.report([]);
     expect(starts(held)).toHaveLength(1);
     expect(held.agent.state).toBe("TERMINATED");
+    expect(held.agent.record.findings).toEqual([]);
     expect(held.agent.record.alert).toBeNull();
     expect(told(held, "INCIDENT_CLOSED").at(-1)).toMatchObject({ payload: { because: "ended-by-person" } });
   });

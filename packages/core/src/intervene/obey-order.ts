@@ -1,4 +1,6 @@
 import { type MonoMs, type Policy, seconds } from "@rouse/contract";
+import { terminated } from "../assess/health-machine.ts";
+import { wasStopped } from "../assess/terminal-signs.ts";
 import type { Doubt } from "../doubt.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
@@ -57,7 +59,7 @@ const isComingBack = (record: AgentRecord): boolean =>
   !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record));
 
 /** Who wants it ended while it is between two lives wants no next one. */
-function cancelRestart(record: AgentRecord, { actor }: OrderSignal, now: MonoMs, policy: Policy): Intervened {
+function cancelRestart(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy): Intervened {
   const { agentId, incarnation, health } = record;
   const opened =
     record.incident === null
@@ -67,13 +69,20 @@ function cancelRestart(record: AgentRecord, { actor }: OrderSignal, now: MonoMs,
   if (incident === null) return opened;
   const limit = isStanding(record.limit) ? { ...record.limit, resumedAt: now } : record.limit;
   const closed = closeIncident({ ...opened.record, limit }, incident, "handed-to-a-person", "ended-by-person", now);
+  const ended = terminated(health, now);
+  const { key, actor, force } = order;
+  const stop: StopLife = {
+    ...{ key, cause: "ordered", actor, force, decidedAt: now, thenRestart: false },
+    ...{ saved: null, orderedAt: null, evidence: [], outcome: { kind: "already-over" } },
+  };
+  const payload = { agentId, from: health.state, to: ended.state, reason: ended.reason, findings: [] };
   return {
-    // Its end is judged anew at once.
-    record: { ...closed.record, wakeAt: now },
+    record: { ...closed.record, health: ended, findings: [], stop: wasStopped(record) ? closed.record.stop : stop },
     events: [
       ...opened.events,
       { type: "RESTART_CANCELLED", payload: { agentId, incarnation, actor } },
       ...closed.events,
+      ...(ended.state === health.state ? [] : [{ type: "HEALTH_STATE_CHANGED" as const, payload }]),
     ],
     actions: closed.actions,
   };

@@ -280,6 +280,16 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
   });
 
+  it("is not late with its completion marker for the time it waited", () => {
+    const held = heldStory({ hold: claude, taskId: "t-1", settings: resumes("auto", "off") });
+    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
+    held.shows(hit("1h"));
+    held.passes("68m");
+    expect(held.agent.past).toEqual([]);
+    held.passes("10m");
+    expect(held.agent.finding("completion-timeout")).toMatchObject({ level: "stuck" });
+  });
+
   it("and goes on after a person was told is at work again", () => {
     const held = heldStory({ hold: stream });
     held.shows(hit("1h"), { kind: "turn-ended", outcome: "failure", reason: "is_error" });
@@ -299,6 +309,7 @@ describe("an agent that lives when its limit is over", () => {
       { payload: { message: expect.stringMatching(/limit.*is over/) } },
     ]);
     expect(told(heard, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "nudged" } }]);
+    heard.passes("3s");
     heard.prints(6);
     heard.passes("20m");
     expect(

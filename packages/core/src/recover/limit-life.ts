@@ -1,7 +1,7 @@
 import { type DurationMs, type MonoMs, type Policy, type RouseEvent, seconds } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
 import { tellOfQuestion } from "../accept/read-sights.ts";
-import { turnClock } from "../accept/work-clock.ts";
+import { markNow, turnClock } from "../accept/work-clock.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
@@ -25,7 +25,7 @@ export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, do
   return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
 }
 
-const lookAfterFailure: DurationMs = seconds(1);
+const aMoment: DurationMs = seconds(1);
 
 const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 
@@ -34,7 +34,7 @@ export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): Mono
   if (!policy.enabled) return null;
   const { restart, health } = record;
   const failed = isOver(record) && restart?.because === "limit-over" && restart.problem !== null;
-  if (failed && health.state === "HEALTHY") return now + lookAfterFailure;
+  if (failed && health.state === "HEALTHY") return now + aMoment;
   const due = isOver(record) ? heldByLimit(record) : record.limit?.told === true ? null : goesOnUntil(record);
   return due !== null && due > now ? due : null;
 }
@@ -61,13 +61,14 @@ function resume(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy, 
   return andTell(queueNudge(resumed, order, now, policy), limitResumed(record.agentId, limit, "nudged", now));
 }
 
-/** A question that stood there all the while still stands. */
+/** A question that stood there all the while still stands; the time to say that it is done counts from here. */
 function over(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {
   const { terminal } = record;
   const next: AgentRecord = { ...record, limit: { ...limit, resumedAt: now } };
   if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
   const { what, since } = terminal.asks;
-  const asking: TerminalFacts = { ...terminal, asks: { what, since }, wait: "input" };
+  const ended = terminal.turnEndedAt === null ? null : markNow(record.work, now);
+  const asking: TerminalFacts = { ...terminal, asks: { what, since }, wait: "input", turnEndedAt: ended };
   return {
     ...unchanged(waitForPerson(next, asking, since, now, policy)),
     events: tellOfQuestion(record.agentId, terminal.asks),
@@ -92,7 +93,7 @@ function tellPerson(record: AgentRecord, limit: Limit, now: MonoMs, policy: Poli
   if (terminal === null) return unchanged(record);
   // That it stands at its prompt is still true when somebody has drawn the screen anew.
   const what = terminal.asks?.what ?? "limit";
-  const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input" };
+  const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
   const told = { ...record, limit: { ...limit, told: true } };
   return {
     record: waitForPerson(told, asking, now, now, policy),
@@ -109,5 +110,8 @@ function waitForPerson(
   policy: Policy,
 ): AgentRecord {
   const activity = { kind: "WAITING", since, for: "input", until: null } as const;
-  return { ...record, activity, terminal, work: turnClock(record.work, activity, record.bornAt, now, policy) };
+  const work = turnClock(record.work, activity, record.bornAt, now, policy);
+  // It waits for its provider no more; what else follows from that is looked at in a moment.
+  const findings = record.findings.filter(({ kind }) => kind !== "rate-limited");
+  return { ...record, activity, terminal, work, findings, wakeAt: now + aMoment };
 }

@@ -20,10 +20,6 @@ const found: Record<AgentFamily, Record<string, readonly string[]>> = {
       "Claude AI usage limit reached|1731672000",
       "Claude usage limit reached. Your limit will reset at 3pm (Europe/Berlin).",
     ],
-    "claude-limit-continues": [
-      "● Usage limit reached · continuing automatically at 7:15pm · esc to cancel",
-      "  ⚠ Usage limit reached · limit resets 7:15pm",
-    ],
     "claude-window-limit": ["5-hour limit reached ∙ resets 3pm", " ⎿ Weekly limit reached · resets Oct 24 at 3pm"],
     "claude-api-429": [
       '  ⎿  API Error: 429 {"type":"error","error":{"type":"rate_limit_error"}}',

@@ -50,13 +50,13 @@ function saysMore(before: Told, sight: Repeated, resetAt: EpochMs | null, now: E
   }
 }
 
-/** "resets 3pm", read again at one minute past three: the same words, which now seem to mean tomorrow. */
+/** "resets 3pm", read again at one minute past three: the same words, of what is over, or which now seem to mean tomorrow. */
 const isStale = (before: Told, resetAt: EpochMs | null, now: EpochMs): boolean =>
   before.resetAt !== null &&
   resetAt !== null &&
   now >= before.resetAt &&
   now - before.resetAt < staleFor &&
-  Math.abs(resetAt - before.resetAt - dayMs) <= sameReset;
+  (resetAt <= now || Math.abs(resetAt - before.resetAt - dayMs) <= sameReset);
 
 const differs = (before: EpochMs | null, resetAt: EpochMs): boolean =>
   before === null || Math.abs(resetAt - before) > sameReset;

@@ -89,8 +89,8 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     keepToLimit(sighted, record.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
-  const { terminal: seen, facts, activity, steps } = sighted;
-  const heard: AgentRecord = { ...record, heard: true, heardAt: now, terminal: seen, facts, activity, steps };
+  const { events: _, ...seen } = sighted;
+  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;

@@ -2,6 +2,7 @@ import { type DurationMs, type MonoMs, type Policy, type RouseEvent, seconds } f
 import { limitResumed } from "../accept/read-limit.ts";
 import { tellOfQuestion } from "../accept/read-sights.ts";
 import { markNow, turnClock } from "../accept/work-clock.ts";
+import { newestFact } from "../assess/moved-since.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
@@ -81,11 +82,12 @@ function standsStill({ terminal }: AgentRecord, { what }: Limit): boolean {
   return asks === "prompt" || asks === "draft" || (terminal?.turnEndedAt ?? null) !== null || what === "usage";
 }
 
-/** It was told to go on, and that did not reach it. */
-const isUnheard = ({ nudge }: AgentRecord, { since }: Limit): boolean =>
-  nudge?.template === "limit-over" &&
-  nudge.queuedAt >= since &&
-  (nudge.state === "not-sent" || nudge.state === "unconfirmed");
+/** It was told to go on, and that did not reach it. Whoever writes after it goes on, whether or not it was because of that. */
+function isUnheard(record: AgentRecord, { since }: Limit): boolean {
+  const { nudge } = record;
+  if (nudge?.template !== "limit-over" || nudge.queuedAt < since) return false;
+  return nudge.state === "not-sent" || (nudge.state === "unconfirmed" && newestFact(record) <= nudge.queuedAt);
+}
 
 /** From here on it waits for a person like one that asks. */
 function tellPerson(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {

@@ -133,7 +133,7 @@ export const guards: readonly Guard[] = [
   {
     name: "an agent in a person's terminal is not stopped",
     file: `${core}/decide/kill-gate.ts`,
-    find: '  if ((record.terminal?.attached ?? 0) > 0) return lasting("attached");\n',
+    find: '  if (record.terminal?.foreground === true || (record.terminal?.attached ?? 0) > 0) return lasting("attached");\n',
     replace: "",
   },
   {
@@ -219,6 +219,24 @@ export const guards: readonly Guard[] = [
     file: `${core}/assess/missed-beats.ts`,
     find: "  if (doubt.peers < 2) return false;\n",
     replace: "  if (doubt.peers >= 0) return false;\n",
+  },
+  {
+    name: "whatever is drawn, a limit is waited for",
+    file: `${core}/accept/read-limit.ts`,
+    find: 'if (!isStanding(limit) || at >= limit.until || seen.activity.kind === "FINISHED") return;',
+    replace: "if (limit !== undefined) return;",
+  },
+  {
+    name: "nobody is started again before its limit is over",
+    file: `${core}/limit.ts`,
+    find: "  if (!isStanding(limit)) return null;\n",
+    replace: "  if (limit !== undefined) return null;\n",
+  },
+  {
+    name: "an end at a limit is no crash",
+    file: `${core}/limit.ts`,
+    find: "return isStanding(limit) && limit.attempts < mostResumes;",
+    replace: "return limit === undefined;",
   },
   {
     name: "what we were blind for is not held against anybody",

@@ -19,6 +19,8 @@ export interface CellResult {
   readonly seconds: number | null;
   readonly verdict: Verdict;
   readonly recorded: boolean;
+  /** What Rouse told while it failed, one event a line. */
+  readonly story: readonly string[];
 }
 
 /** Every wait in a story has a bound of its own; this is for what nobody thought of. */
@@ -51,7 +53,8 @@ export function playCells(program: ProgramName, modes: readonly Mode[]): void {
         if (model === undefined) throw new Error("the model did not start");
         const result = await playCell(cell, model, { runs, recordings });
         writeFileSync(join(results, `${id}.json`), JSON.stringify(result));
-        if (result.verdict.kind === "fails") throw new Error(`${result.said}: ${result.verdict.because}`);
+        if (result.verdict.kind === "fails")
+          throw new Error([`${result.said}: ${result.verdict.because}`, ...result.story].join("\n  "));
       },
     );
   });
@@ -68,15 +71,38 @@ async function playCell(
   const eyes = eyesDuring(watched);
   const id = idOf(cell);
   if (recordings !== null) record(recordings, id, watched);
+  const verdict = judgeCell({ cell, story, told, eyes, events: watched.events() });
   return {
     id,
     cell,
     said: told instanceof Error ? whatRouseSays(watched) : told.said,
     eyes,
     seconds: told instanceof Error ? null : told.seconds,
-    verdict: judgeCell({ cell, story, told, eyes, events: watched.events() }),
+    verdict,
     recorded: recordings !== null,
+    story: verdict.kind === "fails" ? tellStory(watched) : [],
   };
+}
+
+/** What Rouse told and what the model was asked, in the order it happened. */
+function tellStory({ events, model }: Watched): readonly string[] {
+  const told = events().map(({ time, type, payload }) => ({
+    at: Date.parse(time),
+    line: `${type} ${shorten(payload)}`,
+  }));
+  const asked = model.requests.map(({ at, results, said }) => ({
+    at,
+    line: `model asked: ${results} results, ${said}`,
+  }));
+  return [...told, ...asked]
+    .sort((a, b) => a.at - b.at)
+    .slice(-60)
+    .map(({ at, line }) => `${new Date(at).toISOString().slice(11, 23)} ${line}`);
+}
+
+function shorten(payload: object): string {
+  const { agentId: _, ...rest } = payload as { agentId?: string };
+  return JSON.stringify(rest).slice(0, 200);
 }
 
 /** The most it was ever seen by: an agent that is over is not seen by anything. */

@@ -90,9 +90,9 @@ export function countLines(limit: Limit, novel: number, at: MonoMs, policy: Poli
 export const isWorkedOn = (limit: Limit, at: MonoMs, policy: Policy): boolean =>
   limit.lines.count >= (isLifted(limit, at, policy) ? linesThatMove : linesOfWork);
 
-/** Its reset has come, with or without the margin. */
+/** The reset it named has come, with or without the margin. Where none was named, nobody knows whether it has. */
 const isLifted = ({ until, named, by }: Limit, at: MonoMs, policy: Policy): boolean =>
-  at >= until - (named ? marginOf(by, policy) : 0);
+  named && at >= until - marginOf(by, policy);
 
 const marginOf = (by: Limit["by"], policy: Policy): DurationMs => (by === "stream" ? exactMargin : policy.waitMargin);
 

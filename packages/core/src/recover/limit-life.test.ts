@@ -325,6 +325,16 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(unheard, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
   });
 
+  it("and named no reset is not past it because a handful of lines is drawn", () => {
+    const held = heldStory({ hold: claude });
+    held.shows({ kind: "rate-limited", pattern: "limit-hit", resetsInMs: null, what: "usage" });
+    held.shows({ kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("10m");
+    held.prints(6);
+    held.passes("1m");
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+  });
+
   it("and goes on by itself is left three minutes to do so", () => {
     const held = heldStory({ hold: claude });
     held.shows(hit("1h", { continues: true }), { kind: "asks", what: "prompt", pattern: "p" });

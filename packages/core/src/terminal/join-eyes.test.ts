@@ -56,6 +56,21 @@ const steps = (sights: readonly Sight[]): string[] =>
     .sort();
 
 describe("what several eyes tell of one run", () => {
+  it("has the end of a limit, whichever eye told of the limit first", () => {
+    const limit = (resetsInMs: number | null): Sight => ({
+      kind: "rate-limited",
+      pattern: "p",
+      resetsInMs,
+      by: "stream",
+    });
+    const told = joined([
+      ["hooks", limit(null)],
+      ["stream", limit(40_000)],
+      ["session-file", limit(null)],
+    ]);
+    expect(told).toEqual([limit(null), limit(40_000)]);
+  });
+
   it("is the steps of the run, whichever eyes are open and in whatever order they tell them", () => {
     const eyes = fc.subarray<Eye>(["stream", "hooks", "session-file"], { minLength: 1 });
     fc.assert(

@@ -71,6 +71,9 @@ function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
     case "rate-limited":
     case "retries":
     case "error":
+      // Of one limit the eye that tells of it first need not be the one that knows when it ends.
+      if (eye !== "screen" && sight.kind === "rate-limited" && sight.resetsInMs !== null)
+        return isNew(count(state, eye, sight.kind).state);
       // A screen shows words, and those of every tool as well. Of a limit that the program itself tells they are an echo.
       if (eye !== "screen") return count(state, eye, sight.kind);
       // That it goes on by itself then only its screen says.

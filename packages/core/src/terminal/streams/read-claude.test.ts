@@ -221,13 +221,24 @@ describe("the end of a turn of Claude Code", () => {
     expect(ending({ subtype: "success", is_error: true, result: "API Error: 500 Internal" })).toEqual([
       { kind: "turn-ended", outcome: "failure", reason: "is_error" },
     ]);
-    expect(ending({ subtype: "success", is_error: true, terminal_reason: "api_error", api_error_status: 529 })).toEqual(
-      [{ kind: "turn-ended", outcome: "failure", reason: "api_error 529" }],
+    expect(ending({ subtype: "success", is_error: true, terminal_reason: "api_error", api_error_status: 500 })).toEqual(
+      [{ kind: "turn-ended", outcome: "failure", reason: "api_error 500" }],
     );
     expect(ending({ subtype: "success", is_error: false, api_error_status: 401 })).toEqual([
       { kind: "turn-ended", outcome: "failure", reason: "is_error 401" },
     ]);
     expect(ending({})).toEqual([{ kind: "turn-ended", outcome: "failure", reason: "unknown" }]);
+  });
+
+  it("that its provider refused is a limit, also without a word about when it ends", () => {
+    const refused = { subtype: "success", is_error: true, terminal_reason: "api_error" };
+    expect(ending({ ...refused, api_error_status: 529, result: "API Error: 529 Overloaded." })[0]).toMatchObject({
+      kind: "rate-limited",
+      resetsInMs: null,
+      what: "overloaded",
+      by: "stream",
+    });
+    expect(ending({ ...refused, api_error_status: 429 })[0]).toMatchObject({ kind: "rate-limited", what: "rate" });
   });
 
   it("tells of a full context and of a limit, but not because a good answer mentions them", () => {

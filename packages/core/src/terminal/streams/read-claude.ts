@@ -158,7 +158,7 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   const failed = line.is_error === true || subtype !== "success" || status !== null;
   const over = { ...state, tools: [], answer: null, compacting: false };
   const counted = countWholeRun(over, line);
-  const causes = failed ? causesIn(line, clock) : [];
+  const causes = failed ? causesIn(line, status, clock) : [];
   // A request that the provider refused ends as a "success" which is an error.
   const why = [nameOf(line.terminal_reason) ?? "is_error", ...(status === null ? [] : [status])].join(" ");
   const reason = failed && subtype === "success" ? why : subtype;
@@ -167,8 +167,19 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   );
 }
 
-function causesIn(line: Fields, clock: WallClock): readonly Sight[] {
+function causesIn(line: Fields, status: number | null, clock: WallClock): readonly Sight[] {
   const texts = [line.result, ...listOf(line.errors).slice(0, 16)].map(textOf).filter((text) => text !== null);
   const causes = texts.map((text) => nameTrouble(text, "result", clock)).filter(({ kind }) => kind !== "error");
-  return causes.slice(0, 1);
+  const what = status === 529 ? "overloaded" : status === 429 ? "rate" : null;
+  if (what === null || causes.some(({ kind }) => kind === "context-limit")) return causes.slice(0, 1);
+  const named = causes.find((cause) => cause.kind === "rate-limited");
+  const limit: Sight = {
+    kind: "rate-limited",
+    pattern: `api ${status}`,
+    resetsInMs: null,
+    what,
+    ...named,
+    by: "stream",
+  };
+  return [limit];
 }

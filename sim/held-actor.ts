@@ -183,12 +183,14 @@ export class HeldActor {
     return this.isAlive() && this.life.sickness === null;
   }
 
-  /** Its process ended at a limit, and everybody can see until when it waits. */
-  isDownAtLimit(now: number): boolean {
+  /** Its process ended at a limit, and everybody can see until when it waits; `null`: it did not. */
+  downAtLimitUntil(): number | null {
     const { limit, life } = this;
-    if (life.exit !== null && life.mode.kind === "limited" && now < life.mode.until + 10 * minute) return true;
-    if (limit === null || life.exit === null || limit.incarnation !== life.incarnation) return false;
-    return now < limit.resetAt + (limit.named ? 10 * minute : 70 * minute);
+    if (life.exit === null) return null;
+    const own = life.mode.kind === "limited" ? life.mode.until : 0;
+    const ended = limit !== null && limit.incarnation === life.incarnation;
+    const told = ended ? limit.resetAt + (limit.named ? 0 : hour) : 0;
+    return Math.max(own, told) || null;
   }
 
   isSilent(): boolean {
@@ -378,7 +380,8 @@ export class HeldActor {
       case "thinking":
       case "building":
       case "quiet":
-        return { status: "RUNNING", open: null };
+        // Whose stream tells what is open leaves it to that.
+        return this.traits.structured ? { status: "RUNNING" } : { status: "RUNNING", open: null };
       case "tool":
         return { status: "RUNNING", open: { kind: "tool", name: "build", timeoutSeconds: mode.timeoutSeconds } };
       case "asking":

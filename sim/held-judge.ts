@@ -108,7 +108,8 @@ export function judgeHeld(parts: Parts) {
       for (const actor of actors) {
         const { life } = actor;
         const holder = holderOf(actor.id);
-        if (actor.isDownAtLimit(now())) continue;
+        const limitedUntil = actor.downAtLimitUntil();
+        if (limitedUntil !== null && now() < limitedUntil + 10 * minute + excusedSince(limitedUntil)) continue;
         if ((actor.isAlive() ? life.sickness === null : life.finished) || holder?.dead === true) continue;
         const matter = life.sickness ?? life.exit ?? life;
         const since = life.exit?.at ?? life.sickness?.since ?? now();

@@ -155,7 +155,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   });
   const limits = createLimits({ actors, timeline, random: seededRandom(random.whole(1, 2 ** 30)), holders });
   const isHandedOver = (agentId: string): boolean => recordOf(agentId)?.handedOver != null;
-  const limited = judgeLimits({ now, complain, actors, excusedSince, holderOf, isHandedOver });
+  const limited = judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver });
   const isWell = (agentId: string): boolean => actors.get(agentId)?.isWell() === true;
   const orchestrator = createOrchestrator({ timeline, random, speak, temper, isWell });
   const ports = createHolderPorts({

@@ -13,6 +13,7 @@ interface Parts {
   readonly actors: ReadonlyMap<string, HeldActor>;
   readonly excusedSince: (at: number) => number;
   readonly holderOf: (agentId: string) => Holder | undefined;
+  readonly isOpen: (agentId: string) => boolean;
   readonly isHandedOver: (agentId: string) => boolean;
 }
 
@@ -28,7 +29,7 @@ const ownNudges: ReadonlySet<string> = new Set(["reminder", "loop", "limit-over"
 const ownQuestions: ReadonlySet<string> = new Set(["ordered", "handoff-requested", "blocker-reported"]);
 
 /** Holds what is done to agents at their limit against when it really was over. */
-export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isHandedOver }: Parts) {
+export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver }: Parts) {
   const delays: number[] = [];
   let reached = 0;
   let resumed = 0;
@@ -58,11 +59,13 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isH
     const { limit } = actor;
     if (limit === null || because !== "limit-over") return;
     resumed += 1;
-    const late = now() - limit.resetAt;
+    // Who waited there may have ended long after it was over.
+    const due = Math.max(limit.resetAt, actor.life.exit?.at ?? 0);
+    const late = now() - due;
     if (!limit.named || limit.left) return;
     delays.push(Math.max(0, late) / second);
     // What the monitor hears, saves and does each takes a moment.
-    if (late > allowed(actor) + excusedSince(limit.resetAt) + 10 * second)
+    if (late > allowed(actor) + excusedSince(due) + 10 * second)
       complain(`${actor.id} was started again ${(late / second).toFixed(0)} s after its limit was over`);
   }
 
@@ -102,10 +105,11 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isH
         const { limit, life, traits } = actor;
         if (limit === null || life.exit === null || life.incarnation !== limit.incarnation || told.has(limit)) continue;
         if (!traits.mayAct || life.foreground || limit.left || limit.knownAt === null) continue;
-        if (holderOf(actor.id)?.dead === true || isHandedOver(actor.id)) continue;
+        // Where it is taken for an ordinary end, its incident is judged.
+        if (holderOf(actor.id)?.dead === true || isHandedOver(actor.id) || isOpen(actor.id)) continue;
         // Where no reset was named it is tried again after an hour at the latest.
-        const due = limit.resetAt + (limit.named ? 0 : 65 * minute) + allowed(actor) + 3 * minute;
-        if (now() <= due + excusedSince(limit.since)) continue;
+        const over = Math.max(limit.resetAt + (limit.named ? 0 : 65 * minute), life.exit.at);
+        if (now() <= over + allowed(actor) + 3 * minute + excusedSince(limit.since)) continue;
         told.add(limit);
         complain(
           `${actor.id} ended at its limit and was not started again ${((now() - limit.resetAt) / minute).toFixed(1)} min after it (life ${life.incarnation}, ${JSON.stringify(traits)})`,

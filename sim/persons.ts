@@ -43,7 +43,7 @@ export function planPersons(parts: Parts): void {
   function lookAfter(actor: HeldActor): void {
     if (actor.isWell() && holders.of(actor.id)?.dead !== true) return;
     // Who looks sees until when it waits.
-    if (actor.isDownAtLimit(timeline.now()) && !random.chance(0.02)) return;
+    if (timeline.now() < (actor.downAtLimitUntil() ?? 0) + 10 * minute && !random.chance(0.02)) return;
     const { incident, handedOver } = parts.standing(actor.id);
     // Two at once, now and then.
     if (incident && !random.chance(0.02)) return;

@@ -22,6 +22,7 @@ import {
   noBeats,
 } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
+import { tellsSteps } from "../terminal-facts.ts";
 import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
 import { acceptSteps } from "./accept-steps.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
@@ -280,7 +281,7 @@ function takeIn(
   const answered = moved ? answeredAfter(record.limit, now) : null;
   const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
   const activity =
-    !isLimited && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
+    !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
       ? readActivity(record.activity, signal, moved || nextTask, now)
       : record.activity;
   const work =
@@ -316,6 +317,15 @@ function takeIn(
 
 const saysWhatItDoes = ({ status, waitingFor, open }: Heartbeat): boolean =>
   status !== undefined || waitingFor !== undefined || isSaid(open);
+
+/** It is at work and does not say in what: the call that its stream told of is still open. */
+const leavesOpen = ({ activity, terminal }: AgentRecord, { status, waitingFor, open }: Heartbeat): boolean =>
+  status === "RUNNING" &&
+  waitingFor === undefined &&
+  open === undefined &&
+  activity.kind === "RUNNING" &&
+  terminal !== null &&
+  tellsSteps(terminal);
 
 const isReadOffTerminal = ({ terminal }: AgentRecord): boolean =>
   terminal !== null && (terminal.wait !== null || terminal.tools.length > 0);

@@ -71,18 +71,21 @@ export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
 const linesCountFor: DurationMs = minutes(2);
+/** Once it need not wait any more, slow work is to be seen too. */
+const slowLinesCountFor: DurationMs = minutes(8);
 const linesOfWork = 20;
 const linesThatMove = 5;
 
 /**
  * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
- * coming: a few of each moment are counted. Once the reset has come, a handful is enough.
+ * coming: a few of each moment are counted. Once the reset it named has come, a handful is enough.
  */
 export function countLines(limit: Limit, novel: number, at: MonoMs, policy: Policy): Limit {
   const { lines } = limit;
   const lifted = isLifted(limit, at, policy);
   if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
-  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > linesCountFor;
+  const countFor = at >= limit.until ? slowLinesCountFor : linesCountFor;
+  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > countFor;
   const { count, from } = isOld ? { count: 0, from: at } : lines;
   return { ...limit, lines: { count: count + (lifted ? novel : Math.min(novel, linesOfMoment)), from, at } };
 }

@@ -380,6 +380,15 @@ describe("what a stream shows", () => {
 });
 
 describe("a held agent that also beats by a timer", () => {
+  it("is still in the call that its stream told of, until a beat or the stream says otherwise", () => {
+    const { agent, shows } = heldStory({ hold: { structured: true } });
+    shows({ kind: "session", id: "s1", model: "m", version: null }, { kind: "model-asked" });
+    agent.beats({ status: "RUNNING" });
+    expect(agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    agent.beats({ status: "RUNNING", open: null });
+    expect(agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+  });
+
   it("is still waiting for its person when the beat does not say what it does", () => {
     const { agent, shows } = heldStory();
     shows({ kind: "asks", what: "permission", pattern: "p" });

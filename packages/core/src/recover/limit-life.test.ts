@@ -335,6 +335,23 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
   });
 
+  it("and named no reset is past it when it has written for some minutes, slowly as it may be, and not by a line now and then", () => {
+    const held = heldStory({ hold: claude });
+    held.shows({ kind: "rate-limited", pattern: "limit-hit", resetsInMs: null, what: "usage" });
+    held.passes("10m");
+    for (let i = 0; i < 60; i++) {
+      held.prints(1);
+      held.passes("1m");
+    }
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    for (let i = 0; i < 14; i++) {
+      held.prints(4);
+      held.passes("1m");
+    }
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+  });
+
   it("and goes on by itself is left three minutes to do so", () => {
     const held = heldStory({ hold: claude });
     held.shows(hit("1h", { continues: true }), { kind: "asks", what: "prompt", pattern: "p" });

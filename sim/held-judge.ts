@@ -16,6 +16,7 @@ interface Parts {
   readonly policyOf: (agentId: string) => Policy;
   readonly holderOf: (agentId: string) => Holder | undefined;
   readonly isOpen: (agentId: string) => boolean;
+  readonly isLeftAtLimit: (agentId: string) => boolean;
   readonly excusedSince: (at: number) => number;
   /** How much of the time since then the monitor was not there at all. */
   readonly blindSince: (at: number) => number;
@@ -26,7 +27,7 @@ type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
 /** Verdicts on held agents against the truth, in both directions. */
 export function judgeHeld(parts: Parts) {
-  const { now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince, eyes } = parts;
+  const { now, complain, policyOf, holderOf, isOpen, isLeftAtLimit, excusedSince, blindSince, eyes } = parts;
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
   const illAt = new Map<string, number>();
@@ -117,6 +118,7 @@ export function judgeHeld(parts: Parts) {
         if (isIll(state) || state === "TERMINATED" || isOpen(actor.id) || told.has(matter)) continue;
         const mute = Math.max(0, (holder?.muteUntil ?? 0) - since);
         if (now() - since <= detectedWithin(actor, policyOf(actor.id)) + excusedSince(since) + mute) continue;
+        if (actor.isAlive() && isLeftAtLimit(actor.id)) continue;
         // Silence of one whose processes nobody can look at is a warning and no more, however long it lasts.
         if (actor.isAlive() && !eyes.wasOpenSince("processes", actor.id, since)) continue;
         // A beat now and then ends one verdict before the next is found.

@@ -1,4 +1,5 @@
 import type { HealthState, HeartbeatAck, Policy, RecoveryContext, RouseEvent } from "@rouse/contract";
+import { isStanding } from "../packages/core/src/limit.ts";
 import type { AgentRecord } from "../packages/core/src/record.ts";
 import type { MemoryFolder } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
@@ -85,7 +86,7 @@ export interface HeldWorld {
 
 /** Everything about agents that Rouse holds: their lives, their holders, the people around them, and whoever judges what is done to them. */
 export function createHeldWorld(parts: Parts): HeldWorld {
-  const { timeline, random, disk, folder, config, speak, complain, excusedSince, wall } = parts;
+  const { timeline, random, disk, folder, config, speak, excusedSince, wall } = parts;
   const now = timeline.now;
   const actors = new Map<string, HeldActor>();
   const numbers = new Map<string, number>();
@@ -95,6 +96,23 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     if (!numbers.has(agentId)) for (const saved of disk.records.values()) numbers.set(saved.agentId, saved.agentNo);
     const saved = disk.records.get(numbers.get(agentId) ?? -1);
     return saved === undefined ? null : (JSON.parse(saved.record) as AgentRecord);
+  }
+
+  /** With what the monitor knew then: which of the two was wrong is the first question. */
+  function complain(text: string): void {
+    const record = recordOf(/held-\d+/.exec(text)?.[0] ?? "");
+    if (record === null) return parts.complain(text);
+    const { activity, limit, longestQuiet, handedOver, terminal } = record;
+    parts.complain(
+      `${text} | known: ${JSON.stringify({ activity, limit, longestQuiet, handedOver, asks: terminal?.asks })}`,
+    );
+  }
+
+  const isHandedOver = (agentId: string): boolean => recordOf(agentId)?.handedOver != null;
+  /** A person was told that its limit may be over and that it does not visibly go on. */
+  function isLeftAtLimit(agentId: string): boolean {
+    const limit = recordOf(agentId)?.limit ?? null;
+    return isStanding(limit) && limit.told;
   }
 
   const hostOf = (agentId: string): string => recordOf(agentId)?.node ?? "here";
@@ -127,7 +145,17 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const { blindSince, temper } = parts;
   const holderOf = holders.of;
   const { isOpen } = ladder;
-  const verdicts = judgeHeld({ now, complain, policyOf, holderOf, isOpen, excusedSince, blindSince, eyes });
+  const verdicts = judgeHeld({
+    now,
+    complain,
+    policyOf,
+    holderOf,
+    isOpen,
+    isLeftAtLimit,
+    excusedSince,
+    blindSince,
+    eyes,
+  });
   const tally = tallyQuiet({ actors, recordOf, policyOf, steady: () => wallAtStart + now() });
   const cases = judgeSicknesses({
     now,
@@ -138,7 +166,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     temper,
     wasSeenSince: (agentId, since, eye) =>
       (eye === undefined ? eyeNames : [eye]).every((one) => eyes.wasOpenSince(one, agentId, since)),
-    isHandedOver: (agentId) => isHandedOver(agentId),
+    isHandedOver: (agentId) => isHandedOver(agentId) || isLeftAtLimit(agentId),
   });
   const sicknesses = createHeldSicknesses({
     actors,
@@ -154,7 +182,6 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     },
   });
   const limits = createLimits({ actors, timeline, random: seededRandom(random.whole(1, 2 ** 30)), holders });
-  const isHandedOver = (agentId: string): boolean => recordOf(agentId)?.handedOver != null;
   const limited = judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver });
   const isWell = (agentId: string): boolean => actors.get(agentId)?.isWell() === true;
   const orchestrator = createOrchestrator({ timeline, random, speak, temper, isWell });

@@ -129,16 +129,19 @@ export function judgeSicknesses(parts: Parts) {
     // Silence of one whose processes nobody can look at is a warning and no more, and somebody is asked about it when it has stood for long.
     const isBlind = !wasSeenSince(actor.id, since, "processes");
     const told = climbed + (isBlind ? policy.escalation.unchangedAfter : 0);
+    one.known ||= isHandedOver(actor.id);
     if (lasts > told + excused && !one.known && seen.stop === undefined) return tell("nobody was asked about it");
     if (isBlind) return;
     if (one.kept || seen.stop !== undefined || !actor.traits.mayAct || actor.attached() > 0) return;
     // A question that is open, or a person who has it in hand, is waited for; and what could not be seen is no evidence.
     if (!wasSeenSince(actor.id, since) || isHandedOver(actor.id)) return;
     if (name === "timer falls silent, the same" && !actor.life.timerKnown) return;
+    // Whose processes compute is not idle, and nothing confirms that its call hangs.
+    if (one.sickness?.busy && name !== "failing") return;
     if (stoppedAtOnce.has(name) && !asked.has(actor.id) && lasts > one.within + 20 * minute + excused)
       return tell("was not stopped");
     const unanswered = climbed + 2 * policy.escalation.timeout + 15 * minute;
-    if (stoppedUnanswered.has(name) && temper === "never" && !one.sickness?.busy && lasts > unanswered + excused)
+    if (stoppedUnanswered.has(name) && temper === "never" && lasts > unanswered + excused)
       tell("was not stopped although nobody answered");
   }
 

@@ -70,7 +70,8 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     return { record: given, answer: { status: "duplicate", sequence: report.seq, because: "seen-before" }, events: [] };
   }
   const record = withoutUnseen(given, now, policy);
-  const at = Math.max(record.bornAt, now - signal.ago);
+  const saidAt = now - signal.ago;
+  const at = Math.max(record.bornAt, saidAt);
   const mark = markNow(record.work, now);
   const sighted: Sighted = {
     terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq, seenAt: at },
@@ -80,7 +81,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     steps: record.steps,
     events: [],
   };
-  const context = { agentId: record.agentId, at, mark, policy };
+  const context = { agentId: record.agentId, at, mark, late: at - saidAt, policy };
   const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {

@@ -42,6 +42,12 @@ describe("a rate limit", () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map(minutes));
   });
 
+  it("counts from when it was seen, also in a life that began while nobody was there to hear of it", () => {
+    const held = heldStory();
+    held.report([limit(minutes(90))], {}, minutes(60));
+    expect(waitLeft(held)).toBe(minutes(31));
+  });
+
   it("is over with lines that keep coming, not with the same again, nor with what a program draws while it waits", () => {
     const held = heldStory();
     held.shows(limit(minutes(30)));

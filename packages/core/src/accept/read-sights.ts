@@ -1,4 +1,12 @@
-import { type MonoMs, type Policy, type Question, type RouseEvent, type Sight, seconds } from "@rouse/contract";
+import {
+  type DurationMs,
+  type MonoMs,
+  type Policy,
+  type Question,
+  type RouseEvent,
+  type Sight,
+  seconds,
+} from "@rouse/contract";
 import { isStanding, type Limit } from "../limit.ts";
 import type { Activity, Facts, Mark } from "../record.ts";
 import { followStep } from "../steps/follow-steps.ts";
@@ -37,6 +45,8 @@ interface Moment {
 
 interface SightContext extends Moment {
   readonly mark: Mark;
+  /** How much earlier it was seen, of a life that nobody knew of then. */
+  readonly late: DurationMs;
   readonly policy: Policy;
 }
 
@@ -226,12 +236,13 @@ function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
 function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-limited" }>, context: SightContext): void {
   const { at, agentId, policy } = context;
   const before = sighted.limit;
-  const met = meetLimit(before, sight, at, policy);
+  const resetsInMs = sight.resetsInMs === null ? null : Math.max(0, sight.resetsInMs - context.late);
+  const met = meetLimit(before, { ...sight, resetsInMs }, at, policy);
   const until = met.by === "stream" ? met.until : Math.min(met.until, wordsCountUntil(sighted.terminal, context));
   if (until <= at) return;
   sighted.limit = { ...met, until };
   waitForProvider(sighted, until, met.by, at);
-  if (met.since === at && before?.since !== at) sighted.events.push(limitReached(agentId, met, sight.resetsInMs));
+  if (met.since === at && before?.since !== at) sighted.events.push(limitReached(agentId, met, resetsInMs));
 }
 
 /** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between has begun another. */

@@ -170,6 +170,15 @@ describe("an agent that gets nowhere", () => {
     }
   });
 
+  it("that computes for hours and brings nothing out is asked about all the same, and not stopped as idle", () => {
+    const held = heldStory({ obedient: true, hold: { idleKillMs: 20 * 60_000 } });
+    held.prints();
+    held.processesAre("busy");
+    held.passes("3h");
+    expect(held.agent.told("ESCALATION_TRIGGERED")).not.toEqual([]);
+    expect(held.agent.told("TERMINATION_ORDERED")).toEqual([]);
+  });
+
   it("is not stopped by its owner's rule while bytes move on its sockets, or files change below its folder", () => {
     for (const eye of ["network", "files"] as const) {
       const held = heldStory({ hold: { idleKillMs: 20 * 60_000 } });

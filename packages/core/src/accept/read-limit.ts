@@ -108,7 +108,8 @@ interface Seen {
 /** Whatever else is drawn or told: until its limit is over, or the model answers, it waits for its provider. */
 export function keepToLimit(seen: Seen, before: Activity, at: MonoMs): void {
   const { limit, terminal } = seen;
-  if (!isStanding(limit) || at >= limit.until || seen.activity.kind === "FINISHED") return;
+  // What was seen before its time was up may come after a person was told.
+  if (!isStanding(limit) || limit.told || at >= limit.until || seen.activity.kind === "FINISHED") return;
   terminal.wait = "provider";
   terminal.waitBy = limit.by;
   seen.activity = waitFor(limit, before);

@@ -352,6 +352,16 @@ describe("an agent that lives when its limit is over", () => {
     expect(held.agent.record.activity.kind).toBe("RUNNING");
   });
 
+  it("and of which all was heard only now waits for its person, whatever was drawn in the meantime", () => {
+    const held = heldStory({ hold: claude });
+    held.agent.silentFor("3h");
+    const limit = { kind: "rate-limited", pattern: "limit-hit", resetsInMs: null, what: "usage" } as const;
+    held.report([limit], {}, 120 * 60_000);
+    held.report([{ kind: "asks", what: "prompt", pattern: "p" }], {}, 120 * 60_000);
+    held.report([{ kind: "output", rows: 3, novel: 1 }], {}, 60 * 60_000);
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+  });
+
   it("and goes on by itself is left three minutes to do so", () => {
     const held = heldStory({ hold: claude });
     held.shows(hit("1h", { continues: true }), { kind: "asks", what: "prompt", pattern: "p" });

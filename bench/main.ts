@@ -12,6 +12,7 @@ import { benchAdoption } from "./terminals/adoption.ts";
 import { relay } from "./terminals/bare-relay.ts";
 import { benchExits } from "./terminals/exits.ts";
 import { benchHolders } from "./terminals/holders.ts";
+import { benchHooks } from "./terminals/hooks.ts";
 import { benchNudges } from "./terminals/nudges.ts";
 import { benchOutput } from "./terminals/output.ts";
 import { benchTyping } from "./terminals/typing.ts";
@@ -82,6 +83,7 @@ const benches: readonly Bench[] = [
     run: benchRecovery,
   },
   { name: "nudges", about: "from the decision to nudge until the agent has read it, 20 times", run: benchNudges },
+  { name: "hooks", about: "what a hook costs a tool call, against a bare node:http echo", run: benchHooks },
   {
     name: "detection",
     about: "verdicts on 951 recorded runs beside two published rules; what the detectors cost: a few seconds",

@@ -18,8 +18,6 @@ interface Parts {
   readonly isOpen: (agentId: string) => boolean;
   readonly isLeftAtLimit: (agentId: string) => boolean;
   readonly excusedSince: (at: number) => number;
-  /** How much of the time since then the monitor was not there at all. */
-  readonly blindSince: (at: number) => number;
   readonly eyes: Eyes;
 }
 
@@ -27,7 +25,7 @@ type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
 /** Verdicts on held agents against the truth, in both directions. */
 export function judgeHeld(parts: Parts) {
-  const { now, complain, policyOf, holderOf, isOpen, isLeftAtLimit, excusedSince, blindSince, eyes } = parts;
+  const { now, complain, policyOf, holderOf, isOpen, isLeftAtLimit, excusedSince, eyes } = parts;
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
   const illAt = new Map<string, number>();
@@ -95,8 +93,9 @@ export function judgeHeld(parts: Parts) {
       if (sickness === null || !actor.isAlive() || questions.has(incident)) return;
       // That it was missed is over with its next beat, whenever that comes; that it stands still is another matter.
       if (actor.traits.rhythm === "irregular") return;
-      // Fallen ill again only just, as far as the monitor was there to hear of it, or held by nobody who could see.
-      const isNew = now() - sickness.since - blindSince(sickness.since) < 5 * minute;
+      // Fallen ill again only just, as far as the monitor could know of it, or held by nobody who could see. Failures are told by beats alone.
+      const knownAfter = sickness.kind === "failing" ? detectedWithin(actor, policyOf(actor.id)) : 5 * minute;
+      const isNew = now() - sickness.since - excusedSince(sickness.since) < knownAfter;
       if (isNew || holderOf(actor.id)?.dead === true) return;
       const since = ((now() - sickness.since) / minute).toFixed(1);
       complain(

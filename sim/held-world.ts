@@ -142,7 +142,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       cases.stopped(actor, key, by !== "rouse");
     },
   });
-  const { blindSince, temper } = parts;
+  const { temper } = parts;
   const holderOf = holders.of;
   const { isOpen } = ladder;
   const verdicts = judgeHeld({
@@ -153,7 +153,6 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     isOpen,
     isLeftAtLimit,
     excusedSince,
-    blindSince,
     eyes,
   });
   const tally = tallyQuiet({ actors, recordOf, policyOf, steady: () => wallAtStart + now() });

@@ -184,7 +184,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     once(escalation, "the question");
     mustHaveWaited(agentId, `${escalation} was asked`);
     const incident = open.get(agentId);
-    const wasNudged = now() - (nudgedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < nudgesCountFor;
+    const nudged = nudgedAt.get(agentId);
+    const wasNudged = nudged !== undefined && now() - nudged - excusedSince(nudged) < nudgesCountFor;
     if (reason === "nudges-unanswered" && incident?.asked === false && !wasNudged)
       complain(`${escalation} says that nudges were not answered, and none was sent`);
     if (incident !== undefined) incident.asked = true;

@@ -90,7 +90,7 @@ export function judgeHeld(parts: Parts) {
     /** The monitor says that it is well again. Of whom nothing was found, somebody only had a question. */
     noteWell(actor: HeldActor, incident: string): void {
       const { sickness, incarnation } = actor.life;
-      if (sickness === null || !actor.isAlive() || questions.has(incident)) return;
+      if (sickness === null || !actor.isAlive() || questions.has(incident) || isLeftAtLimit(actor.id)) return;
       // That it was missed is over with its next beat, whenever that comes; that it stands still is another matter.
       if (actor.traits.rhythm === "irregular") return;
       // Fallen ill again only just, as far as the monitor could know of it, or held by nobody who could see. Failures are told by beats alone.

@@ -18,8 +18,11 @@ export interface Limit {
   readonly continues: boolean;
   /** How often in a row it ran into a limit again soon after it had gone on. */
   readonly attempts: number;
-  /** New lines of the last minutes, a few of each moment at most: since when, and when they were last counted. */
-  readonly lines: { readonly count: number; readonly from: MonoMs; readonly at: MonoMs };
+  /**
+   * New lines of the last minutes, a few of each moment at most: since when, and when they were last counted. `busy`: the moments, after its time was up,
+   * in which its processes were at work as well.
+   */
+  readonly lines: { readonly count: number; readonly from: MonoMs; readonly at: MonoMs; readonly busy: number };
   /** A person was told that it is over and the agent does not go on. */
   readonly told: boolean;
   /** When the agent went on or was made to; `null` while the limit stands. */

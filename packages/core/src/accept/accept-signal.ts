@@ -305,6 +305,8 @@ function takeIn(
     Object.assign(next, assignTask(record, beat.taskId ?? null, now));
   next.activity = activity;
   if (answered !== null) next.limit = answered;
+  // It worked on: the next time that it says it waits is another wait.
+  if (moved && !isLimited && record.terminal !== null) next.terminal = { ...record.terminal, textWait: null };
   next.work = work;
   next.facts = facts;
   const ledger = draftOfLedger(record.beats);

@@ -37,7 +37,7 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
     named,
     continues,
     attempts,
-    lines: { count: 0, from: at, at },
+    lines: { count: 0, from: at, at, busy: 0 },
     told: false,
     resumedAt: null,
   };
@@ -71,8 +71,8 @@ export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
 const linesCountFor: DurationMs = minutes(2);
-/** Once it need not wait any more, slow work is to be seen too. */
-const slowLinesCountFor: DurationMs = minutes(8);
+/** Once it need not wait any more, slow work is to be seen too: new lines while its processes compute or change files, so often. */
+const momentsOfWork = 3;
 const linesOfWork = 20;
 const linesThatMove = 5;
 
@@ -80,18 +80,18 @@ const linesThatMove = 5;
  * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
  * coming: a few of each moment are counted. Once the reset it named has come, a handful is enough.
  */
-export function countLines(limit: Limit, novel: number, at: MonoMs, policy: Policy): Limit {
+export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs, policy: Policy): Limit {
   const { lines } = limit;
   const lifted = isLifted(limit, at, policy);
   if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
-  const countFor = at >= limit.until ? slowLinesCountFor : linesCountFor;
-  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > countFor;
+  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > linesCountFor;
   const { count, from } = isOld ? { count: 0, from: at } : lines;
-  return { ...limit, lines: { count: count + (lifted ? novel : Math.min(novel, linesOfMoment)), from, at } };
+  const counted = count + (lifted ? novel : Math.min(novel, linesOfMoment));
+  return { ...limit, lines: { count: counted, from, at, busy: lines.busy + (busy && at >= limit.until ? 1 : 0) } };
 }
 
 export const isWorkedOn = (limit: Limit, at: MonoMs, policy: Policy): boolean =>
-  limit.lines.count >= (isLifted(limit, at, policy) ? linesThatMove : linesOfWork);
+  limit.lines.busy >= momentsOfWork || limit.lines.count >= (isLifted(limit, at, policy) ? linesThatMove : linesOfWork);
 
 /** The reset it named has come, with or without the margin. Where none was named, nobody knows whether it has. */
 const isLifted = ({ until, named, by }: Limit, at: MonoMs, policy: Policy): boolean =>

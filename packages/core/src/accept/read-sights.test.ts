@@ -157,6 +157,17 @@ describe("a wait that only words speak of", () => {
     expect(waitLeft(held)).toBe(sixHours);
   });
 
+  it("is another one once its beats told of work in between, of one that prints next to nothing", () => {
+    const held = heldStory();
+    held.agent.beats({ progressIndicator: "step 1" });
+    held.shows(limit(minutes(10)));
+    held.passes("5h");
+    held.agent.beats({ progressIndicator: "step 2" });
+    held.passes("10m");
+    held.shows(week);
+    expect(waitLeft(held)).toBe(sixHours);
+  });
+
   it("is not what a field of a stream says: that counts as it is, and words do not shorten it", () => {
     const held = heldStory({ hold: { structured: true } });
     held.shows({ kind: "rate-limited", pattern: "event", resetsInMs: minutes(1000), by: "stream" });

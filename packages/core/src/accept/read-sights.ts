@@ -218,7 +218,8 @@ export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, poli
 
 /** Lines that keep coming show that it is at work again. */
 function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
-  sighted.limit = countLines(limit, novel, context.at, context.policy);
+  const busy = sighted.terminal.tree?.busyAt === context.at;
+  sighted.limit = countLines(limit, novel, busy, context.at, context.policy);
   if (!isWorkedOn(sighted.limit, context.at, context.policy)) return;
   endLimit(sighted, context);
   stopWaiting(sighted, context);
@@ -245,7 +246,7 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
   if (met.since === at && before?.since !== at) sighted.events.push(limitReached(agentId, met, resetsInMs));
 }
 
-/** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between has begun another. */
+/** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */
 function wordsCountUntil(terminal: Changing<TerminalFacts>, { at, policy }: SightContext): MonoMs {
   const { textWait, novel } = terminal;
   const since = textWait !== null && novel - textWait.novel <= afterword ? textWait.since : at;

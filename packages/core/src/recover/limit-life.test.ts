@@ -335,18 +335,19 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
   });
 
-  it("and named no reset is past it when it has written for some minutes, slowly as it may be, and not by a line now and then", () => {
+  it("and named no reset is past it when it writes at work, slowly as it may be, and not by a line now and then", () => {
     const held = heldStory({ hold: claude });
     held.shows({ kind: "rate-limited", pattern: "limit-hit", resetsInMs: null, what: "usage" });
     held.passes("10m");
     for (let i = 0; i < 60; i++) {
-      held.prints(1);
+      held.prints(2);
       held.passes("1m");
     }
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
-    for (let i = 0; i < 14; i++) {
-      held.prints(4);
-      held.passes("1m");
+    held.processesAre("busy");
+    for (let i = 0; i < 3; i++) {
+      held.passes("4m");
+      held.prints(2);
     }
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
     expect(held.agent.record.activity.kind).toBe("RUNNING");

@@ -4,7 +4,7 @@ import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
-import { heldByLimit } from "../limit.ts";
+import { endedAtLimit, heldByLimit } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import {
   asFinding,
@@ -64,6 +64,14 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
   // Whoever switched to watching only has it in their own hands.
   if (policy.mode === "observe" && question === null) return handOver("mode");
+  // Its end is its limit's matter, and what was asked about it before is nobody's any more.
+  if (
+    endedAtLimit(record) &&
+    beforeTheEnd.has(stage.kind) &&
+    question === null &&
+    illnessOf(record, now, policy) === null
+  )
+    return recovered("well-again");
   if (isOver(record)) return chooseWayBack(record, incident, now, policy, doubt);
   if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);
   const illness = illnessOf(record, now, policy);
@@ -96,6 +104,8 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
       return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", now, policy);
   }
 }
+
+const beforeTheEnd: ReadonlySet<Stage["kind"]> = new Set<Stage["kind"]>(["open", "nudged", "escalated", "more-time"]);
 
 /** It is to be stopped for what it no longer suffers from, and nobody has begun to. What it does suffer from has a ladder of its own. */
 const stopsForAnother = (

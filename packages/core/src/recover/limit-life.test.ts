@@ -138,6 +138,20 @@ describe("an agent at its usage limit", () => {
 });
 
 describe("an agent whose process ended at its limit", () => {
+  it("is nobody's question any more, and is started again when it is over", () => {
+    const held = heldStory({ hold: { input: "none" }, taskId: "t-1" });
+    held.prints();
+    held.passes("40m");
+    expect(held.agent.record.incident?.stage.kind).toBe("escalated");
+    held.shows(hit("3h"));
+    held.exits({ code: 1 });
+    expect(held.agent.record.incident).toBeNull();
+    held.passes("3h");
+    expect(told(held, "RESTART_ORDERED")).toEqual([]);
+    held.passes("2m");
+    expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over" } }]);
+  });
+
   it("is started again within a minute of the reset, not before, and is nobody's matter meanwhile", () => {
     const held = heldStory({ hold: stream, taskId: "t-1", obedient: true });
     held.shows(hit("2h"));

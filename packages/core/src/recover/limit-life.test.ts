@@ -143,8 +143,7 @@ describe("an agent whose process ended at its limit", () => {
     held.prints();
     held.passes("40m");
     expect(held.agent.record.incident?.stage.kind).toBe("escalated");
-    held.shows(hit("3h"));
-    held.exits({ code: 1 });
+    held.report([hit("3h")], { exit: { code: 1, signal: null, cause: "by-itself" } });
     expect(held.agent.record.incident).toBeNull();
     held.passes("3h");
     expect(told(held, "RESTART_ORDERED")).toEqual([]);

@@ -303,14 +303,20 @@ const context: Story = {
   well: false,
   async play(watched) {
     const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
-    const knows = ({ findings, terminal }: AgentHealth) =>
-      findings.some(({ kind }) => kind === "context-exhausted") || terminal?.needsYou?.what === "api-error";
-    const told = await sayingOf(watched, "that its context is full", 15_000, knows);
-    const finding = told.health.findings.find(({ kind }) => kind === "context-exhausted");
-    const said = finding === undefined ? "needs you: api-error" : `${told.health.state} (${finding.kind})`;
-    return { said, seconds: seconds(told.at - refusedAt) };
+    const told = await until("Rouse says that its context is full", () => contextFull(watched), 15_000);
+    return { said: told.said, seconds: seconds(told.at - refusedAt) };
   },
 };
+
+/** One that is over a moment later is seen in what happened, and not by whoever asks now and then. */
+function contextFull(watched: Watched): { at: number; said: string } | null {
+  for (const event of watched.events("HEALTH_STATE_CHANGED", "AGENT_NEEDS_YOU")) {
+    const { to, reason, what } = event.payload as { to?: string; reason?: string; what?: Question };
+    if (reason === "context-exhausted") return { at: timeOf(event), said: `${to} (${reason})` };
+    if (what === "api-error") return { at: timeOf(event), said: `needs you: ${what}` };
+  }
+  return null;
+}
 
 /** Killed by somebody else in the middle: started again, and the model sees the conversation it had. */
 const killed: Story = {

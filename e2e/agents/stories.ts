@@ -308,15 +308,18 @@ const context: Story = {
   },
 };
 
-/** One that is over a moment later is seen in what happened, and not by whoever asks now and then. */
+/** One that is over a moment later is seen in what happened, and not by whoever asks now and then; then its end may be all that is told, with why. */
 function contextFull(watched: Watched): { at: number; said: string } | null {
   for (const event of watched.events("HEALTH_STATE_CHANGED", "AGENT_NEEDS_YOU")) {
-    const { to, reason, what } = event.payload as { to?: string; reason?: string; what?: Question };
-    if (reason === "context-exhausted") return { at: timeOf(event), said: `${to} (${reason})` };
+    const { to, findings = [], what } = event.payload as { to?: string; findings?: Finding[]; what?: Question };
+    const found = findings.find(({ kind, text }) => kind === "context-exhausted" || /context limit$/.test(text));
+    if (found !== undefined) return { at: timeOf(event), said: `${to} (${found.kind}): context limit` };
     if (what === "api-error") return { at: timeOf(event), said: `needs you: ${what}` };
   }
   return null;
 }
+
+type Finding = AgentHealth["findings"][number];
 
 /** Killed by somebody else in the middle: started again, and the model sees the conversation it had. */
 const killed: Story = {

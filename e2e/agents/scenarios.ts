@@ -65,6 +65,8 @@ export const scenarios = {
   normal: ({ results }) => normal(results),
   loop: () => loop,
   nudge: ({ nudged }) => (nudged ? answer(say("You are right, I was going round in circles. I stop here.")) : loop),
+  /** The same failing call, which leaves a line behind when it is really made. */
+  contain: () => answer(run("echo made >> calls.txt; cat missing.txt")),
   permission: ({ results }) =>
     results === 0
       ? answer(say("I will make a folder."), { ...run("mkdir -p build && rm -r build"), asks: true } as Act)

@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
 import { until } from "../until.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
 import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
-import type { Saying, Watched } from "./watch-program.ts";
+import { agentName, type Saying, type Watched } from "./watch-program.ts";
 
 /** What Rouse said in the end, and how long it took to say it. */
 export interface Told {
@@ -115,6 +117,45 @@ const nudge: Story = {
     return { said: `nudged by ${channel}; the model had it`, seconds: seconds(heard.at - timeOf(sent)) };
   },
 };
+
+/** Nobody came to whom it was handed, and it goes on in circles: until a person speaks to it no tool is used, and the model is hardly asked. */
+const contain: Story = {
+  may: ["nudge"],
+  well: false,
+  async play(watched) {
+    const handed = await eventOf(watched, "INCIDENT_CLOSED", 60_000);
+    const held = await eventOf(watched, "AGENT_CONTAINED", 30_000);
+    const made = callsMade(watched);
+    // In a terminal it stands at a question; elsewhere each call waits, and is denied in the end.
+    if (isOnce(watched)) await isSlowedDown(watched, timeOf(held));
+    else await eventOf(watched, "AGENT_NEEDS_YOU", 15_000, isPermission);
+    const more = callsMade(watched) - made;
+    // One may have been under way.
+    if (more > 1) throw new Error(`${more} calls were made while it was held back`);
+    if (watched.events("AGENT_LET_GO").length > 0) throw new Error("it was let go, and nobody had spoken to it");
+    const { code, stderr } = await watched.daemon.cli("nudge", agentName, "try another file");
+    if (code !== 0) throw new Error(`rouse nudge ended with ${code}: ${stderr}`);
+    await eventOf(watched, "AGENT_LET_GO", 5000);
+    const { how } = held.payload as { how: string };
+    if (isOnce(watched)) await until("the call that waits is made", () => callsMade(watched) > made + more, 10_000);
+    const needs = isOnce(watched) ? "" : ", needs you: permission";
+    return { said: `held back (${how})${needs}, let go by a person`, seconds: seconds(timeOf(held) - timeOf(handed)) };
+  },
+};
+
+const deniedAfter = 20_000;
+
+/** The answer that was under way, and the one to it: whoever is asked oftener within that time burns on. */
+async function isSlowedDown(watched: Watched, heldAt: number): Promise<void> {
+  await requestOf(watched, "is asked with a call that was denied", 60_000, ({ at }) => at > heldAt + deniedAfter);
+  const before = watched.model.requests.filter(({ at }) => at > heldAt && at < heldAt + deniedAfter).length;
+  if (before > 2) throw new Error(`the model was asked ${before} times while it was held back`);
+}
+
+const isPermission = ({ payload }: SavedEvent): boolean => (payload as { what?: Question }).what === "permission";
+
+const callsMade = ({ folder }: Watched): number =>
+  readFileSync(join(folder, "calls.txt"), "utf8").split("\n").length - 1;
 
 /** Nobody can tell it anything: then that is said, and nothing is called sent or seen. */
 async function unreachable(watched: Watched): Promise<Told> {
@@ -262,21 +303,32 @@ const context: Story = {
   well: false,
   async play(watched) {
     const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
-    const knows = ({ findings, terminal }: AgentHealth) =>
-      findings.some(({ kind }) => kind === "context-exhausted") || terminal?.needsYou?.what === "api-error";
-    const told = await sayingOf(watched, "that its context is full", 15_000, knows);
-    const finding = told.health.findings.find(({ kind }) => kind === "context-exhausted");
-    const said = finding === undefined ? "needs you: api-error" : `${told.health.state} (${finding.kind})`;
-    return { said, seconds: seconds(told.at - refusedAt) };
+    const told = await until("Rouse says that its context is full", () => contextFull(watched), 15_000);
+    return { said: told.said, seconds: seconds(told.at - refusedAt) };
   },
 };
+
+/** One that is over a moment later is seen in what happened, and not by whoever asks now and then; then its end may be all that is told, with why. */
+function contextFull(watched: Watched): { at: number; said: string } | null {
+  for (const event of watched.events("HEALTH_STATE_CHANGED", "AGENT_NEEDS_YOU")) {
+    const { to, findings = [], what } = event.payload as { to?: string; findings?: Finding[]; what?: Question };
+    const found = findings.find(({ kind, text }) => kind === "context-exhausted" || /context limit$/.test(text));
+    if (found !== undefined) return { at: timeOf(event), said: `${to} (${found.kind}): context limit` };
+    if (what === "api-error") return { at: timeOf(event), said: `needs you: ${what}` };
+  }
+  return null;
+}
+
+type Finding = AgentHealth["findings"][number];
 
 /** Killed by somebody else in the middle: started again, and the model sees the conversation it had. */
 const killed: Story = {
   may: ["restart"],
   well: false,
   async play(watched) {
-    await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
+    // Programs write their conversation down a moment after they went on with it (Claude Code up to a tenth of a second): the last result may be lost with
+    // the process, and nobody can bring it back. Those before it may not.
+    await requestOf(watched, "has three results", 60_000, ({ results }) => results >= 3);
     const at = Date.now();
     // All of it: a server that it left behind would go on with the conversation, and look like its next life.
     for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
@@ -320,6 +372,7 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   edits: normal,
   loop,
   nudge,
+  contain,
   permission: need("permission"),
   trust: need("trust"),
   question: need("question"),

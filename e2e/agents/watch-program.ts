@@ -28,6 +28,8 @@ export interface Watched {
   readonly cell: Cell;
   readonly daemon: Daemon;
   readonly model: ModelRun;
+  /** Where it works. */
+  readonly folder: string;
   /** Only in `run`: the window it runs in. */
   readonly terminal: OpenTerminal | null;
   /** Every different thing Rouse said so far, oldest first. */
@@ -71,6 +73,7 @@ export async function watchProgram(cell: Cell, model: ScriptedModel, runs: strin
     cell,
     daemon,
     model: run,
+    folder,
     terminal,
     sayings,
     events: (...types) =>

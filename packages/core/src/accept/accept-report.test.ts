@@ -1,5 +1,6 @@
+import type { AgentFamily } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { heldStory } from "../held-story.test-support.ts";
+import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 
 describe("a holder", () => {
   it("that keeps a terminal is told once, also when it says so again", () => {
@@ -257,6 +258,32 @@ describe("the end of a process", () => {
     expect(held.agent.finding("process-exited")?.text).toBe(
       "its process ended with status 0, after its turn failed (loop detected)",
     );
+  });
+
+  it("with a full context says so, instead of what its program calls that", () => {
+    const ended = (family: AgentFamily) => {
+      const held = heldStory({ hold: { structured: true, family } });
+      held.shows({ kind: "context-limit", pattern: "result" });
+      held.shows({ kind: "turn-ended", outcome: "failure", reason: "invalid_request" });
+      return held;
+    };
+    const textOf = (held: HeldStory) => {
+      held.exits({ code: 1 });
+      return held.agent.finding("process-exited")?.text;
+    };
+    expect(textOf(ended("claude-code"))).toBe("its process ended with status 1, after it reached its context limit");
+    expect(textOf(ended("generic"))).toBe("its process ended with status 1, after its turn failed (invalid_request)");
+    const behindIt = ended("claude-code");
+    behindIt.shows({ kind: "model-asked" });
+    for (let n = 0; n < 10; n++) {
+      behindIt.passes("1m");
+      behindIt.prints();
+    }
+    expect(textOf(behindIt)).toBe("its process ended with status 1");
+    const compacted = ended("claude-code");
+    compacted.shows({ kind: "compacts", over: true });
+    compacted.shows({ kind: "turn-ended", outcome: "failure", reason: "other" });
+    expect(textOf(compacted)).toBe("its process ended with status 1, after its turn failed (other)");
   });
 
   it.each([

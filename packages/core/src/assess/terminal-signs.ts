@@ -224,7 +224,7 @@ export const findProcessExit: Detector = (record, now, policy) => {
       level: waits ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
-      text: describeExit(exit, record.terminal?.failedTurn ?? null),
+      text: describeExit(exit, describeLast(record.terminal, policy)),
       evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
     }),
     lookAgainAt: back !== null && back > now ? back : null,
@@ -234,11 +234,19 @@ export const findProcessExit: Detector = (record, now, policy) => {
 /** Its own policy starts it again as soon as that is due: until it is done, nothing is the matter. */
 const resumesByItself = ({ mode, limitResume }: Policy): boolean => mode === "act" && limitResume.afterExit === "auto";
 
-function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]>, failedTurn: string | null): string {
+function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]>, before: string): string {
   if (cause === "unseen") return "its process is gone and nobody saw how it ended";
   if (signal !== null) return `its process was ended by ${signal}`;
-  const failure = failedTurn === null ? "" : `, after its turn failed (${failedTurn})`;
-  return `its process ended with status ${code}${failure}`;
+  return `its process ended with status ${code}${before}`;
+}
+
+/** A full context is an invalid request by the program's own word, which helps nobody. */
+function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
+  if (terminal === null) return "";
+  const { contextLimitAt, failedTurn, family } = terminal;
+  if (contextLimitAt !== null && family !== "generic" && !hasOutlivedLimit(terminal, policy))
+    return ", after it reached its context limit";
+  return failedTurn == null ? "" : `, after its turn failed (${failedTurn})`;
 }
 
 /** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */

@@ -93,6 +93,19 @@ describe("a pause", () => {
     expect(await containment.obey(order("pause", 7))).toEqual({ kind: "contained" });
   });
 
+  it("wakes whoever waits for its end: when it is let go, when it ends by itself, and never later than asked", async () => {
+    const containment = spoken();
+    await containment.untilLetGo(1e9);
+    await containment.obey({ ...order("pause", 1), lastsMs: 5 });
+    await containment.untilLetGo(1e9);
+    await containment.obey(order("pause", 2));
+    await containment.untilLetGo(5);
+    expect(containment.withheld()).toBe("handed to a person");
+    const woken = Promise.all([containment.untilLetGo(1e9), containment.untilLetGo(1e9)]);
+    await containment.obey(order("let-go", 3));
+    await woken;
+  });
+
   it("is refused where nothing asks before tools run, and of one that is over", async () => {
     hooksOpen = false;
     const containment = spoken();

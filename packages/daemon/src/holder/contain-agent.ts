@@ -7,6 +7,8 @@ import type { ContainOrder } from "./protocol.ts";
 export interface Containment {
   /** Why its tools are withheld now, in words for its model; `null`: they are not. */
   withheld(): string | null;
+  /** Comes when they no longer are, or after so long. */
+  untilLetGo(withinMs: number): Promise<void>;
 }
 
 export interface ContainmentParts {
@@ -30,6 +32,7 @@ export interface ContainmentSwitch extends Containment {
 export function containAgent({ family, ways, hooksOpen, over, now }: ContainmentParts): ContainmentSwitch {
   let paused: { readonly reason: string; readonly until: number } | null = null;
   let letGoAt = Number.NEGATIVE_INFINITY;
+  const awaitLetGo = new Set<() => void>();
 
   function pause({ reason, lastsMs }: ContainOrder): ContainOutcome {
     if (!hooksOpen()) return refuse("no-hooks");
@@ -40,11 +43,23 @@ export function containAgent({ family, ways, hooksOpen, over, now }: Containment
   function letGo({ decidedAt }: ContainOrder): ContainOutcome {
     letGoAt = Math.max(letGoAt, decidedAt);
     paused = null;
+    for (const wake of awaitLetGo) wake();
     return { kind: "let-go" };
   }
 
   return {
     withheld: () => (paused !== null && now() < paused.until ? paused.reason : null),
+    untilLetGo: (withinMs) =>
+      new Promise((resolve) => {
+        const left = paused === null ? 0 : Math.max(0, paused.until - now());
+        const timer = setTimeout(wake, Math.min(withinMs, left)).unref();
+        function wake(): void {
+          clearTimeout(timer);
+          awaitLetGo.delete(wake);
+          resolve();
+        }
+        awaitLetGo.add(wake);
+      }),
     async obey(order) {
       if (order.how === "let-go") return letGo(order);
       if (over()) return refuse("over");

@@ -230,7 +230,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   program.begin(tree, {
     saw: watch.saw,
     patterns: watch.patterns,
-    withheld: containment.withheld,
+    containment,
     runs: (family) => {
       watch.useFamily(family);
       void heed(settings);

@@ -40,6 +40,17 @@ describe("the next life of an agent", () => {
     expect(withConversation(told(session), plan).context.lost.conversation).toBe("lost");
   });
 
+  it("does not ask again for a conversation that its program lacks, whoever names it, and for another one it does", () => {
+    const resumed = started("claude-code", ["claude"], { session: id, resumed: ["claude", "--resume", id] });
+    const lost = { resumed: null, session: null, conversation: "lost" };
+    expect(planNextLife(resumed, told(id), id)).toEqual(lost);
+    expect(planNextLife(resumed, told(null), id)).toEqual(lost);
+    expect(planNextLife(resumed, told("another-one"), id)).toMatchObject({
+      session: "another-one",
+      conversation: "kept",
+    });
+  });
+
   it("of a program that keeps no conversations says nothing of one", () => {
     const plan = planNextLife(started("generic", ["./loop.sh"]), told(null));
     expect(withConversation(told(null), plan).context).toEqual(context);

@@ -45,12 +45,14 @@ export interface NextLife {
   readonly conversation: LostWork["conversation"];
 }
 
-/** A life that ended before it told of its conversation was in the one it was resumed with. */
+/** A life that ended before it told of its conversation was in the one it was resumed with. What its program lacks is not asked for again. */
 export function planNextLife(
   { family, command, session: before }: Spec,
   { session: told, context }: Revival,
+  lacked: string | null = null,
 ): NextLife {
-  const session = told ?? before ?? null;
+  const last = told ?? before ?? null;
+  const session = last === lacked ? null : last;
   const resumed = session === null ? null : resumeCommand(family, command, session, wordRecovery(context));
   const conversation = family === "generic" || family === "aider" ? undefined : resumed === null ? "lost" : "kept";
   return { resumed, session: resumed === null ? null : session, conversation };

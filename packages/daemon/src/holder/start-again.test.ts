@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RecoveryContext } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BundledHolder } from "./bundle-holder.test-support.ts";
 import { kill, readHolderFile, run, until, type World } from "./holding.test-support.ts";
@@ -65,6 +67,48 @@ describe("a start that failed", () => {
     expect(await again()).toMatchObject({ incarnation: 2 });
     const { agent } = holds();
     expect(agent !== null && isSame(agent)).toBe(true);
+  });
+});
+
+describe("a conversation that is to be gone on with", () => {
+  const session = "3f2a9c1e-0b1d-4c55-9d7e-1a2b3c4d5e6f";
+  const context: RecoveryContext = {
+    taskId: null,
+    checkpoint: null,
+    step: null,
+    stepName: null,
+    reason: "killed",
+    lost: { checkpoints: 0, steps: null, flaws: [], startsOver: true },
+    attempt: 1,
+    stateFile: null,
+    workspace: null,
+  };
+
+  /** The second life is resumed and ends so; the third is what is to be seen. */
+  async function afterResume(ends: string): Promise<{ resumed: boolean; conversation: string | undefined }> {
+    const file = join(world.home, "claude");
+    const first = 'echo "I read: No conversation found with session ID"';
+    writeFileSync(file, `#!/bin/sh\ncase "$*" in *--resume*) ${ends};; *) ${first};; esac\n`, { mode: 0o755 });
+    await world.ended(await world.start(world.spec([file, "do it"], { family: "claude-code" })));
+    const home = { home: world.home, token: "t".repeat(43), url: null };
+    const options = { holderFile: bundled.holderFile };
+    await startAgain(home, "a1", 1, { context, state: null, session }, options);
+    await world.ended(holds());
+    // A monitor names the conversation it last heard of.
+    const { recovery } = await startAgain(home, "a1", 2, { context, state: null, session }, options);
+    return { resumed: readSpecFile().resumed !== undefined, conversation: recovery?.lost.conversation };
+  }
+
+  it("is not tried for ever: when its program does not have it, it is begun anew, and that is said", async () => {
+    const none = `echo "No conversation found with session ID: ${session}"`;
+    expect(await afterResume(`${none}; exit 1`)).toEqual({ resumed: false, conversation: "lost" });
+  });
+
+  it.each([
+    ["killed", `echo "No conversation found with session ID"; kill -9 $$`],
+    ["failed by something else", "echo Not logged in; exit 1"],
+  ])("is tried again when its program was %s", async (_, ends) => {
+    expect(await afterResume(ends)).toEqual({ resumed: true, conversation: "kept" });
   });
 });
 

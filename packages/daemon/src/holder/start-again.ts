@@ -1,6 +1,7 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
 import type { Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
+import { lackedConversation } from "./lacked-conversation.ts";
 import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
 import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
@@ -38,7 +39,7 @@ export async function startAgain(
   await endLeftovers(home, agentId);
   const incarnation = isWritten ? spec.incarnation : spec.incarnation + 1;
   const where = url ?? spec.env["ROUSE_URL"] ?? "";
-  const plan = revival === null ? null : planNextLife(spec, revival);
+  const plan = revival === null ? null : planNextLife(spec, revival, lackedConversation(home, spec));
   const left =
     revival === null || plan === null
       ? null

@@ -2,7 +2,7 @@ import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage } from "./count-claude-tokens.ts";
 import { nameTrouble } from "./name-trouble.ts";
-import { rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
+import { isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
 
@@ -30,7 +30,7 @@ function readLine(state: StreamState, line: Fields, clock: WallClock): Step {
     case "user":
       return readPromptOrResults(state, line);
     case "assistant":
-      return hasFailed(line) ? readFailure(state, line, clock) : readAssistant(state, line, clock);
+      return isByProgram(line) ? readFailure(state, line, clock) : readAssistant(state, line, clock);
     default:
       return readSystem(state, line);
   }
@@ -44,10 +44,6 @@ function readPromptOrResults(state: StreamState, line: Fields): Step {
   const isPrompt = line.isMeta !== true && line.isCompactSummary !== true && line.promptSource !== undefined;
   return isPrompt ? saw({ ...state, tools: [] }, { kind: "model-asked" }) : saw(state);
 }
-
-/** Claude Code writes what its provider refused as an answer of a model that does not exist. */
-const hasFailed = (line: Fields): boolean =>
-  line.isApiErrorMessage === true || fieldsOf(line.message)?.model === "<synthetic>";
 
 function readFailure(state: StreamState, line: Fields, clock: WallClock): Step {
   const text = textIn(

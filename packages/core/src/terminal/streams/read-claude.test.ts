@@ -299,6 +299,22 @@ describe("an answer of Claude Code that failed", () => {
     ]);
     expect(failed({}, "end_turn")).toEqual([]);
   });
+
+  it("is nothing that the agent said, whatever its program wrote in its place", () => {
+    const written = (fields: object, model = "<synthetic>") =>
+      read({
+        type: "assistant",
+        message: { id: "4dbe", model, content: [{ type: "text", text: "API Error: 529 Overloaded." }] },
+        ...fields,
+      });
+    const refused = { is_api_error_message: true, error: "server_error", api_error_status: 529 };
+    const waits = [{ kind: "rate-limited", pattern: "overloaded", resetsInMs: null, by: "stream" }];
+    expect(written(refused)).toEqual(waits);
+    expect(written(refused, "claude-opus-4-5")).toEqual(waits);
+    expect(written({})).toEqual([]);
+    expect(written({ isApiErrorMessage: true }, "claude-opus-4-5")).toEqual([]);
+    expect(written({}, "claude-opus-4-5")).toMatchObject([{ kind: "said" }]);
+  });
 });
 
 describe("what is remembered of a stream", () => {

@@ -75,12 +75,18 @@ const readCompacting = (state: StreamState, compacting: boolean): Step =>
 export function readAssistant(before: StreamState, line: Fields, clock: WallClock): Step {
   const message = fieldsOf(line.message);
   let step = beginAnswer(before, nameOf(message?.id));
-  for (const block of listOf(message?.content).slice(0, 64)) {
+  for (const block of isByProgram(line) ? [] : listOf(message?.content).slice(0, 64)) {
     step = andThen(step, (state) => readBlock(state, fieldsOf(block)));
   }
   step = andThen(step, (state) => countUsage(state, line));
-  return andThen(step, (state) => saw(state, ...failureIn(line.error, message?.stop_reason, clock)));
+  return andThen(step, (state) => saw(state, ...failureIn(line, message?.stop_reason, clock)));
 }
+
+/** Claude Code writes what its provider refused as an answer of a model that does not exist. Nobody said that. */
+export const isByProgram = (line: Fields): boolean =>
+  line.is_api_error_message === true ||
+  line.isApiErrorMessage === true ||
+  fieldsOf(line.message)?.model === "<synthetic>";
 
 /**
  * The model is not asked again before every tool has ended, so those still open when it answers ended in lines that could not be read
@@ -111,9 +117,10 @@ export function timeoutOf(tool: string, input: Fields | null): number | null {
   return ms === null ? null : Math.min(ms / 1000, 604_800);
 }
 
-function failureIn(error: unknown, stopReason: unknown, clock: WallClock): readonly Sight[] {
+function failureIn(line: Fields, stopReason: unknown, clock: WallClock): readonly Sight[] {
   if (stopReason === "model_context_window_exceeded") return [{ kind: "context-limit", pattern: stopReason }];
-  const name = nameOf(error);
+  // An overload is called a server error here; the status beside it says which.
+  const name = line.api_error_status === 529 ? "overloaded" : nameOf(line.error);
   if (name === null) return [];
   if (name === "rate_limit" || name === "overloaded")
     return [{ kind: "rate-limited", pattern: name, resetsInMs: null, by: "stream" }];

@@ -35,6 +35,21 @@ it.skipIf(!isThere).each([
   expect(endings(read(family, name)).at(-1)).toEqual({ kind: "turn-ended", outcome, reason });
 });
 
+it.skipIf(!isThere).each(["sj-over", "sj-lim", "oa1", "oa2"])(
+  "claude-code, recording %s: what its provider refused is nothing it said, and no error of its own",
+  (name) => {
+    const texts = ["API Error: ", "You've hit your "];
+    const refusals = readFileSync(`${folder}/${name}.jsonl`, "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"<synthetic>"') && texts.some((text) => line.includes(text)));
+    expect(refusals.length).toBeGreaterThan(0);
+    const sights = refusals.flatMap(
+      (line) => readStreamLine("claude-code", startStream(), line, { now: 0, utcOffset: 0 }).sights,
+    );
+    expect(new Set(sights.map(({ kind }) => kind))).toEqual(new Set(["rate-limited"]));
+  },
+);
+
 it.skipIf(!isThere)(
   "opencode, recording o-loop: every call and its failure, one conversation, the tokens of the run",
   () => {

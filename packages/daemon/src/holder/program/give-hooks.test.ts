@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Spec } from "../spec.ts";
 import { giveHooks } from "./give-hooks.ts";
+import { heldMs } from "./withhold-tools.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rouse-hooks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,6 +34,17 @@ describe("the hooks of Claude Code", () => {
     expect(JSON.stringify([given.kind === "given" ? given.command : [], readFileSync(file, "utf8")])).not.toContain(
       ear.token,
     );
+  });
+
+  it("wait longer for the answer before a tool than it may be held, and not for any other", () => {
+    give("claude");
+    const waits = Object.entries(written().hooks).map(([event, entries]) => [
+      event,
+      (entries as { hooks: { timeout: number }[] }[]).at(-1)?.hooks[0]?.timeout,
+    ]);
+    const { PreToolUse, ...others } = Object.fromEntries(waits);
+    expect(PreToolUse * 1000).toBeGreaterThan(heldMs);
+    expect(new Set(Object.values(others))).toEqual(new Set([5]));
   });
 
   it("are those of a conversation that is resumed, too", () => {

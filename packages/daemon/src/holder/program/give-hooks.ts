@@ -4,6 +4,7 @@ import { findProgram, optionsOfClaude } from "@rouse/core";
 import type { Spec } from "../spec.ts";
 import { writeWhole } from "../write-whole.ts";
 import type { HookEar } from "./listen-for-hooks.ts";
+import { toolHookSeconds } from "./withhold-tools.ts";
 
 /** What an agent is started with so that its hooks are heard, or why it has none. */
 export type GivenHooks =
@@ -85,16 +86,16 @@ function readSettings(value: string | true | undefined, cwd: string): Settings |
 
 /** Theirs stay, ours come after them. */
 function withHooks(theirs: Settings, url: string): Settings {
-  const hook = {
+  const hookOf = (event: string) => ({
     type: "http",
     url,
-    timeout: 5,
+    timeout: event === "PreToolUse" ? toolHookSeconds : 5,
     onFailure: "continue",
     headers: { Authorization: `Bearer $${tokenVariable}` },
     allowedEnvVars: [tokenVariable],
-  };
+  });
   const given = (theirs["hooks"] ?? {}) as Record<string, unknown>;
-  const hooks = events.map((event) => [event, [...listIn(given[event]), { hooks: [hook] }]] as const);
+  const hooks = events.map((event) => [event, [...listIn(given[event]), { hooks: [hookOf(event)] }]] as const);
   return { ...theirs, hooks: { ...given, ...Object.fromEntries(hooks) } };
 }
 

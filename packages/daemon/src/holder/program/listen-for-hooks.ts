@@ -20,11 +20,14 @@ export interface HookEar {
 const nothingToSay: HookAnswer = { body: {} };
 const longestBody = 1024 * 1024;
 
+/** One hook was called; what it is answered, or will be. */
+export type Hear = (body: string) => HookAnswer | Promise<HookAnswer>;
+
 /**
- * Hears the hooks of one program on this machine. Every request is answered at once and with nothing that decides anything: a hook that hangs or says no
- * would stop the agent.
+ * Hears the hooks of one program on this machine. Whatever is not withheld is answered at once and with nothing that decides anything: a hook that hangs or
+ * says no would stop the agent.
  */
-export async function listenForHooks(hear: (body: string) => HookAnswer): Promise<HookEar> {
+export async function listenForHooks(hear: Hear): Promise<HookEar> {
   const token = randomBytes(32).toString("hex");
   const server = createServer((request, response) => void attend(request, response));
   server.keepAliveTimeout = 60_000;
@@ -50,7 +53,7 @@ export async function listenForHooks(hear: (body: string) => HookAnswer): Promis
       return void request.resume();
     }
     const body = await readBody(request).catch(() => null);
-    const answer = body === null ? nothingToSay : hear(body);
+    const answer = body === null ? nothingToSay : await hear(body);
     response.setHeader("content-type", "application/json");
     response.once("close", () => answer.written?.(response.writableFinished));
     response.end(JSON.stringify(answer.body));

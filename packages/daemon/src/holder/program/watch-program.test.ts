@@ -73,6 +73,28 @@ describe("a holder of Claude Code", () => {
     expect(Math.max(...reportsOf(client).map(({ sights }) => sights.length))).toBeLessThan(80);
   });
 
+  it("holds its calls while its tools are withheld, and lets the call that waits go on when it is let go", async () => {
+    const client = await startClaude(workFolder(), "-p", "x");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    const contain = (how: "pause" | "let-go", key: string, decidedAt: number) => {
+      const order = { kind: "contain", how, reason: "handed over", decidedAt, lastsMs: 60_000 } as const;
+      client.say({ say: "order", key, incarnation: 1, epoch: 1, order });
+      return client.hear("carried-out", (message) => message.key === key);
+    };
+    expect((await contain("pause", "c1", 1)).outcome).toEqual({ kind: "contained" });
+    let ended = -1;
+    let since = Date.now();
+    // A call that nobody holds takes milliseconds.
+    await until(() => {
+      const now = ofKind(client, "tool-ended").length;
+      if (now !== ended) since = Date.now();
+      ended = now;
+      return Date.now() - since > 1000;
+    }, "a call is held");
+    expect((await contain("let-go", "c2", 2)).outcome).toEqual({ kind: "let-go" });
+    await until(() => ofKind(client, "tool-ended").length > ended + 3, "its calls go on");
+  });
+
   it("sees it by its file alone where it runs no hooks, and says why", async () => {
     const client = await startClaude(workFolder(), "--bare");
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");

@@ -10,6 +10,7 @@ import {
   startStream,
 } from "@rouse/core";
 import { createAlarm } from "../alarm.ts";
+import type { Containment } from "../contain-agent.ts";
 import type { HolderLog } from "../holder-log.ts";
 import { inputOf } from "../input-of.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
@@ -18,9 +19,10 @@ import type { Spec } from "../spec.ts";
 import { findRunning, type Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import { type GivenHooks, giveHooks } from "./give-hooks.ts";
-import { type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
+import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
+import { withholdTool } from "./withhold-tools.ts";
 
 /** Whoever joins what the eyes of a program see. */
 export interface ProgramNews {
@@ -28,8 +30,7 @@ export interface ProgramNews {
   /** Another program than before runs. */
   runs(family: AgentFamily): void;
   patterns(): readonly Pattern[];
-  /** Why its tools are withheld now; `null`: they are not. */
-  withheld(): string | null;
+  readonly containment: Containment;
 }
 
 /** What a holder knows of the program it holds, besides its screen and its stream: its hooks, the file it keeps, and which one it is. */
@@ -73,7 +74,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   let news: ProgramNews | null = null;
   const looking = createAlarm(look);
 
-  function hear(body: string): HookAnswer {
+  function hear(body: string): HookAnswer | Promise<HookAnswer> {
     hooksHeard = true;
     const hook = parse(body);
     const step = readHook(hookState, body, readClock());
@@ -83,19 +84,8 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     const { answer, read } = hook.isMain ? nudges.heard(hook.event) : { answer: null, read: null };
     const receipt: Sight[] = read === null ? [] : [{ kind: "nudge-read", nudge: read }];
     news?.saw("hooks", [...receipt, ...step.sights, ...findCompletion(step, news.patterns())]);
-    return answer ?? withhold(hook.event) ?? { body: {} };
-  }
-
-  /** Where somebody sits at its terminal they are asked about each call; nobody else could answer. */
-  function withhold(event: string): HookAnswer | null {
-    const reason = event === "PreToolUse" ? (news?.withheld() ?? null) : null;
-    if (reason === null) return null;
-    const permissionDecision = prints ? "deny" : "ask";
-    return {
-      body: {
-        hookSpecificOutput: { hookEventName: event, permissionDecision, permissionDecisionReason: reason },
-      },
-    };
+    const withheld = news === null ? null : withholdTool(hook.event, news.containment, !prints);
+    return answer ?? withheld ?? { body: {} };
   }
 
   /** A conversation that was begun anew is kept in another file. */
@@ -204,7 +194,7 @@ interface Hooks {
 }
 
 /** An agent is started all the same when its hooks cannot be heard. */
-async function openHooks(spec: Spec, file: string, hear: (body: string) => HookAnswer, log: HolderLog): Promise<Hooks> {
+async function openHooks(spec: Spec, file: string, hear: Hear, log: HolderLog): Promise<Hooks> {
   if (spec.family !== "claude-code") {
     const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
     return { given: { kind: "none", because }, ear: null };

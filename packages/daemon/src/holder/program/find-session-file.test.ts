@@ -89,7 +89,3 @@ describe("the file of a conversation of Codex", () => {
     expect(find(running("codex"))).toEqual({ kind: "found", file });
   });
 });
-
-it("a database is not read, and it is said so", () => {
-  expect(find(running("opencode"))).toMatchObject({ because: "it keeps a database, which is not read" });
-});

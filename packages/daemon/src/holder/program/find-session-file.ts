@@ -1,12 +1,13 @@
 import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { describeRunning, type Running } from "./find-running.ts";
 
 /** Where a program keeps its conversation, or why that cannot be told. */
 export type FoundFile =
-  | { readonly kind: "found"; readonly file: string }
+  /** `conversation`: the file is a database with many of them. */
+  | { readonly kind: "found"; readonly file: string; readonly conversation?: string }
   | { readonly kind: "not-found"; readonly because: string };
 
 const notFound = (because: string): FoundFile => ({ kind: "not-found", because });
@@ -18,7 +19,12 @@ const slackMs = 2000;
  * The file of the conversation that this program has. `session` is its id, where that is known. Whoever is not sure stays blind: the steps of somebody
  * else would be held against this agent. `ours` are the processes of the agent.
  */
-export function findSessionFile(running: Running, session: string | null, ours: ReadonlySet<number>): FoundFile {
+export function findSessionFile(
+  running: Running,
+  session: string | null,
+  ours: ReadonlySet<number>,
+  database: OpencodeDatabase | null = null,
+): FoundFile {
   switch (running.family) {
     case "claude-code":
       if (running.args.includes("--no-session-persistence")) return notFound("it was told to keep none");
@@ -26,12 +32,38 @@ export function findSessionFile(running: Running, session: string | null, ours: 
     case "codex":
       return choose(codexFiles(running), running, session ?? idIn(running.args), ours);
     case "opencode":
-      return notFound("it keeps a database, which is not read");
+      return database === null ? notFound("not found yet") : chooseConversation(database, running, ours);
     case "gemini-cli":
     case "aider":
     case "generic":
       return notFound("its file is not read");
   }
+}
+
+/** How its conversations are found; loaded where opencode runs. */
+export type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
+
+/** A person may begin another conversation, or go back to one, at any time: the one that went on last is the one it has. */
+function chooseConversation(
+  { findConversations }: OpencodeDatabase,
+  running: Running,
+  ours: ReadonlySet<number>,
+): FoundFile {
+  const file = opencodeFile(running);
+  const found = findConversations(file, real(running.cwd), running.startedAt);
+  if (found === null) return notFound("its database cannot be read");
+  const [conversation] = found;
+  if (conversation === undefined) return notFound("not found yet");
+  return hasNeighbour(running, ours)
+    ? notFound("others work in the same folder")
+    : { kind: "found", file, conversation };
+}
+
+/** Builds that are not released have a database of their own, which is not looked for. */
+function opencodeFile(running: Running): string {
+  const { XDG_DATA_HOME, OPENCODE_DB = "" } = running.env;
+  const folder = join(XDG_DATA_HOME || join(homeOf(running), ".local", "share"), "opencode");
+  return resolve(folder, OPENCODE_DB || "opencode.db");
 }
 
 /** A conversation that was chosen when it was started. */

@@ -66,7 +66,9 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   let hookState = startStream();
   let hooksHeard = false;
   let fileState = startStream();
-  let tail: (FileTail & { readonly file: string }) | null = null;
+  let tail: (FileTail & Followed) | null = null;
+  let database: typeof import("./read-opencode-database.ts") | null = null;
+  let loading = false;
   let blind = "not found yet";
   let searchAt = 0;
   const startedAt = Date.now();
@@ -80,7 +82,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     const step = readHook(hookState, body, readClock());
     hookState = step.state;
     session = step.state.session ?? session;
-    follow(hook.transcript);
+    if (hook.transcript !== null) follow({ file: hook.transcript });
     const { answer, read } = hook.isMain ? nudges.heard(hook.event) : { answer: null, read: null };
     const receipt: Sight[] = read === null ? [] : [{ kind: "nudge-read", nudge: read }];
     news?.saw("hooks", [...receipt, ...step.sights, ...findCompletion(step, news.patterns())]);
@@ -89,9 +91,11 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   }
 
   /** A conversation that was begun anew is kept in another file. */
-  function follow(file: string | null): void {
-    if (file === null || file === tail?.file) return;
-    tail = { ...tailFile(file), file };
+  function follow({ file, conversation }: Followed): void {
+    if (file === tail?.file && conversation === tail.conversation) return;
+    const followed = conversation === undefined ? tailFile(file) : database?.tailConversation(file, conversation);
+    if (followed === undefined) return;
+    tail = { ...followed, file, ...(conversation === undefined ? {} : { conversation }) };
     fileState = startStream();
   }
 
@@ -106,14 +110,15 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   }
 
   function search(): void {
-    const isKnown = spec.family !== "generic" && running !== null && tail !== null;
+    // In one database a person goes from conversation to conversation, and nothing else tells.
+    const isKnown = spec.family !== "generic" && running !== null && tail !== null && tail.conversation === undefined;
     searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
     if (tree === null || isKnown) return;
     const members = tree.look();
     ours = new Set(members.map(({ pid }) => pid));
     const found = findRunning(tree.root().agent.pid, members);
     if (found !== null && !isSame(found, running)) enter(found);
-    if (tail === null && running !== null) searchFile(running);
+    if (running !== null && (tail === null || tail.conversation !== undefined)) searchFile(running);
   }
 
   /** What a script runs now may be another program than what it ran before. */
@@ -131,9 +136,21 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   }
 
   function searchFile(program: Running): void {
-    const found = findSessionFile(program, session, ours);
-    if (found.kind === "found") follow(found.file);
+    if (program.family === "opencode" && !loading) loadDatabase();
+    const found = findSessionFile(program, session, ours, database);
+    if (found.kind === "found") follow(found);
     else blind = found.because;
+  }
+
+  /** Only here is it needed, and it is not small. */
+  function loadDatabase(): void {
+    loading = true;
+    import("./read-opencode-database.ts").then(
+      (loaded) => {
+        database = loaded;
+      },
+      (error: unknown) => log("databases cannot be read", error),
+    );
   }
 
   function readFile(): void {
@@ -183,6 +200,12 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
       readFile();
     },
   };
+}
+
+/** What is read of a conversation: a file, or one of many in a database. */
+interface Followed {
+  readonly file: string;
+  readonly conversation?: string;
 }
 
 const isSame = (a: Running, b: Running | null): boolean =>

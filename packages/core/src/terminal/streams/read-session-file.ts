@@ -4,6 +4,7 @@ import { readClaudeHook } from "./read-claude-hook.ts";
 import { readClaudeTranscript } from "./read-claude-transcript.ts";
 import { readCodexRollout } from "./read-codex-rollout.ts";
 import { type Fields, fieldsOf, parseLine, textIn } from "./read-fields.ts";
+import { readGeminiSession } from "./read-gemini-session.ts";
 import { readOpencodeEvent, timeOfOpencodeEvent } from "./read-opencode-events.ts";
 import { withoutOldEnding } from "./read-stream.ts";
 import { type StreamState, saw } from "./stream-state.ts";
@@ -32,6 +33,7 @@ export function readSessionLine(
     case "opencode":
       return withoutOldEnding(readOpencodeEvent(state, fields, clock));
     case "gemini-cli":
+      return withoutOldEnding(readGeminiSession(state, fields, clock));
     case "aider":
     case "generic":
       return saw(state);

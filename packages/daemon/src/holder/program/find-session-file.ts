@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -34,6 +35,7 @@ export function findSessionFile(
     case "opencode":
       return database === null ? notFound("not found yet") : chooseConversation(database, running, ours);
     case "gemini-cli":
+      return choose(geminiFiles(running), running, session ?? idIn(running.args)?.slice(0, shortId) ?? null, ours);
     case "aider":
     case "generic":
       return notFound("its file is not read");
@@ -116,15 +118,30 @@ function codexFiles(running: Running): string[] {
 
 const mostDays = 30;
 
+/** One folder for each working folder, named by a list of its own; each file says which folder it is about. */
+function geminiFiles(running: Running): string[] {
+  const base = join(running.env["GEMINI_CLI_HOME"] ?? homeOf(running), ".gemini", "tmp");
+  return list(base)
+    .flatMap((folder) => list(join(folder, "chats")))
+    .filter((file) => /session-[^/]*\.jsonl$/.test(file) && isChangedSince(file, running.startedAt));
+}
+
+/** So much of its id is in the name of a file. */
+const shortId = 8;
+
 /** Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started. */
 function isBegunBy(file: string, { startedAt, cwd, family }: Running): boolean {
-  const first = readHead(file).find((line) => typeof line["timestamp"] === "string");
+  const time = family === "gemini-cli" ? "startTime" : "timestamp";
+  const first = readHead(file).find((line) => typeof line[time] === "string");
   if (first === undefined) return false;
-  if (Date.parse(first["timestamp"] as string) < startedAt - slackMs) return false;
+  if (Date.parse(first[time] as string) < startedAt - slackMs) return false;
+  if (family === "gemini-cli") return first["kind"] === "main" && first["projectHash"] === hashOf(real(cwd));
   if (family !== "codex") return true;
   const meta = (first["payload"] ?? {}) as { cwd?: unknown; thread_source?: unknown };
   return meta.cwd === real(cwd) && (meta.thread_source === undefined || meta.thread_source === "user");
 }
+
+const hashOf = (folder: string): string => createHash("sha256").update(folder).digest("hex");
 
 const headBytes = 256 * 1024;
 

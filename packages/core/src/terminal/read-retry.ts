@@ -5,9 +5,13 @@ import type { WallClock } from "./reading.ts";
 
 type Retry = Extract<Sight, { kind: "retries" }>;
 
-/** "✻ 529 Overloaded · Retrying in 22s · attempt 9/10", where a program draws it: not in a bullet of its model's words, not indented as a tool's. */
+/**
+ * "✻ 529 Overloaded · Retrying in 22s · attempt 9/10", "⬝⬝■ Overloaded [retrying in 7s attempt #1]", where a program draws it: not in a bullet of its model's
+ * words, not indented as a tool's.
+ */
 const lines: Partial<Readonly<Record<AgentFamily, RegExp>>> = {
   "claude-code": /^[·✢✳✶✻✽*] (?:(\d{3}) )?.{1,120} · Retrying in .{1,60} · attempt (\d{1,3})\/\d{1,3}\s*$/,
+  opencode: /^\s*[⬝■]{2,40} (?:(\d{3}) )?.{1,400}? \[retrying (?:in [\w ]{1,30} )?attempt #(\d{1,3})\]/,
 };
 
 /** The request that failed and is tried again, as the lowest such row says it. */

@@ -7,6 +7,7 @@ import { type Client, until, type World } from "../holding.test-support.ts";
 import type { HolderFile } from "../spec.ts";
 import { worldOfEach } from "../world-of-each.test-support.ts";
 import { makeClaude } from "./make-claude.test-support.ts";
+import { makeOpencode } from "./make-opencode.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -100,6 +101,40 @@ describe("a holder of Claude Code", () => {
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
     expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started with --bare" });
     expect(reportsOf(client).at(-1)?.input).toBe("terminal");
+  });
+});
+
+describe("a holder of opencode", () => {
+  const startOpencode = async (cwd: string): Promise<Client> => {
+    const command = [process.execPath, makeOpencode(world.home)];
+    return watched(await world.start(world.spec(command, { cwd, family: "opencode" })));
+  };
+
+  it("sees its calls by the log it keeps, and follows it into another conversation", async () => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    expect(eyeOf(client, "session-file")).toEqual({ eye: "session-file", sees: true, because: null });
+    expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first"]);
+    writeFileSync(join(cwd, "next"), "");
+    await until(() => ofKind(client, "tool-ended").length >= 4, "a call of the other is seen");
+    expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first", "ses_second"]);
+  });
+
+  it("sees a nudge read when its model is asked with it, not when its screen shows it", async () => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its log is followed");
+    const order = { kind: "nudge", text: "FACT: The same call 5 times.", notAfter: Date.now() + 60_000 } as const;
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order });
+    const { outcome } = await client.hear("carried-out");
+    expect(outcome).toEqual({ kind: "sent", channel: "terminal", echoed: true });
+    const sentAt = Date.now();
+    await client.hear("report", ({ report }) => report.at > sentAt + 1500);
+    expect(ofKind(client, "nudge-read")).toEqual([]);
+    writeFileSync(join(cwd, "go"), "");
+    await until(() => ofKind(client, "nudge-read").length > 0, "it is read");
+    expect(ofKind(client, "nudge-read")).toEqual([{ kind: "nudge-read", nudge: "n1" }]);
   });
 });
 

@@ -1,13 +1,16 @@
 import type { AgentFamily, AgentInput, Eye, EyeState, Sight } from "@rouse/contract";
 import {
+  answersByMessage,
   findCompletion,
   findProgram,
+  followWords,
   hasWords,
   optionsOfClaude,
   type Pattern,
   readHook,
   readSessionLine,
   startStream,
+  type TypedWords,
 } from "@rouse/core";
 import { createAlarm } from "../alarm.ts";
 import type { Containment } from "../contain-agent.ts";
@@ -43,6 +46,10 @@ export interface ProgramWatch {
   eyes(): EyeState[];
   input(): AgentInput;
   readonly nudges: HookNudges;
+  /** Words of ours are typed into it. */
+  typed(nudge: { readonly id: string; readonly text: string }): void;
+  /** The file it keeps says when its model is asked with them: what its screen shows is no news then. */
+  tellsReceipts(): boolean;
   /** Its program asks us before each tool. */
   hooksOpen(): boolean;
   /** A last look at its file. */
@@ -69,6 +76,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   let tail: (FileTail & Followed) | null = null;
   let database: typeof import("./read-opencode-database.ts") | null = null;
   let loading = false;
+  let typed: (TypedWords & { readonly nudge: string }) | null = null;
   let blind = "not found yet";
   let searchAt = 0;
   const startedAt = Date.now();
@@ -160,11 +168,20 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     for (const line of tail.look()) {
       const given = nudges.given();
       if (given !== null && hasWords(line, given.text)) seen.push({ kind: "nudge-read", nudge: given.id });
+      seen.push(...findReceipt(line));
       const step = readSessionLine(family, fileState, line, readClock(), since);
       fileState = step.state;
       seen.push(...step.sights, ...findCompletion(step, news.patterns()));
     }
     if (seen.length > 0) news.saw("session-file", seen);
+  }
+
+  function findReceipt(line: string): Sight[] {
+    if (typed === null || !answersByMessage(family)) return [];
+    const { nudge } = typed;
+    const after = followWords(typed, line);
+    typed = after === null ? null : { ...after, nudge };
+    return after === null ? [{ kind: "nudge-read", nudge }] : [];
   }
 
   function eyes(): EyeState[] {
@@ -192,6 +209,10 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     eyes,
     input: () => inputOf(spec, { family, hooks: hooksHeard && nudges.possible() }),
     nudges,
+    typed({ id, text }) {
+      typed = { words: text, message: null, nudge: id };
+    },
+    tellsReceipts: () => answersByMessage(family) && tail !== null,
     hooksOpen: () => hooksHeard,
     end() {
       looking.stop();

@@ -85,6 +85,28 @@ describe("the log opencode keeps of a conversation", () => {
     ]);
   });
 
+  it("tells a compaction, and why, and that the turn goes on with its summary", () => {
+    const summary = { type: "text", text: "## Goal", time: { start: begun, end: begun + 1 } };
+    expect(
+      during(
+        answered({}),
+        part({ type: "compaction", auto: true, overflow: true }, "msg_u2"),
+        asked("msg_a2"),
+        part(summary, "msg_a2"),
+        answered({ summary: true, finish: "stop" }, "msg_a2"),
+        asked("msg_a3"),
+        part({ ...summary, text: "On with it." }, "msg_a3"),
+      ).filter(({ kind }) => kind !== "tokens"),
+    ).toMatchObject([
+      { kind: "context-limit" },
+      { kind: "compacts", over: false },
+      { kind: "model-asked" },
+      { kind: "compacts", over: true },
+      { kind: "model-asked" },
+      { kind: "said" },
+    ]);
+  });
+
   it("tells how a turn failed, by the program's own word", () => {
     const error = { name: "APIError", data: { message: "Error: 429 Too Many Requests" } };
     expect(during(answered({ error })).slice(1)).toMatchObject([

@@ -46,11 +46,13 @@ function readAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   if (amountOf(fieldsOf(info.time)?.completed) === null)
     return state.answer === id ? saw(state) : saw({ ...state, answer: id, tools: [] }, { kind: "model-asked" });
   if (state.answer !== id) return saw(state);
-  const counted = countResponse({ ...state, answer: null }, id, tokensOf(info.tokens));
+  const counted = countResponse({ ...state, answer: null, compacting: false }, id, tokensOf(info.tokens));
   return andThen(counted, (after) => endAnswer(after, info, clock));
 }
 
 function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
+  // A summary is for the model itself: the turn goes on with it.
+  if (info.summary === true && info.error === undefined) return saw(state, { kind: "compacts", over: true });
   const error = fieldsOf(info.error);
   if (error !== null) {
     const reason = nameOf(error.name) ?? "error";
@@ -77,15 +79,18 @@ function readPart(state: StreamState, part: Fields | null, clock: WallClock): St
     case "text": {
       const text = textOf(part.text);
       // What a person said has the same shape, in a message of their own.
-      const isWhole = part.messageID === state.answer && amountOf(fieldsOf(part.time)?.end) !== null;
-      return text === null || !isWhole ? saw(state) : say(state, text);
+      const isSaid = part.messageID === state.answer && !state.compacting;
+      const isWhole = amountOf(fieldsOf(part.time)?.end) !== null;
+      return text === null || !isSaid || !isWhole ? saw(state) : say(state, text);
     }
     case "tool":
       return readTool(state, part);
     case "retry":
       return saw(state, ...troubleIn(fieldsOf(part.error), clock));
-    case "compaction":
-      return saw(state, { kind: "compacts", over: false });
+    case "compaction": {
+      const full: readonly Sight[] = part.overflow === true ? [{ kind: "context-limit", pattern: "compaction" }] : [];
+      return saw({ ...state, compacting: true }, ...full, { kind: "compacts", over: false });
+    }
     default:
       return saw(state);
   }

@@ -70,8 +70,9 @@ const foundByCall = 6;
 /** Some twenty calls: whoever has not found it by then goes by something else. */
 const loopFoundWithin = 40_000;
 
+/** Started again only where the program found its loop itself and ended: whoever runs would have to be stopped first, which is harm. */
 const loop: Story = {
-  may: ["nudge"],
+  may: ["nudge", "restart"],
   well: false,
   async play(watched) {
     const found = await until("Rouse finds the loop", () => loopFound(watched), loopFoundWithin);

@@ -16,7 +16,7 @@ export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
-export { resumeCommand } from "./recover/resume-command.ts";
+export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";

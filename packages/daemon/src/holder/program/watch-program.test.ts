@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Client, until, type World } from "../holding.test-support.ts";
-import type { HolderFile } from "../spec.ts";
+import type { HolderFile, Spec } from "../spec.ts";
 import { worldOfEach } from "../world-of-each.test-support.ts";
 import { makeClaude } from "./make-claude.test-support.ts";
 import { makeOpencode } from "./make-opencode.test-support.ts";
@@ -105,9 +105,9 @@ describe("a holder of Claude Code", () => {
 });
 
 describe("a holder of opencode", () => {
-  const startOpencode = async (cwd: string): Promise<Client> => {
+  const startOpencode = async (cwd: string, more: Partial<Spec> = {}): Promise<Client> => {
     const command = [process.execPath, makeOpencode(world.home)];
-    return watched(await world.start(world.spec(command, { cwd, family: "opencode" })));
+    return watched(await world.start(world.spec(command, { cwd, family: "opencode", ...more })));
   };
 
   it("sees its calls by the log it keeps, and follows it into another conversation", async () => {
@@ -135,6 +135,13 @@ describe("a holder of opencode", () => {
     writeFileSync(join(cwd, "go"), "");
     await until(() => ofKind(client, "nudge-read").length > 0, "it is read");
     expect(ofKind(client, "nudge-read")).toEqual([{ kind: "nudge-read", nudge: "n1" }]);
+  });
+
+  it("that goes on with a conversation tells it so at its input, as soon as that shows", async () => {
+    const cwd = workFolder();
+    writeFileSync(join(cwd, "go"), "");
+    const client = await startOpencode(cwd, { opening: "You were stopped and started again." });
+    await until(() => ofKind(client, "nudge-read").length > 0, "its model is asked with it");
   });
 });
 

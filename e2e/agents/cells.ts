@@ -150,8 +150,18 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
   },
   gemini: {
     stream: { normal: byStream, loop: byStream, rate: byStream, tool: byStream },
-    spawn: { normal: any, permission: any, trust: any },
-    run: { closed: any },
+    plain: { normal: byFile },
+    spawn: {
+      normal: byFile,
+      loop: any,
+      permission: any,
+      trust: any,
+      rate: any,
+      slow: any,
+      edits: byFile,
+      killed: byFile,
+    },
+    run: { normal: byFile, closed: any },
   },
 };
 

@@ -83,7 +83,7 @@ const loop: Story = {
   },
 };
 
-/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success. */
+/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success, or that it asks: the model in this story never does. */
 function loopFound(watched: Watched): { at: number; said: string } | null {
   const stuck = watched
     .events("HEALTH_STATE_CHANGED")
@@ -91,6 +91,10 @@ function loopFound(watched: Watched): { at: number; said: string } | null {
   if (stuck !== undefined) {
     return { at: timeOf(stuck), said: `STUCK (${(stuck.payload as { reason: string }).reason})` };
   }
+  const asks = watched
+    .events("AGENT_NEEDS_YOU")
+    .find(({ payload }) => (payload as { what: Question }).what === "question");
+  if (asks !== undefined) return { at: timeOf(asks), said: "needs you: question" };
   const ended = watched.sayings.find(({ health }) => failedTurnOf(health) !== undefined);
   return ended === undefined ? null : { at: ended.at, said: `its turn failed (${failedTurnOf(ended.health)})` };
 }

@@ -9,6 +9,7 @@ const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
  * `go` is in its working folder, though it is shown as said at once.
  */
 const program = `
+import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -64,15 +65,21 @@ setInterval(() => {
 }, 20);
 let next = false;
 setInterval(() => {
-  if (next || !existsSync("next")) return;
+  const how = ["next", "next-by-tool", "next-beside"].find((name) => existsSync(name));
+  if (next || how === undefined) return;
   next = true;
+  if (how === "next-by-tool") part({ type: "tool", callID: "open", tool: "bash", messageID: "msg_a1", state: { status: "running", input: {} } });
+  if (how === "next-beside") spawn("sh", ["-c", "bash -c 'exec -a opencode sleep 100'; true"], { stdio: "ignore" });
   begin("ses_second");
   message({ id: "msg_b1", role: "assistant", parentID: "msg_u3" });
   call(1, "msg_b1");
 }, 20);
 `;
 
-/** A program of that name below a folder. \`next\` in its working folder makes it begin another conversation. */
+/**
+ * A program of that name below a folder. \`next\` in its working folder makes it begin another conversation; with \`next-by-tool\` and \`next-beside\` another one
+ * does that, which it runs as a tool or left running.
+ */
 export function makeOpencode(folder: string): string {
   const file = join(folder, "bin/opencode");
   mkdirSync(join(folder, "bin"), { recursive: true });

@@ -121,6 +121,16 @@ describe("a holder of opencode", () => {
     expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first", "ses_second"]);
   });
 
+  it.each(["next-by-tool", "next-beside"])("does not take another one's conversation for its own: %s", async (how) => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    writeFileSync(join(cwd, how), "");
+    const since = Date.now();
+    await client.hear("report", ({ report }) => report.at > since + 2500);
+    expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first"]);
+  });
+
   it("sees a nudge read when its model is asked with it, not when its screen shows it", async () => {
     const cwd = workFolder();
     const client = await startOpencode(cwd);

@@ -19,7 +19,7 @@ import { inputOf } from "../input-of.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
-import { findRunning, type Running } from "./find-running.ts";
+import { findRunning, processesOf, type Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import { type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
@@ -68,7 +68,6 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   const prints = optionsOfClaude(findProgram(spec.command)?.args ?? []).has("--print");
   let family: AgentFamily = spec.family;
   let running: Running | null = null;
-  let ours: ReadonlySet<number> = new Set();
   let session: string | null = null;
   let hookState = startStream();
   let hooksHeard = false;
@@ -123,10 +122,12 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
     if (tree === null || isKnown) return;
     const members = tree.look();
-    ours = new Set(members.map(({ pid }) => pid));
     const found = findRunning(tree.root().agent.pid, members);
     if (found !== null && !isSame(found, running)) enter(found);
-    if (running !== null && (tail === null || tail.conversation !== undefined)) searchFile(running);
+    if (running === null) return;
+    if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
+    // The conversation that went on last may be that of another one, which a tool of it runs.
+    else if (fileState.tools.length === 0) searchFile(running, processesOf(running, members));
   }
 
   /** What a script runs now may be another program than what it ran before. */
@@ -143,7 +144,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     news?.runs(family);
   }
 
-  function searchFile(program: Running): void {
+  function searchFile(program: Running, ours: ReadonlySet<number>): void {
     if (program.family === "opencode" && !loading) loadDatabase();
     const found = findSessionFile(program, session, ours, database);
     if (found.kind === "found") follow(found);

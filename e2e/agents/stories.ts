@@ -40,6 +40,9 @@ const requestOf = (
   isIt: (r: Watched["model"]["requests"][number]) => boolean,
 ) => until(`the model ${what}`, () => watched.model.requests.find(isIt), within);
 
+/** On a busy machine a program takes its time to start. */
+const atWork = (watched: Watched) => requestOf(watched, "is asked", 90_000, () => true);
+
 /** The work is done: whoever was started for it alone is over, and a full screen waits for what is next. */
 async function ends(watched: Watched, within = 90_000): Promise<Told> {
   if (isOnce(watched)) {
@@ -75,6 +78,7 @@ const loop: Story = {
   may: ["nudge", "restart"],
   well: false,
   async play(watched) {
+    await atWork(watched);
     const found = await until("Rouse finds the loop", () => loopFound(watched), loopFoundWithin);
     const calls = callsBefore(watched, found.at);
     const first = watched.model.requests[0]?.at ?? found.at;
@@ -110,6 +114,7 @@ const nudge: Story = {
   may: ["nudge"],
   well: false,
   async play(watched) {
+    await atWork(watched);
     if (watched.cell.cannot !== undefined) return unreachable(watched);
     const sent = await eventOf(watched, "NUDGE_SENT", loopFoundWithin);
     const { channel } = sent.payload as { channel: string };
@@ -295,6 +300,7 @@ const tool: Story = {
   may: [],
   well: true,
   async play(watched) {
+    await atWork(watched);
     const hasTool = ({ activity }: AgentHealth) => activity.open?.kind === "tool";
     const open = await sayingOf(watched, "that a tool is open", 30_000, hasTool);
     const asked = watched.model.requests[0]?.answeredAt ?? open.at;
@@ -331,6 +337,7 @@ const killed: Story = {
   may: ["restart"],
   well: false,
   async play(watched) {
+    await atWork(watched);
     // Programs write their conversation down a moment after they went on with it (Claude Code up to a tenth of a second): the last result may be lost with
     // the process, and nobody can bring it back. Those before it may not.
     await requestOf(watched, "has three results", 60_000, ({ results }) => results >= 3);
@@ -351,6 +358,7 @@ const closed: Story = {
   async play(watched) {
     const { terminal } = watched;
     if (terminal === null) throw new Error("only a terminal can be closed");
+    await atWork(watched);
     await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
     const at = Date.now();
     terminal.close();

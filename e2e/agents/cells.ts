@@ -139,6 +139,8 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       permission: any,
       question: any,
       rate: any,
+      overload: any,
+      limit: any,
       hang: any,
       slow: byFile,
       tool: byFile,

@@ -33,7 +33,6 @@ describe("the file Gemini CLI keeps of its conversation", () => {
       read([head, { $set: { messages: [] } }, person, said, { ...said, toolCalls: [call("c1", 18)] }]),
     ).toMatchObject([
       { kind: "session", id: head.sessionId },
-      { kind: "model-asked" },
       { kind: "said" },
       { kind: "tokens", total: 1042 },
       { kind: "tool-started", id: "c1", name: "run_shell_command" },

@@ -17,14 +17,12 @@ type Step = Reading<StreamState>;
 
 /**
  * One line of the file Gemini CLI keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. An answer is written
- * when it is complete and once more with its calls when those are over, so that one which runs is not told, nor that an answer is the last.
+ * when it is complete and once more with its calls when those are over. Whether the model is at work, a tool, or nobody cannot be told from it.
  */
 export function readGeminiSession(state: StreamState, line: Fields, clock: WallClock): Step {
   switch (line.type) {
     case undefined:
       return enterSession(state, nameOf(line.sessionId), null, null);
-    case "user":
-      return saw(state, { kind: "model-asked" });
     case "gemini":
       return readAnswer(state, line);
     case "error": {

@@ -185,6 +185,7 @@ const askingWords: Partial<Record<Scenario, RegExp>> = {
 };
 
 const needKnownWithin = 2;
+const needStands = 3000;
 
 /** A question is known within two seconds of standing on the screen, by its right name. */
 function need(what: Question): Story {
@@ -201,6 +202,10 @@ function need(what: Question): Story {
       const event = await until(`Rouse says "needs you: ${what}"`, told, 8000);
       const took = seconds(timeOf(event) - shownAt);
       if (took > needKnownWithin) throw new Error(`known only after ${took} s`);
+      // Every eye has had its say by then: what one of them tells late is no answer.
+      await until("it stands there for a while", () => Date.now() > timeOf(event) + needStands, 10_000);
+      if (watched.events("AGENT_NEEDS_YOU_NO_MORE").some((later) => timeOf(later) >= timeOf(event)))
+        throw new Error("it was taken back, though nobody has answered");
       return { said: `needs you: ${what}`, seconds: took };
     },
   };

@@ -63,6 +63,20 @@ setInterval(() => {
   answered = true;
   message({ id: "msg_a2", role: "assistant", parentID: "msg_u2" });
 }, 20);
+{
+  let n = 10;
+  let asking = false;
+  setInterval(() => {
+    if (!existsSync("ask")) return;
+    const tool = { type: "tool", callID: "asked_" + n, tool: "bash", messageID: "msg_a1" };
+    if (asking) part({ ...tool, state: { status: "completed", input: {}, output: "", metadata: { exit: 0 } } });
+    else part({ ...tool, state: { status: "running", input: {} } });
+    if (asking) n++;
+    asking = !asking;
+    if (asking) process.stdout.write("\\x1b[2J\\x1b[H  ┃  △ Permission required\\r\\n  ┃   Allow once   Allow always   Reject\\r\\n");
+    else draw();
+  }, 800);
+}
 let next = false;
 setInterval(() => {
   const how = ["next", "next-by-tool", "next-beside"].find((name) => existsSync(name));
@@ -78,7 +92,7 @@ setInterval(() => {
 
 /**
  * A program of that name below a folder. \`next\` in its working folder makes it begin another conversation; with \`next-by-tool\` and \`next-beside\` another one
- * does that, which it runs as a tool or left running.
+ * does that, which it runs as a tool or left running. With \`ask\` it asks for permission again and again.
  */
 export function makeOpencode(folder: string): string {
   const file = join(folder, "bin/opencode");

@@ -131,6 +131,19 @@ describe("a holder of opencode", () => {
     expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first"]);
   });
 
+  it("tells what it asks after the call that it asks for, as it happened", async () => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its log is followed");
+    writeFileSync(join(cwd, "ask"), "");
+    const isAsked = (sight: Sight): boolean => sight.kind === "asks" && sight.what === "permission";
+    await until(() => sightsOf(client).filter(isAsked).length >= 6, "it asked several times");
+    const told = sightsOf(client).flatMap((sight) =>
+      isAsked(sight) || (sight.kind === "tool-started" && sight.id.startsWith("asked")) ? [sight.kind] : [],
+    );
+    expect(told.slice(0, 12)).toEqual(Array.from({ length: 6 }, () => ["tool-started", "asks"]).flat());
+  });
+
   it("sees a nudge read when its model is asked with it, not when its screen shows it", async () => {
     const cwd = workFolder();
     const client = await startOpencode(cwd);

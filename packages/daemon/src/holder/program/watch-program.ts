@@ -52,6 +52,8 @@ export interface ProgramWatch {
   tellsReceipts(): boolean;
   /** Its program asks us before each tool. */
   hooksOpen(): boolean;
+  /** Reads what its file says by now: whoever is about to tell what came after that wants it told first. */
+  catchUp(): void;
   /** A last look at its file. */
   end(): void;
 }
@@ -107,13 +109,19 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   }
 
   function look(): void {
-    try {
+    attempt(() => {
       if (Date.now() >= searchAt) search();
       readFile();
+    });
+    looking.ringIn(lookMs);
+  }
+
+  function attempt(reading: () => void): void {
+    try {
+      reading();
     } catch (error) {
       log("what the agent's program keeps could not be read", error);
     }
-    looking.ringIn(lookMs);
   }
 
   function search(): void {
@@ -215,6 +223,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     },
     tellsReceipts: () => answersByMessage(family) && tail !== null,
     hooksOpen: () => hooksHeard,
+    catchUp: () => attempt(readFile),
     end() {
       looking.stop();
       nudges.end();

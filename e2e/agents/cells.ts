@@ -158,7 +158,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       loop: any,
       permission: any,
       trust: any,
-      rate: any,
+      rate: { cannot: "it shows that it thinks while it tries again" },
       slow: any,
       edits: byFile,
       killed: byFile,

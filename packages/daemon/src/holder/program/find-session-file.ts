@@ -54,11 +54,11 @@ function chooseConversation(
   const file = opencodeFile(running);
   const found = findConversations(file, real(running.cwd), running.startedAt);
   if (found === null) return notFound("its database cannot be read");
-  const [conversation] = found;
-  if (conversation === undefined) return notFound("not found yet");
-  return hasNeighbour(running, ours)
-    ? notFound("others work in the same folder")
-    : { kind: "found", file, conversation };
+  // Whoever else works there, the one it was told to go on with is its own.
+  const alone = !hasNeighbour(running, ours);
+  const conversation = alone ? found[0] : found.find((id) => running.args.includes(id));
+  if (conversation !== undefined) return { kind: "found", file, conversation };
+  return notFound(alone ? "not found yet" : "others work in the same folder");
 }
 
 /** Builds that are not released have a database of their own, which is not looked for. */

@@ -1,8 +1,9 @@
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import * as database from "./read-opencode-database.ts";
@@ -65,6 +66,20 @@ describe("the conversation of opencode", () => {
     expect(find()).toEqual({ kind: "found", file, conversation: "ses_own" });
     begin("ses_next", { at: startedAt + 2000 });
     expect(find()).toMatchObject({ conversation: "ses_next" });
+  });
+
+  it("is not guessed where another one works in the same folder, unless it was chosen", async () => {
+    open();
+    begin("ses_own");
+    begin("ses_others", { at: startedAt + 2000 });
+    const other = spawn("bash", ["-c", "exec -a opencode sleep 100"], { cwd: home });
+    try {
+      await vi.waitFor(() => expect(find()).toMatchObject({ because: "others work in the same folder" }));
+      const chosen = { ...running(), args: ["--session", "ses_own"] };
+      expect(find(chosen)).toEqual({ kind: "found", file, conversation: "ses_own" });
+    } finally {
+      other.kill("SIGKILL");
+    }
   });
 
   it("is looked for where its environment says", () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -95,8 +95,13 @@ describe("the conversation of opencode", () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, "no database at all, but some text that is longer than the head of one ".repeat(10));
     expect(find()).toMatchObject({ because: "its database cannot be read" });
-    rmSync(file);
-    new Database(file).exec("CREATE TABLE other (id)").close();
+    writeFileSync(`${file}-wal`, "");
+    expect(find()).toMatchObject({ because: "its database cannot be read" });
+    for (const each of [file, `${file}-wal`]) rmSync(each);
+    open();
+    begin("ses_own");
+    expect(find()).toMatchObject({ kind: "found" });
+    writer?.exec("DROP TABLE event");
     expect(find()).toMatchObject({ because: "its database cannot be read" });
   });
 });
@@ -142,6 +147,9 @@ describe("what is told of a conversation of opencode", () => {
     // What a reader had merged or locked, the writer would notice.
     writer?.pragma("busy_timeout = 0");
     expect(writer?.pragma("wal_checkpoint(TRUNCATE)")).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+    writer?.close();
+    database.tailConversation(file, "ses_own").look();
+    expect(readdirSync(dirname(file))).toEqual(["opencode.db"]);
   });
 
   it("is nothing while it cannot be read, and goes on where it was", () => {

@@ -62,9 +62,12 @@ function beginning(db: Database.Database, conversation: string): number {
   return Math.max(0, (newest ?? 0) - furthestBack) - 1;
 }
 
-/** Opened anew for each look, and only to read: it is never in the way of the program that writes. What cannot be read now may be readable later. */
+/**
+ * Opened anew for each look, and only to read: it is never in the way of the program that writes. Where that has closed it, reading would make files beside
+ * it and leave them there. What cannot be read now may be readable later.
+ */
 function read<T>(file: string, look: (db: Database.Database) => T): T | null {
-  if (!existsSync(file)) return null;
+  if (!existsSync(file) || !existsSync(`${file}-wal`)) return null;
   try {
     const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 0 });
     try {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
 import { until } from "../until.ts";
+import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
 import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
 import { agentName, type Saying, type Watched } from "./watch-program.ts";
@@ -176,14 +177,6 @@ async function unreachable(watched: Watched): Promise<Told> {
   return { said: `escalated: ${reason}`, seconds: null };
 }
 
-/** What each program puts on its screen when it asks, without the spaces between the words. */
-const askingWords: Partial<Record<Scenario, RegExp>> = {
-  permission: /doyouwantto(?:proceed|make|create)|wouldyouliketorun|permissionrequired|allowexecution/,
-  trust: /trustthisfolder|doyoutrust|trustthecontents/,
-  question: /whichdatabase/,
-  plan: /readytocode|wouldyouliketoproceed|exitplanmode/,
-};
-
 const needKnownWithin = 2;
 const needStands = 3000;
 
@@ -193,10 +186,9 @@ function need(what: Question): Story {
     may: [],
     well: true,
     async play(watched) {
-      const words = askingWords[watched.cell.scenario] ?? /./;
       const isIt = (event: SavedEvent) => (event.payload as { what?: string }).what === what;
       const told = () => watched.events("AGENT_NEEDS_YOU").find(isIt);
-      const asks = () => words.test(lettersOf(watched.output())) || told() !== undefined;
+      const asks = () => showsQuestion(watched.cell.scenario, watched.output()) || told() !== undefined;
       await until("the program asks", asks, 60_000);
       const shownAt = Date.now();
       const event = await until(`Rouse says "needs you: ${what}"`, told, 8000);
@@ -210,14 +202,6 @@ function need(what: Question): Story {
     },
   };
 }
-
-/** Letters without spaces: programs jump over them as often as they write them. */
-const lettersOf = (bytes: Buffer): string =>
-  bytes
-    .toString("utf8")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is to go
-    .replaceAll(/\u001b(?:\[[\d;?<>=]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][AB0]|[=>78cM])|\s/g, "")
-    .toLowerCase();
 
 const waitKnownWithin = 5000;
 const waits = ({ activity }: AgentHealth): boolean => activity.kind === "WAITING" && activity.for === "provider";

@@ -50,7 +50,7 @@ describe("the next life of an agent", () => {
 
   it("does not ask again for a conversation that its program lacks, whoever names it, and for another one it does", () => {
     const resumed = started("claude-code", ["claude"], { session: id, resumed: ["claude", "--resume", id] });
-    const lost = { resumed: null, session: null, conversation: "lost" };
+    const lost = { resumed: null, session: null, opening: null, conversation: "lost" };
     expect(planNextLife(resumed, told(id), id)).toEqual(lost);
     expect(planNextLife(resumed, told(null), id)).toEqual(lost);
     expect(planNextLife(resumed, told("another-one"), id)).toMatchObject({

@@ -159,11 +159,13 @@ describe("daemon", () => {
     keeps(rules.sqliteIsKnownOnlyToItsAdapters, {
       catches: {
         "packages/daemon/src/main.ts": ['import Database from "better-sqlite3";'],
+        "packages/daemon/src/holder/hold.ts": ['import Database from "better-sqlite3";'],
         "packages/daemon/src/adapters/store-memory/open.ts": ['import type { Database } from "better-sqlite3";'],
       },
       allows: {
         "packages/daemon/src/adapters/store-sqlite/worker.ts": ['import Database from "better-sqlite3";'],
         "packages/daemon/src/adapters/lock-sqlite/open.ts": ['import Database from "better-sqlite3";'],
+        "packages/daemon/src/holder/program/read-opencode-database.ts": ['import Database from "better-sqlite3";'],
       },
     });
   });

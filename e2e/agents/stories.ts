@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
 import { until } from "../until.ts";
+import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
 import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
 import { agentName, type Saying, type Watched } from "./watch-program.ts";
@@ -40,6 +41,9 @@ const requestOf = (
   isIt: (r: Watched["model"]["requests"][number]) => boolean,
 ) => until(`the model ${what}`, () => watched.model.requests.find(isIt), within);
 
+/** On a busy machine a program takes its time to start. */
+const atWork = (watched: Watched) => requestOf(watched, "is asked", 90_000, () => true);
+
 /** The work is done: whoever was started for it alone is over, and a full screen waits for what is next. */
 async function ends(watched: Watched, within = 90_000): Promise<Told> {
   if (isOnce(watched)) {
@@ -70,10 +74,12 @@ const foundByCall = 6;
 /** Some twenty calls: whoever has not found it by then goes by something else. */
 const loopFoundWithin = 40_000;
 
+/** Started again only where the program found its loop itself and ended: whoever runs would have to be stopped first, which is harm. */
 const loop: Story = {
-  may: ["nudge"],
+  may: ["nudge", "restart"],
   well: false,
   async play(watched) {
+    await atWork(watched);
     const found = await until("Rouse finds the loop", () => loopFound(watched), loopFoundWithin);
     const calls = callsBefore(watched, found.at);
     const first = watched.model.requests[0]?.at ?? found.at;
@@ -82,7 +88,7 @@ const loop: Story = {
   },
 };
 
-/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success. */
+/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success, or that it asks: the model in this story never does. */
 function loopFound(watched: Watched): { at: number; said: string } | null {
   const stuck = watched
     .events("HEALTH_STATE_CHANGED")
@@ -90,6 +96,10 @@ function loopFound(watched: Watched): { at: number; said: string } | null {
   if (stuck !== undefined) {
     return { at: timeOf(stuck), said: `STUCK (${(stuck.payload as { reason: string }).reason})` };
   }
+  const asks = watched
+    .events("AGENT_NEEDS_YOU")
+    .find(({ payload }) => (payload as { what: Question }).what === "question");
+  if (asks !== undefined) return { at: timeOf(asks), said: "needs you: question" };
   const ended = watched.sayings.find(({ health }) => failedTurnOf(health) !== undefined);
   return ended === undefined ? null : { at: ended.at, said: `its turn failed (${failedTurnOf(ended.health)})` };
 }
@@ -105,6 +115,7 @@ const nudge: Story = {
   may: ["nudge"],
   well: false,
   async play(watched) {
+    await atWork(watched);
     if (watched.cell.cannot !== undefined) return unreachable(watched);
     const sent = await eventOf(watched, "NUDGE_SENT", loopFoundWithin);
     const { channel } = sent.payload as { channel: string };
@@ -166,15 +177,8 @@ async function unreachable(watched: Watched): Promise<Told> {
   return { said: `escalated: ${reason}`, seconds: null };
 }
 
-/** What each program puts on its screen when it asks, without the spaces between the words. */
-const askingWords: Partial<Record<Scenario, RegExp>> = {
-  permission: /doyouwantto(?:proceed|make|create)|wouldyouliketorun|permissionrequired|allowexecution/,
-  trust: /trustthisfolder|doyoutrust|trustthecontents/,
-  question: /whichdatabase/,
-  plan: /readytocode|wouldyouliketoproceed|exitplanmode/,
-};
-
 const needKnownWithin = 2;
+const needStands = 3000;
 
 /** A question is known within two seconds of standing on the screen, by its right name. */
 function need(what: Question): Story {
@@ -182,27 +186,22 @@ function need(what: Question): Story {
     may: [],
     well: true,
     async play(watched) {
-      const words = askingWords[watched.cell.scenario] ?? /./;
       const isIt = (event: SavedEvent) => (event.payload as { what?: string }).what === what;
       const told = () => watched.events("AGENT_NEEDS_YOU").find(isIt);
-      const asks = () => words.test(lettersOf(watched.output())) || told() !== undefined;
+      const asks = () => showsQuestion(watched.cell.scenario, watched.output()) || told() !== undefined;
       await until("the program asks", asks, 60_000);
       const shownAt = Date.now();
       const event = await until(`Rouse says "needs you: ${what}"`, told, 8000);
       const took = seconds(timeOf(event) - shownAt);
       if (took > needKnownWithin) throw new Error(`known only after ${took} s`);
+      // Every eye has had its say by then: what one of them tells late is no answer.
+      await until("it stands there for a while", () => Date.now() > timeOf(event) + needStands, 10_000);
+      if (watched.events("AGENT_NEEDS_YOU_NO_MORE").some((later) => timeOf(later) >= timeOf(event)))
+        throw new Error("it was taken back, though nobody has answered");
       return { said: `needs you: ${what}`, seconds: took };
     },
   };
 }
-
-/** Letters without spaces: programs jump over them as often as they write them. */
-const lettersOf = (bytes: Buffer): string =>
-  bytes
-    .toString("utf8")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is to go
-    .replaceAll(/\u001b(?:\[[\d;?<>=]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][AB0]|[=>78cM])|\s/g, "")
-    .toLowerCase();
 
 const waitKnownWithin = 5000;
 const waits = ({ activity }: AgentHealth): boolean => activity.kind === "WAITING" && activity.for === "provider";
@@ -290,6 +289,7 @@ const tool: Story = {
   may: [],
   well: true,
   async play(watched) {
+    await atWork(watched);
     const hasTool = ({ activity }: AgentHealth) => activity.open?.kind === "tool";
     const open = await sayingOf(watched, "that a tool is open", 30_000, hasTool);
     const asked = watched.model.requests[0]?.answeredAt ?? open.at;
@@ -326,6 +326,7 @@ const killed: Story = {
   may: ["restart"],
   well: false,
   async play(watched) {
+    await atWork(watched);
     // Programs write their conversation down a moment after they went on with it (Claude Code up to a tenth of a second): the last result may be lost with
     // the process, and nobody can bring it back. Those before it may not.
     await requestOf(watched, "has three results", 60_000, ({ results }) => results >= 3);
@@ -346,6 +347,7 @@ const closed: Story = {
   async play(watched) {
     const { terminal } = watched;
     if (terminal === null) throw new Error("only a terminal can be closed");
+    await atWork(watched);
     await requestOf(watched, "has two results", 60_000, ({ results }) => results >= 2);
     const at = Date.now();
     terminal.close();

@@ -16,7 +16,7 @@ export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
-export { resumeCommand } from "./recover/resume-command.ts";
+export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";
@@ -40,6 +40,7 @@ export { type LineState, readLines, startReading } from "./terminal/read-lines.t
 export { replayedText } from "./terminal/read-replay.ts";
 export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatching } from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";
+export { answersByMessage, followWords, type TypedWords } from "./terminal/streams/follow-words.ts";
 export { optionsOfClaude } from "./terminal/streams/prints-stream.ts";
 export { hasWords, readHook, readSessionLine } from "./terminal/streams/read-session-file.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";

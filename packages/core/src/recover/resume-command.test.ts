@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resumeCommand } from "./resume-command.ts";
+import { isToldByTyping, resumeCommand } from "./resume-command.ts";
 
 const id = "3f2a9c1e-0b1d-4c55-9d7e-1a2b3c4d5e6f";
 const words = "You were stopped. Go on after step 4.";
@@ -165,12 +165,7 @@ describe("Gemini CLI and opencode", () => {
     ],
     ["opencode", ses, ["opencode", "run", "-c", "--", "do it"], ["opencode", "run", words, "--session", ses]],
     ["opencode", ses, ["opencode", "."], ["opencode", "--session", ses, "."]],
-    [
-      "opencode",
-      ses,
-      ["opencode", "--prompt", "x", "-s", "old-one"],
-      ["opencode", "--session", ses, "--prompt", words],
-    ],
+    ["opencode", ses, ["opencode", "--prompt", "x", "-s", "old-one"], ["opencode", "--session", ses]],
   ] as const)("%s goes on with its conversation (%#)", (family, session, command, resumed) => {
     expect(resumeCommand(family, command, session, words)).toEqual(resumed);
   });
@@ -186,6 +181,14 @@ describe("Gemini CLI and opencode", () => {
   ] as const)("%s is started the same way when it cannot be told what to say (%#)", (family, command) => {
     expect(resumeCommand(family, command, ses, words)).toBeNull();
   });
+});
+
+it("only the full screen of opencode that had a prompt is told by typing", () => {
+  expect(isToldByTyping("opencode", ["opencode", "--prompt", "x"])).toBe(true);
+  expect(isToldByTyping("opencode", ["npx", "opencode", ".", "--prompt=x"])).toBe(true);
+  for (const command of [["opencode"], ["opencode", "run", "x"], ["opencode", "--", "--prompt"], ["bash", "--prompt"]])
+    expect(isToldByTyping("opencode", command), command.join(" ")).toBe(false);
+  expect(isToldByTyping("codex", ["codex", "--prompt", "x"])).toBe(false);
 });
 
 it("an id that looks like an option or a path never gets onto a command line", () => {

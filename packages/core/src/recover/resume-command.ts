@@ -104,7 +104,19 @@ function resumeGemini(args: readonly string[], session: string, words: string): 
   return ["--resume", session, ...argsOf(spoken)];
 }
 
-/** `opencode run … MESSAGE` → `opencode run … --session ID WORDS`; its own screen has its prompt in an option, if it has one. */
+/**
+ * Whether a program that goes on with its conversation is told the words by typing them: the full screen of opencode takes a prompt with its command for a
+ * new conversation only.
+ */
+export function isToldByTyping(family: AgentFamily, command: readonly string[]): boolean {
+  const program = findProgram(command);
+  if (family !== "opencode" || program?.family !== family) return false;
+  const pieces = readArguments(opencodeLine, program.args);
+  const [first] = wordsIn(pieces);
+  return optionsIn(pieces).has("--prompt") && (first === undefined || !isCommand(first, "run"));
+}
+
+/** `opencode run … MESSAGE` → `opencode run … --session ID WORDS`; `opencode … --prompt PROMPT` → `opencode --session ID …`. */
 function resumeOpencode(args: readonly string[], session: string, words: string): readonly string[] | null {
   const pieces = readKept(opencodeLine, args, ["--command"], ["--continue", "--session", "--fork"]);
   if (pieces === null) return null;
@@ -112,7 +124,8 @@ function resumeOpencode(args: readonly string[], session: string, words: string)
   const [first, ...message] = all;
   if (first === undefined || !isCommand(first, "run")) {
     if (!isSaid(opencodeLine, all)) return null;
-    return ["--session", session, ...argsOf(withValue(pieces, /^--prompt$/, words))];
+    const kept = pieces.filter((piece) => piece.kind !== "option" || piece.name !== "--prompt");
+    return ["--session", session, ...argsOf(kept)];
   }
   if (message.length === 0 || !message.every(({ sure, word }) => sure && word !== "-")) return null;
   return ["run", words, ...argsOf(pieces.filter(({ kind }) => kind === "option")), "--session", session];

@@ -71,6 +71,27 @@ describe("what several eyes tell of one run", () => {
     expect(told).toEqual([limit(null), limit(40_000)]);
   });
 
+  it("has a call open until it is over, whatever an eye says that does not see calls while they run", () => {
+    const asked: Sight = { kind: "model-asked" };
+    const told = joined([
+      ["session-file", asked],
+      ["session-file", call("c1")],
+      ["stream", asked],
+      ["stream", call("c1")],
+      ["stream", result("c1")],
+      ["stream", asked],
+    ]);
+    expect(told).toEqual([asked, call("c1"), result("c1"), asked]);
+  });
+
+  it("has the model at work when a call was given up, by the word of who told of that call, or with the next turn", () => {
+    const asked: Sight = { kind: "model-asked" };
+    const open: [Eye, Sight] = ["session-file", call("c1")];
+    expect(joined([open, ["session-file", asked]])).toEqual([call("c1"), asked]);
+    expect(joined([["stream", asked], open, ["session-file", asked], ["stream", asked]]).at(-1)).toEqual(asked);
+    expect(joined([open, ["stream", ended], ["stream", asked]]).at(-1)).toEqual(asked);
+  });
+
   it("is the steps of the run, whichever eyes are open and in whatever order they tell them", () => {
     const eyes = fc.subarray<Eye>(["stream", "hooks", "session-file"], { minLength: 1 });
     fc.assert(

@@ -6,6 +6,8 @@ export interface JoinedEyes {
   /** Ids of calls that were told to have started, and those told to have ended, newest last. */
   readonly started: readonly string[];
   readonly ended: readonly string[];
+  /** Calls that are not over, and who told of them first. */
+  readonly open: readonly { readonly id: string; readonly eye: Eye }[];
   /** How many of a kind each eye has told, and how many were passed on. */
   readonly told: Readonly<Partial<Record<Counted, Readonly<Partial<Record<Eye, number>>>>>>;
   readonly passed: Readonly<Partial<Record<Counted, number>>>;
@@ -25,6 +27,7 @@ type Owned = (typeof ownedKinds)[number];
 export const startJoining = (): JoinedEyes => ({
   started: [],
   ended: [],
+  open: [],
   told: {},
   passed: {},
   owners: {},
@@ -33,6 +36,7 @@ export const startJoining = (): JoinedEyes => ({
 
 /** A file that is found late tells of every call since the start; calls further back than this were long ago. */
 const mostCalls = 4000;
+const mostOpen = 64;
 
 /**
  * What is new in what one eye saw. A step that several eyes see is one step: calls are known by their ids, the n-th word of one eye is the n-th of every
@@ -58,14 +62,15 @@ interface Taken {
 function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
   switch (sight.kind) {
     case "tool-started":
-      return state.started.includes(sight.id) ? null : isNew({ ...state, started: remember(state.started, sight.id) });
+      return state.started.includes(sight.id) ? null : isNew(start(state, sight.id, eye));
     case "tool-ended":
-      return state.ended.includes(sight.id) ? null : isNew({ ...state, ended: remember(state.ended, sight.id) });
+      return state.ended.includes(sight.id) ? null : isNew(end(state, sight.id));
     case "tool-goes-on":
       return state.ended.includes(sight.id) ? null : isNew(state);
     case "tokens":
       return sight.total > state.tokens ? isNew({ ...state, tokens: sight.total }) : null;
     case "model-asked":
+      return askModel(state, eye);
     case "session":
       return own(state, eye, sight.kind);
     case "rate-limited":
@@ -79,8 +84,9 @@ function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
       // That it goes on by itself then only its screen says.
       if (sight.kind === "error" || (sight.kind === "rate-limited" && sight.continues === true)) return isNew(state);
       return state.told[sight.kind] === undefined ? isNew(state) : null;
-    case "said":
     case "turn-ended":
+      return count({ ...state, open: [] }, eye, sight.kind);
+    case "said":
     case "compacts":
       return count(state, eye, sight.kind);
     case "output":
@@ -97,6 +103,27 @@ function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
 const isNew = (state: JoinedEyes): Taken => ({ state, isNew: true });
 
 const remember = (ids: readonly string[], id: string): readonly string[] => [...ids.slice(1 - mostCalls), id];
+
+const start = (state: JoinedEyes, id: string, eye: Eye): JoinedEyes => ({
+  ...state,
+  started: remember(state.started, id),
+  open: state.ended.includes(id) ? state.open : [...state.open, { id, eye }].slice(-mostOpen),
+});
+
+const end = (state: JoinedEyes, id: string): JoinedEyes => ({
+  ...state,
+  ended: remember(state.ended, id),
+  open: state.open.filter((call) => call.id !== id),
+});
+
+/**
+ * Within a turn either a tool runs or the model is at work. An eye that does not see calls while they run takes them for the model; who told of a call and
+ * tells of the model now means that it is over.
+ */
+function askModel(before: JoinedEyes, eye: Eye): Taken | null {
+  const state = { ...before, open: before.open.filter((call) => call.eye !== eye) };
+  return state.open.length > 0 ? { state, isNew: false } : (own(state, eye, "model-asked") ?? { state, isNew: false });
+}
 
 function count(state: JoinedEyes, eye: Eye, kind: Counted): Taken {
   const mine = (state.told[kind]?.[eye] ?? 0) + 1;

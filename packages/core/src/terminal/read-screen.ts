@@ -17,8 +17,8 @@ export interface ScreenState {
   /** Digests of the rows at the last look; `null` before the first. */
   readonly looked: readonly string[] | null;
   readonly asked: Asked | null;
-  /** Which try of a request it said it would make next; `null` when it says nothing of the kind. */
-  readonly attempt: number | null;
+  /** Which try of a request it said it would make next, and whether it said when; `null` when it says nothing of the kind. */
+  readonly retry: { readonly attempt: number; readonly timed: boolean } | null;
   readonly family: AgentFamily;
   /** An idle prompt, or a line that somebody has begun, that has not stood long enough yet. */
   readonly resting: { readonly pattern: string; readonly picture: string; readonly since: EpochMs } | null;
@@ -30,7 +30,7 @@ export const startWatching = (family: AgentFamily = "generic"): ScreenState => (
   told: [],
   looked: null,
   asked: null,
-  attempt: null,
+  retry: null,
   resting: null,
 });
 
@@ -61,13 +61,22 @@ export function readScreen(
   const limits = readLimits(state, screen, looked, known, clock);
   const asking = readAsking(state, screen, known, digestOf(looked.join()), clock);
   const retry = readRetry(bottom.rows, state.family, clock);
-  const attempt = retry?.attempt ?? null;
   const sights: Sight[] = novel > 0 ? [{ kind: "output", rows: 0, novel }] : [];
-  // Once per try: the seconds to it are counted down in place.
-  if (retry !== null && attempt !== state.attempt) sights.push(retry);
+  // Once per try: the seconds to it are counted down in place. Some say them a moment later than the rest.
+  const before = state.retry?.attempt === retry?.attempt ? state.retry : null;
+  const timed = retry !== null && (retry.inMs > 0 || before?.timed === true);
+  if (retry !== null && before?.timed !== timed) sights.push(retry);
   const { asked, resting } = asking;
   return {
-    state: { ...state, seen: written.seen, told: limits.told, looked, attempt, asked, resting },
+    state: {
+      ...state,
+      seen: written.seen,
+      told: limits.told,
+      looked,
+      retry: retry && { attempt: retry.attempt, timed },
+      asked,
+      resting,
+    },
     sights: [...sights, ...limits.sights, ...asking.sights],
   };
 }

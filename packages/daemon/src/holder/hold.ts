@@ -26,6 +26,7 @@ import { createTreeWatch } from "./processes/watch-tree.ts";
 import { watchProgram } from "./program/watch-program.ts";
 import { readAgain } from "./read-again.ts";
 import { reserveExit } from "./reserve-exit.ts";
+import { sayOpening } from "./say-opening.ts";
 import { listenAt, serve } from "./serve-socket.ts";
 import type { HolderFile, ProcessId, Spec, WatchSettings } from "./spec.ts";
 import { startAgent } from "./start-agent.ts";
@@ -239,6 +240,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   terminal.begin(agent.process, service.sizes, () => {
     stopTree(tree, { graceMs: ownGraceMs }).catch((error: unknown) => log("the agent could not be ended", error));
   });
+  if (spec.opening !== undefined)
+    sayOpening(giveNudge, spec.opening).catch((error: unknown) => log("it could not be told to go on", error));
   claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
   const passOn = () => agent.process.kill("SIGTERM");
   if (near === null) process.on("SIGTERM", passOn);

@@ -22,13 +22,21 @@ const told = (session: string | null) => ({ context, state: null, session });
 describe("the next life of an agent", () => {
   it("goes on with the conversation that its last life told of, and says that it was kept", () => {
     const plan = planNextLife(started("claude-code", ["claude"]), told(id));
-    expect(plan).toEqual({ resumed: ["claude", "--resume", id], session: id, conversation: "kept" });
+    expect(plan).toEqual({ resumed: ["claude", "--resume", id], session: id, opening: null, conversation: "kept" });
     expect(withConversation(told(id), plan).context.lost).toEqual({ ...context.lost, conversation: "kept" });
   });
 
   it("goes on with the conversation its last life was resumed with, if that ended before it told of one", () => {
     const plan = planNextLife(started("codex", ["codex"], { session: id, resumed: ["codex"] }), told(null));
-    expect(plan).toEqual({ resumed: ["codex", "resume", id], session: id, conversation: "kept" });
+    expect(plan).toEqual({ resumed: ["codex", "resume", id], session: id, opening: null, conversation: "kept" });
+  });
+
+  it("has what is next typed where its command cannot say it, and only if somebody said something at first", () => {
+    const typed = planNextLife(started("opencode", ["opencode", "--prompt", "x"]), told("ses_e1b5bfb9dffe8JjM"));
+    expect(typed).toMatchObject({ resumed: ["opencode", "--session", "ses_e1b5bfb9dffe8JjM"] });
+    expect(typed.opening).toMatch(/^You were stopped and started again/);
+    expect(planNextLife(started("opencode", ["opencode"]), told("ses_e1b5bfb9dffe8JjM")).opening).toBeNull();
+    expect(planNextLife(started("opencode", ["opencode", "--prompt", "x"]), told(null)).opening).toBeNull();
   });
 
   it.each([
@@ -36,13 +44,13 @@ describe("the next life of an agent", () => {
     ["that cannot be told to go on", ["claude", "-p"], id],
   ])("of a program %s starts over, and says that it was lost", (_, command, session) => {
     const plan = planNextLife(started("claude-code", command), told(session));
-    expect(plan).toEqual({ resumed: null, session: null, conversation: "lost" });
+    expect(plan).toEqual({ resumed: null, session: null, opening: null, conversation: "lost" });
     expect(withConversation(told(session), plan).context.lost.conversation).toBe("lost");
   });
 
   it("does not ask again for a conversation that its program lacks, whoever names it, and for another one it does", () => {
     const resumed = started("claude-code", ["claude"], { session: id, resumed: ["claude", "--resume", id] });
-    const lost = { resumed: null, session: null, conversation: "lost" };
+    const lost = { resumed: null, session: null, opening: null, conversation: "lost" };
     expect(planNextLife(resumed, told(id), id)).toEqual(lost);
     expect(planNextLife(resumed, told(null), id)).toEqual(lost);
     expect(planNextLife(resumed, told("another-one"), id)).toMatchObject({

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { type LostWork, RecoveryContext } from "@rouse/contract";
-import { resumeCommand } from "@rouse/core";
+import { isToldByTyping, resumeCommand } from "@rouse/core";
 import type { Revival } from "../ports/holders.ts";
 import { holderFiles } from "./holder-files.ts";
 import type { Spec } from "./spec.ts";
@@ -42,6 +42,8 @@ export interface NextLife {
   /** `null`: with the command it was given. */
   readonly resumed: readonly string[] | null;
   readonly session: string | null;
+  /** What its program is told at its input, where its command cannot say it. */
+  readonly opening: string | null;
   readonly conversation: LostWork["conversation"];
 }
 
@@ -53,9 +55,11 @@ export function planNextLife(
 ): NextLife {
   const last = told ?? before ?? null;
   const session = last === lacked ? null : last;
-  const resumed = session === null ? null : resumeCommand(family, command, session, wordRecovery(context));
+  const words = wordRecovery(context);
+  const resumed = session === null ? null : resumeCommand(family, command, session, words);
+  const opening = resumed !== null && isToldByTyping(family, command) ? words : null;
   const conversation = family === "generic" || family === "aider" ? undefined : resumed === null ? "lost" : "kept";
-  return { resumed, session: resumed === null ? null : session, conversation };
+  return { resumed, session: resumed === null ? null : session, opening, conversation };
 }
 
 /** Told with what else was lost. */

@@ -63,6 +63,7 @@ describe("what a real program wants is told from its screen", () => {
     ["gemini-ask", "permission"],
     ["gemini-loop", "question"],
     ["opencode-ask", "permission"],
+    ["opencode-question", "question"],
     ["claude-norm", "prompt"],
     ["codex-norm", "prompt"],
     ["codex-idle", "prompt"],
@@ -144,6 +145,7 @@ describe("a nudge may be typed into a real program", () => {
     "gemini-ask",
     "gemini-loop",
     "opencode-ask",
+    "opencode-question",
   ])("but never into one that asks: %s", async (name) => {
     expect(await placeOn(name)).toMatch(/^(?:asks|no-input|full-screen)$/);
   });

@@ -23,6 +23,8 @@ export const Spec = z.object({
   resumed: z.array(z.string()).min(1).optional(),
   /** That conversation. */
   session: z.string().max(200).optional(),
+  /** What is typed into its program when that shows its input. */
+  opening: z.string().max(2000).optional(),
   cwd: z.string(),
   /** The whole environment, the agent's own token included: the file is for its owner only. */
   env: z.record(z.string(), z.string()),

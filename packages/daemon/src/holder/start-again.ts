@@ -51,7 +51,7 @@ export async function startAgain(
     left?.line,
   );
   // The command itself stays as it was given: the next life after this one resumes from it again.
-  const { resumed: _, session: __, ...first } = spec;
+  const { resumed: _, session: __, opening: ___, ...first } = spec;
   const next: Spec = {
     ...first,
     incarnation,
@@ -61,6 +61,7 @@ export async function startAgain(
     io: "terminal",
     ...(plan === null || plan.resumed === null ? {} : { resumed: [...plan.resumed] }),
     ...(plan === null || plan.session === null ? {} : { session: plan.session }),
+    ...(plan === null || plan.opening === null ? {} : { opening: plan.opening }),
   };
   await startHolder(home, next, options);
   return { incarnation, recovery: left?.context ?? null };

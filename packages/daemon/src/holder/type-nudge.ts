@@ -24,7 +24,7 @@ export interface Keyboard {
   untouchedMs(): number;
   over(): boolean;
   /** What is going to be typed. */
-  said(text: string): void;
+  said(text: string, nudge: string): void;
   /** Its program has taken what was typed. */
   taken(nudge: string): void;
   write(bytes: Buffer): void;
@@ -72,7 +72,7 @@ export async function typeNudge(keyboard: Keyboard, nudge: Nudge): Promise<Nudge
   // Writing that down took a moment.
   const place = await lookForPlace(keyboard, nudge);
   if (place.kind === "refused") return notSent(place.because);
-  keyboard.said(line);
+  keyboard.said(line, nudge.id);
   const typed = await typeLine(keyboard, nudge, place, line);
   if (typed.kind === "refused") return notSent(typed.because);
   const calm = await awaitCalm(keyboard, nudge, typed);

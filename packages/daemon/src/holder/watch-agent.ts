@@ -37,7 +37,7 @@ export interface Surroundings {
   kept(): boolean;
   attached(): number;
   facts(): ProcessFacts;
-  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input">;
+  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input" | "catchUp">;
   /** Looks at everything again that takes a while to look at. */
   lookAnew(): Promise<void>;
   /** Processes of the agent that are there although its own is over. */
@@ -128,7 +128,10 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       const { lines, screen } = await gather();
       const clock = readClock();
       take("stream", readStream(lines, clock));
-      take("screen", [...readPlain(lines, screen, clock), ...readPicture(screen, clock)]);
+      const shown = [...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
+      // A call is written down before a person is asked about it; told after the question it would look like the answer.
+      if (shown.some(({ kind }) => kind === "asks")) around.program.catchUp();
+      take("screen", shown);
       tellInTime();
     } catch (error) {
       around.trouble("what the agent shows could not be read", error);

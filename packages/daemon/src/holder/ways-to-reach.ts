@@ -36,8 +36,13 @@ export function waysToReach(
       attached: () => spec.foreground || attached() > 0,
       untouchedMs,
       over,
-      said: (text) => watch().said(text),
-      taken: (nudge) => watch().saw("screen", [{ kind: "nudge-read", nudge, by: "screen" }]),
+      said(text, nudge) {
+        watch().said(text);
+        program.typed({ id: nudge, text });
+      },
+      taken(nudge) {
+        if (!program.tellsReceipts()) watch().saw("screen", [{ kind: "nudge-read", nudge, by: "screen" }]);
+      },
       write,
     },
   };

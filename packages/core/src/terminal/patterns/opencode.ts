@@ -10,6 +10,11 @@ export const opencode: ShippedFamily = {
       under: /^\s*┃\s+△ Permission required/,
     },
     {
+      kind: "asks-question",
+      name: "opencode-question-keys",
+      pattern: /^\s*┃\s+(?:⇆ tab\s+)?(?:↑↓ select\s+)?enter (?:submit|toggle|confirm)\s+esc dismiss\b/,
+    },
+    {
       kind: "at-prompt",
       name: "opencode-prompt",
       pattern: /^\s*╹▀{4}/,

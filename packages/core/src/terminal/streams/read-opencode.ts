@@ -30,8 +30,10 @@ export function readOpencode(before: StreamState, line: Fields, clock: WallClock
         const text = textOf(part?.text);
         return text === null ? saw(state) : say(state, text);
       }
-      case "tool_use":
-        return readTool(state, part);
+      case "tool_use": {
+        const ended = endOpencodeTool(state, part);
+        return ended.sights.length === 0 ? ended : andThen(ended, askUnlessToolRuns);
+      }
       case "step_finish":
         return readFinish(state, part);
       case "error":
@@ -42,7 +44,8 @@ export function readOpencode(before: StreamState, line: Fields, clock: WallClock
   });
 }
 
-function readTool(state: StreamState, part: Fields | null): Step {
+/** A call that is over; where nobody told that it began, both. */
+export function endOpencodeTool(state: StreamState, part: Fields | null): Step {
   const id = nameOf(part?.callID);
   const call = fieldsOf(part?.state);
   if (id === null || call === null) return saw(state);
@@ -50,23 +53,24 @@ function readTool(state: StreamState, part: Fields | null): Step {
   const opened = openTool(state, { id, name, argsDigest: digestOfValue(call.input ?? {}), timeoutSeconds: null });
   const exit = fieldsOf(call.metadata)?.exit;
   const failed = call.status === "error" || (typeof exit === "number" && exit !== 0);
-  const closed = andThen(opened, (after) => closeTool(after, id, failed, call.error ?? call.output ?? ""));
-  return andThen(closed, askUnlessToolRuns);
+  return andThen(opened, (after) => closeTool(after, id, failed, call.error ?? call.output ?? ""));
 }
 
-/** A step that made no calls is the last of its turn. What is read from the cache is no new work. */
+/** What is read from the cache is no new work. */
+export function tokensOf(value: unknown): number {
+  const tokens = fieldsOf(value);
+  const spent = [tokens?.input, tokens?.output, tokens?.reasoning, fieldsOf(tokens?.cache)?.write];
+  return spent.reduce<number>((sum, count) => sum + (countOf(count) ?? 0), 0);
+}
+
+export const outcomeOf = (reason: string): "success" | "failure" => (reason === "stop" ? "success" : "failure");
+
+/** A step that made no calls is the last of its turn. */
 function readFinish(state: StreamState, part: Fields | null): Step {
-  const tokens = fieldsOf(part?.tokens);
-  const cache = fieldsOf(tokens?.cache);
-  const spent = [tokens?.input, tokens?.output, tokens?.reasoning, cache?.write].reduce<number>(
-    (sum, count) => sum + (countOf(count) ?? 0),
-    0,
-  );
-  const counted = raiseTokens(state, state.tokens + spent);
+  const counted = raiseTokens(state, state.tokens + tokensOf(part?.tokens));
   const reason = nameOf(part?.reason) ?? "unknown";
   if (reason === "tool-calls") return andThen(counted, (after) => saw(after, { kind: "model-asked" }));
-  const outcome = reason === "stop" ? "success" : "failure";
-  return andThen(counted, (after) => saw(after, { kind: "turn-ended", outcome, reason }));
+  return andThen(counted, (after) => saw(after, { kind: "turn-ended", outcome: outcomeOf(reason), reason }));
 }
 
 function readError(state: StreamState, error: Fields | null, clock: WallClock): Step {

@@ -4,6 +4,8 @@ import { readClaudeHook } from "./read-claude-hook.ts";
 import { readClaudeTranscript } from "./read-claude-transcript.ts";
 import { readCodexRollout } from "./read-codex-rollout.ts";
 import { type Fields, fieldsOf, parseLine, textIn } from "./read-fields.ts";
+import { readGeminiSession } from "./read-gemini-session.ts";
+import { readOpencodeEvent, timeOfOpencodeEvent } from "./read-opencode-events.ts";
 import { withoutOldEnding } from "./read-stream.ts";
 import { type StreamState, saw } from "./stream-state.ts";
 
@@ -28,17 +30,22 @@ export function readSessionLine(
       return withoutOldEnding(readClaudeTranscript(state, fields, clock));
     case "codex":
       return withoutOldEnding(readCodexRollout(state, fields, clock));
-    case "gemini-cli":
     case "opencode":
+      return withoutOldEnding(readOpencodeEvent(state, fields, clock));
+    case "gemini-cli":
+      return withoutOldEnding(readGeminiSession(state, fields, clock));
     case "aider":
     case "generic":
       return saw(state);
   }
 }
 
-/** Both programs write their times as we do, so earlier ones sort first. */
-const isBefore = ({ timestamp }: Fields, since: EpochMs): boolean =>
-  typeof timestamp === "string" && timestamp < toIso(Math.max(0, since - slack));
+/** Files have their times written as we write them, so earlier ones sort first. */
+function isBefore(fields: Fields, since: EpochMs): boolean {
+  const from = Math.max(0, since - slack);
+  const { timestamp } = fields;
+  return typeof timestamp === "string" ? timestamp < toIso(from) : (timeOfOpencodeEvent(fields) ?? from) < from;
+}
 
 /** The body of one call of a hook. */
 export function readHook(state: StreamState, body: string, clock: WallClock): Reading<StreamState> {

@@ -28,6 +28,17 @@ export function findRunning(root: number, members: readonly ProcessInfo[]): Runn
   return null;
 }
 
+/** The processes of one program: itself, and those of its kind that it started without anything between. One that a tool of it runs is another. */
+export function processesOf({ pid, family }: Running, members: readonly ProcessInfo[]): ReadonlySet<number> {
+  const own = new Set([pid]);
+  for (let before = 0; before !== own.size; ) {
+    before = own.size;
+    for (const info of members)
+      if (own.has(info.ppid) && !own.has(info.pid) && describeRunning(info)?.family === family) own.add(info.pid);
+  }
+  return own;
+}
+
 function depthsFrom(root: number, members: readonly ProcessInfo[]): ReadonlyMap<number, number> {
   const depths = new Map([[root, 0]]);
   for (let before = -1; before !== depths.size; ) {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,6 +91,25 @@ describe("the file of a conversation of Codex", () => {
   });
 });
 
-it("a database is not read, and it is said so", () => {
-  expect(find(running("opencode"))).toMatchObject({ because: "it keeps a database, which is not read" });
+describe("the file of a conversation of Gemini CLI", () => {
+  const hash = (folder: string): string => createHash("sha256").update(folder).digest("hex");
+  const chat = (name: string, more: object = {}): string =>
+    write(join(home, ".gemini/tmp/my-app/chats", `session-2026-11-16T19-39-${name}.jsonl`), [
+      { sessionId: name, projectHash: hash(cwd), startTime: iso(startedAt + 1000), kind: "main", ...more },
+    ]);
+
+  it("is the one that began in its folder after it did, and not one of a helper", () => {
+    chat("aaaaaaaa", { projectHash: hash("/elsewhere") });
+    chat("bbbbbbbb", { startTime: iso(startedAt - 60_000) });
+    chat("cccccccc", { kind: "subagent" });
+    const file = chat("dddddddd");
+    expect(find(running("gemini-cli"))).toEqual({ kind: "found", file });
+    expect(find(running("gemini-cli", { env: { HOME: "/nowhere", GEMINI_CLI_HOME: home } }))).toMatchObject({ file });
+  });
+
+  it("is the one it was told to go on with", () => {
+    const file = chat("2ef7cea2", { startTime: iso(startedAt - 60_000) });
+    const args = ["--resume", "2ef7cea2-aac9-4878-99ad-d56a5655882a"];
+    expect(find(running("gemini-cli", { args }))).toEqual({ kind: "found", file });
+  });
 });

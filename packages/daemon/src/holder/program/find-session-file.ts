@@ -1,12 +1,14 @@
+import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { describeRunning, type Running } from "./find-running.ts";
 
 /** Where a program keeps its conversation, or why that cannot be told. */
 export type FoundFile =
-  | { readonly kind: "found"; readonly file: string }
+  /** `conversation`: the file is a database with many of them. */
+  | { readonly kind: "found"; readonly file: string; readonly conversation?: string }
   | { readonly kind: "not-found"; readonly because: string };
 
 const notFound = (because: string): FoundFile => ({ kind: "not-found", because });
@@ -18,7 +20,12 @@ const slackMs = 2000;
  * The file of the conversation that this program has. `session` is its id, where that is known. Whoever is not sure stays blind: the steps of somebody
  * else would be held against this agent. `ours` are the processes of the agent.
  */
-export function findSessionFile(running: Running, session: string | null, ours: ReadonlySet<number>): FoundFile {
+export function findSessionFile(
+  running: Running,
+  session: string | null,
+  ours: ReadonlySet<number>,
+  database: OpencodeDatabase | null = null,
+): FoundFile {
   switch (running.family) {
     case "claude-code":
       if (running.args.includes("--no-session-persistence")) return notFound("it was told to keep none");
@@ -26,12 +33,39 @@ export function findSessionFile(running: Running, session: string | null, ours: 
     case "codex":
       return choose(codexFiles(running), running, session ?? idIn(running.args), ours);
     case "opencode":
-      return notFound("it keeps a database, which is not read");
+      return database === null ? notFound("not found yet") : chooseConversation(database, running, ours);
     case "gemini-cli":
+      return choose(geminiFiles(running), running, session ?? idIn(running.args)?.slice(0, shortId) ?? null, ours);
     case "aider":
     case "generic":
       return notFound("its file is not read");
   }
+}
+
+/** How its conversations are found; loaded where opencode runs. */
+export type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
+
+/** A person may begin another conversation, or go back to one, at any time: the one that went on last is the one it has. */
+function chooseConversation(
+  { findConversations }: OpencodeDatabase,
+  running: Running,
+  ours: ReadonlySet<number>,
+): FoundFile {
+  const file = opencodeFile(running);
+  const found = findConversations(file, real(running.cwd), running.startedAt);
+  if (found === null) return notFound("its database cannot be read");
+  // Whoever else works there, the one it was told to go on with is its own.
+  const alone = !hasNeighbour(running, ours);
+  const conversation = alone ? found[0] : found.find((id) => running.args.includes(id));
+  if (conversation !== undefined) return { kind: "found", file, conversation };
+  return notFound(alone ? "not found yet" : "others work in the same folder");
+}
+
+/** Builds that are not released have a database of their own, which is not looked for. */
+function opencodeFile(running: Running): string {
+  const { XDG_DATA_HOME, OPENCODE_DB = "" } = running.env;
+  const folder = join(XDG_DATA_HOME || join(homeOf(running), ".local", "share"), "opencode");
+  return resolve(folder, OPENCODE_DB || "opencode.db");
 }
 
 /** A conversation that was chosen when it was started. */
@@ -84,15 +118,30 @@ function codexFiles(running: Running): string[] {
 
 const mostDays = 30;
 
+/** One folder for each working folder, named by a list of its own; each file says which folder it is about. */
+function geminiFiles(running: Running): string[] {
+  const base = join(running.env["GEMINI_CLI_HOME"] ?? homeOf(running), ".gemini", "tmp");
+  return list(base)
+    .flatMap((folder) => list(join(folder, "chats")))
+    .filter((file) => /session-[^/]*\.jsonl$/.test(file) && isChangedSince(file, running.startedAt));
+}
+
+/** So much of its id is in the name of a file. */
+const shortId = 8;
+
 /** Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started. */
 function isBegunBy(file: string, { startedAt, cwd, family }: Running): boolean {
-  const first = readHead(file).find((line) => typeof line["timestamp"] === "string");
+  const time = family === "gemini-cli" ? "startTime" : "timestamp";
+  const first = readHead(file).find((line) => typeof line[time] === "string");
   if (first === undefined) return false;
-  if (Date.parse(first["timestamp"] as string) < startedAt - slackMs) return false;
+  if (Date.parse(first[time] as string) < startedAt - slackMs) return false;
+  if (family === "gemini-cli") return first["kind"] === "main" && first["projectHash"] === hashOf(real(cwd));
   if (family !== "codex") return true;
   const meta = (first["payload"] ?? {}) as { cwd?: unknown; thread_source?: unknown };
   return meta.cwd === real(cwd) && (meta.thread_source === undefined || meta.thread_source === "user");
 }
+
+const hashOf = (folder: string): string => createHash("sha256").update(folder).digest("hex");
 
 const headBytes = 256 * 1024;
 

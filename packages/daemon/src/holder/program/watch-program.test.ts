@@ -4,9 +4,10 @@ import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Client, until, type World } from "../holding.test-support.ts";
-import type { HolderFile } from "../spec.ts";
+import type { HolderFile, Spec } from "../spec.ts";
 import { worldOfEach } from "../world-of-each.test-support.ts";
 import { makeClaude } from "./make-claude.test-support.ts";
+import { makeOpencode } from "./make-opencode.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -100,6 +101,70 @@ describe("a holder of Claude Code", () => {
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
     expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started with --bare" });
     expect(reportsOf(client).at(-1)?.input).toBe("terminal");
+  });
+});
+
+describe("a holder of opencode", () => {
+  const startOpencode = async (cwd: string, more: Partial<Spec> = {}): Promise<Client> => {
+    const command = [process.execPath, makeOpencode(world.home)];
+    return watched(await world.start(world.spec(command, { cwd, family: "opencode", ...more })));
+  };
+
+  it("sees its calls by the log it keeps, and follows it into another conversation", async () => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    expect(eyeOf(client, "session-file")).toEqual({ eye: "session-file", sees: true, because: null });
+    expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first"]);
+    writeFileSync(join(cwd, "next"), "");
+    await until(() => ofKind(client, "tool-ended").length >= 4, "a call of the other is seen");
+    expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first", "ses_second"]);
+  });
+
+  it.each(["next-by-tool", "next-beside"])("does not take another one's conversation for its own: %s", async (how) => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    writeFileSync(join(cwd, how), "");
+    const since = Date.now();
+    await client.hear("report", ({ report }) => report.at > since + 2500);
+    expect(ofKind(client, "session").map(({ id }) => id)).toEqual(["ses_first"]);
+  });
+
+  it("tells what it asks after the call that it asks for, as it happened", async () => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its log is followed");
+    writeFileSync(join(cwd, "ask"), "");
+    const isAsked = (sight: Sight): boolean => sight.kind === "asks" && sight.what === "permission";
+    await until(() => sightsOf(client).filter(isAsked).length >= 6, "it asked several times");
+    const told = sightsOf(client).flatMap((sight) =>
+      isAsked(sight) || (sight.kind === "tool-started" && sight.id.startsWith("asked")) ? [sight.kind] : [],
+    );
+    expect(told.slice(0, 12)).toEqual(Array.from({ length: 6 }, () => ["tool-started", "asks"]).flat());
+  });
+
+  it("sees a nudge read when its model is asked with it, not when its screen shows it", async () => {
+    const cwd = workFolder();
+    const client = await startOpencode(cwd);
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its log is followed");
+    const order = { kind: "nudge", text: "FACT: The same call 5 times.", notAfter: Date.now() + 60_000 } as const;
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order });
+    const { outcome } = await client.hear("carried-out");
+    expect(outcome).toEqual({ kind: "sent", channel: "terminal", echoed: true });
+    const sentAt = Date.now();
+    await client.hear("report", ({ report }) => report.at > sentAt + 1500);
+    expect(ofKind(client, "nudge-read")).toEqual([]);
+    writeFileSync(join(cwd, "go"), "");
+    await until(() => ofKind(client, "nudge-read").length > 0, "it is read");
+    expect(ofKind(client, "nudge-read")).toEqual([{ kind: "nudge-read", nudge: "n1" }]);
+  });
+
+  it("that goes on with a conversation tells it so at its input, as soon as that shows", async () => {
+    const cwd = workFolder();
+    writeFileSync(join(cwd, "go"), "");
+    const client = await startOpencode(cwd, { opening: "You were stopped and started again." });
+    await until(() => ofKind(client, "nudge-read").length > 0, "its model is asked with it");
   });
 });
 

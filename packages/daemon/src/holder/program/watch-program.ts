@@ -1,13 +1,16 @@
 import type { AgentFamily, AgentInput, Eye, EyeState, Sight } from "@rouse/contract";
 import {
+  answersByMessage,
   findCompletion,
   findProgram,
+  followWords,
   hasWords,
   optionsOfClaude,
   type Pattern,
   readHook,
   readSessionLine,
   startStream,
+  type TypedWords,
 } from "@rouse/core";
 import { createAlarm } from "../alarm.ts";
 import type { Containment } from "../contain-agent.ts";
@@ -16,7 +19,7 @@ import { inputOf } from "../input-of.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
-import { findRunning, type Running } from "./find-running.ts";
+import { findRunning, processesOf, type Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import { type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
@@ -43,8 +46,14 @@ export interface ProgramWatch {
   eyes(): EyeState[];
   input(): AgentInput;
   readonly nudges: HookNudges;
+  /** Words of ours are typed into it. */
+  typed(nudge: { readonly id: string; readonly text: string }): void;
+  /** The file it keeps says when its model is asked with them: what its screen shows is no news then. */
+  tellsReceipts(): boolean;
   /** Its program asks us before each tool. */
   hooksOpen(): boolean;
+  /** Reads what its file says by now: whoever is about to tell what came after that wants it told first. */
+  catchUp(): void;
   /** A last look at its file. */
   end(): void;
 }
@@ -61,12 +70,14 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   const prints = optionsOfClaude(findProgram(spec.command)?.args ?? []).has("--print");
   let family: AgentFamily = spec.family;
   let running: Running | null = null;
-  let ours: ReadonlySet<number> = new Set();
   let session: string | null = null;
   let hookState = startStream();
   let hooksHeard = false;
   let fileState = startStream();
-  let tail: (FileTail & { readonly file: string }) | null = null;
+  let tail: (FileTail & Followed) | null = null;
+  let database: typeof import("./read-opencode-database.ts") | null = null;
+  let loading = false;
+  let typed: (TypedWords & { readonly nudge: string }) | null = null;
   let blind = "not found yet";
   let searchAt = 0;
   const startedAt = Date.now();
@@ -80,7 +91,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     const step = readHook(hookState, body, readClock());
     hookState = step.state;
     session = step.state.session ?? session;
-    follow(hook.transcript);
+    if (hook.transcript !== null) follow({ file: hook.transcript });
     const { answer, read } = hook.isMain ? nudges.heard(hook.event) : { answer: null, read: null };
     const receipt: Sight[] = read === null ? [] : [{ kind: "nudge-read", nudge: read }];
     news?.saw("hooks", [...receipt, ...step.sights, ...findCompletion(step, news.patterns())]);
@@ -89,31 +100,42 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
   }
 
   /** A conversation that was begun anew is kept in another file. */
-  function follow(file: string | null): void {
-    if (file === null || file === tail?.file) return;
-    tail = { ...tailFile(file), file };
+  function follow({ file, conversation }: Followed): void {
+    if (file === tail?.file && conversation === tail.conversation) return;
+    const followed = conversation === undefined ? tailFile(file) : database?.tailConversation(file, conversation);
+    if (followed === undefined) return;
+    tail = { ...followed, file, ...(conversation === undefined ? {} : { conversation }) };
     fileState = startStream();
   }
 
   function look(): void {
-    try {
+    attempt(() => {
       if (Date.now() >= searchAt) search();
       readFile();
-    } catch (error) {
-      log("what the agent's program keeps could not be read", error);
-    }
+    });
     looking.ringIn(lookMs);
   }
 
+  function attempt(reading: () => void): void {
+    try {
+      reading();
+    } catch (error) {
+      log("what the agent's program keeps could not be read", error);
+    }
+  }
+
   function search(): void {
-    const isKnown = spec.family !== "generic" && running !== null && tail !== null;
+    // In one database a person goes from conversation to conversation, and nothing else tells.
+    const isKnown = spec.family !== "generic" && running !== null && tail !== null && tail.conversation === undefined;
     searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
     if (tree === null || isKnown) return;
     const members = tree.look();
-    ours = new Set(members.map(({ pid }) => pid));
     const found = findRunning(tree.root().agent.pid, members);
     if (found !== null && !isSame(found, running)) enter(found);
-    if (tail === null && running !== null) searchFile(running);
+    if (running === null) return;
+    if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
+    // The conversation that went on last may be that of another one, which a tool of it runs.
+    else if (fileState.tools.length === 0) searchFile(running, processesOf(running, members));
   }
 
   /** What a script runs now may be another program than what it ran before. */
@@ -130,10 +152,22 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     news?.runs(family);
   }
 
-  function searchFile(program: Running): void {
-    const found = findSessionFile(program, session, ours);
-    if (found.kind === "found") follow(found.file);
+  function searchFile(program: Running, ours: ReadonlySet<number>): void {
+    if (program.family === "opencode" && !loading) loadDatabase();
+    const found = findSessionFile(program, session, ours, database);
+    if (found.kind === "found") follow(found);
     else blind = found.because;
+  }
+
+  /** Only here is it needed, and it is not small. */
+  function loadDatabase(): void {
+    loading = true;
+    import("./read-opencode-database.ts").then(
+      (loaded) => {
+        database = loaded;
+      },
+      (error: unknown) => log("databases cannot be read", error),
+    );
   }
 
   function readFile(): void {
@@ -143,11 +177,20 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     for (const line of tail.look()) {
       const given = nudges.given();
       if (given !== null && hasWords(line, given.text)) seen.push({ kind: "nudge-read", nudge: given.id });
+      seen.push(...findReceipt(line));
       const step = readSessionLine(family, fileState, line, readClock(), since);
       fileState = step.state;
       seen.push(...step.sights, ...findCompletion(step, news.patterns()));
     }
     if (seen.length > 0) news.saw("session-file", seen);
+  }
+
+  function findReceipt(line: string): Sight[] {
+    if (typed === null || !answersByMessage(family)) return [];
+    const { nudge } = typed;
+    const after = followWords(typed, line);
+    typed = after === null ? null : { ...after, nudge };
+    return after === null ? [{ kind: "nudge-read", nudge }] : [];
   }
 
   function eyes(): EyeState[] {
@@ -175,7 +218,12 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     eyes,
     input: () => inputOf(spec, { family, hooks: hooksHeard && nudges.possible() }),
     nudges,
+    typed({ id, text }) {
+      typed = { words: text, message: null, nudge: id };
+    },
+    tellsReceipts: () => answersByMessage(family) && tail !== null,
     hooksOpen: () => hooksHeard,
+    catchUp: () => attempt(readFile),
     end() {
       looking.stop();
       nudges.end();
@@ -183,6 +231,12 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
       readFile();
     },
   };
+}
+
+/** What is read of a conversation: a file, or one of many in a database. */
+interface Followed {
+  readonly file: string;
+  readonly conversation?: string;
 }
 
 const isSame = (a: Running, b: Running | null): boolean =>

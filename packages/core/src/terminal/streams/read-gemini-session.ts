@@ -1,0 +1,69 @@
+import type { Reading, WallClock } from "../reading.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { byProgram } from "./read-claude-transcript.ts";
+import { amountOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
+import {
+  andThen,
+  closeTool,
+  countResponse,
+  enterSession,
+  openTool,
+  type StreamState,
+  saw,
+  say,
+} from "./stream-state.ts";
+
+type Step = Reading<StreamState>;
+
+/**
+ * One line of the file Gemini CLI keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. An answer is written
+ * when it is complete and once more with its calls when those are over. Whether the model is at work, a tool, or nobody cannot be told from it.
+ */
+export function readGeminiSession(state: StreamState, line: Fields, clock: WallClock): Step {
+  switch (line.type) {
+    case undefined:
+      return enterSession(state, nameOf(line.sessionId), null, null);
+    case "gemini":
+      return readAnswer(state, line);
+    case "error": {
+      const message = textOf(line.content);
+      return message === null ? saw(state) : saw(state, byProgram(nameTrouble(message, "error", clock)));
+    }
+    default:
+      return saw(state);
+  }
+}
+
+function readAnswer(state: StreamState, line: Fields): Step {
+  const id = nameOf(line.id);
+  if (id === null) return saw(state);
+  const text = state.answer === id ? null : textOf(line.content);
+  const said = text === null ? saw({ ...state, answer: id }) : say({ ...state, answer: id }, text);
+  const counted = andThen(said, (after) => countResponse(after, id, tokensOf(fieldsOf(line.tokens))));
+  const calls = listOf(line.toolCalls).slice(0, mostCalls).map(fieldsOf);
+  return calls.reduce((step, call) => andThen(step, (after) => readCall(after, call)), counted);
+}
+
+const mostCalls = 64;
+
+/** What is read from the cache is no new work. */
+const tokensOf = (tokens: Fields | null): number =>
+  Math.max(0, (amountOf(tokens?.total) ?? 0) - (amountOf(tokens?.cached) ?? 0));
+
+/** The process that ran a command is another one each time. */
+const ownNumber = /^Process Group PGID: \d+$/gm;
+
+function readCall(state: StreamState, call: Fields | null): Step {
+  const id = nameOf(call?.id);
+  if (call === null || id === null) return saw(state);
+  const response = listOf(call.result).map((each) => fieldsOf(fieldsOf(each)?.functionResponse)?.response ?? null);
+  const result = textIn(response).replace(ownNumber, "");
+  const failed = call.status === "error" || /^Exit Code: [1-9]/m.test(result);
+  const opened = openTool(state, {
+    id,
+    name: nameOf(call.name) ?? "unknown",
+    argsDigest: digestOfValue(call.args ?? {}),
+    timeoutSeconds: null,
+  });
+  return andThen(opened, (after) => closeTool(after, id, failed, result));
+}

@@ -1,0 +1,118 @@
+import type { EpochMs, Sight } from "@rouse/contract";
+import type { Reading, WallClock } from "../reading.ts";
+import { nameTrouble } from "./name-trouble.ts";
+import { byProgram } from "./read-claude-transcript.ts";
+import { amountOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import { endOpencodeTool, outcomeOf, tokensOf } from "./read-opencode.ts";
+import { andThen, countResponse, enterSession, openTool, type StreamState, saw, say } from "./stream-state.ts";
+
+type Step = Reading<StreamState>;
+
+/**
+ * One event of the log that opencode keeps of a conversation in its database, as `{ type, data }`. Its format is not promised to anybody: types it does not
+ * know say nothing. Unlike its stream it tells of a call when that begins.
+ */
+export function readOpencodeEvent(state: StreamState, event: Fields, clock: WallClock): Step {
+  const data = fieldsOf(event.data);
+  const info = fieldsOf(data?.info);
+  switch (kindOf(event)) {
+    case "session.created":
+      return enterSession(state, nameOf(info?.id), nameOf(fieldsOf(info?.model)?.id), nameOf(info?.version));
+    case "message.updated":
+      return andThen(enterSession(state, nameOf(data?.sessionID), null, null), (after) =>
+        info?.role === "assistant" ? readAnswer(after, info, clock) : saw(after),
+      );
+    case "message.part.updated":
+      return readPart(state, fieldsOf(data?.part), clock);
+    default:
+      return saw(state);
+  }
+}
+
+/** Its types end with the version of their shape. */
+const kindOf = ({ type }: Fields): string => (nameOf(type) ?? "").replace(/\.\d+$/, "");
+
+/** When it happened; `null` where it does not say. */
+export function timeOfOpencodeEvent(event: Fields): EpochMs | null {
+  const data = fieldsOf(event.data);
+  const time = fieldsOf(fieldsOf(data?.info)?.time);
+  return amountOf(data?.time) ?? amountOf(time?.completed) ?? amountOf(time?.created);
+}
+
+/** Each request has an answer of its own, which is there from the moment it is asked for and is completed once. */
+function readAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
+  const id = nameOf(info.id);
+  if (id === null) return saw(state);
+  if (amountOf(fieldsOf(info.time)?.completed) === null)
+    return state.answer === id ? saw(state) : saw({ ...state, answer: id, tools: [] }, { kind: "model-asked" });
+  if (state.answer !== id) return saw(state);
+  const counted = countResponse({ ...state, answer: null, compacting: false }, id, tokensOf(info.tokens));
+  return andThen(counted, (after) => endAnswer(after, info, clock));
+}
+
+function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
+  // A summary is for the model itself: the turn goes on with it.
+  if (info.summary === true && info.error === undefined) return saw(state, { kind: "compacts", over: true });
+  const error = fieldsOf(info.error);
+  if (error !== null) {
+    const reason = nameOf(error.name) ?? "error";
+    return saw({ ...state, tools: [] }, ...troubleIn(error, clock), {
+      kind: "turn-ended",
+      outcome: "failure",
+      reason,
+    });
+  }
+  const reason = nameOf(info.finish);
+  if (reason === null || reason === "tool-calls") return saw(state);
+  return saw(state, { kind: "turn-ended", outcome: outcomeOf(reason), reason });
+}
+
+/** A person who breaks it off is no trouble. */
+function troubleIn(error: Fields | null, clock: WallClock): readonly Sight[] {
+  const message = textOf(fieldsOf(error?.data)?.message);
+  const name = nameOf(error?.name) ?? "error";
+  return message === null || name === "MessageAbortedError" ? [] : [byProgram(nameTrouble(message, name, clock))];
+}
+
+function readPart(state: StreamState, part: Fields | null, clock: WallClock): Step {
+  switch (part?.type) {
+    case "text": {
+      const text = textOf(part.text);
+      // What a person said has the same shape, in a message of their own.
+      const isSaid = part.messageID === state.answer && !state.compacting;
+      const isWhole = amountOf(fieldsOf(part.time)?.end) !== null;
+      return text === null || !isSaid || !isWhole ? saw(state) : say(state, text);
+    }
+    case "tool":
+      return readTool(state, part);
+    case "retry":
+      return saw(state, ...troubleIn(fieldsOf(part.error), clock));
+    case "compaction": {
+      const full: readonly Sight[] = part.overflow === true ? [{ kind: "context-limit", pattern: "compaction" }] : [];
+      return saw({ ...state, compacting: true }, ...full, { kind: "compacts", over: false });
+    }
+    default:
+      return saw(state);
+  }
+}
+
+function readTool(state: StreamState, part: Fields): Step {
+  const id = nameOf(part.callID);
+  const call = fieldsOf(part.state);
+  if (id === null || call === null) return saw(state);
+  switch (call.status) {
+    case "running":
+      return openTool(state, {
+        id,
+        name: nameOf(part.tool) ?? "unknown",
+        argsDigest: digestOfValue(call.input ?? {}),
+        timeoutSeconds: null,
+      });
+    case "completed":
+    case "error":
+      return endOpencodeTool(state, part);
+    default:
+      // What it is to be called with is not known yet.
+      return saw(state);
+  }
+}

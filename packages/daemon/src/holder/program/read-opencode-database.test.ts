@@ -1,0 +1,167 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Running } from "./find-running.ts";
+import { findSessionFile } from "./find-session-file.ts";
+import * as database from "./read-opencode-database.ts";
+
+let home: string;
+let file: string;
+let writer: Database.Database | null;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "rouse-opencode-")));
+  file = join(home, ".local/share/opencode/opencode.db");
+  writer = null;
+});
+afterEach(() => {
+  writer?.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const startedAt = Date.now() - 60_000;
+const running = (env: Record<string, string> = {}): Running => ({
+  family: "opencode",
+  pid: 1,
+  startTicks: 1,
+  startedAt,
+  args: [],
+  cwd: home,
+  env: { HOME: home, ...env },
+});
+const find = (program = running()) => findSessionFile(program, null, new Set(), database);
+
+/** The columns that are read, of the tables that opencode 1.18.33 has; open for writing, as the program has it. */
+function open(at = file): Database.Database {
+  mkdirSync(dirname(at), { recursive: true });
+  writer = new Database(at);
+  writer.pragma("journal_mode = WAL");
+  writer.exec(`
+    CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL, time_updated integer NOT NULL);
+    CREATE TABLE event (id text PRIMARY KEY, aggregate_id text NOT NULL, seq integer NOT NULL, type text NOT NULL, data text NOT NULL);
+    CREATE UNIQUE INDEX event_aggregate_seq_idx ON event (aggregate_id, seq);`);
+  return writer;
+}
+
+function begin(id: string, { at = startedAt + 1000, folder = home, parent = null as string | null } = {}): void {
+  writer?.prepare("INSERT INTO session VALUES (?, ?, ?, ?)").run(id, parent, folder, at);
+  tell(id, 0, "session.created.1", { sessionID: id });
+}
+
+const tell = (id: string, seq: number, type: string, data: object | string) =>
+  writer
+    ?.prepare("INSERT INTO event VALUES (?, ?, ?, ?, ?)")
+    .run(`${id}-${seq}`, id, seq, type, typeof data === "string" ? data : JSON.stringify(data));
+
+describe("the conversation of opencode", () => {
+  it("is the one in its folder that went on last since it runs, and not one of a helper", () => {
+    open();
+    begin("ses_old", { at: startedAt - 1000 });
+    begin("ses_elsewhere", { folder: "/elsewhere", at: startedAt + 5000 });
+    begin("ses_helper", { parent: "ses_own", at: startedAt + 5000 });
+    expect(find()).toEqual({ kind: "not-found", because: "not found yet" });
+    begin("ses_own");
+    expect(find()).toEqual({ kind: "found", file, conversation: "ses_own" });
+    begin("ses_next", { at: startedAt + 2000 });
+    expect(find()).toMatchObject({ conversation: "ses_next" });
+  });
+
+  it("is not guessed where another one works in the same folder, unless it was chosen", async () => {
+    open();
+    begin("ses_own");
+    begin("ses_others", { at: startedAt + 2000 });
+    const other = spawn("bash", ["-c", "exec -a opencode sleep 100"], { cwd: home });
+    try {
+      await vi.waitFor(() => expect(find()).toMatchObject({ because: "others work in the same folder" }));
+      const chosen = { ...running(), args: ["--session", "ses_own"] };
+      expect(find(chosen)).toEqual({ kind: "found", file, conversation: "ses_own" });
+    } finally {
+      other.kill("SIGKILL");
+    }
+  });
+
+  it("is looked for where its environment says", () => {
+    const other = join(home, "data/opencode/mine.db");
+    open(other);
+    begin("ses_own");
+    expect(find(running({ XDG_DATA_HOME: join(home, "data"), OPENCODE_DB: "mine.db" }))).toMatchObject({ file: other });
+    expect(find(running({ OPENCODE_DB: other }))).toMatchObject({ file: other });
+  });
+
+  it("is not known where its database is not as expected", () => {
+    expect(find()).toEqual({ kind: "not-found", because: "its database cannot be read" });
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "no database at all, but some text that is longer than the head of one ".repeat(10));
+    expect(find()).toMatchObject({ because: "its database cannot be read" });
+    writeFileSync(`${file}-wal`, "");
+    expect(find()).toMatchObject({ because: "its database cannot be read" });
+    for (const each of [file, `${file}-wal`]) rmSync(each);
+    open();
+    begin("ses_own");
+    expect(find()).toMatchObject({ kind: "found" });
+    writer?.exec("DROP TABLE event");
+    expect(find()).toMatchObject({ because: "its database cannot be read" });
+  });
+});
+
+describe("what is told of a conversation of opencode", () => {
+  const types = (lines: readonly string[]) => lines.map((line) => (JSON.parse(line) as { type: string }).type);
+
+  it("is each event once, as lines, while the program writes", () => {
+    open();
+    begin("ses_own");
+    const tail = database.tailConversation(file, "ses_own");
+    expect(tail.look()).toEqual(['{"type":"session.created.1","data":{"sessionID":"ses_own"}}']);
+    begin("ses_other");
+    writer?.exec("BEGIN IMMEDIATE");
+    tell("ses_own", 1, "message.updated.1", {});
+    expect(tail.look()).toEqual([]);
+    writer?.exec("COMMIT");
+    expect(types(tail.look())).toEqual(["message.updated.1"]);
+    expect(tail.look()).toEqual([]);
+  });
+
+  it("is what happened lately where it is long, a part at each look, and nothing that is too long", () => {
+    open();
+    begin("ses_own");
+    writer?.transaction(() => {
+      for (let seq = 1; seq <= 5000; seq++) tell("ses_own", seq, `n.${seq}`, {});
+      tell("ses_own", 5001, "long", JSON.stringify({ text: "x".repeat(2 * 1024 * 1024) }));
+      tell("ses_own", 5002, "last", {});
+    })();
+    const tail = database.tailConversation(file, "ses_own");
+    const looks: string[][] = [];
+    do looks.push(types(tail.look()));
+    while (looks.at(-1)?.length !== 0 && looks.length < 100);
+    expect(Math.max(...looks.map(({ length }) => length))).toBe(200);
+    expect(looks.flat()[0]).toBe("n.3002");
+    expect(looks.flat().slice(-2)).toEqual(["n.5000", "last"]);
+  });
+
+  it("leaves the program's files alone", () => {
+    open();
+    begin("ses_own");
+    database.tailConversation(file, "ses_own").look();
+    // What a reader had merged or locked, the writer would notice.
+    writer?.pragma("busy_timeout = 0");
+    expect(writer?.pragma("wal_checkpoint(TRUNCATE)")).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+    writer?.close();
+    database.tailConversation(file, "ses_own").look();
+    expect(readdirSync(dirname(file))).toEqual(["opencode.db"]);
+  });
+
+  it("is nothing while it cannot be read, and goes on where it was", () => {
+    const tail = database.tailConversation(file, "ses_own");
+    expect(tail.look()).toEqual([]);
+    open();
+    begin("ses_own");
+    expect(tail.look()).toHaveLength(1);
+    writer?.exec("ALTER TABLE event RENAME TO moved");
+    expect(tail.look()).toEqual([]);
+    writer?.exec("ALTER TABLE moved RENAME TO event");
+    tell("ses_own", 1, "message.updated.1", {});
+    expect(types(tail.look())).toEqual(["message.updated.1"]);
+  });
+});

@@ -1,4 +1,4 @@
-import { type DurationMs, type MonoMs, type Policy, type RouseEvent, seconds } from "@rouse/contract";
+import { type DurationMs, type MonoMs, type Policy, type RouseEvent } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
 import { tellOfQuestion } from "../accept/read-sights.ts";
 import { markNow, turnClock } from "../accept/work-clock.ts";
@@ -26,7 +26,8 @@ export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, do
   return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
 }
 
-const aMoment: DurationMs = seconds(1);
+/** As soon as anybody may look again. */
+const aMoment: DurationMs = 250;
 
 const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 

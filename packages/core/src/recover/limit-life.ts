@@ -1,4 +1,4 @@
-import { type DurationMs, type MonoMs, type Policy, type RouseEvent } from "@rouse/contract";
+import type { DurationMs, MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
 import { tellOfQuestion } from "../accept/read-sights.ts";
 import { markNow, turnClock } from "../accept/work-clock.ts";

@@ -100,7 +100,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       edits: byStream,
       killed: byStream,
     },
-    plain: { normal: byFile, loop: byFile, rate: byFile, limit: byFile, context: byFile, killed: byFile },
+    plain: { normal: byFile, loop: byFile, rate: byFile, limit: byFile, context: any, killed: byFile },
     spawn: {
       normal: byFile,
       loop: byFile,

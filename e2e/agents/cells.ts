@@ -100,7 +100,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       edits: byStream,
       killed: byStream,
     },
-    plain: { normal: byFile, loop: byFile, killed: byFile },
+    plain: { normal: byFile, loop: byFile, rate: byFile, limit: byFile, context: any, killed: byFile },
     spawn: {
       normal: byFile,
       loop: byFile,
@@ -116,7 +116,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       edits: byFile,
       killed: byFile,
     },
-    run: { normal: byFile, loop: byFile, permission: any, closed: any },
+    run: { normal: byFile, loop: byFile, permission: any, limit: { goesOn: ["conversation", "person"] }, closed: any },
   },
   opencode: {
     stream: {

@@ -259,11 +259,11 @@ function goneOn({ cell, model, events }: Watched, liftedAt: number): string | nu
     : null;
 }
 
-/** That it sits at its prompt says nothing about why. */
+/** That it sits at its prompt, or at a menu of its own, says nothing about why. */
 const isTold = (events: readonly SavedEvent[]): boolean =>
   events.some(({ payload }) => {
     const { what, reason } = payload as { what?: Question; reason?: string };
-    return what === undefined ? reason === "limit-over" : what !== "prompt";
+    return what === undefined ? reason === "limit-over" : what !== "prompt" && what !== "question";
   });
 
 const silenceKnownWithin = 45_000;

@@ -22,7 +22,7 @@ export const responses: Wire = {
 
   refuse(response, refusal) {
     const { status, type, message, usage: isUsage, retryAfterSeconds = 0 } = refusal;
-    if (isUsage === true) return sendJson(response, status, usageLimit(retryAfterSeconds));
+    if (isUsage === true) return sendJson(response, status, usageLimit(retryAfterSeconds), usedUp(retryAfterSeconds));
     if (status !== 400)
       return sendJson(response, status, { error: { message, type, code: type } }, retryAfter(refusal));
     // Too long a conversation is told in the stream, after the request was taken.
@@ -51,12 +51,24 @@ export const responses: Wire = {
   },
 };
 
+const epochSecondsIn = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
+
+/** How much of each window of the quota is used, as it is told with every answer. */
+const usedUp = (inSeconds: number): Record<string, string> => ({
+  "x-codex-primary-used-percent": "100",
+  "x-codex-primary-window-minutes": "300",
+  "x-codex-primary-reset-at": String(epochSecondsIn(inSeconds)),
+  "x-codex-secondary-used-percent": "30",
+  "x-codex-secondary-window-minutes": "10080",
+  "x-codex-secondary-reset-at": String(epochSecondsIn(400_000)),
+});
+
 const usageLimit = (inSeconds: number): Json => ({
   error: {
     type: "usage_limit_reached",
     message: "The usage limit has been reached",
     plan_type: "plus",
-    resets_at: Math.floor(Date.now() / 1000) + inSeconds,
+    resets_at: epochSecondsIn(inSeconds),
     resets_in_seconds: inSeconds,
   },
 });

@@ -41,7 +41,7 @@ export { replayedText } from "./terminal/read-replay.ts";
 export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatching } from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";
 export { answersByMessage, followWords, type TypedWords } from "./terminal/streams/follow-words.ts";
-export { optionsOfClaude } from "./terminal/streams/prints-stream.ts";
+export { optionsOfClaude, optionsOfCodex } from "./terminal/streams/prints-stream.ts";
 export { hasWords, readHook, readSessionLine } from "./terminal/streams/read-session-file.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";
 export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts";

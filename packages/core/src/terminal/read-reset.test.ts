@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { daysFromCivil, instantOf, yearAt } from "./civil-time.ts";
-import { readReset } from "./read-reset.ts";
+import { readLastReset, readReset } from "./read-reset.ts";
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 /** Noon in UTC, two in the afternoon where the machine is. */
@@ -70,6 +70,15 @@ describe("the time until a limit is lifted", () => {
     const afterMidnight = { now: Date.UTC(2026, 9, 20, 0, 3, 0), utcOffset: 0 };
     expect(readReset("resets 11:58pm", afterMidnight)).toBe(0);
     expect(readReset("resets 11:30pm", afterMidnight)).toBe(23 * hour + 27 * minute);
+  });
+
+  it("lasts at most to the end of the minute it names, and to the second where it names that", () => {
+    expect(readLastReset("try again at 2:51 PM.", clock)).toBe(52 * minute);
+    expect(readLastReset("resets 2pm", { ...clock, now: clock.now + 20 * second })).toBe(40 * second);
+    expect(readLastReset("resets 2pm", { ...clock, now: clock.now + 5 * minute })).toBe(0);
+    expect(readLastReset("resets at 2026-10-20T12:00:30Z", clock)).toBe(30 * second);
+    expect(readLastReset("try again in 20s", clock)).toBe(20 * second);
+    expect(readLastReset("try again later", clock)).toBeNull();
   });
 
   it("is read from a program that goes on by itself then", () => {

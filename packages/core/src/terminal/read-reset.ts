@@ -13,7 +13,20 @@ const announcement =
 const mostAnnouncements = 8;
 
 /** How long until a limit is lifted, as the line says it; `null` when it does not say, or says nonsense. */
-export function readReset(line: string, clock: WallClock): DurationMs | null {
+export const readReset = (line: string, clock: WallClock): DurationMs | null => findReset(line, clock)?.from ?? null;
+
+/** The same until the last moment that the words may mean. */
+export const readLastReset = (line: string, clock: WallClock): DurationMs | null => findReset(line, clock)?.to ?? null;
+
+/** From now on. What is named to the minute may be any moment of it. */
+interface Reset {
+  readonly from: DurationMs;
+  readonly to: DurationMs;
+}
+
+const oneMinute: DurationMs = 60_000;
+
+function findReset(line: string, clock: WallClock): Reset | null {
   const text = cut(line, longestLine);
   let looked = 0;
   for (const found of text.matchAll(announcement)) {
@@ -21,14 +34,20 @@ export function readReset(line: string, clock: WallClock): DurationMs | null {
     const rest = text.slice(found.index + found[0].length);
     const secondsMeant = /retry-after|retry[\s:]+after/i.test(found[0]);
     const lasts = readDuration(rest, secondsMeant);
-    if (lasts !== null) return lasts > 0 && lasts <= longestWait ? Math.round(lasts) : null;
-    const wait = untilInstant(readInstant(rest, clock), clock);
-    if (wait !== null) return wait > -justPast && wait <= longestWait ? Math.max(0, Math.round(wait)) : null;
+    if (lasts !== null) return lasts > 0 && lasts <= longestWait ? resetAfter(lasts, 0) : null;
+    const instant = readInstant(rest, clock);
+    if (instant === null) continue;
+    const wait = instant - clock.now;
+    const isMeant = wait > -justPast && wait <= longestWait;
+    return isMeant ? resetAfter(wait, instant % oneMinute === 0 ? oneMinute : 0) : null;
   }
   return null;
 }
 
-const untilInstant = (instant: EpochMs | null, clock: WallClock) => (instant === null ? null : instant - clock.now);
+const resetAfter = (wait: DurationMs, lasts: DurationMs): Reset => ({
+  from: Math.max(0, Math.round(wait)),
+  to: Math.max(0, Math.round(wait + lasts)),
+});
 
 const part =
   /^(-?\d{1,9}(?:\.\d{1,9})?)\s?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])[\s,]{0,3}(?:and )?/i;

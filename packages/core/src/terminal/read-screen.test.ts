@@ -53,6 +53,21 @@ describe("what is written in place", () => {
   });
 });
 
+describe("a request that is tried again", () => {
+  it("is told once for each try, while it is the last thing that was printed", () => {
+    const look = watch("codex");
+    const retries = (second: number, picture: string) =>
+      look(second, picture).flatMap((sight) => (sight.kind === "retries" ? [sight.attempt] : []));
+    const before = "exec\n/bin/bash -lc 'ls -la' in /work\n succeeded in 0ms:\nhello.txt\n\n";
+    expect(retries(0, `${before}ERROR: Reconnecting... 1/5`)).toEqual([1]);
+    expect(retries(1, `${before}ERROR: Reconnecting... 1/5`)).toEqual([]);
+    const after = `${before}ERROR: Reconnecting... 1/5\ncodex\nNow I change the greeting.`;
+    expect(retries(9, after)).toEqual([]);
+    expect(retries(20, `${after}\nERROR: Reconnecting... 1/5`)).toEqual([1]);
+    expect(retries(29, `${after}\nERROR: Reconnecting... 1/5\nERROR: Reconnecting... 2/5`)).toEqual([2]);
+  });
+});
+
 describe("a question of an ordinary command", () => {
   it.each([
     ["permission", "yes-or-no", "Overwrite a.txt? [y/N]"],

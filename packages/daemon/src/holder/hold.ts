@@ -259,8 +259,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       eyes.close();
       const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
-      program.end();
-      await watch.end(how);
+      await watch.end(how, program.end);
       const last = reports.lastSeq();
       await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);
       await linger(patienceOf(near !== null), () => heard >= last, service.watched);

@@ -37,7 +37,7 @@ export interface Surroundings {
   kept(): boolean;
   attached(): number;
   facts(): ProcessFacts;
-  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input" | "catchUp">;
+  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input" | "entered" | "catchUp">;
   /** Looks at everything again that takes a while to look at. */
   lookAnew(): Promise<void>;
   /** Processes of the agent that are there although its own is over. */
@@ -63,10 +63,12 @@ export interface AgentWatch {
   tellSoon(): void;
   /** Reports what is true now, not what was true at the last look. */
   lookAnew(): Promise<void>;
-  /** A last look and the last report. */
-  end(exit: ExitStatus): Promise<void>;
+  /** A last look, a last word of its program, and the last report. */
+  end(exit: ExitStatus, lastWord: () => void): Promise<void>;
 }
 
+/** What stands on a screen until something else happens. */
+const standing: ReadonlySet<Sight["kind"]> = new Set(["asks", "retries", "rate-limited"]);
 const lookMs = 250;
 /** A screen that has come to rest is looked at once more: only then is what stands at its bottom a question. */
 const restMs = 2500;
@@ -129,8 +131,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       const clock = readClock();
       take("stream", readStream(lines, clock));
       const shown = [...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
-      // A call is written down before a person is asked about it; told after the question it would look like the answer.
-      if (shown.some(({ kind }) => kind === "asks")) around.program.catchUp();
+      // Told after it, what came before a question or a wait would look like work that goes on in spite of it.
+      if (shown.some(({ kind }) => standing.has(kind))) around.program.catchUp();
       take("screen", shown);
       tellInTime();
     } catch (error) {
@@ -156,6 +158,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     return lines.filter(isJson).flatMap((line) => {
       const step = readStreamLine(spec.family, stream, line, clock);
       stream = step.state;
+      for (const sight of step.sights) if (sight.kind === "session") around.program.entered(sight.id);
       return [...step.sights, ...findCompletion(step, patterns), ...findReceipt(line)];
     });
   }
@@ -266,11 +269,13 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       facts = null;
       tell(null);
     },
-    async end(exit) {
-      ended = true;
+    async end(exit, lastWord) {
       for (const alarm of [looking, resting, telling]) alarm.stop();
       for (const reader of Object.values(readers)) reader.finish();
       await look();
+      // What its stream says comes first, as it does while it runs.
+      lastWord();
+      ended = true;
       tell(exit);
       living.stop();
     },

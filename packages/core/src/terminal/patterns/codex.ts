@@ -79,6 +79,14 @@ export const codex: ShippedFamily = {
       name: "codex-question",
       pattern: /^[│▌\s]*(?:tab to add notes \| )?enter to submit (?:answer|all)\b/i,
     },
+    // Whatever its menus are about, one of their choices is marked and the keys stand below them, as the last thing on the screen.
+    {
+      kind: "asks-question",
+      name: "codex-menu",
+      pattern: /^[│▌\s]*(?:press )?enter (?:to )?(?:select|confirm|continue)\b.{0,40}\besc\b/i,
+      notOver: /\S/,
+      under: /^[│▌\s]*[›>] \d{1,2}\. /,
+    },
     endedBy(
       "login",
       "codex-not-logged-in",

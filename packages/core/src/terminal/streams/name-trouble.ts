@@ -1,6 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import { digestOf, maskDetails } from "../mask-text.ts";
-import { readReset } from "../read-reset.ts";
+import { readLastReset, readReset } from "../read-reset.ts";
 import type { WallClock } from "../reading.ts";
 
 type Trouble = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
@@ -21,13 +21,22 @@ const putOff: readonly (readonly [string, RegExp])[] = [
 const contextFull =
   /\bprompt is too long\b|\bcontext_length_exceeded\b|\bexceeds? (?:the|this model's) (?:maximum )?context (?:window|length|limit)\b|\bran out of room in the model's context window\b/i;
 
+/** Causes stand at the beginning; the rest is often the body of a request. */
+const longestMessage = 4000;
+
 /** What an error of a program or its provider means. Never applied to what an agent says, only to what failed it. */
 export function nameTrouble(message: string, pattern: string, clock: WallClock): Trouble {
-  // Causes stand at the beginning; the rest is often the body of a request.
-  const text = message.slice(0, 4000);
+  const text = message.slice(0, longestMessage);
   const limit = putOff.find(([, phrase]) => phrase.test(text));
   if (limit !== undefined) return { kind: "rate-limited", pattern: limit[0], resetsInMs: readReset(text, clock) };
   if (contextFull.test(text)) return { kind: "context-limit", pattern };
   const masked = maskDetails(text);
   return { kind: "error", pattern, digest: digestOf(masked), text: masked };
+}
+
+/** The same of what the program itself says in a place where no agent can write: it is believed for as long as it names, to the end of the minute. */
+export function nameOwnTrouble(message: string, pattern: string, clock: WallClock): Trouble {
+  const trouble = nameTrouble(message, pattern, clock);
+  if (trouble.kind !== "rate-limited") return trouble;
+  return { ...trouble, resetsInMs: readLastReset(message.slice(0, longestMessage), clock), by: "stream" };
 }

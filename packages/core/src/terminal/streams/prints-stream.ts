@@ -31,3 +31,6 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
 
 export const optionsOfClaude = (args: readonly string[]): ReadonlyMap<string, string | true> =>
   optionsIn(readArguments(claudeLine, args));
+
+export const optionsOfCodex = (args: readonly string[]): ReadonlyMap<string, string | true> =>
+  optionsIn(readArguments(codexLine, args));

@@ -1,8 +1,17 @@
-import type { Sight } from "@rouse/contract";
+import { days, type EpochMs, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { nameTrouble } from "./name-trouble.ts";
-import { byProgram } from "./read-claude-transcript.ts";
-import { countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, parseLine, textOf } from "./read-fields.ts";
+import { nameOwnTrouble } from "./name-trouble.ts";
+import {
+  amountOf,
+  countOf,
+  digestOfValue,
+  type Fields,
+  fieldsOf,
+  listOf,
+  nameOf,
+  parseLine,
+  textOf,
+} from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
@@ -89,9 +98,12 @@ function readEvent(state: StreamState, event: Fields, clock: WallClock): Step {
     case "item_completed":
       return readCompleted(state, fieldsOf(event.item));
     case "token_count":
-      return countTokens(state, fieldsOf(fieldsOf(event.info)?.total_token_usage));
+      return countTokens(
+        { ...state, resetsAt: resetIn(fieldsOf(event.rate_limits)) },
+        fieldsOf(fieldsOf(event.info)?.total_token_usage),
+      );
     case "error":
-      return saw(state, ...troubleIn(event, clock));
+      return saw(state, ...troubleIn(event, state.resetsAt, clock));
     case "stream_error":
       return saw(state, { kind: "retries", attempt: 1, inMs: 0, status: null });
     case "task_complete":
@@ -112,15 +124,36 @@ function readCompleted(state: StreamState, item: Fields | null): Step {
 const countTokens = (state: StreamState, usage: Fields | null): Step =>
   raiseTokens(state, (countOf(usage?.input_tokens) ?? 0) + (countOf(usage?.output_tokens) ?? 0));
 
-function troubleIn(event: Fields, clock: WallClock): readonly Sight[] {
-  const message = textOf(event.message);
-  return message === null ? [] : [byProgram(nameTrouble(message, nameOf(event.codex_error_info) ?? "error", clock))];
+/** Each window of its quota has a reset of its own. Used up are those at 100 %, and the last of them decides. */
+function resetIn(limits: Fields | null): EpochMs | null {
+  const resets = [limits?.primary, limits?.secondary].flatMap((value) => {
+    const window = fieldsOf(value);
+    const resetsAt = amountOf(window?.resets_at);
+    return resetsAt !== null && (amountOf(window?.used_percent) ?? 0) >= 100 ? [seconds(resetsAt)] : [];
+  });
+  return resets.length === 0 ? null : Math.max(...resets);
 }
 
+/** Its words name the minute of a reset; a field that came before them names the second. */
+function troubleIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): readonly Sight[] {
+  const message = textOf(error.message);
+  if (message === null) return [];
+  const info = nameOf(error.codex_error_info);
+  const trouble = nameOwnTrouble(message, info ?? "error", clock);
+  const isExact = trouble.kind === "rate-limited" && info === "usage_limit_exceeded" && resetsAt !== null;
+  const resetsInMs = (resetsAt ?? 0) - clock.now;
+  return isExact && resetsInMs >= 0 && resetsInMs <= longestWait ? [{ ...trouble, resetsInMs }] : [trouble];
+}
+
+/** Weekly limits are the longest there are. */
+const longestWait = days(8);
+
+/** One that failed is complete as well, with what failed it. */
 function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
-  const reason = nameOf(event.codex_error_info) ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
-  const failed = event.type === "turn_aborted" || nameOf(event.codex_error_info) !== null;
-  const causes = failed ? troubleIn(event, clock).filter(({ kind }) => kind !== "error") : [];
+  const error = fieldsOf(event.error);
+  const failed = event.type === "turn_aborted" || error !== null;
+  const reason = nameOf(error?.codex_error_info) ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
+  const causes = error === null ? [] : troubleIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
   const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
   return saw({ ...state, tools: [] }, ...causes, ended);
 }

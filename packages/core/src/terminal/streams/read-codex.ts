@@ -127,7 +127,7 @@ function readCompletedTurn(state: StreamState, usage: Fields | null): Step {
 
 /** An error line with the same message came before, so of the message only a reason to wait is told again. */
 function readFailedTurn(state: StreamState, message: string | null, clock: WallClock): Step {
-  const trouble = message === null ? null : nameTrouble(message, "turn.failed", clock);
+  const trouble = message === null ? null : nameTrouble(message, "context limit", clock);
   const reason = trouble?.kind === "error" ? trouble.text : (trouble?.pattern ?? "");
   const causes = trouble === null || trouble.kind === "error" ? [] : [trouble];
   const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: reason === "" ? "turn.failed" : reason };

@@ -90,16 +90,39 @@ describe("the file Codex keeps of its conversation", () => {
     expect(first).toEqual(second);
   });
 
-  it("tells a turn that its usage limit ended", () => {
-    const over = line("event_msg", {
-      type: "task_complete",
-      codex_error_info: "usage_limit_exceeded",
-      message: "You've hit your usage limit. Try again in 10 minutes.",
-    });
-    expect(read("codex", [over])).toMatchObject([
-      { kind: "rate-limited", by: "stream", resetsInMs: 600_000 },
-      { kind: "turn-ended", outcome: "failure", reason: "usage_limit_exceeded" },
+  const used = (percent: number, resetsAt: number) => ({
+    used_percent: percent,
+    window_minutes: 300,
+    resets_at: resetsAt,
+  });
+  const counted = (primary: object | null, secondary: object | null) =>
+    line("event_msg", { type: "token_count", info: null, rate_limits: { limit_id: "codex", primary, secondary } });
+  const ended = (codex_error_info: string, message: string) =>
+    line("event_msg", { type: "task_complete", last_agent_message: null, error: { message, codex_error_info } });
+  const now = clock.now / 1000;
+
+  it("tells a turn that its usage limit ended, and to the second when that is over", () => {
+    const words = "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com) or try again at 2:51 PM.";
+    const over = ended("usage_limit_exceeded", words);
+    const failed = { kind: "turn-ended", outcome: "failure", reason: "usage_limit_exceeded" };
+    const limited = (resetsInMs: number) => [{ kind: "rate-limited", by: "stream", resetsInMs }, failed];
+    expect(read("codex", [counted(used(100, now + 40), used(30, now + 400_000)), over])).toMatchObject(limited(40_000));
+    expect(read("codex", [counted(used(100, now + 40), used(100, now + 90_000)), over])).toMatchObject(
+      limited(90_000_000),
+    );
+    // Windows that are not used up say nothing, nor does one that is over; the words may mean any moment of their minute.
+    const unused = [counted(used(90, now + 40), null), counted(null, null), counted(used(100, now - 40), null)];
+    for (const told of unused) expect(read("codex", [told, over])).toMatchObject(limited(52 * 60_000));
+  });
+
+  it("tells a turn that failed from one that succeeded, though both are complete", () => {
+    const full = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history.";
+    expect(read("codex", [ended("context_window_exceeded", full)])).toEqual([
+      { kind: "context-limit", pattern: "context_window_exceeded" },
+      { kind: "turn-ended", outcome: "failure", reason: "context_window_exceeded" },
     ]);
+    const done = line("event_msg", { type: "task_complete", last_agent_message: "All done." });
+    expect(read("codex", [done])).toEqual([{ kind: "turn-ended", outcome: "success", reason: "task_complete" }]);
   });
 });
 

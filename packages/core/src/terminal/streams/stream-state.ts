@@ -1,4 +1,4 @@
-import type { Sight } from "@rouse/contract";
+import type { EpochMs, Sight } from "@rouse/contract";
 import { isCancelled } from "../../steps/read-event.ts";
 import { classOfText } from "../class-of-text.ts";
 import { cut, longestLine } from "../mask-text.ts";
@@ -27,6 +27,8 @@ export interface StreamState {
   readonly session: string | null;
   /** A person was asked something and has not answered, as far as its hooks tell. */
   readonly asking: boolean;
+  /** When the quota that is used up is back, where a field says so. */
+  readonly resetsAt: EpochMs | null;
 }
 
 export const startStream = (): StreamState => ({
@@ -40,6 +42,7 @@ export const startStream = (): StreamState => ({
   session: null,
   ending: null,
   asking: false,
+  resetsAt: null,
 });
 
 const mostTools = 64;

@@ -89,6 +89,14 @@ describe("the file of a conversation of Codex", () => {
     const file = rollout("d", { cwd, thread_source: "user" });
     expect(find(running("codex"))).toEqual({ kind: "found", file });
   });
+
+  it("is the one that began in the folder it was told to work in", () => {
+    rollout("a", { cwd, thread_source: "user" });
+    mkdirSync(join(home, "other"));
+    const file = rollout("b", { cwd: join(home, "other"), thread_source: "user" });
+    expect(find(running("codex", { args: ["exec", "-C", "../other", "go"] }))).toEqual({ kind: "found", file });
+    expect(find(running("codex", { args: [`--cd=${join(home, "other")}`] }))).toEqual({ kind: "found", file });
+  });
 });
 
 describe("the file of a conversation of Gemini CLI", () => {

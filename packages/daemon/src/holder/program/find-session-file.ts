@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { optionsOfCodex } from "@rouse/core";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { describeRunning, type Running } from "./find-running.ts";
 
@@ -35,7 +36,7 @@ export function findSessionFile(
     case "opencode":
       return database === null ? notFound("not found yet") : chooseConversation(database, running, ours);
     case "gemini-cli":
-      return choose(geminiFiles(running), running, session ?? idIn(running.args)?.slice(0, shortId) ?? null, ours);
+      return choose(geminiFiles(running), running, (session ?? idIn(running.args))?.slice(0, shortId) ?? null, ours);
     case "aider":
     case "generic":
       return notFound("its file is not read");
@@ -90,12 +91,19 @@ function choose(
 }
 
 /** Another process of the same program in the same folder may have written it. */
-function hasNeighbour({ family, cwd }: Running, ours: ReadonlySet<number>): boolean {
+function hasNeighbour(running: Running, ours: ReadonlySet<number>): boolean {
+  const folder = workFolderOf(running);
   return readAllProcesses().some((info) => {
     if (ours.has(info.pid)) return false;
     const other = describeRunning(info);
-    return other !== null && other.family === family && other.cwd === cwd;
+    return other !== null && other.family === running.family && workFolderOf(other) === folder;
   });
+}
+
+/** Codex can be told to work elsewhere than where it was started. */
+function workFolderOf({ family, cwd, args }: Running): string {
+  const chosen = family === "codex" ? optionsOfCodex(args).get("--cd") : undefined;
+  return real(typeof chosen === "string" ? resolve(cwd, chosen) : cwd);
 }
 
 const homeOf = ({ env }: Running): string => env["HOME"] ?? homedir();
@@ -130,7 +138,8 @@ function geminiFiles(running: Running): string[] {
 const shortId = 8;
 
 /** Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started. */
-function isBegunBy(file: string, { startedAt, cwd, family }: Running): boolean {
+function isBegunBy(file: string, running: Running): boolean {
+  const { startedAt, cwd, family } = running;
   const time = family === "gemini-cli" ? "startTime" : "timestamp";
   const first = readHead(file).find((line) => typeof line[time] === "string");
   if (first === undefined) return false;
@@ -138,7 +147,7 @@ function isBegunBy(file: string, { startedAt, cwd, family }: Running): boolean {
   if (family === "gemini-cli") return first["kind"] === "main" && first["projectHash"] === hashOf(real(cwd));
   if (family !== "codex") return true;
   const meta = (first["payload"] ?? {}) as { cwd?: unknown; thread_source?: unknown };
-  return meta.cwd === real(cwd) && (meta.thread_source === undefined || meta.thread_source === "user");
+  return meta.cwd === workFolderOf(running) && (meta.thread_source === undefined || meta.thread_source === "user");
 }
 
 const hashOf = (folder: string): string => createHash("sha256").update(folder).digest("hex");

@@ -7,6 +7,7 @@ import { type Client, until, type World } from "../holding.test-support.ts";
 import type { HolderFile, Spec } from "../spec.ts";
 import { worldOfEach } from "../world-of-each.test-support.ts";
 import { makeClaude } from "./make-claude.test-support.ts";
+import { makeCodex } from "./make-codex.test-support.ts";
 import { makeOpencode } from "./make-opencode.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -42,6 +43,12 @@ async function watched(held: HolderFile): Promise<Client> {
 const startClaude = async (cwd: string, ...args: string[]): Promise<Client> => {
   const command = [process.execPath, makeClaude(world.home), ...args];
   return watched(await world.start(world.spec(command, { cwd, family: "claude-code" })));
+};
+
+const startCodex = async (cwd: string, ...args: string[]): Promise<Client> => {
+  const command = [process.execPath, makeCodex(world.home), ...args];
+  const spec = world.spec(command, { cwd, family: "codex", structured: args.includes("--json") });
+  return watched(await world.start({ ...spec, env: { ...spec.env, CODEX_HOME: join(world.home, "codex") } }));
 };
 
 /** A loop of a shell that calls the program, as many people's agents are. */
@@ -165,6 +172,50 @@ describe("a holder of opencode", () => {
     writeFileSync(join(cwd, "go"), "");
     const client = await startOpencode(cwd, { opening: "You were stopped and started again." });
     await until(() => ofKind(client, "nudge-read").length > 0, "its model is asked with it");
+  });
+});
+
+describe("a holder of Codex", () => {
+  it("reads the file of one that was over before its process was looked at", async () => {
+    const client = await startCodex(workFolder(), "exec", "go");
+    await client.hear("report", ({ report }) => report.exit !== null);
+    expect(ofKind(client, "session")).toHaveLength(1);
+    expect(ofKind(client, "turn-ended")).toEqual([
+      { kind: "turn-ended", outcome: "failure", reason: "context_window_exceeded" },
+    ]);
+  });
+
+  it.each([
+    ["asks", "ask"],
+    ["retries", "retry"],
+  ] as const)(
+    "tells what its file has before what stands on its screen, which came after that: %s",
+    async (shown, how) => {
+      const cwd = workFolder();
+      const client = await startCodex(cwd, how);
+      await until(() => ofKind(client, shown).length > 0, "what it shows is told");
+      await until(() => ofKind(client, "turn-ended").length > 0, "the end of its turn is told");
+      const told = sightsOf(client).flatMap(({ kind }) => (kind === shown || kind === "turn-ended" ? [kind] : []));
+      expect(told).toEqual(["turn-ended", shown]);
+      writeFileSync(join(cwd, "stop"), "");
+    },
+  );
+
+  it("knows the file by the conversation its stream names, also where others work in the same folder", async () => {
+    const cwd = workFolder();
+    const other = spawn("bash", ["-c", "exec -a codex sleep 100"], { cwd });
+    try {
+      const client = await startCodex(cwd, "exec", "--json", "go");
+      await until(() => eyeOf(client, "session-file")?.sees === true, "its file is followed");
+      writeFileSync(join(cwd, "stop"), "");
+      await client.hear("report", ({ report }) => report.exit !== null);
+      // The best eye has the first word, also about the end.
+      expect(ofKind(client, "turn-ended")).toEqual([
+        { kind: "turn-ended", outcome: "failure", reason: "context limit" },
+      ]);
+    } finally {
+      other.kill("SIGKILL");
+    }
   });
 });
 

@@ -45,6 +45,8 @@ export interface ProgramWatch {
   family(): AgentFamily;
   eyes(): EyeState[];
   input(): AgentInput;
+  /** Its stream names the conversation it has: whoever else works in the same folder, its file is known by that. */
+  entered(session: string): void;
   readonly nudges: HookNudges;
   /** Words of ours are typed into it. */
   typed(nudge: { readonly id: string; readonly text: string }): void;
@@ -217,18 +219,31 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
     family: () => family,
     eyes,
     input: () => inputOf(spec, { family, hooks: hooksHeard && nudges.possible() }),
+    entered(id) {
+      if (id === session) return;
+      session = id;
+      searchAt = 0;
+    },
     nudges,
     typed({ id, text }) {
       typed = { words: text, message: null, nudge: id };
     },
     tellsReceipts: () => answersByMessage(family) && tail !== null,
     hooksOpen: () => hooksHeard,
-    catchUp: () => attempt(readFile),
+    catchUp: () =>
+      attempt(() => {
+        if (tail === null) search();
+        readFile();
+      }),
     end() {
       looking.stop();
       nudges.end();
       hooks.ear?.close();
-      readFile();
+      attempt(() => {
+        const program = running ?? asStarted(spec, startedAt);
+        if (tail === null && program !== null) searchFile(program, new Set());
+        readFile();
+      });
     },
   };
 }
@@ -237,6 +252,14 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
 interface Followed {
   readonly file: string;
   readonly conversation?: string;
+}
+
+/** One that was over before anybody looked at its process: it was where it was started, as far as anybody can know. */
+function asStarted(spec: Spec, startedAt: number): Running | null {
+  const program = findProgram(spec.resumed ?? spec.command);
+  if (program === null || program.family !== spec.family) return null;
+  const { cwd, env } = spec;
+  return { ...program, pid: 0, startTicks: 0, startedAt, cwd, env };
 }
 
 const isSame = (a: Running, b: Running | null): boolean =>

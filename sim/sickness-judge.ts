@@ -33,6 +33,8 @@ interface Case {
   readonly seen: Partial<Record<"nudge" | "question" | "stop", number>>;
   /** Somebody was asked, told or took it over; before it fell ill, too. */
   known: boolean;
+  /** Nudges that could not be given to it: each is tried again, up to as many as it gets. */
+  undelivered: number;
   /** Something but the evidence keeps it from being stopped: a person, the policy, a budget. */
   kept: boolean;
   over: { readonly at: number; readonly how: "came-round" | "replaced" | "by-a-person" } | null;
@@ -92,6 +94,7 @@ export function judgeSicknesses(parts: Parts) {
       within: detectedWithin(actor, policyOf(actor.id)),
       seen: {},
       known: asked.has(actor.id) || isHandedOver(actor.id),
+      undelivered: 0,
       kept: false,
       over: null,
       late: false,
@@ -117,7 +120,8 @@ export function judgeSicknesses(parts: Parts) {
     const holder = holderOf(actor.id);
     if (one.late || !actor.isAlive() || policy.mode === "observe" || holder?.dead === true) return;
     const mute = Math.max(0, (holder?.muteUntil ?? 0) - since);
-    const climbed = one.within + policy.nudge.max * policy.nudge.interval + 10 * minute;
+    const nudges = policy.nudge.max + Math.min(one.undelivered, policy.nudge.max);
+    const climbed = one.within + nudges * policy.nudge.interval + 10 * minute;
     const excused = excusedSince(since) + mute;
     const lasts = now() - since;
     const tell = (what: string): void => {
@@ -156,6 +160,9 @@ export function judgeSicknesses(parts: Parts) {
     switch (event.type) {
       case "NUDGE_SENT":
         one.seen.nudge ??= at;
+        return;
+      case "NUDGE_NOT_SENT":
+        one.undelivered += 1;
         return;
       case "ESCALATION_TRIGGERED":
         one.seen.question ??= at;

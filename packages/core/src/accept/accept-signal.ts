@@ -278,7 +278,8 @@ function takeIn(
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
   // A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool.
-  const answered = moved ? answeredAfter(record.limit, now) : null;
+  // What moved may have done so before the limit, in beats that were lost; whoever says that it waits for its provider does.
+  const answered = moved && beat.waitingFor !== "provider" ? answeredAfter(record.limit, now) : null;
   const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
   const activity =
     !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))

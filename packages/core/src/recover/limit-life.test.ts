@@ -137,6 +137,21 @@ describe("an agent at its usage limit", () => {
   });
 });
 
+describe("an agent at its limit that beats", () => {
+  it("is not past it by what its beats that were lost had told, as long as it says that it waits", () => {
+    const held = heldStory({ hold: claude });
+    held.agent.beats({ progressIndicator: "step 1" });
+    held.passes("1m");
+    held.shows(hit("2h"));
+    held.passes("5m");
+    held.agent.beats({ progressIndicator: "step 9", status: "WAITING", waitingFor: "provider" });
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.passes("5m");
+    held.agent.beats({ progressIndicator: "step 10", status: "RUNNING" });
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+  });
+});
+
 describe("an agent whose process ended at its limit", () => {
   it("is nobody's question any more, and is started again when it is over", () => {
     const held = heldStory({ hold: { input: "none" }, taskId: "t-1" });

@@ -95,7 +95,9 @@ export function judgeHeld(parts: Parts) {
       if (actor.traits.rhythm === "irregular") return;
       // Fallen ill again only just, as far as the monitor could know of it, or held by nobody who could see. Failures are told by beats alone.
       const knownAfter = sickness.kind === "failing" ? detectedWithin(actor, policyOf(actor.id)) : 5 * minute;
-      const isNew = now() - sickness.since - excusedSince(sickness.since) < knownAfter;
+      const lasts = now() - sickness.since - excusedSince(sickness.since);
+      // Whose processes compute is at work for as long as children may be waited for.
+      const isNew = lasts < (sickness.busy ? policyOf(actor.id).longestWait.children : knownAfter);
       if (isNew || holderOf(actor.id)?.dead === true) return;
       const since = ((now() - sickness.since) / minute).toFixed(1);
       complain(

@@ -99,6 +99,8 @@ export function judgeHeld(parts: Parts) {
       // Whose processes compute is at work for as long as children may be waited for.
       const isNew = lasts < (sickness.busy ? policyOf(actor.id).longestWait.children : knownAfter);
       if (isNew || holderOf(actor.id)?.dead === true) return;
+      // Silence of one whose processes nobody can look at is a warning.
+      if (!eyes.wasOpenSince("processes", actor.id, sickness.since)) return;
       const since = ((now() - sickness.since) / minute).toFixed(1);
       complain(
         `${actor.id} was called well again and has been ${sickness.kind} for ${since} min (life ${incarnation})`,

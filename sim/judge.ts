@@ -196,7 +196,8 @@ export function createJudge(parts: Parts) {
   function allowedFor(sickness: Sickness, actor: Actor): number {
     const check = settings.health_check;
     if (sickness.kind === "stuck") {
-      const history = 1.25 * (longestStuck.get(actor.id) ?? 0);
+      // Its beats told of it up to one of them later at either end.
+      const history = 1.25 * ((longestStuck.get(actor.id) ?? 0) + 2 * rhythm.running);
       return Math.max(check.checkpoint_stale_threshold_seconds * second, history) + 5 * minute;
     }
     if (sickness.kind === "failing") return (check.consecutive_failures + 4) * rhythm.running + minute;

@@ -96,7 +96,7 @@ export function assessHealth(
   const calm = calmReason(before, record);
   const health = wasStopped(record)
     ? terminated(record.health, now)
-    : (awaitsNewEvidence(record) || isUnseenSinceGap(record, doubt)) &&
+    : (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt)) &&
         (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);

@@ -1,6 +1,6 @@
 import { type LoopKind, loopKinds, type MonoMs } from "@rouse/contract";
 import type { NudgeLife } from "../incident.ts";
-import type { AgentRecord, Mark } from "../record.ts";
+import type { Activity, AgentRecord, Mark } from "../record.ts";
 
 /** New lines that are more than the same error once more. */
 export const linesThatMove = 5;
@@ -41,12 +41,17 @@ const newestOf = (...marks: (Mark | null)[]): MonoMs =>
  * After a nudge the evidence is cleared, so what was found is found no more. That is our doing and no recovery: the verdict stands until the agent has
  * moved, or has rightly come to rest.
  */
-export function awaitsNewEvidence(record: AgentRecord): boolean {
-  const { reached, activity, health } = record;
-  if (health.state !== "STUCK" || reached === null) return false;
-  if (activity.kind !== "RUNNING" && activity.kind !== "STARTING") return false;
+export function awaitsNewEvidence(record: AgentRecord, now: MonoMs): boolean {
+  const { reached, health } = record;
+  if (health.state !== "STUCK" || reached === null || isAtRest(record.activity, now)) return false;
   return !movedSince(record, reached);
 }
+
+/** A wait whose time is up is none. */
+const isAtRest = (activity: Activity, now: MonoMs): boolean =>
+  activity.kind === "WAITING"
+    ? activity.until === null || activity.until > now
+    : activity.kind !== "RUNNING" && activity.kind !== "STARTING";
 
 /** What was found of steps stands until the next step; of what a nudge has cleared, nothing does. */
 export const withoutLoops = ({ findings }: AgentRecord): AgentRecord["findings"] =>

@@ -212,6 +212,15 @@ describe("beats of a held agent", () => {
 describe("a turn that ended without the completion marker", () => {
   const withTask = () => heldStory({ taskId: "t1", hold: { family: "claude-code" } });
 
+  it("is not held against one whose holder has not been heard since", () => {
+    const held = withTask();
+    held.prints();
+    held.shows(prompt);
+    held.agent.silentFor("15m");
+    held.agent.beats();
+    expect(held.agent.finding("completion-timeout")).toBeUndefined();
+  });
+
   it("for ten minutes is STUCK; whom nobody can nudge and nobody answers for runs on, and is asked about again", () => {
     const held = withTask();
     held.prints();

@@ -117,6 +117,8 @@ export const findCompletionTimeout: Detector = (record, now, policy) => {
   const since = Math.max(terminal.turnEndedAt.at, terminal.output.at);
   const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
+  // A quiet that nobody looked at is none.
+  if (terminal.seenAt < due) return nothing;
   const waited = now - since;
   return {
     finding: conclude(record, now, {

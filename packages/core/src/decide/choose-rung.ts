@@ -65,12 +65,7 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   // Whoever switched to watching only has it in their own hands.
   if (policy.mode === "observe" && question === null) return handOver("mode");
   // Its end is its limit's matter, and what was asked about it before is nobody's any more.
-  if (
-    endedAtLimit(record) &&
-    beforeTheEnd.has(stage.kind) &&
-    question === null &&
-    illnessOf(record, now, policy) === null
-  )
+  if (endedAtLimit(record) && beforeTheEnd.has(stage.kind) && illnessOf(record, now, policy) === null)
     return recovered("well-again");
   if (isOver(record)) return chooseWayBack(record, incident, now, policy, doubt);
   if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);

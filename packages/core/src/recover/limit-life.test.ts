@@ -391,6 +391,18 @@ describe("an agent that lives when its limit is over", () => {
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
   });
 
+  it("and goes round in circles after it is nudged, and is not well again by our nudge", () => {
+    const held = heldStory({ hold: { input: "terminal" } });
+    held.shows({ kind: "rate-limited", pattern: "limit", resetsInMs: 10 * 60_000, what: "rate" });
+    held.passes("14m");
+    for (let i = 0; i < 6; i++) {
+      held.shows({ kind: "error", pattern: "error", digest: "same", text: "error: the same" });
+      held.passes("1m");
+    }
+    expect(told(held, "NUDGE_SENT")).toHaveLength(1);
+    expect(held.agent.state).toBe("STUCK");
+  });
+
   it("and goes on by itself is left three minutes to do so", () => {
     const held = heldStory({ hold: claude });
     held.shows(hit("1h", { continues: true }), { kind: "asks", what: "prompt", pattern: "p" });

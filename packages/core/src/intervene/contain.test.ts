@@ -55,6 +55,16 @@ function isContained(given: HeldGiven = {}): HeldStory {
 }
 
 describe("an agent that goes on in circles after it was handed to a person", () => {
+  it("is not held back anew while everything is frozen", () => {
+    const thawed = isContained();
+    thawed.passes("35m");
+    expect(orders(thawed).length).toBe(2);
+    const frozen = isContained();
+    frozen.agent.monitorDoubts({ frozen: true });
+    frozen.passes("35m");
+    expect(orders(frozen).length).toBe(1);
+  });
+
   it("is held back by its hooks after its third call, once, and that is told with what it had spent", () => {
     const held = isHandedOver();
     loops(held, 2);

@@ -1,0 +1,92 @@
+import type { Sight } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { type HeldGiven, heldStory } from "../held-story.test-support.ts";
+import { repeatsError } from "../ladder-story.test-support.ts";
+import { ms } from "../story.test-support.ts";
+
+const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
+const prompt: Sight = { kind: "asks", what: "prompt", pattern: "p" };
+const hit = (resets: string, by: "stream" | "text" = "stream"): Sight => ({
+  kind: "rate-limited",
+  pattern: "limit-hit",
+  resetsInMs: ms(resets),
+  by,
+  what: "usage",
+});
+const auto = { intervention: { limit_resume: { after_exit: "auto", in_terminal: "auto" } } } as const;
+
+describe("while a limit stands", () => {
+  it("a stop that was under way is not ordered, although the work is saved", () => {
+    const held = heldStory({ work: null, settings: { terminal: { auto_kill_on_repeated_error: true } }, taskId: "t" });
+    held.prints();
+    repeatsError(held, 5);
+    const key = held.agent.did("save-work")[0]?.key ?? "";
+    held.shows(hit("3h"));
+    held.handsAnswer(key, { kind: "work", work: { kind: "nothing-to-save" } });
+    held.passes("2h");
+    expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("a line now and then is no work, whatever its processes do", () => {
+    const held = heldStory({ hold: claude, processes: "busy" });
+    held.shows(hit("4h", "text"));
+    held.passes("20s");
+    for (let i = 0; i < 6; i++) {
+      held.prints(1);
+      held.passes("10m");
+    }
+    expect(held.agent.record.limit?.resumedAt).toBeNull();
+  });
+
+  it("a turn that failed of it does not end it", () => {
+    const held = heldStory({ hold: { ...claude, structured: true } });
+    held.shows(hit("3h"));
+    held.passes("1m");
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "rate_limit" });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.limit?.resumedAt).toBeNull();
+  });
+});
+
+describe("when a limit is over", () => {
+  it.each<[string, HeldGiven]>([
+    ["everything is frozen", { doubt: { frozen: true }, settings: auto }],
+    ["Rouse only watches", { settings: { ...auto, mode: "observe" } }],
+  ])("nobody is told to go on while %s", (_, given) => {
+    const held = heldStory({ hold: claude, ...given });
+    held.shows(hit("1h"), prompt);
+    held.passes("70m");
+    expect(held.agent.did("nudge-agent")).toEqual([]);
+  });
+
+  it("an agent is told to go on eight times in a row at most", () => {
+    const held = heldStory({ hold: claude, settings: auto });
+    for (let i = 0; i < 14; i++) {
+      held.shows(hit("10m"), prompt);
+      held.passes("12m");
+    }
+    expect(held.agent.did("nudge-agent").length).toBeLessThanOrEqual(8);
+  });
+
+  it("what did not reach it after the last one says nothing of the next", () => {
+    const held = heldStory({ hold: claude, settings: auto, nudges: { kind: "not-sent", because: "half-typed" } });
+    held.shows(hit("1h"), prompt);
+    held.passes("62m");
+    held.shows({ kind: "asks-no-more" }, { kind: "said", digest: "goes on" });
+    held.passes("1m");
+    held.shows(hit("3h"));
+    held.passes("10m");
+    expect(held.agent.record.nudge?.template).toBe("limit-over");
+    expect(held.agent.record.limit).toMatchObject({ told: false, resumedAt: null });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+  });
+
+  it("nobody is started again whom a person ended there", () => {
+    const held = heldStory({ hold: claude, obedient: true });
+    held.shows(hit("1h"));
+    held.exits({ code: 1 });
+    held.isOrdered("stop");
+    held.passes("2h");
+    expect(held.agent.did("restart-agent")).toEqual([]);
+  });
+});

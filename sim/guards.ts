@@ -223,7 +223,7 @@ export const guards: readonly Guard[] = [
   {
     name: "whatever is drawn, a limit is waited for",
     file: `${core}/accept/read-limit.ts`,
-    find: 'if (!isStanding(limit) || at >= limit.until || seen.activity.kind === "FINISHED") return;',
+    find: 'if (!isStanding(limit) || limit.told || at >= limit.until || seen.activity.kind === "FINISHED") return;',
     replace: "if (limit !== undefined) return;",
   },
   {

@@ -378,10 +378,11 @@ export class HeldActor {
     switch (mode.kind) {
       case "working":
       case "thinking":
-      case "building":
-      case "quiet":
         // Whose stream tells what is open leaves it to that.
         return this.traits.structured ? { status: "RUNNING" } : { status: "RUNNING", open: null };
+      case "building":
+      case "quiet":
+        return { status: "RUNNING", open: null };
       case "tool":
         return { status: "RUNNING", open: { kind: "tool", name: "build", timeoutSeconds: mode.timeoutSeconds } };
       case "asking":

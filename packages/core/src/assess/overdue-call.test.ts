@@ -57,6 +57,14 @@ describe("a request to the model", () => {
     for (const held of [unseen, busy, writes]) expect(overdue(held)).toBeUndefined();
   });
 
+  it("is not any more when nobody can look at its processes", () => {
+    const held = begins(asked);
+    held.passes("11m");
+    held.processesAre("unknown");
+    held.passes("5m");
+    expect(overdue(held)).toBeUndefined();
+  });
+
   it("is not where its answer may come another way: by no socket that is counted, or in bytes that only its reads show", () => {
     const noSocket = begins(asked, { network: { sockets: 0, bytes: 0 } });
     noSocket.passes("2h");

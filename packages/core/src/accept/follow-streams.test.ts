@@ -98,6 +98,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     { eye: "hooks", sees: true, because: null } as const,
     { eye: "screen", sees: true, because: null } as const,
   ];
+  const someLines: Sight = { kind: "output", rows: 3, novel: 3 };
   const inTerminal = () => heldStory({ hold: { family: "claude-code" } });
 
   it("is found in a loop by its sixth identical call at the latest", () => {
@@ -134,6 +135,25 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "model-asked" }], { eyes });
     held.report([{ kind: "asks", what: "trust", pattern: "p" }], { eyes });
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+  });
+
+  const longTool: Sight = { kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: 2400 };
+  const interruptions: [string, Sight, Sight][] = [
+    ["it was allowed", { kind: "asks", what: "permission", pattern: "p" }, { kind: "asks-no-more" }],
+    ["its provider answers again", { kind: "retries", attempt: 1, inMs: 20_000, status: 529 }, someLines],
+  ];
+
+  it.each(interruptions)("has its tool open once %s, and is left alone for the time it declared", (_, put, goes) => {
+    const held = heldStory({ hold: { family: "claude-code", input: "hook" } });
+    held.report([{ kind: "model-asked" }, longTool], { eyes });
+    held.report([put], { eyes });
+    held.passes("30s");
+    held.report([goes], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { name: "Bash", timeoutSeconds: 2400 } });
+    held.passes("35m");
+    expect(held.agent.past).toEqual([]);
+    held.report([{ kind: "tool-ended", id: "1", failed: false, resultDigest: "r" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ open: { kind: "model" } });
   });
 
   it("has seen a nudge by hook when its model has it, not when it writes something after it", () => {

@@ -268,7 +268,7 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
 function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
   const { asks } = terminal;
-  if (asks === null || asks.what === "limit") return goOn(sighted, null, context);
+  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
   sighted.events.push(...tellOfQuestion(context.agentId, asks));
   terminal.asks = { what: asks.what, since: asks.since };
   terminal.wait = "input";
@@ -300,7 +300,7 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
 
 function stopAsking(sighted: Sighted, context: SightContext): void {
   endQuestion(sighted, context);
-  if (sighted.terminal.wait === "input") goOn(sighted, null, context);
+  if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
 function endQuestion({ terminal, events }: Sighted, { agentId, at }: Moment): void {
@@ -368,6 +368,12 @@ const openTool = (name: string, timeoutSeconds: number | null, since: MonoMs): O
   ...(timeoutSeconds === null ? {} : { timeoutSeconds }),
 });
 
+/** The tool that runs, from now on: what came before was another's time, or was spent waiting. */
+function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
+  const last = tools[tools.length - 1];
+  return last === undefined ? null : openTool(last.name, last.timeoutSeconds, at);
+}
+
 /** A result is a fact of work. With the last one in, it is the model's turn. */
 function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>, context: SightContext): void {
   const { terminal, facts } = sighted;
@@ -375,10 +381,7 @@ function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
   noteFact(sighted, context.mark);
-  const next = terminal.tools[terminal.tools.length - 1];
-  const open: Open =
-    next === undefined ? { kind: "model", since: context.at } : openTool(next.name, next.timeoutSeconds, context.at);
-  goOn(sighted, open, context);
+  goOn(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
 }
 
 /** A new fact in a stream is to it what a new line is to a screen. */

@@ -185,6 +185,16 @@ describe("a run of Claude Code", () => {
     );
   });
 
+  it("does not wait for a limit beyond which it works on with extra usage", () => {
+    const rejected = { status: "rejected", resetsAt: now / 1000 + 259_200, overageStatus: "allowed" };
+    const event = (isUsingOverage: boolean) => ({
+      type: "rate_limit_event",
+      rate_limit_info: { ...rejected, isUsingOverage },
+    });
+    expect(read(event(true))).toEqual([]);
+    expect(read(event(false))).toMatchObject([{ kind: "rate-limited", resetsInMs: 259_200_000 }]);
+  });
+
   it("tries again at once when it does not say when, and within days", () => {
     const retry = (delay: string) => {
       const line = `{"type":"system","subtype":"api_retry","attempt":3,"retry_delay_ms":${delay},"error_status":null}`;

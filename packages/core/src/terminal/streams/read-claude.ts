@@ -150,9 +150,9 @@ export function retryIn(value: unknown): readonly Sight[] {
   return [{ kind: "retries", attempt, inMs, status: countOf(retry?.error_status) }];
 }
 
-/** Warnings and the all-clear come in the same lines; only a refusal is a wait. */
+/** Warnings and the all-clear come in the same lines; only a refusal is a wait, and not where extra usage is paid for. */
 export function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
-  if (info?.status !== "rejected") return [];
+  if (info?.status !== "rejected" || info.isUsingOverage === true) return [];
   const resetsAt = amountOf(info.resetsAt);
   const wait = resetsAt === null ? null : Math.max(0, seconds(resetsAt) - clock.now);
   const resetsInMs = wait === null || wait > longestWait ? null : wait;

@@ -156,6 +156,39 @@ describe("a held agent whose screen is read while its hooks or its session file 
     expect(held.agent.record.activity).toMatchObject({ open: { kind: "model" } });
   });
 
+  const stop = (wokenBy?: "children" | "schedule"): Sight => ({
+    kind: "turn-ended",
+    outcome: "success",
+    reason: "Stop",
+    ...(wokenBy === undefined ? {} : { wokenBy }),
+  });
+  const prompt: Sight = { kind: "asks", what: "prompt", pattern: "p" };
+
+  it.each(["children", "schedule"] as const)("waits for its %s at its prompt, and needs nobody", (wokenBy) => {
+    const held = heldStory({ hold: { family: "claude-code", taskId: "t" }, taskId: "t" });
+    held.report([{ kind: "model-asked" }, stop(wokenBy)], { eyes });
+    held.report([prompt], { eyes });
+    held.passes("45m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.events.filter(({ type }) => type === "AGENT_NEEDS_YOU")).toEqual([]);
+    held.report([{ kind: "asks", what: "permission", pattern: "p" }], { eyes });
+    held.report([{ kind: "asks-no-more" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
+    held.report([{ kind: "said", digest: "d" }, stop()], { eyes });
+    held.report([prompt], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    held.passes("11m");
+    expect(held.agent.finding("completion-timeout")).toBeDefined();
+  });
+
+  it("has finished when it says so, whatever it left running", () => {
+    const held = inTerminal();
+    held.report([{ kind: "model-asked" }, stop("children"), { kind: "completed", pattern: "m" }], { eyes });
+    held.passes("40s");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+  });
+
   it("has seen a nudge by hook when its model has it, not when it writes something after it", () => {
     const nudges = { kind: "sent", channel: "hook", echoed: false } as const;
     const held = heldStory({ hold: { family: "claude-code", input: "hook" }, nudges });

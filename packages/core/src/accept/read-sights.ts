@@ -89,8 +89,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.session = { id: sight.id, model: sight.model };
       return;
     case "model-asked":
-      terminal.turnEndedAt = null;
-      terminal.failedTurn = null;
+      beginTurn(terminal);
       takeUpAgain(sighted, context);
       return goOn(sighted, { kind: "model", since: at }, context);
     case "said":
@@ -117,6 +116,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "turn-ended":
       terminal.tools = [];
       if (sight.outcome === "success") endLimit(sighted, context);
+      terminal.wokenBy = sight.wokenBy ?? null;
       goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
@@ -197,6 +197,8 @@ export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): 
 
 function isAtRest({ activity, terminal }: Sighted): boolean {
   if (activity.kind === "RUNNING") return activity.open === null;
+  // What it left running may be a server that never ends: its word counts.
+  if (activity.kind === "WAITING" && activity.for === terminal.wokenBy) return true;
   return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
 }
 
@@ -287,12 +289,15 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   if (!rests) takeUpAgain(sighted, context);
   if (terminal.asks?.what !== what) {
     // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
-    const untold = rests && isStanding(sighted.limit) && !sighted.limit.told;
+    const isPutOff = isStanding(sighted.limit) && !sighted.limit.told;
+    const untold = rests && (isPutOff || terminal.wokenBy != null);
     terminal.asks = { what, since: at, ...(untold ? { untold } : {}) };
     if (!untold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
   }
   // Put off by its provider it stands at its prompt as well, and its turn has not ended.
   if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
+  // So it does while it waits to be woken.
+  if (rests && terminal.wokenBy != null) return;
   terminal.turnEndedAt = what === "prompt" ? (terminal.turnEndedAt ?? mark) : null;
   terminal.wait = "input";
   sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
@@ -332,15 +337,26 @@ function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   if (!readOffTerminal) return;
   terminal.wait = null;
   endQuestion(sighted, context);
+  const { wokenBy } = terminal;
+  if (wokenBy != null) {
+    const since = activity.kind === "WAITING" && activity.for === wokenBy ? activity.since : context.at;
+    sighted.activity = { kind: "WAITING", since, for: wokenBy, until: null };
+    return;
+  }
   sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : context.at, open };
+}
+
+function beginTurn(terminal: Sighted["terminal"]): void {
+  terminal.turnEndedAt = null;
+  terminal.failedTurn = null;
+  terminal.wokenBy = null;
 }
 
 function readSaid(sighted: Sighted, digest: string, context: SightContext): void {
   const { terminal } = sighted;
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
-  terminal.turnEndedAt = null;
-  terminal.failedTurn = null;
+  beginTurn(terminal);
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
   if (terminal.tools.length === 0) goOn(sighted, null, context);
@@ -350,8 +366,7 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   const { terminal, facts } = sighted;
   const { id, name, timeoutSeconds } = sight;
   terminal.tools = [...terminal.tools.slice(1 - mostTools), { id, name, timeoutSeconds }];
-  terminal.turnEndedAt = null;
-  terminal.failedTurn = null;
+  beginTurn(terminal);
   facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
   facts.toolCall = context.mark;
   facts.progress ??= context.mark;

@@ -33,6 +33,15 @@ describe("the hooks of Claude Code", () => {
     ).toEqual(["session", "model-asked", "tool-started", "tool-goes-on", "tool-ended", "model-asked", "turn-ended"]);
   });
 
+  it("tell what will wake it after its turn", () => {
+    const end = (more: object) => read(on("Stop", more)).sights.at(-1);
+    const task = { id: "b1", type: "shell", status: "running", description: "x", command: "npm test" };
+    const cron = { id: "c1", schedule: "*/5 * * * *", recurring: true, prompt: "x" };
+    expect(end({ background_tasks: [task], session_crons: [cron] })).toMatchObject({ wokenBy: "children" });
+    expect(end({ background_tasks: [], session_crons: [cron] })).toMatchObject({ wokenBy: "schedule" });
+    expect(end({ background_tasks: [], session_crons: [] })).not.toHaveProperty("wokenBy");
+  });
+
   it("tell a failed call at once, with what the model is told of it", () => {
     const { sights } = read(
       on("PreToolUse", tool),

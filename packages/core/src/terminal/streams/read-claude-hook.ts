@@ -101,7 +101,13 @@ function endBatch(before: StreamState, hook: Fields): Step {
 
 function endTurn(state: StreamState, hook: Fields): Step {
   const after = endWith({ ...state, tools: [] }, textOf(hook.last_assistant_message) ?? "");
-  return saw(after, { kind: "turn-ended", outcome: "success", reason: "Stop" });
+  return saw(after, { kind: "turn-ended", outcome: "success", reason: "Stop", ...wakerIn(hook) });
+}
+
+/** The program wakes it when work in the background is done, or at a time it has set itself. */
+function wakerIn(hook: Fields): { readonly wokenBy?: "children" | "schedule" } {
+  if (listOf(hook.background_tasks).length > 0) return { wokenBy: "children" };
+  return listOf(hook.session_crons).length > 0 ? { wokenBy: "schedule" } : {};
 }
 
 function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {

@@ -117,13 +117,17 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.tools = [];
       if (sight.outcome === "success") endLimit(sighted, context);
       terminal.wokenBy = sight.wokenBy ?? null;
-      goOn(sighted, null, context);
+      if (sight.outcome === "success" || !needsAccount(terminal)) goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
       if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
       return;
   }
 }
+
+/** What its turn failed for stands there after it as well. */
+const needsAccount = ({ asks }: TerminalFacts): boolean =>
+  asks?.what === "login" || asks?.what === "credits" || asks?.what === "api-key";
 
 /** A program that tells its steps tells every call and what came of it, as an agent that records its steps would. */
 function followSight(trail: StepTrail | null, sight: Sight, { at, policy }: SightContext): StepTrail | null {

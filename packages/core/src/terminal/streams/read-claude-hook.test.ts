@@ -42,6 +42,14 @@ describe("the hooks of Claude Code", () => {
     expect(end({ background_tasks: [], session_crons: [] })).not.toHaveProperty("wokenBy");
   });
 
+  it("tell that its account was refused", () => {
+    const { sights } = read(on("StopFailure", { error: "authentication_failed" }));
+    expect(sights.slice(1)).toMatchObject([
+      { kind: "asks", what: "login" },
+      { kind: "turn-ended", outcome: "failure" },
+    ]);
+  });
+
   it("tell a failed call at once, with what the model is told of it", () => {
     const { sights } = read(
       on("PreToolUse", tool),
@@ -73,7 +81,7 @@ describe("the hooks of Claude Code", () => {
       { kind: "turn-ended", outcome: "failure", reason: "rate_limit" },
     ]);
     expect(read(on("StopFailure", { error: "overloaded" })).sights[1]).toMatchObject({ kind: "rate-limited" });
-    expect(read(on("StopFailure", { error: "billing_error" })).sights[1]).toMatchObject({ kind: "error" });
+    expect(read(on("StopFailure", { error: "server_error" })).sights[1]).toMatchObject({ kind: "error" });
   });
 
   it("of a sub-agent say that the tool which started it goes on, and no call of its own", () => {

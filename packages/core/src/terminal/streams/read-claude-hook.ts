@@ -1,7 +1,7 @@
 import type { Question, Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { nameTrouble } from "./name-trouble.ts";
-import { timeoutOf } from "./read-claude.ts";
+import { needOf, timeoutOf } from "./read-claude.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
 import { andThen, closeTool, endWith, enterSession, openTool, type StreamState, saw } from "./stream-state.ts";
@@ -119,7 +119,7 @@ function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {
     isPutOff && named.kind !== "rate-limited"
       ? { kind: "rate-limited", pattern: error, resetsInMs: null, by: "stream" }
       : named;
-  return saw({ ...state, tools: [], ending: null }, trouble, {
+  return saw({ ...state, tools: [], ending: null }, needOf(error) ?? trouble, {
     kind: "turn-ended",
     outcome: "failure",
     reason: error,

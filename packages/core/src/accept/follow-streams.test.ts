@@ -156,6 +156,30 @@ describe("a held agent whose screen is read while its hooks or its session file 
     expect(held.agent.record.activity).toMatchObject({ open: { kind: "model" } });
   });
 
+  it("is told to be at its limit again when another eye knows the reset, and to the second when a field does", () => {
+    const held = inTerminal();
+    const limited = (pattern: string, resetsInMs: number | null): Sight => ({
+      kind: "rate-limited",
+      pattern,
+      resetsInMs,
+      by: "stream",
+    });
+    const reached = () => held.agent.events.flatMap((one) => (one.type === "LIMIT_REACHED" ? [one.payload] : []));
+    held.report([{ kind: "model-asked" }, limited("rate_limit", null)], { eyes });
+    held.passes("1s");
+    held.report([limited("usage limit", 7_200_000)], { eyes });
+    expect(reached()).toMatchObject([
+      { what: "rate", resetsInSeconds: null },
+      { what: "usage", resetsInSeconds: 7200, pattern: "usage limit" },
+    ]);
+    const until = held.agent.record.limit?.until ?? 0;
+    held.report([limited("rate_limit_event", 7_170_000)], { eyes });
+    expect(held.agent.record.limit?.until).toBe(until - 30_000);
+    held.report([limited("rate_limit_event", 3_600_000), limited("rate_limit", null)], { eyes });
+    expect(held.agent.record.limit?.until).toBe(until - 30_000);
+    expect(reached()).toHaveLength(2);
+  });
+
   const stop = (wokenBy?: "children" | "schedule"): Sight => ({
     kind: "turn-ended",
     outcome: "success",

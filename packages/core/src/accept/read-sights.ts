@@ -239,7 +239,7 @@ function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
   sighted.events.push(limitResumed(agentId, answered, "went-on", at));
 }
 
-/** Told once for as long as it stands. */
+/** Told once for as long as it stands, and once more when its reset becomes known: the eye that is first may not know it. */
 function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-limited" }>, context: SightContext): void {
   const { at, agentId, policy } = context;
   const before = sighted.limit;
@@ -249,7 +249,9 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
   if (until <= at) return;
   sighted.limit = { ...met, until };
   waitForProvider(sighted, until, met.by, at);
-  if (met.since === at && before?.since !== at) sighted.events.push(limitReached(agentId, met, resetsInMs));
+  const isNew = met.since === at && before?.since !== at;
+  const isSharper = before?.since === met.since && !before.named && met.named;
+  if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
 }
 
 /** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */

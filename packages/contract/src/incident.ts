@@ -36,6 +36,8 @@ export const EndingReason = z
     "nobody-answered",
     "handed-off",
     "at-its-limit",
+    "at-its-cap",
+    "refused-by-provider",
   ])
   .meta({ id: "EndingReason" });
 export type EndingReason = z.infer<typeof EndingReason>;

@@ -107,7 +107,13 @@ export const Sight = z
      * screen shows; what its model has of them nobody can tell.
      */
     z.object({ kind: z.literal("nudge-read"), nudge: name, by: z.literal("screen").optional() }),
-    z.object({ kind: z.literal("turn-ended"), outcome: z.enum(["success", "failure"]), reason: name }),
+    /** `wokenBy`: it goes on by itself when what it left running is done, or when its schedule says so. */
+    z.object({
+      kind: z.literal("turn-ended"),
+      outcome: z.enum(["success", "failure"]),
+      reason: name,
+      wokenBy: z.enum(["children", "schedule"]).optional(),
+    }),
   ])
   .meta({ id: "Sight" });
 export type Sight = z.infer<typeof Sight>;

@@ -99,6 +99,8 @@ export interface TerminalFacts {
   /** `novel` when the completion marker was seen. */
   readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
+  /** What makes it go on by itself after its turn; absent where only words do. */
+  readonly wokenBy?: "children" | "schedule" | null;
   /** Why its last turn failed, by its own word, and it has not gone on since. */
   readonly failedTurn: string | null;
   readonly contextLimitAt: Mark | null;

@@ -98,6 +98,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     { eye: "hooks", sees: true, because: null } as const,
     { eye: "screen", sees: true, because: null } as const,
   ];
+  const someLines: Sight = { kind: "output", rows: 3, novel: 3 };
   const inTerminal = () => heldStory({ hold: { family: "claude-code" } });
 
   it("is found in a loop by its sixth identical call at the latest", () => {
@@ -134,6 +135,82 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "model-asked" }], { eyes });
     held.report([{ kind: "asks", what: "trust", pattern: "p" }], { eyes });
     expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+  });
+
+  const longTool: Sight = { kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: 2400 };
+  const interruptions: [string, Sight, Sight][] = [
+    ["it was allowed", { kind: "asks", what: "permission", pattern: "p" }, { kind: "asks-no-more" }],
+    ["its provider answers again", { kind: "retries", attempt: 1, inMs: 20_000, status: 529 }, someLines],
+  ];
+
+  it.each(interruptions)("has its tool open once %s, and is left alone for the time it declared", (_, put, goes) => {
+    const held = heldStory({ hold: { family: "claude-code", input: "hook" } });
+    held.report([{ kind: "model-asked" }, longTool], { eyes });
+    held.report([put], { eyes });
+    held.passes("30s");
+    held.report([goes], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { name: "Bash", timeoutSeconds: 2400 } });
+    held.passes("35m");
+    expect(held.agent.past).toEqual([]);
+    held.report([{ kind: "tool-ended", id: "1", failed: false, resultDigest: "r" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ open: { kind: "model" } });
+  });
+
+  it("is told to be at its limit again when another eye knows the reset, and to the second when a field does", () => {
+    const held = inTerminal();
+    const limited = (pattern: string, resetsInMs: number | null): Sight => ({
+      kind: "rate-limited",
+      pattern,
+      resetsInMs,
+      by: "stream",
+    });
+    const reached = () => held.agent.events.flatMap((one) => (one.type === "LIMIT_REACHED" ? [one.payload] : []));
+    held.report([{ kind: "model-asked" }, limited("rate_limit", null)], { eyes });
+    held.passes("1s");
+    held.report([limited("usage limit", 7_200_000)], { eyes });
+    expect(reached()).toMatchObject([
+      { what: "rate", resetsInSeconds: null },
+      { what: "usage", resetsInSeconds: 7200, pattern: "usage limit" },
+    ]);
+    const until = held.agent.record.limit?.until ?? 0;
+    held.report([limited("rate_limit_event", 7_170_000)], { eyes });
+    expect(held.agent.record.limit?.until).toBe(until - 30_000);
+    held.report([limited("rate_limit_event", 3_600_000), limited("rate_limit", null)], { eyes });
+    expect(held.agent.record.limit?.until).toBe(until - 30_000);
+    expect(reached()).toHaveLength(2);
+  });
+
+  const stop = (wokenBy?: "children" | "schedule"): Sight => ({
+    kind: "turn-ended",
+    outcome: "success",
+    reason: "Stop",
+    ...(wokenBy === undefined ? {} : { wokenBy }),
+  });
+  const prompt: Sight = { kind: "asks", what: "prompt", pattern: "p" };
+
+  it.each(["children", "schedule"] as const)("waits for its %s at its prompt, and needs nobody", (wokenBy) => {
+    const held = heldStory({ hold: { family: "claude-code", taskId: "t" }, taskId: "t" });
+    held.report([{ kind: "model-asked" }, stop(wokenBy)], { eyes });
+    held.report([prompt], { eyes });
+    held.passes("45m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.events.filter(({ type }) => type === "AGENT_NEEDS_YOU")).toEqual([]);
+    held.report([{ kind: "asks", what: "permission", pattern: "p" }], { eyes });
+    held.report([{ kind: "asks-no-more" }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
+    held.report([{ kind: "said", digest: "d" }, stop()], { eyes });
+    held.report([prompt], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    held.passes("11m");
+    expect(held.agent.finding("completion-timeout")).toBeDefined();
+  });
+
+  it("has finished when it says so, whatever it left running", () => {
+    const held = inTerminal();
+    held.report([{ kind: "model-asked" }, stop("children"), { kind: "completed", pattern: "m" }], { eyes });
+    held.passes("40s");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
   });
 
   it("has seen a nudge by hook when its model has it, not when it writes something after it", () => {

@@ -44,10 +44,21 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
   if (standing === null) return fresh;
   const known = { ...standing, continues: standing.continues || continues, lines: fresh.lines };
   if (!named || (standing.named && standing.by === "stream" && by === "text")) return known;
-  const isSharper = !standing.named || (standing.by === "text" && by === "stream");
+  const isSharper =
+    !standing.named || (standing.by === "text" && by === "stream") || namesTheSecond(fresh.until, standing.until);
   const until = isSharper ? fresh.until : Math.max(standing.until, fresh.until);
-  return { ...known, named, by, until, what: isSharper ? fresh.what : known.what };
+  return {
+    ...known,
+    named,
+    by,
+    until,
+    what: isSharper ? fresh.what : known.what,
+    pattern: isSharper ? pattern : known.pattern,
+  };
 }
+
+/** Words of the program itself are believed to the end of the minute they name. */
+const namesTheSecond = (fresh: MonoMs, standing: MonoMs): boolean => fresh < standing && standing - fresh <= minutes(1);
 
 /** One that was to be over and is met again was not over. */
 function attemptsAfter(before: Limit | null, at: MonoMs): number {

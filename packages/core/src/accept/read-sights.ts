@@ -89,8 +89,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       terminal.session = { id: sight.id, model: sight.model };
       return;
     case "model-asked":
-      terminal.turnEndedAt = null;
-      terminal.failedTurn = null;
+      beginTurn(terminal);
       takeUpAgain(sighted, context);
       return goOn(sighted, { kind: "model", since: at }, context);
     case "said":
@@ -117,13 +116,18 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "turn-ended":
       terminal.tools = [];
       if (sight.outcome === "success") endLimit(sighted, context);
-      goOn(sighted, null, context);
+      terminal.wokenBy = sight.wokenBy ?? null;
+      if (sight.outcome === "success" || !needsAccount(terminal)) goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
       if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
       return;
   }
 }
+
+/** What its turn failed for stands there after it as well. */
+const needsAccount = ({ asks }: TerminalFacts): boolean =>
+  asks?.what === "login" || asks?.what === "credits" || asks?.what === "api-key";
 
 /** A program that tells its steps tells every call and what came of it, as an agent that records its steps would. */
 function followSight(trail: StepTrail | null, sight: Sight, { at, policy }: SightContext): StepTrail | null {
@@ -197,6 +201,8 @@ export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): 
 
 function isAtRest({ activity, terminal }: Sighted): boolean {
   if (activity.kind === "RUNNING") return activity.open === null;
+  // What it left running may be a server that never ends: its word counts.
+  if (activity.kind === "WAITING" && activity.for === terminal.wokenBy) return true;
   return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
 }
 
@@ -233,7 +239,7 @@ function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
   sighted.events.push(limitResumed(agentId, answered, "went-on", at));
 }
 
-/** Told once for as long as it stands. */
+/** Told once for as long as it stands, and once more when its reset becomes known: the eye that is first may not know it. */
 function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-limited" }>, context: SightContext): void {
   const { at, agentId, policy } = context;
   const before = sighted.limit;
@@ -243,7 +249,9 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
   if (until <= at) return;
   sighted.limit = { ...met, until };
   waitForProvider(sighted, until, met.by, at);
-  if (met.since === at && before?.since !== at) sighted.events.push(limitReached(agentId, met, resetsInMs));
+  const isNew = met.since === at && before?.since !== at;
+  const isSharper = before?.since === met.since && !before.named && met.named;
+  if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
 }
 
 /** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */
@@ -268,7 +276,7 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
 function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
   const { asks } = terminal;
-  if (asks === null || asks.what === "limit") return goOn(sighted, null, context);
+  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
   sighted.events.push(...tellOfQuestion(context.agentId, asks));
   terminal.asks = { what: asks.what, since: asks.since };
   terminal.wait = "input";
@@ -287,12 +295,15 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   if (!rests) takeUpAgain(sighted, context);
   if (terminal.asks?.what !== what) {
     // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
-    const untold = rests && isStanding(sighted.limit) && !sighted.limit.told;
+    const isPutOff = isStanding(sighted.limit) && !sighted.limit.told;
+    const untold = rests && (isPutOff || terminal.wokenBy != null);
     terminal.asks = { what, since: at, ...(untold ? { untold } : {}) };
     if (!untold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
   }
   // Put off by its provider it stands at its prompt as well, and its turn has not ended.
   if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
+  // So it does while it waits to be woken.
+  if (rests && terminal.wokenBy != null) return;
   terminal.turnEndedAt = what === "prompt" ? (terminal.turnEndedAt ?? mark) : null;
   terminal.wait = "input";
   sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
@@ -300,7 +311,7 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
 
 function stopAsking(sighted: Sighted, context: SightContext): void {
   endQuestion(sighted, context);
-  if (sighted.terminal.wait === "input") goOn(sighted, null, context);
+  if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
 function endQuestion({ terminal, events }: Sighted, { agentId, at }: Moment): void {
@@ -332,15 +343,26 @@ function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   if (!readOffTerminal) return;
   terminal.wait = null;
   endQuestion(sighted, context);
+  const { wokenBy } = terminal;
+  if (wokenBy != null) {
+    const since = activity.kind === "WAITING" && activity.for === wokenBy ? activity.since : context.at;
+    sighted.activity = { kind: "WAITING", since, for: wokenBy, until: null };
+    return;
+  }
   sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : context.at, open };
+}
+
+function beginTurn(terminal: Sighted["terminal"]): void {
+  terminal.turnEndedAt = null;
+  terminal.failedTurn = null;
+  terminal.wokenBy = null;
 }
 
 function readSaid(sighted: Sighted, digest: string, context: SightContext): void {
   const { terminal } = sighted;
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
-  terminal.turnEndedAt = null;
-  terminal.failedTurn = null;
+  beginTurn(terminal);
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
   if (terminal.tools.length === 0) goOn(sighted, null, context);
@@ -350,8 +372,7 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   const { terminal, facts } = sighted;
   const { id, name, timeoutSeconds } = sight;
   terminal.tools = [...terminal.tools.slice(1 - mostTools), { id, name, timeoutSeconds }];
-  terminal.turnEndedAt = null;
-  terminal.failedTurn = null;
+  beginTurn(terminal);
   facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
   facts.toolCall = context.mark;
   facts.progress ??= context.mark;
@@ -368,6 +389,12 @@ const openTool = (name: string, timeoutSeconds: number | null, since: MonoMs): O
   ...(timeoutSeconds === null ? {} : { timeoutSeconds }),
 });
 
+/** The tool that runs, from now on: what came before was another's time, or was spent waiting. */
+function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
+  const last = tools[tools.length - 1];
+  return last === undefined ? null : openTool(last.name, last.timeoutSeconds, at);
+}
+
 /** A result is a fact of work. With the last one in, it is the model's turn. */
 function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>, context: SightContext): void {
   const { terminal, facts } = sighted;
@@ -375,10 +402,7 @@ function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
   noteFact(sighted, context.mark);
-  const next = terminal.tools[terminal.tools.length - 1];
-  const open: Open =
-    next === undefined ? { kind: "model", since: context.at } : openTool(next.name, next.timeoutSeconds, context.at);
-  goOn(sighted, open, context);
+  goOn(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
 }
 
 /** A new fact in a stream is to it what a new line is to a screen. */

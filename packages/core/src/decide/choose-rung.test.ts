@@ -272,6 +272,46 @@ describe("a question that is open", () => {
   });
 });
 
+describe("an agent whose next life would end as its last", () => {
+  const fails = (reason: string, cause: "by-itself" | "killed" = "by-itself") => {
+    const held = heldStory({ hold: { structured: true, family: "claude-code" } });
+    held.shows({ kind: "model-asked" }, { kind: "turn-ended", outcome: "failure", reason });
+    held.exits({ code: 1, cause });
+    held.passes("1m");
+    return held;
+  };
+
+  it.each([
+    ["error_max_turns", "at-its-cap"],
+    ["error_max_budget_usd", "at-its-cap"],
+    ["authentication_failed", "refused-by-provider"],
+    ["api_error 401", "refused-by-provider"],
+  ])("(%s) is a person's matter at once", (reason, because) => {
+    const held = fails(reason);
+    expect(held.agent.did("restart-agent")).toEqual([]);
+    expect(endings(held)).toEqual([`handed-to-a-person: ${because}`]);
+    expect(held.agent.record.alert?.severity).toBe("critical");
+  });
+
+  it("is started again when something else ended it", () => {
+    expect(fails("error_max_turns", "killed").agent.did("restart-agent")).toHaveLength(1);
+    expect(fails("error_during_execution").agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("is told to need a login once, and for as long as it does", () => {
+    const login = { kind: "asks", what: "login", pattern: "api 401" } as const;
+    const held = heldStory({ hold: { structured: true, family: "claude-code" } });
+    held.shows({ kind: "model-asked" }, login);
+    held.shows(login, { kind: "turn-ended", outcome: "failure", reason: "is_error 401" });
+    held.passes("20m");
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toHaveLength(1);
+    expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
+    expect(held.agent.told("ALERT_RAISED")).toHaveLength(1);
+    held.shows({ kind: "said", digest: "d" });
+    expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
+  });
+});
+
 describe("an agent that repeats an error", () => {
   const killing = { terminal: { auto_kill_on_repeated_error: true } };
 

@@ -5,6 +5,7 @@ import { isStanding, mostResumes } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
 import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
+import { finalTurn } from "./final-turn.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
 /** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
@@ -28,6 +29,8 @@ export function chooseWayBack(
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
   if (terminal?.foreground === true) return handOver("in-a-persons-terminal");
   if (policy.mode !== "act") return handOver("mode");
+  const final = stage.pressed ? null : finalTurn(record);
+  if (final !== null) return handOver(final);
   const limited = afterLimit(record, incident, stage, now, policy);
   if (limited !== null) return limited;
   return bringBack(record, stage, now, policy, doubt);

@@ -161,4 +161,6 @@ const inWords: Readonly<Record<EndingReason, string>> = {
   "nobody-answered": "nobody answered",
   "handed-off": "its task went to somebody else",
   "at-its-limit": "its provider's limit keeps it from working",
+  "at-its-cap": "it used up the turns or the budget that its owner allowed",
+  "refused-by-provider": "its provider refuses its account: log in, change its key or pay",
 };

@@ -178,3 +178,37 @@ describe("the calendar", () => {
     expect(instantOf({ year: 2026, month: 4, day: 30, ...midnight }, 15 * 60)).toBeNull();
   });
 });
+
+describe("a reset on another day", () => {
+  const until = (line: string, from: string, utcOffset = 0, offsetAt?: (at: number) => number) => {
+    const now = Date.parse(from);
+    const wait = readReset(line, { now, utcOffset, ...(offsetAt === undefined ? {} : { offsetAt }) });
+    return wait === null ? null : new Date(now + wait).toISOString().slice(0, 16);
+  };
+
+  it("may be in the next year, but is not a year away", () => {
+    expect(until("resets Jan 2 at 3pm", "2026-12-30T12:00:00Z")).toBe("2027-01-02T15:00");
+    expect(until("resets Dec 30 at 3pm", "2026-12-30T12:00:00Z")).toBe("2026-12-30T15:00");
+    expect(until("resets Dec 20 at 3pm", "2026-12-30T12:00:00Z")).toBeNull();
+  });
+
+  it("is by the clock that people have there then", () => {
+    const newYork = (at: number) => (at < Date.parse("2026-11-01T06:00:00Z") ? -240 : -300);
+    const line = "resets Nov 3 at 3pm (America/New_York)";
+    expect(until(line, "2026-10-28T12:00:00Z", -240, newYork)).toBe("2026-11-03T20:00");
+    expect(until("resets Oct 29 at 3pm", "2026-10-28T12:00:00Z", -240, newYork)).toBe("2026-10-29T19:00");
+    expect(until("resets Mon 3pm", "2026-10-28T12:00:00Z", -240, newYork)).toBe("2026-11-02T20:00");
+  });
+
+  // 2026-11-16 is a Monday.
+  it.each([
+    ["resets tomorrow at 3pm", "2026-11-17T15:00"],
+    ["resets Thu 3pm", "2026-11-19T15:00"],
+    ["resets on Sunday at 09:30", "2026-11-22T09:30"],
+    ["resets Mon 3pm", "2026-11-16T15:00"],
+    ["resets Mon 9am", "2026-11-23T09:00"],
+    ["resets Monday, 3pm UTC", "2026-11-16T15:00"],
+  ])("(%s) is the next such day", (line, at) => {
+    expect(until(line, "2026-11-16T14:00:00Z")).toBe(at);
+  });
+});

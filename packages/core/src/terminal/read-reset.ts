@@ -1,5 +1,5 @@
 import type { DurationMs, EpochMs } from "@rouse/contract";
-import { dayMs, instantOf, yearAt } from "./civil-time.ts";
+import { type CivilTime, dayMs, instantOf, yearAt } from "./civil-time.ts";
 import { cut, longestLine } from "./mask-text.ts";
 import type { WallClock } from "./reading.ts";
 
@@ -77,7 +77,11 @@ function unitMs(unit: string): DurationMs {
 }
 
 const readInstant = (text: string, clock: WallClock): EpochMs | null =>
-  readEpoch(text) ?? readIsoDate(text, clock) ?? readWrittenDate(text, clock) ?? readTimeOfDay(text, clock);
+  readEpoch(text) ??
+  readIsoDate(text, clock) ??
+  readWrittenDate(text, clock) ??
+  readNamedDay(text, clock) ??
+  readTimeOfDay(text, clock);
 
 function readEpoch(text: string): EpochMs | null {
   const found = /^(1\d{9})(\d{3})?(?!\d)/.exec(text);
@@ -90,7 +94,14 @@ function readIsoDate(text: string, clock: WallClock): EpochMs | null {
   if (found === null) return null;
   const [all, year, month, day, hour, minute, second] = found;
   const time = { ...date(year, month, day), hour: Number(hour), minute: Number(minute), second: Number(second ?? 0) };
-  return instantOf(time, readZone(text.slice(all.length)) ?? clock.utcOffset);
+  return instantThere(time, readZone(text.slice(all.length)), clock);
+}
+
+/** A time without a zone is the machine's own, by the offset that holds then. */
+function instantThere(time: CivilTime, utcOffset: number | null, clock: WallClock): EpochMs | null {
+  if (utcOffset !== null) return instantOf(time, utcOffset);
+  const about = instantOf(time, clock.utcOffset);
+  return about === null ? null : instantOf(time, clock.offsetAt?.(about) ?? clock.utcOffset);
 }
 
 const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -108,8 +119,36 @@ function readWrittenDate(text: string, clock: WallClock): EpochMs | null {
   const month = monthNames.indexOf((name ?? "").toLowerCase()) + 1;
   const time = readClockTime(text.slice(found[0].length));
   if (month === 0 || time === null) return null;
-  const offset = time.utcOffset ?? clock.utcOffset;
-  return instantOf({ ...time, month, day: Number(day), year: Number(year ?? yearAt(clock.now, offset)) }, offset);
+  const thisYear = yearAt(clock.now, time.utcOffset ?? clock.utcOffset);
+  const inYear = (which: number) =>
+    instantThere({ ...time, month, day: Number(day), year: which }, time.utcOffset, clock);
+  if (year !== undefined) return inYear(Number(year));
+  const instant = inYear(thisYear);
+  // At the end of a year its first days are those of the next.
+  return instant === null || instant > clock.now - halfYear ? instant : inYear(thisYear + 1);
+}
+
+const halfYear: DurationMs = 182 * dayMs;
+const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const namedDay = /^(tomorrow|(?:sun|mon|tue|wed|thu|fri|sat)[a-z]{0,6})\.?,? (?:at )?/i;
+
+/** "tomorrow at 3pm", "Thu 3pm": of the days to come, today included where it is named. */
+function readNamedDay(text: string, clock: WallClock): EpochMs | null {
+  const found = namedDay.exec(text);
+  const time = found === null ? null : readClockTime(text.slice(found[0].length));
+  if (found === null || time === null) return null;
+  const there = clock.now + (time.utcOffset ?? clock.utcOffset) * 60_000;
+  const today = Math.floor(there / dayMs);
+  const named = dayNames.indexOf((found[1] ?? "").slice(0, 3).toLowerCase());
+  // 1970 began on a Thursday.
+  const ahead = named === -1 ? 1 : (named + 7 - ((today + 4) % 7)) % 7;
+  const onDay = (days: number): EpochMs => {
+    const local = (today + days) * dayMs + ((time.hour * 60 + time.minute) * 60 + time.second) * 1000;
+    const about = local - (time.utcOffset ?? clock.utcOffset) * 60_000;
+    return time.utcOffset !== null ? about : local - (clock.offsetAt?.(about) ?? clock.utcOffset) * 60_000;
+  };
+  const instant = onDay(ahead);
+  return instant > clock.now - justPast ? instant : onDay(ahead + 7);
 }
 
 /** A time of day is the next one, or the one that has only just been: of today, or of yesterday shortly after midnight. */

@@ -17,6 +17,8 @@ export interface WallClock {
   readonly now: EpochMs;
   /** Minutes to add to UTC. */
   readonly utcOffset: number;
+  /** The same at another moment, which may be in summer or winter; as now where it is not known. */
+  readonly offsetAt?: (instant: EpochMs) => number;
 }
 
 /** What can be seen in a terminal right now. Rows without colours, trailing blanks removed. */

@@ -33,6 +33,23 @@ describe("the hooks of Claude Code", () => {
     ).toEqual(["session", "model-asked", "tool-started", "tool-goes-on", "tool-ended", "model-asked", "turn-ended"]);
   });
 
+  it("tell what will wake it after its turn", () => {
+    const end = (more: object) => read(on("Stop", more)).sights.at(-1);
+    const task = { id: "b1", type: "shell", status: "running", description: "x", command: "npm test" };
+    const cron = { id: "c1", schedule: "*/5 * * * *", recurring: true, prompt: "x" };
+    expect(end({ background_tasks: [task], session_crons: [cron] })).toMatchObject({ wokenBy: "children" });
+    expect(end({ background_tasks: [], session_crons: [cron] })).toMatchObject({ wokenBy: "schedule" });
+    expect(end({ background_tasks: [], session_crons: [] })).not.toHaveProperty("wokenBy");
+  });
+
+  it("tell that its account was refused", () => {
+    const { sights } = read(on("StopFailure", { error: "authentication_failed" }));
+    expect(sights.slice(1)).toMatchObject([
+      { kind: "asks", what: "login" },
+      { kind: "turn-ended", outcome: "failure" },
+    ]);
+  });
+
   it("tell a failed call at once, with what the model is told of it", () => {
     const { sights } = read(
       on("PreToolUse", tool),
@@ -64,7 +81,7 @@ describe("the hooks of Claude Code", () => {
       { kind: "turn-ended", outcome: "failure", reason: "rate_limit" },
     ]);
     expect(read(on("StopFailure", { error: "overloaded" })).sights[1]).toMatchObject({ kind: "rate-limited" });
-    expect(read(on("StopFailure", { error: "billing_error" })).sights[1]).toMatchObject({ kind: "error" });
+    expect(read(on("StopFailure", { error: "server_error" })).sights[1]).toMatchObject({ kind: "error" });
   });
 
   it("of a sub-agent say that the tool which started it goes on, and no call of its own", () => {

@@ -1,7 +1,7 @@
 import type { Question, Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { nameTrouble } from "./name-trouble.ts";
-import { timeoutOf } from "./read-claude.ts";
+import { needOf, timeoutOf } from "./read-claude.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
 import { andThen, closeTool, endWith, enterSession, openTool, type StreamState, saw } from "./stream-state.ts";
@@ -101,7 +101,13 @@ function endBatch(before: StreamState, hook: Fields): Step {
 
 function endTurn(state: StreamState, hook: Fields): Step {
   const after = endWith({ ...state, tools: [] }, textOf(hook.last_assistant_message) ?? "");
-  return saw(after, { kind: "turn-ended", outcome: "success", reason: "Stop" });
+  return saw(after, { kind: "turn-ended", outcome: "success", reason: "Stop", ...wakerIn(hook) });
+}
+
+/** The program wakes it when work in the background is done, or at a time it has set itself. */
+function wakerIn(hook: Fields): { readonly wokenBy?: "children" | "schedule" } {
+  if (listOf(hook.background_tasks).length > 0) return { wokenBy: "children" };
+  return listOf(hook.session_crons).length > 0 ? { wokenBy: "schedule" } : {};
 }
 
 function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {
@@ -113,7 +119,7 @@ function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {
     isPutOff && named.kind !== "rate-limited"
       ? { kind: "rate-limited", pattern: error, resetsInMs: null, by: "stream" }
       : named;
-  return saw({ ...state, tools: [], ending: null }, trouble, {
+  return saw({ ...state, tools: [], ending: null }, needOf(error) ?? trouble, {
     kind: "turn-ended",
     outcome: "failure",
     reason: error,

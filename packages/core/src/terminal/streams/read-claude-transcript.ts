@@ -2,7 +2,7 @@ import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage } from "./count-claude-tokens.ts";
 import { nameOwnTrouble } from "./name-trouble.ts";
-import { isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
+import { isByProgram, needOf, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
 
@@ -56,7 +56,7 @@ function readFailure(state: StreamState, line: Fields, clock: WallClock): Step {
   if (error === null && line.isApiErrorMessage !== true) return saw(state);
   const limits = rateLimitIn(fieldsOf(fieldsOf(line.apiErrorParams)?.rate_limit_info), clock);
   const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: error ?? "api error" };
-  const trouble = limits.length > 0 ? limits : [nameOwnTrouble(text, error ?? "api error", clock)];
+  const trouble = limits.length > 0 ? limits : [needOf(error) ?? nameOwnTrouble(text, error ?? "api error", clock)];
   return saw({ ...state, tools: [] }, ...trouble, ended);
 }
 

@@ -185,6 +185,26 @@ describe("a run of Claude Code", () => {
     );
   });
 
+  it("does not wait for a limit beyond which it works on with extra usage", () => {
+    const rejected = { status: "rejected", resetsAt: now / 1000 + 259_200, overageStatus: "allowed" };
+    const event = (isUsingOverage: boolean) => ({
+      type: "rate_limit_event",
+      rate_limit_info: { ...rejected, isUsingOverage },
+    });
+    expect(read(event(true))).toEqual([]);
+    expect(read(event(false))).toMatchObject([{ kind: "rate-limited", resetsInMs: 259_200_000 }]);
+  });
+
+  it("needs a person at once when its account is refused", () => {
+    const retry = (error_status: number) => ({ type: "system", subtype: "api_retry", attempt: 1, error_status });
+    const over = { type: "result", subtype: "success", is_error: true, api_error_status: 401, result: "Invalid key" };
+    expect(read(retry(401), retry(403), retry(529)).map(({ kind }) => kind)).toEqual(["asks", "asks", "retries"]);
+    expect(read(retry(401))).toEqual([{ kind: "asks", what: "login", pattern: "api 401" }]);
+    const message = { model: "<synthetic>", content: [] };
+    expect(read({ type: "assistant", error: "billing_error", message })).toMatchObject([{ what: "credits" }]);
+    expect(read(over)).toMatchObject([{ what: "login" }, { kind: "turn-ended", reason: "is_error 401" }]);
+  });
+
   it("tries again at once when it does not say when, and within days", () => {
     const retry = (delay: string) => {
       const line = `{"type":"system","subtype":"api_retry","attempt":3,"retry_delay_ms":${delay},"error_status":null}`;
@@ -224,8 +244,8 @@ describe("the end of a turn of Claude Code", () => {
     expect(ending({ subtype: "success", is_error: true, terminal_reason: "api_error", api_error_status: 500 })).toEqual(
       [{ kind: "turn-ended", outcome: "failure", reason: "api_error 500" }],
     );
-    expect(ending({ subtype: "success", is_error: false, api_error_status: 401 })).toEqual([
-      { kind: "turn-ended", outcome: "failure", reason: "is_error 401" },
+    expect(ending({ subtype: "success", is_error: false, api_error_status: 404 })).toEqual([
+      { kind: "turn-ended", outcome: "failure", reason: "is_error 404" },
     ]);
     expect(ending({})).toEqual([{ kind: "turn-ended", outcome: "failure", reason: "unknown" }]);
   });
@@ -294,8 +314,8 @@ describe("an answer of Claude Code that failed", () => {
     expect(failed({}, "model_context_window_exceeded")).toEqual([
       { kind: "context-limit", pattern: "model_context_window_exceeded" },
     ]);
-    expect(failed({ error: "authentication_failed" })).toMatchObject([
-      { kind: "error", pattern: "assistant error", text: "authentication_failed" },
+    expect(failed({ error: "model_not_found" })).toMatchObject([
+      { kind: "error", pattern: "assistant error", text: "model_not_found" },
     ]);
     expect(failed({}, "end_turn")).toEqual([]);
   });

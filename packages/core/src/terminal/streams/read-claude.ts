@@ -1,4 +1,4 @@
-import { days, type Sight, seconds } from "@rouse/contract";
+import { days, type Question, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
 import { nameTrouble } from "./name-trouble.ts";
@@ -122,6 +122,8 @@ function failureIn(line: Fields, stopReason: unknown, clock: WallClock): readonl
   // An overload is called a server error here; the status beside it says which.
   const name = line.api_error_status === 529 ? "overloaded" : nameOf(line.error);
   if (name === null) return [];
+  const need = needOf(name);
+  if (need !== null) return [need];
   if (name === "rate_limit" || name === "overloaded")
     return [{ kind: "rate-limited", pattern: name, resetsInMs: null, by: "stream" }];
   return [nameTrouble(name, "assistant error", clock)];
@@ -146,13 +148,32 @@ export function retryIn(value: unknown): readonly Sight[] {
   const retry = fieldsOf(value);
   const attempt = countOf(retry?.attempt);
   if (attempt === null) return [];
+  const status = countOf(retry?.error_status);
+  const need = needOf(status);
+  // Trying again helps nobody who is not let in.
+  if (need !== null) return [need];
   const inMs = Math.min(amountOf(retry?.retry_delay_ms) ?? 0, longestWait);
-  return [{ kind: "retries", attempt, inMs, status: countOf(retry?.error_status) }];
+  return [{ kind: "retries", attempt, inMs, status }];
 }
 
-/** Warnings and the all-clear come in the same lines; only a refusal is a wait. */
+const needs: Readonly<Record<string, Question>> = {
+  401: "login",
+  403: "login",
+  authentication_failed: "login",
+  oauth_org_not_allowed: "login",
+  402: "credits",
+  billing_error: "credits",
+};
+
+/** What a person is needed for when a request failed so; `null` for every other failure. */
+export function needOf(failure: string | number | null): Sight | null {
+  const what = failure === null || !Object.hasOwn(needs, failure) ? undefined : needs[failure];
+  return what === undefined ? null : { kind: "asks", what, pattern: `api ${failure}` };
+}
+
+/** Warnings and the all-clear come in the same lines; only a refusal is a wait, and not where extra usage is paid for. */
 export function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
-  if (info?.status !== "rejected") return [];
+  if (info?.status !== "rejected" || info.isUsingOverage === true) return [];
   const resetsAt = amountOf(info.resetsAt);
   const wait = resetsAt === null ? null : Math.max(0, seconds(resetsAt) - clock.now);
   const resetsInMs = wait === null || wait > longestWait ? null : wait;
@@ -165,7 +186,8 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   const failed = line.is_error === true || subtype !== "success" || status !== null;
   const over = { ...state, tools: [], answer: null, compacting: false };
   const counted = countWholeRun(over, line);
-  const causes = failed ? causesIn(line, status, clock) : [];
+  const need = failed ? needOf(status) : null;
+  const causes = need !== null ? [need] : failed ? causesIn(line, status, clock) : [];
   // A request that the provider refused ends as a "success" which is an error.
   const why = [nameOf(line.terminal_reason) ?? "is_error", ...(status === null ? [] : [status])].join(" ");
   const reason = failed && subtype === "success" ? why : subtype;

@@ -1,6 +1,7 @@
 import type { AgentFamily } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { fateOfWork } from "../recover/fate-of-work.ts";
 
 describe("a holder", () => {
   it("that keeps a terminal is told once, also when it says so again", () => {
@@ -258,6 +259,23 @@ describe("the end of a process", () => {
     expect(held.agent.finding("process-exited")?.text).toBe(
       "its process ended with status 0, after its turn failed (loop detected)",
     );
+  });
+
+  it.each([
+    { kind: "context-limit", pattern: "prompt is too long" },
+    { kind: "rate-limited", pattern: "usage limit", what: "usage", resetsInMs: 3_600_000, by: "stream" },
+  ] as const)("of a script with status 0 is the end of the work, whatever failed in it (%j)", (sight) => {
+    const held = heldStory({ taskId: "t1" });
+    held.report([sight, { kind: "turn-ended", outcome: "failure", reason: "invalid_request" }], {
+      family: "claude-code",
+    });
+    const before = held.agent.record;
+    held.exits({ code: 0 });
+    expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "completed" });
+    held.passes("8h");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.did("restart-agent")).toEqual([]);
+    expect(held.agent.past).not.toContainEqual(expect.stringContaining("UNRESPONSIVE"));
   });
 
   it("with a full context says so, instead of what its program calls that", () => {

@@ -278,6 +278,34 @@ describe("the end of a process", () => {
     expect(held.agent.past).not.toContainEqual(expect.stringContaining("UNRESPONSIVE"));
   });
 
+  it.each([{ code: 3 }, { signal: "SIGSEGV", cause: "by-itself" }] as const)(
+    "in a person's terminal is no incident: they saw it (%j)",
+    (exit) => {
+      const held = heldStory({ hold: { foreground: true, family: "claude-code" }, taskId: "t1" });
+      held.shows({ kind: "rate-limited", pattern: "limit", what: "usage", resetsInMs: 3_600_000, by: "stream" });
+      const before = held.agent.record;
+      held.exits(exit);
+      expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "released", because: "agent-stopped" });
+      held.passes("8h");
+      expect(held.agent.finding("process-exited")).toMatchObject({ level: "note" });
+      expect(held.agent.eventTypes()).not.toContain("INCIDENT_OPENED");
+      expect(held.agent.eventTypes()).not.toContain("AGENT_FINISHED");
+      expect(held.agent.actions).toEqual([]);
+      expect(held.agent.past).toEqual([]);
+    },
+  );
+
+  it("in a person's terminal ends what they were called for", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    held.prints();
+    held.passes("2h");
+    expect(held.agent.state).toBe("STUCK");
+    held.exits({ code: 1 });
+    expect(held.agent.state).toBe("HEALTHY");
+    expect(held.agent.record).toMatchObject({ incident: null, alert: null });
+    expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "finished" });
+  });
+
   it("with a full context says so, instead of what its program calls that", () => {
     const ended = (family: AgentFamily) => {
       const held = heldStory({ hold: { structured: true, family } });

@@ -36,17 +36,23 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
   return drawTable(psColumns, rows, width);
 }
 
-/** An end outweighs what it was doing before, and a limit the end that it led to. */
-export function describeDoing({ activity, terminal, limit }: AgentHealth, now: EpochMs): string {
+/** An end outweighs what it was doing before, and a limit the end that it led to, for as long as that is not for good. */
+export function describeDoing(agent: AgentHealth, now: EpochMs): string {
+  const { activity, terminal } = agent;
+  const limit = limitInTheWay(agent);
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
   if (terminal?.exit == null)
     return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
   const { code, signal } = terminal.exit;
   if (signal !== null) return `ended by ${signal}`;
-  if (code === 0 && terminal.failedTurn !== undefined) return "ended: failed";
+  if (code === 0 && terminal.failedTurn !== undefined && activity.kind !== "FINISHED") return "ended: failed";
   return code === null ? "ended" : `ended with ${code}`;
 }
+
+/** Who has finished, or ended in a person's terminal, waits for no limit any more. */
+export const limitInTheWay = ({ activity, terminal, limit }: AgentHealth): AgentHealth["limit"] =>
+  terminal?.exit != null && (terminal.foreground || activity.kind === "FINISHED") ? null : limit;
 
 /** Its own word, or what it wrote. */
 export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {

@@ -295,6 +295,19 @@ describe("the end of a process", () => {
     },
   );
 
+  it.each([{ code: 0 }, { code: 130, cause: "person" }] as const)(
+    "in a person's terminal while what it started works on is not the end of the work (%j)",
+    (exit) => {
+      const held = heldStory({ hold: { foreground: true } });
+      const leftovers = [{ pid: 77, name: "codex" }];
+      held.report([], { exit: { signal: null, cause: "by-itself", ...exit }, leftovers });
+      held.passes("2h");
+      expect(held.agent.eventTypes()).toEqual(["AGENT_HELD", "AGENT_LEFT_PROCESSES", "PROCESS_EXITED"]);
+      expect(held.agent.record.terminal?.leftovers?.processes).toEqual(leftovers);
+      expect(held.agent.past).toEqual([]);
+    },
+  );
+
   it("in a person's terminal ends what they were called for", () => {
     const held = heldStory({ hold: { foreground: true } });
     held.prints();

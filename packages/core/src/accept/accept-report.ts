@@ -173,7 +173,9 @@ function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>)
   const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
   const succeeded = exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal));
   const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
-  const finished = done && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
+  // Whoever got their terminal back has no holder that stays with what works on.
+  const worksOn = terminal.foreground && (terminal.leftovers ?? null) !== null;
+  const finished = done && !worksOn && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
   return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
 }
 

@@ -1,4 +1,4 @@
-import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
+import { type AgentHealth, type EpochMs, type ExitStatus, type HealthState, healthStates } from "@rouse/contract";
 import { describeActivity, describeLimit } from "./describe-activity.ts";
 import { type Column, drawTable } from "./draw-table.ts";
 import { inWords } from "./in-words.ts";
@@ -44,9 +44,13 @@ export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
   if (terminal?.exit == null)
     return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
-  const { code, signal } = terminal.exit;
+  const end = describeEnd(terminal.exit, terminal.failedTurn !== undefined && activity.kind !== "FINISHED");
+  return terminal.leftovers === undefined ? end : `${end}, left ${countProcesses(terminal.leftovers)}`;
+}
+
+function describeEnd({ code, signal }: ExitStatus, failed: boolean): string {
   if (signal !== null) return `ended by ${signal}`;
-  if (code === 0 && terminal.failedTurn !== undefined && activity.kind !== "FINISHED") return "ended: failed";
+  if (code === 0 && failed) return "ended: failed";
   return code === null ? "ended" : `ended with ${code}`;
 }
 

@@ -88,6 +88,16 @@ describe("somebody who nudges an agent", () => {
 });
 
 describe("somebody who attaches", () => {
+  it("again, in a window of the same size, sees the full screen of an agent that draws no more", async () => {
+    await spawnAgent("full", `printf '\\033[?1049h\\033[Hfull screen'; ${forever}`);
+    for (let visit = 0; visit < 2; visit++) {
+      const terminal = attach("full");
+      await terminal.shows("full screen");
+      terminal.type(leave);
+      await terminal.ended;
+    }
+  });
+
   it("sees the screen that is there, types, leaves, and the agent goes on", async () => {
     await spawnAgent("pet", `printf 'old\\033[2J\\033[H\\033[31mred\\033[0m screen\\n'; ${echoing}`);
     const terminal = openTerminal(

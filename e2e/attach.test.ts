@@ -63,9 +63,9 @@ describe("somebody who looks at the bytes an agent wrote", () => {
 
 describe("somebody who nudges an agent", () => {
   it("is told, with 1, that it was not given because it asks something, and no time of work is made up", async () => {
-    await spawnClaude("asking", "Do you trust the files in this folder?\n\n ❯ 1. Yes, proceed\n   2. No, exit\n");
-    await agentOnce(daemon, "asking", "asks", ({ terminal }) => terminal?.needsYou != null);
-    const end = await daemon.cli("nudge", "asking", "--json");
+    await spawnClaude("trusting", "Do you trust the files in this folder?\n\n ❯ 1. Yes, proceed\n   2. No, exit\n");
+    await agentOnce(daemon, "trusting", "asks", ({ terminal }) => terminal?.needsYou != null);
+    const end = await daemon.cli("nudge", "trusting", "--json");
     expect(end.code).toBe(1);
     expect(JSON.parse(end.stdout)).toMatchObject({
       state: "not-sent",

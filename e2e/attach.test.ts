@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp } from "./clean-up.ts";
@@ -32,6 +35,14 @@ async function spawnAgent(name: string, script: string): Promise<void> {
   await agentOnce(daemon, name, "is held", isHeld);
 }
 
+/** A program of that name, and what it shows. */
+async function spawnClaude(name: string, shown: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "rouse-claude-"));
+  writeFileSync(join(folder, "claude"), `#!/bin/sh\nprintf '${shown}'\n${forever}\n`, { mode: 0o755 });
+  expect(await daemon.cli("spawn", "--name", name, "--", join(folder, "claude"))).toMatchObject({ code: 0 });
+  await agentOnce(daemon, name, "is held", isHeld);
+}
+
 const attachedTo = (agentId: string, count: number) =>
   agentOnce(daemon, agentId, `has ${count} attached`, ({ terminal }) => terminal?.attached === count);
 
@@ -50,7 +61,43 @@ describe("somebody who looks at the bytes an agent wrote", () => {
   });
 });
 
+describe("somebody who nudges an agent", () => {
+  it("is told, with 1, that it was not given because it asks something, and no time of work is made up", async () => {
+    await spawnClaude("trusting", "Do you trust the files in this folder?\n\n ❯ 1. Yes, proceed\n   2. No, exit\n");
+    await agentOnce(daemon, "trusting", "asks", ({ terminal }) => terminal?.needsYou != null);
+    const end = await daemon.cli("nudge", "trusting", "--json");
+    expect(end.code).toBe(1);
+    expect(JSON.parse(end.stdout)).toMatchObject({
+      state: "not-sent",
+      because: "asks",
+      message: expect.stringMatching(/^REMINDER: You are asked how it goes\. /),
+    });
+  });
+
+  it("is told that it was not given while somebody is attached", async () => {
+    await spawnClaude("reading", "working\n");
+    const visitor = attach("reading");
+    await attachedTo("reading", 1);
+    expect(await daemon.cli("nudge", "reading", "go on")).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("was not nudged: attached"),
+    });
+    visitor.type(leave);
+    await visitor.ended;
+  });
+});
+
 describe("somebody who attaches", () => {
+  it("again, in a window of the same size, sees the full screen of an agent that draws no more", async () => {
+    await spawnAgent("full", `printf '\\033[?1049h\\033[Hfull screen'; ${forever}`);
+    for (let visit = 0; visit < 2; visit++) {
+      const terminal = attach("full");
+      await terminal.shows("full screen");
+      terminal.type(leave);
+      await terminal.ended;
+    }
+  });
+
   it("sees the screen that is there, types, leaves, and the agent goes on", async () => {
     await spawnAgent("pet", `printf 'old\\033[2J\\033[H\\033[31mred\\033[0m screen\\n'; ${echoing}`);
     const terminal = openTerminal(

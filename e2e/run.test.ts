@@ -132,6 +132,18 @@ describe("a command under rouse run in a terminal", () => {
     expect(readFileSync(join(desk, "farewell"), "utf8")).toBe("bye\n");
   });
 
+  it("that ends and leaves a process at work gives the terminal back, and has not finished", async () => {
+    const leaves = run("--name", "leaver", "--", ...sh(`trap '' HUP; (${forever}) & exit 0`));
+    expect(await leaves.ended).toMatchObject({ code: 0 });
+    const left = await agentOnce(daemon, "leaver", "is over", isOver);
+    expect(left).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 0 } } });
+    expect(left.terminal?.leftovers?.length).toBeGreaterThan(0);
+    expect(left.activity.kind).not.toBe("FINISHED");
+    expect((await daemon.cli("ps")).stdout).toMatch(/leaver .*ended with 0, left \d process/);
+    expect(await daemon.cli("terminate", "leaver")).toMatchObject({ code: 0 });
+    expect((await daemon.cli("ps")).stdout).not.toContain("left");
+  });
+
   it("is told of a SIGTERM that was meant for rouse run", async () => {
     const terminal = run("--name", "told", "--", ...sh(`trap 'echo told; exit 9' TERM; echo ready; ${forever}`));
     await terminal.shows("ready");
@@ -206,7 +218,7 @@ describe("a command that runs before Rouse does", () => {
     const over = await agentOnce(later, "lone", "is over", isOver);
     expect(over.terminal).toMatchObject({ exit: { code: 5 }, outputBytes: 10 });
     const gone = await agentOnce(later, "early", "is known", isOver);
-    expect(gone).toMatchObject({ state: "UNRESPONSIVE", terminal: { exit: { code: 8 } } });
+    expect(gone).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 8 } } });
   });
 });
 

@@ -114,7 +114,8 @@ export function judgeHeld(parts: Parts) {
         const holder = holderOf(actor.id);
         const limitedUntil = actor.downAtLimitUntil();
         if (limitedUntil !== null && now() < limitedUntil + 10 * minute + excusedSince(limitedUntil)) continue;
-        if ((actor.isAlive() ? life.sickness === null : life.finished) || holder?.dead === true) continue;
+        if ((actor.isAlive() ? life.sickness === null : life.finished || life.foreground) || holder?.dead === true)
+          continue;
         const matter = life.sickness ?? life.exit ?? life;
         const since = life.exit?.at ?? life.sickness?.since ?? now();
         const state = states.get(actor.id) ?? "HEALTHY";

@@ -39,7 +39,7 @@ interface OpenRun {
 }
 
 /** How Rouse words its nudges (core's word-nudge.ts). */
-const nudges = /FACT: |REMINDER: You have been working/;
+const nudges = /FACT: |REMINDER: You /;
 
 /** A loop without a pause would be many calls ahead of whoever watches it. */
 const thinkMs = 700;

@@ -52,11 +52,12 @@ export function goesOnUntil(record: { readonly agentId: string; readonly limit: 
   return held === null || record.limit?.continues !== true ? held : held + continuesWithin;
 }
 
-type AtLimit = Pick<AgentRecord, "agentId" | "limit" | "terminal" | "stop" | "restart">;
+type AtLimit = Pick<AgentRecord, "agentId" | "activity" | "limit" | "terminal" | "stop" | "restart">;
 
 /** Its process ended by itself at a limit that stands, or is being started again after it: for that long its end is no matter for anybody. */
 export function endedAtLimit(record: AtLimit): boolean {
-  const { terminal, limit, stop, restart } = record;
+  const { terminal, limit, stop, restart, activity } = record;
+  if (activity.kind === "FINISHED") return false;
   const exit = terminal?.exit ?? null;
   if (exit === null || exit.cause === "person" || exit.cause === "stopped" || stop?.cause === "ordered") return false;
   if (terminal?.foreground === true) return false;

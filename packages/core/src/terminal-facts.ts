@@ -53,6 +53,8 @@ export interface TreeFacts {
 export interface TerminalFacts {
   readonly pid: number;
   readonly family: AgentFamily;
+  /** The program that its command is; `generic` for a script, whatever that runs. Absent where an earlier version met it. */
+  readonly startedAs?: AgentFamily;
   readonly structured: boolean;
   readonly foreground: boolean;
   /** The task it was started for. */
@@ -119,6 +121,7 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
   return {
     pid: hold.pid,
     family: hold.family,
+    startedAs: hold.family,
     structured: hold.structured,
     foreground: hold.foreground,
     startedFor: hold.taskId,
@@ -161,6 +164,10 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
 /** Its program tells its steps itself: in a stream, by its hooks, or in the file it keeps of its conversation. */
 export const tellsSteps = ({ structured, eyes }: TerminalFacts): boolean =>
   structured || eyes.some(({ eye, sees }) => sees && eye !== "screen");
+
+/** What its program says of its turns is its command's own word. The status of a script is the script's, which may have coped with a turn that failed. */
+export const speaksForCommand = ({ structured, startedAs }: TerminalFacts): boolean =>
+  structured || startedAs !== "generic";
 
 /** Whether the agent's work was saved before it is stopped. */
 export type SavedWork =

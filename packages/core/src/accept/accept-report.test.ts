@@ -1,6 +1,7 @@
 import type { AgentFamily } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { fateOfWork } from "../recover/fate-of-work.ts";
 
 describe("a holder", () => {
   it("that keeps a terminal is told once, also when it says so again", () => {
@@ -258,6 +259,64 @@ describe("the end of a process", () => {
     expect(held.agent.finding("process-exited")?.text).toBe(
       "its process ended with status 0, after its turn failed (loop detected)",
     );
+  });
+
+  it.each([
+    { kind: "context-limit", pattern: "prompt is too long" },
+    { kind: "rate-limited", pattern: "usage limit", what: "usage", resetsInMs: 3_600_000, by: "stream" },
+  ] as const)("of a script with status 0 is the end of the work, whatever failed in it (%j)", (sight) => {
+    const held = heldStory({ taskId: "t1" });
+    held.report([sight, { kind: "turn-ended", outcome: "failure", reason: "invalid_request" }], {
+      family: "claude-code",
+    });
+    const before = held.agent.record;
+    held.exits({ code: 0 });
+    expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "completed" });
+    held.passes("8h");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.did("restart-agent")).toEqual([]);
+    expect(held.agent.past).not.toContainEqual(expect.stringContaining("UNRESPONSIVE"));
+  });
+
+  it.each([{ code: 3 }, { signal: "SIGSEGV", cause: "by-itself" }] as const)(
+    "in a person's terminal is no incident: they saw it (%j)",
+    (exit) => {
+      const held = heldStory({ hold: { foreground: true, family: "claude-code" }, taskId: "t1" });
+      held.shows({ kind: "rate-limited", pattern: "limit", what: "usage", resetsInMs: 3_600_000, by: "stream" });
+      const before = held.agent.record;
+      held.exits(exit);
+      expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "released", because: "agent-stopped" });
+      held.passes("8h");
+      expect(held.agent.finding("process-exited")).toMatchObject({ level: "note" });
+      expect(held.agent.eventTypes()).not.toContain("INCIDENT_OPENED");
+      expect(held.agent.eventTypes()).not.toContain("AGENT_FINISHED");
+      expect(held.agent.actions).toEqual([]);
+      expect(held.agent.past).toEqual([]);
+    },
+  );
+
+  it.each([{ code: 0 }, { code: 130, cause: "person" }] as const)(
+    "in a person's terminal while what it started works on is not the end of the work (%j)",
+    (exit) => {
+      const held = heldStory({ hold: { foreground: true } });
+      const leftovers = [{ pid: 77, name: "codex" }];
+      held.report([], { exit: { signal: null, cause: "by-itself", ...exit }, leftovers });
+      held.passes("2h");
+      expect(held.agent.eventTypes()).toEqual(["AGENT_HELD", "AGENT_LEFT_PROCESSES", "PROCESS_EXITED"]);
+      expect(held.agent.record.terminal?.leftovers?.processes).toEqual(leftovers);
+      expect(held.agent.past).toEqual([]);
+    },
+  );
+
+  it("in a person's terminal ends what they were called for", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    held.prints();
+    held.passes("2h");
+    expect(held.agent.state).toBe("STUCK");
+    held.exits({ code: 1 });
+    expect(held.agent.state).toBe("HEALTHY");
+    expect(held.agent.record).toMatchObject({ incident: null, alert: null });
+    expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "finished" });
   });
 
   it("with a full context says so, instead of what its program calls that", () => {

@@ -12,7 +12,7 @@ import {
 } from "@rouse/contract";
 import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
-import { newTerminal, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
+import { newTerminal, speaksForCommand, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { noteQuiet } from "./longest-quiet.ts";
@@ -171,9 +171,11 @@ export function acceptLoss(
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
   if (record.terminal === null) return record;
   const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
-  const succeeded = exit.code === 0 && terminal.failedTurn == null;
+  const succeeded = exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal));
   const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
-  const finished = done && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
+  // Whoever got their terminal back has no holder that stays with what works on.
+  const worksOn = terminal.foreground && (terminal.leftovers ?? null) !== null;
+  const finished = done && !worksOn && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
   return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
 }
 

@@ -84,8 +84,8 @@ export function assessHealth(
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
-    findings.push(...findRepetition(before, record, now, policy));
-    const apiErrors = findApiErrors(record, now);
+    if (!isOver(record)) findings.push(...findRepetition(before, record, now, policy));
+    const apiErrors = isOver(record) ? null : findApiErrors(record, now);
     if (apiErrors !== null) findings.push(apiErrors);
     for (const look of isOver(record) ? afterwards : hasLeftovers(record) ? leftBehind : detectors) {
       const seen = look(record, now, policy, doubt);
@@ -96,7 +96,8 @@ export function assessHealth(
   const calm = calmReason(before, record);
   const health = wasStopped(record)
     ? terminated(record.health, now)
-    : (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt)) &&
+    : !isOver(record) &&
+        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt)) &&
         (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);

@@ -214,7 +214,10 @@ export const findRateLimit: Detector = (record, now) => {
   };
 };
 
-/** The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. */
+/**
+ * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
+ * terminal it ran in has seen the end.
+ */
 export const findProcessExit: Detector = (record, now, policy) => {
   const exit = record.terminal?.exit ?? null;
   if (exit === null || record.activity.kind === "FINISHED" || wasStopped(record)) return nothing;
@@ -223,7 +226,7 @@ export const findProcessExit: Detector = (record, now, policy) => {
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
-      level: waits ? "note" : "unresponsive",
+      level: waits || record.terminal?.foreground === true ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
       text: describeExit(exit, describeLast(record.terminal, policy)),

@@ -27,7 +27,8 @@ export function chooseWayBack(
     return awaitAnswer(stage.escalation, now, policy) ?? handOver(endingOf(stage.escalation));
   if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
-  if (terminal?.foreground === true) return handOver("in-a-persons-terminal");
+  // It ended before a person's eyes: theirs to start again, and nothing to call them for.
+  if (terminal?.foreground === true) return recovered("finished");
   if (policy.mode !== "act") return handOver("mode");
   const final = stage.pressed ? null : finalTurn(record);
   if (final !== null) return handOver(final);

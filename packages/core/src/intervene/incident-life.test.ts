@@ -143,9 +143,9 @@ describe("what went to a person", () => {
   });
 
   it("nor when it lives anew", () => {
-    const held = heldStory({ hold: { foreground: true } });
+    const held = heldStory({ settings: { mode: "assist" } });
     held.exits({ code: 1 });
-    expect(endings(held)).toEqual(["handed-to-a-person: in-a-persons-terminal"]);
+    expect(endings(held)).toEqual(["handed-to-a-person: mode"]);
     held.startsAgain();
     expect(held.agent.record.handedOver).toBeNull();
     expect(held.agent.record.alert).toBeNull();

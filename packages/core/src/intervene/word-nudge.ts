@@ -24,6 +24,9 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
   const finding = record.findings.find(({ kind }) => kind === cause);
   if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind))
     return { template: "loop", text: `FACT: ${sentence(finding.text)} Nothing new has come of it.\n${choices}` };
+  // A person may ask for it at any time; of one that rests or waits, no time it worked is to be told.
+  if (finding === undefined && record.activity.kind !== "RUNNING")
+    return { template: "reminder", text: `REMINDER: You are asked how it goes. ${choices}` };
   const checkpoint = record.facts.checkpoint ?? record.facts.progress;
   const duration = describeDuration(now - (checkpoint?.at ?? record.bornAt));
   const fact = finding === undefined ? "" : ` (${finding.text})`;

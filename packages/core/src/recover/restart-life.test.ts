@@ -129,9 +129,9 @@ describe("a restart that failed", () => {
   });
 
   it("of one that a person has in hand leaves it in their hands", () => {
-    const held = heldStory({ hold: { foreground: true } });
+    const held = heldStory({ settings: { mode: "assist" } });
     held.exits({ code: 1 });
-    expect(endings(held)).toEqual(["handed-to-a-person: in-a-persons-terminal"]);
+    expect(endings(held)).toEqual(["handed-to-a-person: mode"]);
     held.isOrdered("restart", "order-1");
     held.handsAnswer("order-1/restart", failed);
     held.passes("1h");

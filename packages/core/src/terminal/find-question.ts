@@ -52,9 +52,23 @@ function standsIn({ rows, cursor }: Bottom, pattern: KnownPattern): boolean {
 
 function standsUnder(above: readonly string[], { under, unless }: KnownPattern): boolean {
   if (under === undefined) return true;
-  const at = above.findLastIndex((row) => under.test(cut(row, longestLine)));
+  const at = above.findLastIndex(
+    (row, place) => under.test(cut(row, longestLine)) || under.test(sentenceAt(above, place)),
+  );
   return at >= 0 && !above.slice(at + 1).some((row) => unless?.test(cut(row, longestLine)));
 }
+
+/** In a narrow terminal programs break their sentences into rows themselves. */
+const mostRowsOfSentence = 4;
+
+function sentenceAt(rows: readonly string[], at: number): string {
+  const next = rows.slice(at, at + mostRowsOfSentence);
+  const end = next.findIndex((row) => withoutBorder(row) === "");
+  const [first = "", ...rest] = end === -1 ? next : next.slice(0, end);
+  return cut([cut(first, longestLine).replace(/[│\s]+$/, ""), ...rest.map(withoutBorder)].join(" "), longestLine);
+}
+
+const withoutBorder = (row: string): string => cut(row, longestLine).replace(/^[│\s]+|[│\s]+$/g, "");
 
 /** How programs say that they are at work: the key that would interrupt them, a spinner whose sentence is not over, the next try of a request. */
 const busyMarker =

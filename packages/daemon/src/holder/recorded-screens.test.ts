@@ -19,7 +19,7 @@ const bytesOf = (name: string): Buffer => readFileSync(join(import.meta.dirname,
 async function watch(name: string, pieceBytes = 400): Promise<Sight[]> {
   const family = familyOf(name);
   const bytes = bytesOf(name);
-  const screen = keepScreen({ cols: 100, rows: 40 }, () => {});
+  const screen = keepScreen({ cols: Number(/\d+$/.exec(name)?.[0] ?? 100), rows: 40 }, () => {});
   const seen: Sight[] = [];
   let state = startWatching(family);
   let now = Date.UTC(2026, 10, 16, 19, 13, 10);
@@ -47,6 +47,8 @@ const needs = (sights: readonly Sight[]): string[] => [
 describe("what a real program wants is told from its screen", () => {
   it.each([
     ["claude-trust", "trust"],
+    ["claude-trust-60", "trust"],
+    ["claude-trust-44", "trust"],
     ["claude-key", "api-key"],
     ["claude-login", "login"],
     ["claude-credits", "credits"],

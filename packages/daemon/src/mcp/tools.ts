@@ -43,6 +43,7 @@ function tool<I extends z.ZodObject>(
 }
 
 const agent = AgentId.describe("id of an agent, as list_agents names it");
+const agentOrSelf = AgentId.optional().describe("id of the agent it is about; without it, the one whose token this is");
 const ownAgent = AgentId.optional().describe("id of the agent that speaks; without it, the one whose token this is");
 
 const selfOf = ({ self }: Caller, named: string | undefined): string => {
@@ -77,7 +78,7 @@ export const tools: readonly Tool[] = [
     {
       name: "agent_health",
       description: "All that is known of one agent's health now: state, activity, findings, incident, terminal.",
-      input: z.object({ agent: ownAgent }),
+      input: z.object({ agent: agentOrSelf }),
       reads: true,
     },
     (caller, { agent: named }) => caller.rouse.getAgentHealth(selfOf(caller, named)),
@@ -86,7 +87,7 @@ export const tools: readonly Tool[] = [
     {
       name: "why",
       description: "Why an agent is in its state: evidence, clocks, what Rouse will do next. As `rouse why` prints it.",
-      input: z.object({ agent: ownAgent }),
+      input: z.object({ agent: agentOrSelf }),
       reads: true,
     },
     async (caller, { agent: named }) => {

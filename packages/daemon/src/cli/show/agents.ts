@@ -1,4 +1,4 @@
-import { type AgentHealth, type EpochMs, type HealthState, healthStates } from "@rouse/contract";
+import { type AgentHealth, type EpochMs, type ExitStatus, type HealthState, healthStates } from "@rouse/contract";
 import { describeActivity, describeLimit } from "./describe-activity.ts";
 import { type Column, drawTable } from "./draw-table.ts";
 import { inWords } from "./in-words.ts";
@@ -36,17 +36,27 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
   return drawTable(psColumns, rows, width);
 }
 
-/** An end outweighs what it was doing before, and a limit the end that it led to. */
-export function describeDoing({ activity, terminal, limit }: AgentHealth, now: EpochMs): string {
+/** An end outweighs what it was doing before, and a limit the end that it led to, for as long as that is not for good. */
+export function describeDoing(agent: AgentHealth, now: EpochMs): string {
+  const { activity, terminal } = agent;
+  const limit = limitInTheWay(agent);
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
   if (terminal?.exit == null)
     return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
-  const { code, signal } = terminal.exit;
+  const end = describeEnd(terminal.exit, terminal.failedTurn !== undefined && activity.kind !== "FINISHED");
+  return terminal.leftovers === undefined ? end : `${end}, left ${countProcesses(terminal.leftovers)}`;
+}
+
+function describeEnd({ code, signal }: ExitStatus, failed: boolean): string {
   if (signal !== null) return `ended by ${signal}`;
-  if (code === 0 && terminal.failedTurn !== undefined) return "ended: failed";
+  if (code === 0 && failed) return "ended: failed";
   return code === null ? "ended" : `ended with ${code}`;
 }
+
+/** Who has finished, or ended in a person's terminal, waits for no limit any more. */
+export const limitInTheWay = ({ activity, terminal, limit }: AgentHealth): AgentHealth["limit"] =>
+  terminal?.exit != null && (terminal.foreground || activity.kind === "FINISHED") ? null : limit;
 
 /** Its own word, or what it wrote. */
 export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {

@@ -160,7 +160,7 @@ describe("rouse nudge", () => {
   it("says by which way it goes, and the words", () => {
     expect(plain(showNudge(sent, 200))).toBe(
       [
-        "worker-1 is nudged by the answer to its next heartbeat (queued); `rouse events -f --agent worker-1` tells what comes of it.",
+        "worker-1 is to be nudged by the answer to its next heartbeat (queued); `rouse events -f --agent worker-1` tells what comes of it.",
         "  REMINDER: go on.",
         "  - Report blockers",
       ].join("\n"),

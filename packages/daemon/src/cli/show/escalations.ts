@@ -130,7 +130,10 @@ export function showNudge({ agentId, state, channel, message, because }: NudgeRe
   const way = channel === null ? "" : ` by ${channelNames[channel]}`;
   return [
     ...wrapLine(
-      [name, ` is nudged${way} (${state}); \`rouse events -f --agent ${agentId}\` tells what comes of it.`],
+      [
+        name,
+        ` ${state === "queued" ? "is to be" : "is"} nudged${way} (${state}); \`rouse events -f --agent ${agentId}\` tells what comes of it.`,
+      ],
       width,
       2,
     ),

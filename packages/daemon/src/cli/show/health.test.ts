@@ -1,5 +1,8 @@
+import type { AgentHealth, TerminalReport } from "@rouse/contract";
 import { expect, it } from "vitest";
-import { describeEyes } from "./health.ts";
+import { describeDoing } from "./agents.ts";
+import { describeEyes, describeSince } from "./health.ts";
+import { healthy, heldFor, now } from "./sample.test-support.ts";
 
 it("a person is told by which eyes an agent is seen, and why not by the others", () => {
   expect(
@@ -14,4 +17,31 @@ it("a person is told by which eyes an agent is seen, and why not by the others",
   expect(describeEyes([{ eye: "hooks", sees: false, because: "none heard yet" }])).toBe(
     "nothing; not by: hooks (none heard yet)",
   );
+});
+
+it("an agent that is over for good is shown with its end and not with the limit it ended at", () => {
+  const exit = { code: 1, signal: null, cause: "by-itself", at: "2026-02-05T10:00:00.000Z" } as const;
+  const since = "2026-02-05T08:00:00.000Z";
+  const limit = {
+    what: "usage",
+    by: "stream",
+    since,
+    until: since,
+    named: true,
+    attempts: 0,
+    continues: false,
+  } as const;
+  const ended = (changes: Partial<TerminalReport>, kind: "RUNNING" | "FINISHED" = "RUNNING"): AgentHealth => ({
+    ...healthy,
+    limit,
+    activity: { kind, since },
+    terminal: { ...heldFor(null), exit, ...changes },
+  });
+  expect(describeDoing(ended({}), now)).toMatch(/limit/);
+  expect(describeDoing(ended({ foreground: true }), now)).toBe("ended with 1");
+  expect(describeSince(ended({ foreground: true }), now)).toBe("ended with 1 10 min ago (by itself)");
+  const left = ended({ foreground: true, leftovers: [{ pid: 7, name: "codex" }] });
+  expect(describeDoing(left, now)).toBe("ended with 1, left 1 process");
+  const coped = ended({ exit: { ...exit, code: 0 }, failedTurn: "rate_limit" }, "FINISHED");
+  expect(describeDoing(coped, now)).toBe("ended with 0");
 });

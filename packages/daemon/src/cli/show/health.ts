@@ -9,7 +9,7 @@ import {
   type SystemStatus,
   type TerminalReport,
 } from "@rouse/contract";
-import { describeDoing, showHealthList } from "./agents.ts";
+import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { describeActivity } from "./describe-activity.ts";
 import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
@@ -64,8 +64,9 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
 export function describeSince(agent: AgentHealth, now: EpochMs): string {
   const { exit } = agent.terminal ?? { exit: null };
   const doing = describeDoing(agent, now);
-  const said = agent.limit?.by === "text" ? ", by its own words" : "";
-  if (agent.limit !== null)
+  const limit = limitInTheWay(agent);
+  const said = limit?.by === "text" ? ", by its own words" : "";
+  if (limit !== null)
     return exit === null ? `${doing}${said}` : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
   return exit === null
     ? `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`

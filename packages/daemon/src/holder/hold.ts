@@ -134,7 +134,7 @@ async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
 async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
   const { log, note, ring, secret, server } = books;
   const terminal = await tendTerminal(spec, near);
-  const program = await watchProgram(spec, files.settings, log);
+  const program = await watchProgram(spec, files.plugin, log);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
   /** Its own process is over. */

@@ -1,24 +1,25 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Spec } from "../spec.ts";
-import { giveHooks } from "./give-hooks.ts";
+import { emptyHooks, giveHooks } from "./give-hooks.ts";
 import { heldMs } from "./withhold-tools.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rouse-hooks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const file = join(folder, "settings.json");
+const plugin = join(folder, "plugin");
+const file = join(plugin, "hooks", "hooks.json");
 const ear = { url: "http://127.0.0.1:4242/", token: "the secret of this life", close() {} };
 
-const give = (...command: string[]) => giveHooks({ command, cwd: folder } as unknown as Spec, ear, file);
-const written = () => JSON.parse(readFileSync(file, "utf8")) as { hooks: Record<string, unknown[]>; model?: string };
+const give = (...command: string[]) => giveHooks({ command, cwd: folder } as unknown as Spec, ear, plugin);
+const written = () => JSON.parse(readFileSync(file, "utf8")) as { hooks: Record<string, unknown[]> };
 
 describe("the hooks of Claude Code", () => {
-  it("are given in a file for this run, right after the program, with everything else as the user gave it", () => {
+  it("are given as a plugin for this run, right after the program, with everything else as the user gave it", () => {
     expect(give("nice", "claude", "-p", "do it", "--model", "x")).toEqual({
       kind: "given",
-      command: ["nice", "claude", "--settings", file, "-p", "do it", "--model", "x"],
+      command: ["nice", "claude", "--plugin-dir", plugin, "-p", "do it", "--model", "x"],
       env: { ROUSE_HOOK_TOKEN: ear.token },
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -49,37 +50,39 @@ describe("the hooks of Claude Code", () => {
 
   it("are those of a conversation that is resumed, too", () => {
     const spec = { command: ["claude", "-p", "x"], resumed: ["claude", "--resume", "s", "-p", "go on"], cwd: folder };
-    expect(giveHooks(spec as unknown as Spec, ear, file)).toMatchObject({
-      command: ["claude", "--settings", file, "--resume", "s", "-p", "go on"],
+    expect(giveHooks(spec as unknown as Spec, ear, plugin)).toMatchObject({
+      command: ["claude", "--plugin-dir", plugin, "--resume", "s", "-p", "go on"],
     });
   });
 
-  it("are added to settings of the user's own, which stay as they are", () => {
-    const theirs = {
-      model: "opus",
-      hooks: { Stop: [{ hooks: [{ type: "command", command: "say done" }] }], Mine: [1] },
-    };
-    writeFileSync(join(folder, "theirs.json"), JSON.stringify(theirs));
-    for (const settings of [
-      ["--settings", "theirs.json"],
-      ["--settings", JSON.stringify(theirs)],
-      ["--settings=theirs.json"],
-    ]) {
-      expect(give("claude", ...settings, "-p", "x")).toMatchObject({
-        command: ["claude", "--settings", file, "-p", "x"],
+  it.each([
+    [["--settings", "team.json"]],
+    [["--settings=team.json"]],
+    [["--settings", '{"permissions":{"deny":["Read(/secret.txt)"]}}']],
+    [["--settings", "missing.json"]],
+    [["--plugin-dir", "theirs", "--plugin-dir", "more"]],
+    [["--plugin-dir=theirs"]],
+  ])("are given beside %j of the user's own, which stays where it is", (own) => {
+    mkdirSync(join(folder, "theirs", ".claude-plugin"), { recursive: true });
+    writeFileSync(join(folder, "theirs", ".claude-plugin", "plugin.json"), JSON.stringify({ name: "theirs" }));
+    expect(give("claude", ...own, "-p", "x")).toMatchObject({
+      command: ["claude", "--plugin-dir", plugin, ...own, "-p", "x"],
+    });
+  });
+
+  it("are given once when the command was copied from another life", () => {
+    const other = join(folder, "other");
+    giveHooks({ command: ["claude"], cwd: folder } as unknown as Spec, ear, other);
+    for (const copied of [["--plugin-dir", other], ["--plugin-dir", "other"], [`--plugin-dir=${other}`]])
+      expect(give("claude", ...copied, "--resume", "s", "--", "--plugin-dir", other)).toMatchObject({
+        command: ["claude", "--plugin-dir", plugin, "--resume", "s", "--", "--plugin-dir", other],
       });
-      expect(written().model).toBe("opus");
-      expect(written().hooks["Stop"]).toHaveLength(2);
-      expect(written().hooks["Stop"]?.[0]).toEqual(theirs.hooks.Stop[0]);
-      expect(written().hooks["Mine"]).toEqual([1]);
-    }
-    expect(JSON.parse(readFileSync(join(folder, "theirs.json"), "utf8"))).toEqual(theirs);
   });
 
-  it("leave the user's text alone, even when it speaks of settings", () => {
-    expect(give("claude", "--", "--settings", "x")).toMatchObject({
-      command: ["claude", "--settings", file, "--", "--settings", "x"],
-    });
+  it("are gone from the folder of a life that is over", () => {
+    give("claude");
+    emptyHooks(plugin);
+    expect(written()).toEqual({ hooks: {} });
   });
 
   it.each([
@@ -87,8 +90,6 @@ describe("the hooks of Claude Code", () => {
     [["claude", "--version"], "--version"],
     [["claude", "mcp", "list"], "no conversation"],
     [["sh", "-c", "claude -p x"], "shell"],
-    [["claude", "--settings", "missing.json"], "--settings"],
-    [["claude", "--settings", "{broken"], "--settings"],
     [["codex", "exec", "x"], "none that can be given"],
   ])("are not given to %j, and it is said why", (command, because) => {
     expect(give(...command)).toMatchObject({ kind: "none", because: expect.stringContaining(because) });

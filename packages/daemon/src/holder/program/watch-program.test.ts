@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -77,6 +77,8 @@ describe("a holder of Claude Code", () => {
     expect(ofKind(client, "tool-ended").map(({ id }) => id)).toEqual(calls);
     expect(ofKind(client, "turn-ended")).toHaveLength(1);
     expect(ofKind(client, "said")).toHaveLength(1);
+    const hooks = join(world.files().plugin, "hooks/hooks.json");
+    expect(JSON.parse(readFileSync(hooks, "utf8"))).toEqual({ hooks: {} });
     // Each was told in its time: whatever is put off by what follows comes in heaps.
     expect(Math.max(...reportsOf(client).map(({ sights }) => sights.length))).toBeLessThan(80);
   });

@@ -47,6 +47,8 @@ export interface ProgramWatch {
   input(): AgentInput;
   /** Its stream names the conversation it has: whoever else works in the same folder, its file is known by that. */
   entered(session: string): void;
+  /** Its screen shows that its turn is over. */
+  rests(): void;
   readonly nudges: HookNudges;
   /** Words of ours are typed into it. */
   typed(nudge: { readonly id: string; readonly text: string }): void;
@@ -224,6 +226,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
       session = id;
       searchAt = 0;
     },
+    rests: nudges.rests,
     nudges,
     typed({ id, text }) {
       typed = { words: text, message: null, nudge: id };

@@ -12,7 +12,8 @@ const plugin = join(folder, "plugin");
 const file = join(plugin, "hooks", "hooks.json");
 const ear = { url: "http://127.0.0.1:4242/", token: "the secret of this life", close() {} };
 
-const give = (...command: string[]) => giveHooks({ command, cwd: folder } as unknown as Spec, ear, plugin);
+const env = { HOME: folder };
+const give = (...command: string[]) => giveHooks({ command, cwd: folder, env } as unknown as Spec, ear, plugin);
 const written = () => JSON.parse(readFileSync(file, "utf8")) as { hooks: Record<string, unknown[]> };
 
 describe("the hooks of Claude Code", () => {
@@ -49,7 +50,12 @@ describe("the hooks of Claude Code", () => {
   });
 
   it("are those of a conversation that is resumed, too", () => {
-    const spec = { command: ["claude", "-p", "x"], resumed: ["claude", "--resume", "s", "-p", "go on"], cwd: folder };
+    const spec = {
+      command: ["claude", "-p", "x"],
+      resumed: ["claude", "--resume", "s", "-p", "go on"],
+      cwd: folder,
+      env,
+    };
     expect(giveHooks(spec as unknown as Spec, ear, plugin)).toMatchObject({
       command: ["claude", "--plugin-dir", plugin, "--resume", "s", "-p", "go on"],
     });
@@ -72,11 +78,19 @@ describe("the hooks of Claude Code", () => {
 
   it("are given once when the command was copied from another life", () => {
     const other = join(folder, "other");
-    giveHooks({ command: ["claude"], cwd: folder } as unknown as Spec, ear, other);
+    giveHooks({ command: ["claude"], cwd: folder, env } as unknown as Spec, ear, other);
     for (const copied of [["--plugin-dir", other], ["--plugin-dir", "other"], [`--plugin-dir=${other}`]])
       expect(give("claude", ...copied, "--resume", "s", "--", "--plugin-dir", other)).toMatchObject({
         command: ["claude", "--plugin-dir", plugin, "--resume", "s", "--", "--plugin-dir", other],
       });
+  });
+
+  it("are not given where an organization would have the program refuse to start with them", () => {
+    const theirs = { CLAUDE_CONFIG_DIR: join(folder, "managed") };
+    mkdirSync(theirs.CLAUDE_CONFIG_DIR);
+    writeFileSync(join(theirs.CLAUDE_CONFIG_DIR, "remote-settings.json"), '{"disableSideloadFlags":true}');
+    const spec = { command: ["claude"], cwd: folder, env: theirs } as unknown as Spec;
+    expect(giveHooks(spec, ear, plugin)).toMatchObject({ because: expect.stringContaining("organization") });
   });
 
   it("are gone from the folder of a life that is over", () => {

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
 import type { Spec } from "../spec.ts";
 import { writeWhole } from "../write-whole.ts";
+import { forbidsPlugins } from "./forbids-plugins.ts";
 import type { HookEar } from "./listen-for-hooks.ts";
 import { toolHookSeconds } from "./withhold-tools.ts";
 
@@ -61,6 +62,7 @@ export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks 
   const against = withoutHooks.find((option) => options.has(option));
   if (against !== undefined) return none(`it is started with ${against}`);
   if (errands.has(args[0] ?? "")) return none("it is no conversation");
+  if (forbidsPlugins(spec.env)) return none("its organization allows no plugins for one run");
   writePlugin(folder, hooksFor(ear.url));
   return {
     kind: "given",

@@ -129,6 +129,14 @@ describe("a holder of Claude Code", () => {
     await until(() => ofKind(client, "tool-ended").length > ended + 3, "its calls go on");
   });
 
+  it("types into it once its screen shows that its turn was broken off, which no hook tells", async () => {
+    const client = await startClaude(workFolder(), "broken-off");
+    await client.hear("report", ({ report }) => report.input === "hook");
+    const rests = (sight: Sight): boolean => sight.kind === "asks" && sight.what === "prompt";
+    const { report } = await client.hear("report", ({ report }) => report.sights.some(rests));
+    expect(report.input).toBe("terminal");
+  });
+
   it("sees it by its file alone where it runs no hooks, and says why", async () => {
     const client = await startClaude(workFolder(), "--bare");
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");

@@ -29,10 +29,14 @@ describe("the hooks of Claude Code", () => {
     );
   });
 
-  it("never decide anything, and keep the secret out of arguments and files", () => {
+  it("never decide anything, say nothing in its spinner, and keep the secret out of arguments and files", () => {
     const given = give("claude");
-    const entries = Object.values(written().hooks).flat() as { hooks: { onFailure: string; type: string }[] }[];
+    const entries = Object.values(written().hooks).flat() as {
+      hooks: { onFailure: string; statusMessage: string }[];
+    }[];
     expect(entries.flatMap(({ hooks }) => hooks).every((hook) => hook.onFailure === "continue")).toBe(true);
+    // One that is empty counts as none.
+    expect(entries.flatMap(({ hooks }) => hooks).every((hook) => hook.statusMessage === " ")).toBe(true);
     expect(JSON.stringify([given.kind === "given" ? given.command : [], readFileSync(file, "utf8")])).not.toContain(
       ear.token,
     );

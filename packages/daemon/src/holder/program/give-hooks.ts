@@ -91,6 +91,8 @@ function hooksFor(url: string): object {
     url,
     timeout: event === "PreToolUse" ? toolHookSeconds : 5,
     onFailure: "continue",
+    // Without one its spinner says "running PreToolUse hook" at each step, as it never does without us.
+    statusMessage: " ",
     headers: { Authorization: `Bearer $${tokenVariable}` },
     allowedEnvVars: [tokenVariable],
   });

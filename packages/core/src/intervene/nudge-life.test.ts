@@ -417,6 +417,13 @@ describe("a nudge that nobody wants given any more", () => {
     expect(given.agent.did("withdraw-nudge")).toEqual([]);
   });
 
+  it("is not withdrawn when its time is up: its holder knows that itself", () => {
+    const held = goesQuiet({ nudges: null });
+    held.passes("11m");
+    expect(held.agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id }]);
+    expect(held.agent.did("withdraw-nudge")).toEqual([]);
+  });
+
   it("is withdrawn for other words, unless it is a person's", () => {
     const held = queued();
     held.agent.isNudgedBy("anna", "try something else");

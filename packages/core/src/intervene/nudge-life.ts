@@ -277,14 +277,14 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
         payload: { agentId, nudge: nudge.id, waitedSeconds, because: whyUnconfirmed(record) },
       },
     ],
-    actions: withdrawNudge(record, nudge),
+    actions: withdrawNudge(record, nudge, now),
   };
 }
 
 /** A hook may be long in coming: what waits for it would reach one that is well by then. */
-function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife): readonly Action[] {
-  const { id, state, channel } = nudge;
-  if (state !== "queued" || channel === "acknowledgement" || !isReminder(nudge)) return [];
+function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, now: MonoMs): readonly Action[] {
+  const { id, state, channel, expiresAt } = nudge;
+  if (state !== "queued" || channel === "acknowledgement" || !isReminder(nudge) || now >= expiresAt) return [];
   return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 

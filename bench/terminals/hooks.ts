@@ -13,8 +13,8 @@ const longestWait = 120_000;
 /** Calls the hooks it was given as Claude Code does around a tool that printed 4 KB, and a server that does nothing as often, in turn. */
 const script = `#!${process.execPath}
 const fs = require("node:fs");
-const at = process.argv.indexOf("--settings");
-const hook = JSON.parse(fs.readFileSync(process.argv[at + 1], "utf8")).hooks.PostToolBatch.at(-1).hooks[0];
+const at = process.argv.indexOf("--plugin-dir");
+const hook = JSON.parse(fs.readFileSync(process.argv[at + 1] + "/hooks/hooks.json", "utf8")).hooks.PostToolBatch[0].hooks[0];
 const authorization = hook.headers.Authorization.replace("$ROUSE_HOOK_TOKEN", process.env.ROUSE_HOOK_TOKEN);
 async function measure(url) {
   const took = [];

@@ -171,6 +171,14 @@ export type Action =
       /** Also into a terminal that a person has open, when they have left it alone. */
       readonly whenIdle?: true;
     }
+  /** A nudge that its holder may still have to give is not wanted any more. */
+  | {
+      readonly kind: "withdraw-nudge";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly nudge: string;
+    }
   | {
       readonly kind: "contain-agent";
       readonly key: string;

@@ -77,7 +77,7 @@ export function closeIncident(
   const told: Intervened = {
     record,
     events: [...asked.events, ...nudged.events, ...failures(before, incident, ending, because), closed],
-    actions: asked.actions,
+    actions: [...asked.actions, ...nudged.actions],
   };
   const isElsewhere = ending === "handed-to-a-person" || isSettled({ because });
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;

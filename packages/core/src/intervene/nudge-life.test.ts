@@ -392,6 +392,59 @@ describe("a person's nudge", () => {
   });
 });
 
+describe("a nudge that nobody wants given any more", () => {
+  const sent = { kind: "nudge", delivery: { kind: "sent", channel: "hook", echoed: false } } as const;
+  const queued = () => {
+    const held = heldStory({ hold: { input: "hook" }, nudges: null });
+    held.prints();
+    repeatsError(held, 4);
+    held.shows(error);
+    return held;
+  };
+  const withdrawn = { key: `${id}/over`, agentId: "worker-1", incarnation: 1, nudge: id };
+
+  it("is withdrawn when its incident is over before it was given, and not when it was", () => {
+    const held = queued();
+    held.passes("10s");
+    held.prints(5);
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    expect(held.agent.did("withdraw-nudge")).toMatchObject([withdrawn]);
+    const given = queued();
+    given.handsAnswer(id, sent);
+    given.passes("10s");
+    given.prints(5);
+    expect(endings(given)).toEqual(["recovered: well-again"]);
+    expect(given.agent.did("withdraw-nudge")).toEqual([]);
+  });
+
+  it("is not withdrawn when its time is up: its holder knows that itself", () => {
+    const held = goesQuiet({ nudges: null });
+    held.passes("11m");
+    expect(held.agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id }]);
+    expect(held.agent.did("withdraw-nudge")).toEqual([]);
+  });
+
+  it("is withdrawn for other words, unless it is a person's", () => {
+    const held = queued();
+    held.agent.isNudgedBy("anna", "try something else");
+    expect(held.agent.did("withdraw-nudge")).toMatchObject([withdrawn]);
+    held.agent.isNudgedBy("bert", "and then this");
+    expect(held.agent.did("withdraw-nudge")).toHaveLength(1);
+  });
+
+  it("is told as sent, once, when it was on its way already", () => {
+    const held = queued();
+    held.passes("10s");
+    held.prints(5);
+    expect(held.agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
+    held.handsAnswer(id, sent);
+    held.handsAnswer(id, sent);
+    expect(held.agent.told("NUDGE_SENT")).toMatchObject([{ nudge: id }]);
+    held.passes("20m");
+    expect(held.agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
+  });
+});
+
 describe("a nudge that could not be given", () => {
   const refused = { kind: "not-sent", because: "half-typed" } as const;
 

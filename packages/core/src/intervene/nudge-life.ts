@@ -64,7 +64,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, 
   return {
     record: { ...before.record, nudge, counts: { ...record.counts, nudges: number } },
     events: [...before.events, queued],
-    actions: channel === "acknowledgement" ? [] : [action],
+    actions: channel === "acknowledgement" ? before.actions : [...before.actions, action],
   };
 }
 
@@ -103,7 +103,8 @@ function spendNudge(record: AgentRecord, cause: HealthReason, now: MonoMs, polic
 export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy): Intervened {
   const { nudge } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
-  if (nudge === null || isSettled(nudge)) return unchanged;
+  if (nudge === null) return unchanged;
+  if (isSettled(nudge)) return isGivenLate(nudge, signal) ? tellLate(record, nudge, now) : unchanged;
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
     return signal.outcome.kind === "nudge"
       ? noteDelivery(record, nudge, signal.outcome.delivery, now, policy)
@@ -115,6 +116,27 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, po
 
 const isSettled = ({ state }: NudgeLife): boolean =>
   state === "acted" || state === "unconfirmed" || state === "not-sent";
+
+/** It was on its way when nobody waited for it any more. */
+const isGivenLate = ({ id, state, sent }: NudgeLife, signal: Signal): boolean =>
+  state === "unconfirmed" &&
+  sent === null &&
+  signal.kind === "action-outcome" &&
+  signal.key === id &&
+  signal.outcome !== "delivered" &&
+  signal.outcome.kind === "nudge" &&
+  signal.outcome.delivery.kind === "sent";
+
+/** Nothing is expected of it, but the agent has it. */
+function tellLate(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervened {
+  const { id, attempt, channel, text } = nudge;
+  const payload = { agentId: record.agentId, nudge: id, attempt, channel, message: text };
+  return {
+    record: { ...record, nudge: { ...nudge, sent: markSent(record, now) } },
+    events: [{ type: "NUDGE_SENT", payload }],
+    actions: [],
+  };
+}
 
 function noteDelivery(
   record: AgentRecord,
@@ -255,8 +277,15 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
         payload: { agentId, nudge: nudge.id, waitedSeconds, because: whyUnconfirmed(record) },
       },
     ],
-    actions: [],
+    actions: withdrawNudge(record, nudge, now),
   };
+}
+
+/** A hook may be long in coming: what waits for it would reach one that is well by then. */
+function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, now: MonoMs): readonly Action[] {
+  const { id, state, channel, expiresAt } = nudge;
+  if (state !== "queued" || channel === "acknowledgement" || !isReminder(nudge) || now >= expiresAt) return [];
+  return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 
 /** Of one whose screen is all that is seen of it, nobody can tell what it reads. */

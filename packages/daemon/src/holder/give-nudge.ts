@@ -27,11 +27,19 @@ export interface Ways {
 /** What it is given waits in a pipe of the system; one that has not taken it by then is not reading. */
 const takenWithinMs = 3000;
 
+export interface NudgeHands {
+  give(nudge: Nudge): Promise<NudgeDelivery>;
+  /** One that is under way is not begun any more; one that was begun is given. */
+  withdraw(id: string): void;
+}
+
 /** One at a time: what is typed for one would be somebody's half-typed line for the other. */
-export function giveNudges({ input, hooks, slot, keyboard }: Ways): (nudge: Nudge) => Promise<NudgeDelivery> {
+export function giveNudges({ input, hooks, slot, keyboard }: Ways): NudgeHands {
+  const withdrawn = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
   async function give(nudge: Nudge): Promise<NudgeDelivery> {
+    if (withdrawn.has(nudge.id)) return notSent("expired");
     switch (input()) {
       case "stdin":
         return writeMessage(slot, nudge);
@@ -44,10 +52,17 @@ export function giveNudges({ input, hooks, slot, keyboard }: Ways): (nudge: Nudg
     }
   }
 
-  return (nudge) => {
-    const work = last.then(() => give(nudge));
-    last = work.catch(() => {});
-    return work;
+  return {
+    give(nudge) {
+      const begin = (): boolean => !withdrawn.has(nudge.id) && nudge.begin();
+      const work = last.then(() => give({ ...nudge, begin })).finally(() => withdrawn.delete(nudge.id));
+      last = work.catch(() => {});
+      return work;
+    },
+    withdraw(id) {
+      withdrawn.add(id);
+      hooks.withdraw(id);
+    },
   };
 }
 

@@ -134,7 +134,7 @@ async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
 async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
   const { log, note, ring, secret, server } = books;
   const terminal = await tendTerminal(spec, near);
-  const program = await watchProgram(spec, files.settings, log);
+  const program = await watchProgram(spec, files.plugin, log);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
   /** Its own process is over. */
@@ -160,7 +160,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const eyes = openEyes(tree, spec, files.home, log);
   const isOver = (): boolean => over || orders.stopping();
   const ways = waysToReach(spec, agent.process, terminal, program, { over: isOver, watch: () => watch });
-  const giveNudge = giveNudges(ways);
+  const nudges = giveNudges(ways);
   const containment = containAgent({
     family: program.family,
     ways,
@@ -180,7 +180,8 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     attached: () => spec.foreground || terminal.attached() > 0,
     stop: (graceMs) => stopTree(tree, { graceMs }),
     nudge: (id, { text, notAfter, whenIdle }, begin) =>
-      giveNudge({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),
+      nudges.give({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),
+    withdraw: nudges.withdraw,
     contain: containment.obey,
   });
   const watch = watchAgent(spec, {
@@ -241,7 +242,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     stopTree(tree, { graceMs: ownGraceMs }).catch((error: unknown) => log("the agent could not be ended", error));
   });
   if (spec.opening !== undefined)
-    sayOpening(giveNudge, spec.opening).catch((error: unknown) => log("it could not be told to go on", error));
+    sayOpening(nudges.give, spec.opening).catch((error: unknown) => log("it could not be told to go on", error));
   claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
   const passOn = () => agent.process.kill("SIGTERM");
   if (near === null) process.on("SIGTERM", passOn);

@@ -10,7 +10,7 @@ import { join } from "node:path";
  *     recovery.json   where its present life goes on, and recovery-state.json the state it goes on with
  *     output, marks   the last output and when it came (see output-ring.ts)
  *     secret          what whoever connects has to show, made anew for each life
- *     settings.json   what a program is given for this life, besides its command: its hooks
+ *     plugin/         what a program is given for this life, besides its command: its hooks
  *     socket          unless its path would be too long for a socket; holder.json says where it is
  *
  * Beside them, `store.json` says whose monitor came last: id of its database and epoch.
@@ -29,7 +29,7 @@ export function holderFiles(home: string, agentId: string) {
     exit: join(folder, "exit.json"),
     secret: join(folder, "secret"),
     orders: join(folder, "orders.jsonl"),
-    settings: join(folder, "settings.json"),
+    plugin: join(folder, "plugin"),
     recovery: join(folder, "recovery.json"),
     recoveryState: join(folder, "recovery-state.json"),
     output: join(folder, "output"),

@@ -33,6 +33,7 @@ const nudge = (changes: Partial<OrderMessage> = {}): OrderMessage =>
 /** Something to stop and to talk to, which counts how often that is done. */
 function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = sent) {
   const did: ("stop" | "type" | "contain")[] = [];
+  const withdrawn: string[] = [];
   let attached = false;
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -54,6 +55,7 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
       await gate;
       return delivery;
     },
+    withdraw: (id) => void withdrawn.push(id),
     async contain() {
       did.push("contain");
       return { kind: "contained" };
@@ -63,7 +65,7 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
     attached = is;
   };
   const comes = (epoch: number) => refuses({ store: "ours", epoch });
-  return { orders, finish, sitsDown, comes, times: () => did.length };
+  return { orders, finish, sitsDown, comes, withdrawn, times: () => did.length };
 }
 
 describe("an order", () => {
@@ -157,6 +159,7 @@ describe("an order", () => {
         return stopped;
       },
       nudge: async () => sent,
+      withdraw: () => {},
       contain: async () => ({ kind: "contained" }),
     });
     expect(await orders.obey(stop())).toEqual({ kind: "termination_incomplete", survivors: [] });
@@ -189,6 +192,22 @@ describe("a nudge", () => {
     const next = openOrders();
     expect(await next.orders.obey(nudge({ incarnation: 9, epoch: 0 }))).toEqual(sent);
     expect(next.times()).toBe(0);
+  });
+
+  it("is withdrawn when it is ordered again with a time that is over, and by nobody who may not order", async () => {
+    const { orders, finish, comes, withdrawn } = openOrders();
+    const over = (epoch: number) => nudge({ epoch, order: { kind: "nudge", text: "", notAfter: 1 } });
+    const first = orders.obey(nudge({ epoch: 2 }));
+    void orders.obey(nudge({ epoch: 2 }));
+    comes(2);
+    void orders.obey(over(1));
+    expect(withdrawn).toEqual([]);
+    void orders.obey(over(2));
+    expect(withdrawn).toEqual(["k"]);
+    finish();
+    expect(await first).toEqual(sent);
+    expect(await orders.obey(over(2))).toEqual(sent);
+    expect(withdrawn).toEqual(["k"]);
   });
 
   it("that was begun when everything stopped is not typed again, and nobody claims that it was sent", async () => {

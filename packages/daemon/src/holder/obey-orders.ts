@@ -24,6 +24,8 @@ export interface OrderHands {
   stop(graceMs: number): Promise<StopOutcome>;
   /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
   nudge(id: string, order: NudgeOrder, begin: () => boolean): Promise<NudgeDelivery>;
+  /** Begins a nudge no more that is still to begin. */
+  withdraw(id: string): void;
   contain(order: ContainOrder): Promise<ContainOutcome>;
 }
 
@@ -82,6 +84,9 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   async function obeyNudge(message: OrderMessage, order: NudgeOrder): Promise<NudgeDelivery> {
     // One that is under way is already remembered as begun.
     const known = nudges.get(message.key) ?? memory.nudge(message.key);
+    // Said again with a time that is over, it is not wanted any more. Who never heard of it remembers that it expired.
+    const isOver = nudges.has(message.key) && Date.now() > order.notAfter;
+    if (isOver && fence(message) === null) hands.withdraw(message.key);
     if (known !== undefined) return known;
     const because = fence(message);
     return because === null ? underWay(nudges, message.key, nudge(message.key, order)) : { kind: "not-sent", because };

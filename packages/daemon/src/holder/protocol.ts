@@ -30,7 +30,7 @@ export type StopOrder = z.infer<typeof StopOrder>;
 export const NudgeOrder = z.object({
   kind: z.literal("nudge"),
   text: z.string().max(2000),
-  /** Not given after this moment of the wall clock. */
+  /** Not given after this moment of the wall clock. Said again with one that is past: not at all, if it is not begun. */
   notAfter: z.number(),
   /** Also into a terminal that a person has open, when they have left it alone. Holders before this version do not. */
   whenIdle: z.literal(true).optional(),

@@ -37,7 +37,7 @@ export interface Surroundings {
   kept(): boolean;
   attached(): number;
   facts(): ProcessFacts;
-  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input" | "entered" | "catchUp">;
+  readonly program: Pick<ProgramWatch, "family" | "eyes" | "input" | "entered" | "catchUp" | "rests">;
   /** Looks at everything again that takes a while to look at. */
   lookAnew(): Promise<void>;
   /** Processes of the agent that are there although its own is over. */
@@ -69,6 +69,8 @@ export interface AgentWatch {
 
 /** What stands on a screen until something else happens. */
 const standing: ReadonlySet<Sight["kind"]> = new Set(["asks", "retries", "rate-limited"]);
+/** An input that waits for a person, with or without a line in it. */
+const isRest = (sight: Sight): boolean => sight.kind === "asks" && (sight.what === "prompt" || sight.what === "draft");
 const lookMs = 250;
 /** A screen that has come to rest is looked at once more: only then is what stands at its bottom a question. */
 const restMs = 2500;
@@ -133,6 +135,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       const shown = [...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
       // Told after it, what came before a question or a wait would look like work that goes on in spite of it.
       if (shown.some(({ kind }) => standing.has(kind))) around.program.catchUp();
+      if (shown.some(isRest)) around.program.rests();
       take("screen", shown);
       tellInTime();
     } catch (error) {

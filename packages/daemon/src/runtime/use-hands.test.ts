@@ -212,6 +212,32 @@ describe("a stop of our own", () => {
   });
 });
 
+describe("a nudge that waits at its holder", () => {
+  it("is withdrawn there, also in a freeze, by the same key with a time that is over", async () => {
+    const heard: string[] = [];
+    const { live, isHeld, reports, freeze, clock } = await world({
+      hands: {
+        nudge({ key, notAfter }) {
+          heard.push(`${key} ${clock.wall > notAfter ? "withdrawn" : "given"}`);
+          return clock.wall > notAfter
+            ? Promise.resolve({ kind: "not-sent", because: "expired" })
+            : new Promise(() => {});
+        },
+      },
+    });
+    isHeld("stdin");
+    reports({ sights: [{ kind: "output", rows: 1, novel: 1 }] });
+    await live(minutes(17));
+    expect(heard).toEqual(["a/1/nudge/1 given"]);
+    await freeze();
+    for (let i = 0; i < 3; i++) {
+      reports({ sights: [{ kind: "output", rows: 5, novel: 5 }] });
+      await live(seconds(10));
+    }
+    expect(heard).toEqual(["a/1/nudge/1 given", "a/1/nudge/1 withdrawn"]);
+  });
+});
+
 describe("in a freeze", () => {
   it("a nudge that could not be given before is not given either, nor after it, when its time is over", async () => {
     const tries: string[] = [];

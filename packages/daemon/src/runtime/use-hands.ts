@@ -48,6 +48,12 @@ export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcom
         const delivery = await holders.nudge({ ...nudge, notAfter: toWall(notAfter) });
         return { kind: "nudge", delivery };
       }
+      case "withdraw-nudge": {
+        // Given again with a time that is over, it is begun no more, also where it is still to arrive. Taking it back is no intervention.
+        const { agentId, incarnation, nudge } = action;
+        await holders.nudge({ key: nudge, agentId, incarnation, text: "", notAfter: 0 });
+        return "delivered";
+      }
       case "contain-agent":
         return { kind: "contain", outcome: await contain(hands, action) };
       case "escalate":

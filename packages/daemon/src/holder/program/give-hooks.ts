@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
 import type { Spec } from "../spec.ts";
 import { writeWhole } from "../write-whole.ts";
+import { forbidsPlugins } from "./forbids-plugins.ts";
 import type { HookEar } from "./listen-for-hooks.ts";
 import { toolHookSeconds } from "./withhold-tools.ts";
 
@@ -42,11 +43,14 @@ const errands = new Set(
   ).split(" "),
 );
 
+/** Not the name of the plugin that people install: of two with one name Claude Code loads one. */
+const pluginName = "rouse-hooks";
+
 /**
- * Claude Code takes settings for one run: hooks are added to those its user gives, in a file of ours, and no file of theirs is touched. `spec.command`
- * stays what the user gave.
+ * Claude Code takes plugins for one run, beside whatever else it is given: settings of the user's own, whose rules are read from where their file
+ * lies, stay theirs. `spec.command` stays what the user gave.
  */
-export function giveHooks(spec: Spec, ear: HookEar, file: string): GivenHooks {
+export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks {
   const command = spec.resumed ?? spec.command;
   const program = findProgram(command);
   if (program?.family !== "claude-code") return none("it has none that can be given");
@@ -58,55 +62,59 @@ export function giveHooks(spec: Spec, ear: HookEar, file: string): GivenHooks {
   const against = withoutHooks.find((option) => options.has(option));
   if (against !== undefined) return none(`it is started with ${against}`);
   if (errands.has(args[0] ?? "")) return none("it is no conversation");
-  const theirs = options.has("--settings") ? readSettings(options.get("--settings"), spec.cwd) : {};
-  if (theirs === null) return none("its own --settings cannot be read");
-  writeWhole(file, JSON.stringify(withHooks(theirs, ear.url)));
+  if (forbidsPlugins(spec.env)) return none("its organization allows no plugins for one run");
+  writePlugin(folder, hooksFor(ear.url));
   return {
     kind: "given",
-    command: [...before, "--settings", file, ...withoutSettings(args)],
+    command: [...before, "--plugin-dir", folder, ...withoutOurs(args, spec.cwd)],
     env: { [tokenVariable]: ear.token },
   };
 }
 
-type Settings = Readonly<Record<string, unknown>>;
-
-/** A file, or JSON right there. */
-function readSettings(value: string | true | undefined, cwd: string): Settings | null {
-  if (typeof value !== "string") return null;
-  try {
-    const text = value.trimStart().startsWith("{") ? value : readFileSync(resolve(cwd, value), "utf8");
-    const settings: unknown = JSON.parse(text);
-    return typeof settings === "object" && settings !== null && !Array.isArray(settings)
-      ? (settings as Settings)
-      : null;
-  } catch {
-    return null;
-  }
+/** Nobody hears them any more. Whoever starts the program with this folder again is not told at each step that nobody answers. */
+export function emptyHooks(folder: string): void {
+  writePlugin(folder, {});
 }
 
-/** Theirs stay, ours come after them. */
-function withHooks(theirs: Settings, url: string): Settings {
+const manifestIn = (folder: string): string => join(folder, ".claude-plugin", "plugin.json");
+
+function writePlugin(folder: string, hooks: object): void {
+  for (const part of [".claude-plugin", "hooks"]) mkdirSync(join(folder, part), { recursive: true, mode: 0o700 });
+  const description = "Tells Rouse what this agent does";
+  writeWhole(manifestIn(folder), JSON.stringify({ name: pluginName, version: "1.0.0", description }));
+  writeWhole(join(folder, "hooks", "hooks.json"), JSON.stringify({ hooks }));
+}
+
+function hooksFor(url: string): object {
   const hookOf = (event: string) => ({
     type: "http",
     url,
     timeout: event === "PreToolUse" ? toolHookSeconds : 5,
     onFailure: "continue",
+    // Without one its spinner says "running PreToolUse hook" at each step, as it never does without us.
+    statusMessage: " ",
     headers: { Authorization: `Bearer $${tokenVariable}` },
     allowedEnvVars: [tokenVariable],
   });
-  const given = (theirs["hooks"] ?? {}) as Record<string, unknown>;
-  const hooks = events.map((event) => [event, [...listIn(given[event]), { hooks: [hookOf(event)] }]] as const);
-  return { ...theirs, hooks: { ...given, ...Object.fromEntries(hooks) } };
+  return Object.fromEntries(events.map((event) => [event, [{ hooks: [hookOf(event)] }]]));
 }
 
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-/** What follows `--` is the user's text. */
-function withoutSettings(args: readonly string[]): readonly string[] {
+/** A command copied from another life has the hooks of that one. What follows `--` is the user's text. */
+function withoutOurs(args: readonly string[], cwd: string): readonly string[] {
   const end = args.indexOf("--") === -1 ? args.length : args.indexOf("--");
+  const isOurs = (i: number): boolean => args[i] === "--plugin-dir" && i + 1 < end && isOurPlugin(cwd, args[i + 1]);
   return args.filter((arg, i) => {
     if (i >= end) return true;
-    const isValue = i > 0 && args[i - 1] === "--settings";
-    return arg !== "--settings" && !arg.startsWith("--settings=") && !isValue;
+    const joined = arg.startsWith("--plugin-dir=") && isOurPlugin(cwd, arg.slice("--plugin-dir=".length));
+    return !joined && !isOurs(i) && !isOurs(i - 1);
   });
+}
+
+function isOurPlugin(cwd: string, folder = ""): boolean {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(manifestIn(resolve(cwd, folder)), "utf8"));
+    return (manifest as { name?: unknown } | null)?.name === pluginName;
+  } catch {
+    return false; // no plugin that could be ours
+  }
 }

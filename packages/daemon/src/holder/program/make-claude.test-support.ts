@@ -7,8 +7,8 @@ import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 const args = process.argv.slice(2);
-const at = args.indexOf("--settings");
-const hook = at === -1 ? null : JSON.parse(readFileSync(args[at + 1], "utf8")).hooks.Stop.at(-1).hooks[0];
+const at = args.indexOf("--plugin-dir");
+const hook = at === -1 ? null : JSON.parse(readFileSync(join(args[at + 1], "hooks/hooks.json"), "utf8")).hooks.Stop[0].hooks[0];
 const session = randomUUID();
 const folder = join(process.env.HOME, ".claude/projects", process.cwd().replace(/[^A-Za-z0-9]/g, "-"));
 mkdirSync(folder, { recursive: true });
@@ -22,6 +22,11 @@ async function call(event, more = {}) {
 }
 keep({ type: "user", promptSource: "typed", message: { content: "go" } });
 await call("UserPromptSubmit");
+if (args.includes("broken-off")) {
+  const rule = "─".repeat(60);
+  process.stdout.write([rule, "❯ ", rule, "  ? for shortcuts"].join("\\r\\n") + "\\x1b[2A\\r\\x1b[2C");
+  await new Promise((resolve) => setInterval(() => existsSync("stop") && resolve(), 100));
+}
 for (let n = 1; !existsSync("stop"); n++) {
   const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };
   keep({ type: "assistant", message: { id: "m" + n, content: [{ type: "tool_use", id: tool.tool_use_id, name: "Bash", input: tool.tool_input }], usage: { output_tokens: 10 } } });

@@ -53,6 +53,38 @@ describe("a nudge by hook", () => {
     expect(nudges.possible()).toBe(false);
   });
 
+  it("is not made possible by what is told while the program rests", () => {
+    const nudges = nudgeByHook();
+    for (const event of ["UserPromptSubmit", "Stop", "Notification", "PreCompact", "PostCompact", "SubagentStop"])
+      nudges.heard(event);
+    expect(nudges.possible()).toBe(false);
+    nudges.heard("PreToolUse");
+    for (const event of ["PermissionRequest", "Notification", "PostCompact"]) nudges.heard(event);
+    expect(nudges.possible()).toBe(true);
+  });
+
+  it("is neither possible nor waited with once the screen shows that the turn was broken off", async () => {
+    const nudges = nudgeByHook();
+    nudges.heard("PreToolUse");
+    const delivery = nudges.give(nudge());
+    nudges.rests();
+    expect(nudges.possible()).toBe(false);
+    expect(await delivery).toEqual({ kind: "not-sent", because: "no-input" });
+  });
+
+  it("is not given when it was withdrawn, nor after a person spoke", async () => {
+    const nudges = nudgeByHook();
+    const withdrawn = nudges.give(nudge());
+    nudges.withdraw("another");
+    nudges.withdraw("a/1/nudge/1");
+    expect(nudges.heard("Stop").answer).toBeNull();
+    expect(await withdrawn).toEqual({ kind: "not-sent", because: "expired" });
+    const overtaken = nudges.give(nudge());
+    nudges.heard("UserPromptSubmit");
+    expect(nudges.heard("PostToolBatch").answer).toBeNull();
+    expect(await overtaken).toEqual({ kind: "not-sent", because: "attached" });
+  });
+
   it("is not sent when its time is up before such a moment comes", async () => {
     const nudges = nudgeByHook();
     expect(await nudges.give(nudge({ notAfter: Date.now() - 1 }))).toEqual({ kind: "not-sent", because: "expired" });

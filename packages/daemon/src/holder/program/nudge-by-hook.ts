@@ -9,6 +9,10 @@ export interface HookNudges {
   give(nudge: Nudge): Promise<NudgeDelivery>;
   /** A hook of the main agent was called. What it is answered, and the nudge that this call shows to have been read. */
   heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null };
+  /** Nobody wants it said any more. Nothing happens when it was given, or is another. */
+  withdraw(id: string): void;
+  /** Its screen shows that it waits for a person, whatever its hooks said last: a turn that a person breaks off ends without one. */
+  rests(): void;
   /** Words that were given and not seen again yet. */
   given(): { readonly id: string; readonly text: string } | null;
   /** The agent is over. */
@@ -19,6 +23,14 @@ export interface HookNudges {
 const places: readonly string[] = ["PostToolBatch", "Stop"];
 /** The model has answered: it was asked with whatever was put before it until then. */
 const answers: readonly string[] = ["PreToolUse", "PostToolBatch", "Stop"];
+/** Others come while it rests, too: that it has waited for long, that its conversation was made shorter. */
+const turnGoesOn: readonly string[] = [
+  "UserPromptSubmit",
+  "PreToolUse",
+  "PostToolUse",
+  "PostToolUseFailure",
+  "PostToolBatch",
+];
 /** No place comes before a person says something again. */
 const turnEnds: readonly string[] = ["Stop", "StopFailure", "SessionEnd"];
 
@@ -35,6 +47,11 @@ export function nudgeByHook(): HookNudges {
 
   function refuse(because: NudgeRefusal): void {
     waiting?.settle({ kind: "not-sent", because });
+  }
+
+  function rests(): void {
+    underWay = false;
+    refuse("no-input");
   }
 
   function answer(event: string): HookAnswer | null {
@@ -72,10 +89,16 @@ export function nudgeByHook(): HookNudges {
       const read = given !== null && answers.includes(event) ? given.id : null;
       if (read !== null) given = null;
       const said = answer(event);
-      underWay = said !== null || !turnEnds.includes(event);
-      if (!underWay) refuse("no-input");
+      // Whoever speaks to it now has seen where it stands.
+      if (event === "UserPromptSubmit") refuse("attached");
+      if (said !== null || turnGoesOn.includes(event)) underWay = true;
+      else if (turnEnds.includes(event)) rests();
       return { answer: said, read };
     },
+    withdraw(id) {
+      if (waiting?.nudge.id === id) refuse("expired");
+    },
+    rests,
     given: () => given,
     end() {
       over = true;

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -58,6 +58,27 @@ const startScript = async (cwd: string): Promise<Client> => {
   return watched(await world.start(world.spec(["sh", script], { cwd })));
 };
 
+function contain(client: Client, how: "pause" | "let-go", decidedAt: number) {
+  const order = { kind: "contain", how, reason: "handed over", decidedAt, lastsMs: 60_000 } as const;
+  client.say({ say: "order", key: how, incarnation: 1, epoch: 1, order });
+  return client.hear("carried-out", (message) => message.key === how);
+}
+
+/** How many calls were over when the next was held. */
+async function holdCalls(client: Client): Promise<number> {
+  expect((await contain(client, "pause", 1)).outcome).toEqual({ kind: "contained" });
+  let ended = -1;
+  let since = Date.now();
+  // A call that nobody holds takes milliseconds.
+  await until(() => {
+    const now = ofKind(client, "tool-ended").length;
+    if (now !== ended) since = Date.now();
+    ended = now;
+    return Date.now() - since > 1000;
+  }, "a call is held");
+  return ended;
+}
+
 describe("a holder of Claude Code", () => {
   it("sees every call once through two eyes, gives a nudge by a hook, and sees it read", async () => {
     const client = await startClaude(workFolder());
@@ -77,6 +98,8 @@ describe("a holder of Claude Code", () => {
     expect(ofKind(client, "tool-ended").map(({ id }) => id)).toEqual(calls);
     expect(ofKind(client, "turn-ended")).toHaveLength(1);
     expect(ofKind(client, "said")).toHaveLength(1);
+    const hooks = join(world.files().plugin, "hooks/hooks.json");
+    expect(JSON.parse(readFileSync(hooks, "utf8"))).toEqual({ hooks: {} });
     // Each was told in its time: whatever is put off by what follows comes in heaps.
     expect(Math.max(...reportsOf(client).map(({ sights }) => sights.length))).toBeLessThan(80);
   });
@@ -84,23 +107,34 @@ describe("a holder of Claude Code", () => {
   it("holds its calls while its tools are withheld, and lets the call that waits go on when it is let go", async () => {
     const client = await startClaude(workFolder(), "-p", "x");
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
-    const contain = (how: "pause" | "let-go", key: string, decidedAt: number) => {
-      const order = { kind: "contain", how, reason: "handed over", decidedAt, lastsMs: 60_000 } as const;
-      client.say({ say: "order", key, incarnation: 1, epoch: 1, order });
-      return client.hear("carried-out", (message) => message.key === key);
-    };
-    expect((await contain("pause", "c1", 1)).outcome).toEqual({ kind: "contained" });
-    let ended = -1;
-    let since = Date.now();
-    // A call that nobody holds takes milliseconds.
-    await until(() => {
-      const now = ofKind(client, "tool-ended").length;
-      if (now !== ended) since = Date.now();
-      ended = now;
-      return Date.now() - since > 1000;
-    }, "a call is held");
-    expect((await contain("let-go", "c2", 2)).outcome).toEqual({ kind: "let-go" });
+    const ended = await holdCalls(client);
+    expect((await contain(client, "let-go", 2)).outcome).toEqual({ kind: "let-go" });
     await until(() => ofKind(client, "tool-ended").length > ended + 3, "its calls go on");
+  });
+
+  it("does not give a nudge that was withdrawn while it waited for a hook", async () => {
+    const client = await startClaude(workFolder(), "-p", "x");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    const ended = await holdCalls(client);
+    const nudge = (notAfter: number) => {
+      const order = { kind: "nudge", text: "FACT: The same call 5 times.", notAfter } as const;
+      client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order });
+    };
+    nudge(Date.now() + 60_000);
+    nudge(0);
+    const { outcome } = await client.hear("carried-out", ({ key }) => key === "n1");
+    expect(outcome).toEqual({ kind: "not-sent", because: "expired" });
+    await contain(client, "let-go", 2);
+    // It ends as soon as words come to it.
+    await until(() => ofKind(client, "tool-ended").length > ended + 3, "its calls go on");
+  });
+
+  it("types into it once its screen shows that its turn was broken off, which no hook tells", async () => {
+    const client = await startClaude(workFolder(), "broken-off");
+    await client.hear("report", ({ report }) => report.input === "hook");
+    const rests = (sight: Sight): boolean => sight.kind === "asks" && sight.what === "prompt";
+    const { report } = await client.hear("report", ({ report }) => report.sights.some(rests));
+    expect(report.input).toBe("terminal");
   });
 
   it("sees it by its file alone where it runs no hooks, and says why", async () => {

@@ -21,7 +21,7 @@ import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
 import { findRunning, processesOf, type Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
-import { type GivenHooks, giveHooks } from "./give-hooks.ts";
+import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
@@ -47,6 +47,8 @@ export interface ProgramWatch {
   input(): AgentInput;
   /** Its stream names the conversation it has: whoever else works in the same folder, its file is known by that. */
   entered(session: string): void;
+  /** Its screen shows that its turn is over. */
+  rests(): void;
   readonly nudges: HookNudges;
   /** Words of ours are typed into it. */
   typed(nudge: { readonly id: string; readonly text: string }): void;
@@ -66,9 +68,9 @@ const searchMs = 1000;
 const seldomMs = 5000;
 const startingMs = 30_000;
 
-export async function watchProgram(spec: Spec, settingsFile: string, log: HolderLog): Promise<ProgramWatch> {
+export async function watchProgram(spec: Spec, pluginFolder: string, log: HolderLog): Promise<ProgramWatch> {
   const nudges = nudgeByHook();
-  const hooks = await openHooks(spec, settingsFile, hear, log);
+  const hooks = await openHooks(spec, pluginFolder, hear, log);
   const prints = optionsOfClaude(findProgram(spec.command)?.args ?? []).has("--print");
   let family: AgentFamily = spec.family;
   let running: Running | null = null;
@@ -224,6 +226,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
       session = id;
       searchAt = 0;
     },
+    rests: nudges.rests,
     nudges,
     typed({ id, text }) {
       typed = { words: text, message: null, nudge: id };
@@ -239,6 +242,7 @@ export async function watchProgram(spec: Spec, settingsFile: string, log: Holder
       looking.stop();
       nudges.end();
       hooks.ear?.close();
+      if (hooks.ear !== null) attempt(() => emptyHooks(pluginFolder));
       attempt(() => {
         const program = running ?? asStarted(spec, startedAt);
         if (tail === null && program !== null) searchFile(program, new Set());
@@ -271,14 +275,14 @@ interface Hooks {
 }
 
 /** An agent is started all the same when its hooks cannot be heard. */
-async function openHooks(spec: Spec, file: string, hear: Hear, log: HolderLog): Promise<Hooks> {
+async function openHooks(spec: Spec, folder: string, hear: Hear, log: HolderLog): Promise<Hooks> {
   if (spec.family !== "claude-code") {
     const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
     return { given: { kind: "none", because }, ear: null };
   }
   try {
     const ear = await listenForHooks(hear);
-    const given = giveHooks(spec, ear, file);
+    const given = giveHooks(spec, ear, folder);
     if (given.kind === "given") return { given, ear };
     ear.close();
     return { given, ear: null };

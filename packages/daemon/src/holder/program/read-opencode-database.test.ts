@@ -72,7 +72,7 @@ describe("the conversation of opencode", () => {
     open();
     begin("ses_own");
     begin("ses_others", { at: startedAt + 2000 });
-    const other = spawn("bash", ["-c", "exec -a opencode sleep 100"], { cwd: home });
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "opencode", cwd: home });
     try {
       await vi.waitFor(() => expect(find()).toMatchObject({ because: "others work in the same folder" }));
       const chosen = { ...running(), args: ["--session", "ses_own"] };

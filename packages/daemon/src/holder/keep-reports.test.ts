@@ -54,7 +54,7 @@ describe("reports", () => {
   it("keep what is said only once, however much is seen beside it", () => {
     const many: Sight[] = Array.from({ length: 500 }, (_, i) => ({ kind: "file-touched", digest: String(i) }));
     const once: Sight[] = [
-      { kind: "session", id: "s" },
+      { kind: "session", id: "s", model: null, version: null },
       { kind: "nudge-read", nudge: "n" },
       { kind: "turn-ended", outcome: "success", reason: "end" },
     ];

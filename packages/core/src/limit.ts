@@ -1,4 +1,4 @@
-import { type DurationMs, type LimitKind, type MonoMs, minutes, seconds } from "@rouse/contract";
+import { type DurationMs, type ExitStatus, type LimitKind, type MonoMs, minutes, seconds } from "@rouse/contract";
 import { jitterOf } from "./jitter.ts";
 import type { AgentRecord } from "./record.ts";
 
@@ -62,5 +62,9 @@ export function endedAtLimit(record: AtLimit): boolean {
   if (exit === null || exit.cause === "person" || exit.cause === "stopped" || stop?.cause === "ordered") return false;
   if (terminal?.foreground === true) return false;
   if (restart !== null && restart.problem === null && restart.because === "limit-over") return true;
+  if (limit?.by === "text" && isKilled(exit)) return false;
   return isStanding(limit) && limit.attempts < mostResumes;
 }
+
+/** A program that gives up at a limit exits. Words on a screen, which may be anybody's, do not explain a crash; shells pass a signal on as 128 and more. */
+const isKilled = ({ code, signal }: ExitStatus): boolean => signal !== null || (code ?? 0) > 128;

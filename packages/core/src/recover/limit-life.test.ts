@@ -100,6 +100,21 @@ describe("an agent at its usage limit", () => {
     expect(JSON.parse(JSON.stringify(held.agent.record)).limit).toEqual(held.agent.record.limit);
   });
 
+  it.each([
+    ["text", { signal: "SIGSEGV" }, "UNRESPONSIVE"],
+    ["text", { code: 139 }, "UNRESPONSIVE"],
+    ["text", { code: 1 }, "HEALTHY"],
+    ["stream", { signal: "SIGSEGV" }, "HEALTHY"],
+  ] as const)("told by its %s and ended by %j is %s: words do not explain a crash", (by, exit, state) => {
+    const held = heldStory({ settings: resumes("auto", "ask") });
+    held.shows(hit("6h", { by }));
+    held.passes("3s");
+    held.exits(exit);
+    expect(held.agent.state).toBe(state);
+    held.passes("1m");
+    expect(done(held)).toEqual(state === "HEALTHY" ? [] : ["raise-alert"]);
+  });
+
   it.each<[string, Sight[]]>([
     ["it says something", [{ kind: "said", digest: "on" }]],
     ["it calls a tool", [{ kind: "tool-started", id: "x", name: "sh", argsDigest: "a", timeoutSeconds: null }]],

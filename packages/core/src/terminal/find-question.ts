@@ -69,16 +69,3 @@ function sentenceAt(rows: readonly string[], at: number): string {
 }
 
 const withoutBorder = (row: string): string => cut(row, longestLine).replace(/^[│\s]+|[│\s]+$/g, "");
-
-/** How programs say that they are at work: the key that would interrupt them, a spinner whose sentence is not over, the next try of a request. */
-const busyMarker =
-  /\b(?:[Ee]sc|ESC|[Cc]trl\+[Cc]) (?:to )?(?:interrupt|cancel|stop)\b|^\s*[·✢✳✶✻✽*⠀-⣿] \S.{0,80}?(?:…|\.\.\.)|^\s*\S .{1,120} · Retrying in \d/;
-/** What could be cancelled here is a wait for its limit. */
-const waitsForLimit = /\bcontinuing automatically\b/i;
-
-/** While one is visible, an empty prompt is a place to type into, not a program with nothing to do. */
-export const isBusy = (rows: readonly string[]): boolean =>
-  rows.some((whole) => {
-    const row = cut(whole, longestLine);
-    return busyMarker.test(row) && !waitsForLimit.test(row);
-  });

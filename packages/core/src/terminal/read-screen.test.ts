@@ -158,12 +158,43 @@ describe("an idle prompt", () => {
   it.each([
     "✻ Pondering… (12s · ↑ 1.2k tokens · esc to interrupt)",
     "✶ Refactoring the parser…",
-    "⏵⏵ accept edits on (shift+tab to cycle) · esc to interrupt",
+    "✻ 529 Overloaded · Retrying in 1s · attempt 1/10",
   ])("is none while the program says it is at work: %s", (marker) => {
     const look = watch("claude-code");
     look(0, idle.replace("● Done.", marker));
     expect(asked(look(60, idle.replace("● Done.", marker)))).toEqual([]);
   });
+
+  it("is none while the footer says that the program is at work", () => {
+    const look = watch("claude-code");
+    const working = idle.replace("? for shortcuts", "⏵⏵ accept edits on (shift+tab to cycle) · esc to interrupt");
+    look(0, working);
+    expect(asked(look(60, working))).toEqual([]);
+  });
+
+  const words = [
+    "I added the shortcut: Esc to cancel now closes the dialog.",
+    "Press esc to interrupt",
+    "The footer says Working (3s • esc to interrupt), and Ctrl+C to stop works.",
+    "Its log ends with: upload failed · Retrying in 5s",
+  ];
+  it.each(words.flatMap((text) => [[text], [`The words:\n  ${text}`], [`The list:\n  * ${text}\n  * Loading…`]]))(
+    "is one also when the model's last words speak of being at work: %s",
+    (text) => {
+      const [claude, codex, gemini] = [watch("claude-code"), watch("codex"), watch("gemini-cli")];
+      const show = (second: number) => [
+        claude(second, idle.replace("Done.", text)),
+        codex(second, `• ${text}\n\n›◂\n\n  gpt-5-codex · 90% context left`),
+        gemini(second, `✦ ${text}\n╭────╮\n│ >   Type your message or @path/to/file │\n╰────╯\n~/project`),
+      ];
+      show(0);
+      expect(show(3).map((sights) => asked(sights).map((it) => it.kind === "asks" && it.what))).toEqual([
+        ["prompt"],
+        ["prompt"],
+        ["prompt"],
+      ]);
+    },
+  );
 
   it("is over as soon as the program is at work again", () => {
     const look = watch("claude-code");

@@ -1,11 +1,12 @@
 import type { AgentFamily, DurationMs, EpochMs, Sight } from "@rouse/contract";
 import { findDraft, type TypingScreen } from "./find-input.ts";
-import { type Asked, type Bottom, findQuestion, isBusy } from "./find-question.ts";
+import { type Asked, type Bottom, findQuestion } from "./find-question.ts";
 import { digestOf, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
 import { readRetry } from "./read-retry.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
+import { saysItWorks } from "./says-it-works.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
 import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
 import { type Told, tellOnce } from "./told-lately.ts";
@@ -98,7 +99,7 @@ export function bottomOf(screen: Screen): Bottom {
 
 /** Whether a known program shows that it is at work. */
 export const showsWork = (screen: Screen, family: AgentFamily): boolean =>
-  family !== "generic" && isBusy(bottomOf(screen).rows);
+  family !== "generic" && saysItWorks(screen, bottomOf(screen).rows, family);
 
 /** The same rows as `bottomOf` has, each with whose words it is. */
 function spokenAtBottom({ rows }: Screen, family: AgentFamily): readonly Speaker[] {
@@ -152,7 +153,7 @@ function readAsking(
   const bottom = bottomOf(screen);
   const question = findQuestion(bottom, patterns, ["permission", "question"]);
   if (question !== null) return ask(state, question, null);
-  const standing = isBusy(bottom.rows)
+  const standing = saysItWorks(screen, bottom.rows, state.family)
     ? null
     : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
   if (standing === null) return { asked: null, resting: null, sights: noMore(state) };

@@ -59,6 +59,7 @@ function shown(picture: string, family: AgentFamily = "claude-code") {
     said: () => {},
     taken: () => {},
     untouchedMs: () => 0,
+    inFront: () => true,
     write: (bytes: Buffer) => void written.push(bytes.toString()),
   };
   return containAgent({

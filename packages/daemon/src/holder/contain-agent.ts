@@ -86,6 +86,7 @@ async function interrupt({ input, slot, keyboard }: Ways, family: AgentFamily): 
   if (way.kind === "refused") return refuse(way.because);
   // Looked at last: between the look and the key there is nothing to wait for.
   if (keyboard.attached()) return refuse("attached");
+  if (!keyboard.inFront()) return refuse("no-way");
   keyboard.write(escapeKey);
   return { kind: "contained" };
 }

@@ -50,4 +50,14 @@ describe("reports", () => {
     expect(joined.slice(0, 2)).toEqual([{ kind: "output", rows: 5, novel: 2 }, asks]);
     expect(joined.at(-1)).toEqual({ kind: "file-touched", digest: "499" });
   });
+
+  it("keep what is said only once, however much is seen beside it", () => {
+    const many: Sight[] = Array.from({ length: 500 }, (_, i) => ({ kind: "file-touched", digest: String(i) }));
+    const once: Sight[] = [
+      { kind: "session", id: "s", model: null, version: null },
+      { kind: "nudge-read", nudge: "n" },
+      { kind: "turn-ended", outcome: "success", reason: "end" },
+    ];
+    expect(joinSights(once, many).slice(0, 3)).toEqual(once);
+  });
 });

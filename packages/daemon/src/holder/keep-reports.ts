@@ -49,7 +49,7 @@ function mergeOne(reports: readonly HolderReport[]): HolderReport[] {
 const isDull = ({ sights, exit }: HolderReport): boolean =>
   exit === null && sights.every(({ kind }) => kind === "output");
 
-/** All output as one. Of too many others the newest stay, and asks and errors before the rest. */
+/** All output as one. Of too many others the newest stay, and what is said once before the rest. */
 export function joinSights(older: readonly Sight[], newer: readonly Sight[]): Sight[] {
   const all = [...older, ...newer];
   let [rows, novel] = [0, 0];
@@ -62,11 +62,21 @@ export function joinSights(older: readonly Sight[], newer: readonly Sight[]): Si
   const output: Sight[] = rows + novel > 0 ? [{ kind: "output", rows, novel }] : [];
   const room = mostSights - output.length;
   if (others.length <= room) return [...output, ...others];
-  const weighty = others.filter(isWeighty).slice(-room);
+  const kept = others.filter(isWeighty).slice(-room);
   const rest = others.filter((sight) => !isWeighty(sight));
-  const chosen = new Set([...weighty, ...rest.slice(rest.length - (room - weighty.length))]);
+  const chosen = new Set([...kept, ...rest.slice(rest.length - (room - kept.length))]);
   return [...output, ...others.filter((sight) => chosen.has(sight))];
 }
 
-const isWeighty = ({ kind }: Sight): boolean =>
-  kind === "asks" || kind === "asks-no-more" || kind === "error" || kind === "completed" || kind === "rate-limited";
+/** Said once, and nobody says it again. */
+const weighty: ReadonlySet<Sight["kind"]> = new Set([
+  "asks",
+  "asks-no-more",
+  "error",
+  "completed",
+  "rate-limited",
+  "session",
+  "nudge-read",
+  "turn-ended",
+] as const);
+const isWeighty = ({ kind }: Sight): boolean => weighty.has(kind);

@@ -25,12 +25,13 @@ export function lackedConversation(home: string, { agentId, family, session }: S
   return words[family]?.test(outputOf(home, agentId)) ? session : null;
 }
 
-/** What cannot be read says nothing. */
+/** What cannot be read says nothing, nor do words among many: those may be what a tool printed. */
 function outputOf(home: string, agentId: string): string {
   try {
     const files = holderFiles(home, agentId);
     const from = readOutput(files, { from: null, limit: 0 })?.lifeStart ?? null;
-    return readOutput(files, { from, limit: mostWritten })?.bytes.toString("utf8") ?? "";
+    const written = readOutput(files, { from, limit: mostWritten + 1 })?.bytes;
+    return written === undefined || written.length > mostWritten ? "" : written.toString("utf8");
   } catch {
     return "";
   }

@@ -107,6 +107,10 @@ describe("a conversation that is to be gone on with", () => {
   it.each([
     ["killed", `echo "No conversation found with session ID"; kill -9 $$`],
     ["failed by something else", "echo Not logged in; exit 1"],
+    [
+      "failed after it had printed the words and much else",
+      `echo "No conversation found with session ID"; seq 5000; exit 1`,
+    ],
   ])("is tried again when its program was %s", async (_, ends) => {
     expect(await afterResume(ends)).toEqual({ resumed: true, conversation: "kept" });
   });

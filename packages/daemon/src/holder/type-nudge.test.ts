@@ -26,6 +26,7 @@ function program(
     patterns: () => [],
     attached: () => person !== null,
     untouchedMs: () => person?.untouchedMs ?? 0,
+    inFront: () => true,
     over: () => false,
     said() {},
     taken: (nudge) => taken.push(nudge),

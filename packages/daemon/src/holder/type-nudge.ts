@@ -22,6 +22,8 @@ export interface Keyboard {
   attached(): boolean;
   /** Since anybody last pressed a key there. */
   untouchedMs(): number;
+  /** What is typed comes to the program that is known. */
+  inFront(): boolean;
   over(): boolean;
   /** What is going to be typed. */
   said(text: string, nudge: string): void;
@@ -98,6 +100,7 @@ const lookAt = ({ screen }: Keyboard): Promise<TypingScreen> => screen.settle(()
 /** What speaks against the next key, whatever the screen shows. */
 function hindrance(keyboard: Keyboard, { notAfter, whenIdle }: Nudge): NudgeRefusal | null {
   if (keyboard.over()) return "over";
+  if (!keyboard.inFront()) return "no-input";
   const isLeftAlone = whenIdle && keyboard.untouchedMs() >= leftAloneMs;
   if (keyboard.attached() && !isLeftAlone) return "attached";
   return Date.now() > notAfter ? "expired" : null;

@@ -35,6 +35,7 @@ export function waysToReach(
       // Whoever started it in their terminal decides what is typed there, even when they have just left.
       attached: () => spec.foreground || attached() > 0,
       untouchedMs,
+      inFront: program.inFront,
       over,
       said(text, nudge) {
         watch().said(text);

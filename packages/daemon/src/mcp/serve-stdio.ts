@@ -5,6 +5,7 @@ import { findDaemon } from "../cli/find-daemon.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
 import { agentTokenPrefix } from "../home/agent-token.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
+import { environmentInside } from "./environment-inside.ts";
 import type { Caller } from "./tools.ts";
 
 /** Speaks MCP on stdin and stdout until whoever started it hangs up. Without a daemon it is there all the same, and says so when asked. */
@@ -14,10 +15,11 @@ export async function serveOnStdio(here: Surroundings): Promise<void> {
   await handle.close();
 }
 
-/** With the token in its environment; inside an agent that Rouse started, that is the agent's own. */
+/** With the token in its environment; inside an agent that Rouse started, that is the agent's own, also where the program does not pass it on. */
 async function callerIn(here: Surroundings): Promise<Caller> {
-  const address = await findDaemon(here);
-  const { ROUSE_AGENT_ID, ROUSE_TASK_ID } = here.environment;
+  const environment = environmentInside(here.environment);
+  const address = await findDaemon({ environment, home: here.home });
+  const { ROUSE_AGENT_ID, ROUSE_TASK_ID } = environment;
   return {
     rouse: connectRouse(address),
     self: ROUSE_AGENT_ID || null,

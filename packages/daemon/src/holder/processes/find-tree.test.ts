@@ -17,7 +17,7 @@ const root: TreeRoot = {
 function at(offset: number, facts: Partial<ProcessInfo> = {}): ProcessInfo {
   const pid = agent + offset;
   const plain = { name: "x", state: "S", threads: 1, cpuTicks: 0, childCpuTicks: 0, rssPages: 0 };
-  return { ...plain, pid, ppid: 1, pgid: 50, session: 50, tty: 0, startTicks: 100 + offset, ...facts };
+  return { ...plain, pid, ppid: 1, pgid: 50, session: 50, tty: 0, foreground: 0, startTicks: 100 + offset, ...facts };
 }
 
 const found = (all: ProcessInfo[], changes: Partial<TreeRoot> = {}): number[] =>

@@ -9,6 +9,8 @@ export interface ProcessInfo extends ProcessId {
   readonly session: number;
   /** Its controlling terminal, as the number of a device; 0 when it has none. */
   readonly tty: number;
+  /** The group of processes in the foreground of that terminal: what is typed goes to them. */
+  readonly foreground: number;
   /** At most 15 bytes, chosen by the process itself. */
   readonly name: string;
   readonly state: string;
@@ -52,6 +54,7 @@ export function parseStat(stat: string): ProcessInfo | null {
     pgid: field(5),
     session: field(6),
     tty: field(7),
+    foreground: field(8),
     cpuTicks: field(14) + field(15),
     childCpuTicks: field(16) + field(17),
     threads: field(20),

@@ -1,8 +1,9 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { uptime } from "node:os";
+import { basename } from "node:path";
 import type { AgentFamily, EpochMs } from "@rouse/contract";
 import { findProgram } from "@rouse/core";
-import { isAlive, type ProcessInfo, readIfThere, readUnits } from "../processes/read-processes.ts";
+import { isAlive, type ProcessInfo, readIfThere, readProcess, readUnits } from "../processes/read-processes.ts";
 
 /** A program of a known family that runs, with all that is needed to find what it keeps. */
 export interface Running {
@@ -57,6 +58,7 @@ export function describeRunning({ pid, startTicks }: ProcessInfo): Running | nul
   const program = findProgram(argv);
   if (program === null) return null;
   try {
+    if (isBorrowed(argv[0] ?? "", readlinkSync(`/proc/${pid}/exe`))) return null;
     return {
       family: program.family,
       pid,
@@ -69,6 +71,21 @@ export function describeRunning({ pid, startTicks }: ProcessInfo): Running | nul
   } catch {
     return null;
   }
+}
+
+/** Interpreters may call themselves what they run. */
+const interpreter = /^(?:node|bun|deno|python|pypy|electron)/;
+const programName = /claude|codex|gemini|opencode|aider/i;
+
+/** Anybody may be started under any name: a shell that is called like a program is none. */
+const isBorrowed = (name: string, executable: string): boolean =>
+  programName.test(basename(name)) && !programName.test(executable) && !interpreter.test(basename(executable));
+
+/** Whether what is typed into its terminal comes to it, and not to a shell that started it or has taken its place. */
+export function isInFront({ pid, startTicks, family }: Running): boolean {
+  const info = readProcess(pid);
+  if (info === null || !isAlive(info) || info.startTicks !== startTicks) return false;
+  return info.pgid === info.foreground && describeRunning(info)?.family === family;
 }
 
 /** The one it was started with. */

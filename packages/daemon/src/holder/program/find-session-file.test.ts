@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,6 +28,7 @@ const running = (family: Running["family"], over: Partial<Running> = {}): Runnin
   env: { HOME: home },
   ...over,
 });
+const hashOf = (folder: string): string => createHash("sha256").update(folder).digest("hex");
 const find = (program: Running, session: string | null = null) => findSessionFile(program, session, new Set());
 
 function write(file: string, lines: readonly object[], changedAt = Date.now()): string {
@@ -76,6 +78,20 @@ describe("the file of a conversation of Claude Code", () => {
   });
 });
 
+describe("a pipe beside the files of conversations", () => {
+  const begin = { timestamp: iso(startedAt + 1000), type: "session_meta", payload: { cwd: "" } };
+  it.each([
+    ["claude-code", () => join(home, ".claude/projects", cwd.replace(/[^A-Za-z0-9]/g, "-")), "a.jsonl", "b.jsonl"],
+    ["codex", () => join(home, ".codex/sessions/2026/11/16"), "rollout-a.jsonl", "rollout-b.jsonl"],
+    ["gemini-cli", () => join(home, ".gemini/tmp/x/chats"), "session-a.jsonl", "session-b.jsonl"],
+  ] as const)("keeps nobody waiting who looks for that of %s", (family, folder, pipe, name) => {
+    const main = { startTime: begin.timestamp, kind: "main", projectHash: hashOf(cwd) };
+    const file = write(join(folder(), name), [{ ...begin, ...main, payload: { cwd } }]);
+    execFileSync("mkfifo", [join(folder(), pipe)]);
+    expect(find(running(family))).toEqual({ kind: "found", file });
+  });
+});
+
 describe("the file of a conversation of Codex", () => {
   const rollout = (name: string, payload: object, at = startedAt + 1000): string =>
     write(join(home, ".codex/sessions/2026/11/16", `rollout-${name}.jsonl`), [
@@ -100,14 +116,13 @@ describe("the file of a conversation of Codex", () => {
 });
 
 describe("the file of a conversation of Gemini CLI", () => {
-  const hash = (folder: string): string => createHash("sha256").update(folder).digest("hex");
   const chat = (name: string, more: object = {}): string =>
     write(join(home, ".gemini/tmp/my-app/chats", `session-2026-11-16T19-39-${name}.jsonl`), [
-      { sessionId: name, projectHash: hash(cwd), startTime: iso(startedAt + 1000), kind: "main", ...more },
+      { sessionId: name, projectHash: hashOf(cwd), startTime: iso(startedAt + 1000), kind: "main", ...more },
     ]);
 
   it("is the one that began in its folder after it did, and not one of a helper", () => {
-    chat("aaaaaaaa", { projectHash: hash("/elsewhere") });
+    chat("aaaaaaaa", { projectHash: hashOf("/elsewhere") });
     chat("bbbbbbbb", { startTime: iso(startedAt - 60_000) });
     chat("cccccccc", { kind: "subagent" });
     const file = chat("dddddddd");

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { optionsOfCodex } from "@rouse/core";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { describeRunning, type Running } from "./find-running.ts";
+import { readPlainFile } from "./read-plain-file.ts";
 
 /** Where a program keeps its conversation, or why that cannot be told. */
 export type FoundFile =
@@ -155,18 +156,11 @@ const hashOf = (folder: string): string => createHash("sha256").update(folder).d
 const headBytes = 256 * 1024;
 
 function readHead(file: string): Record<string, unknown>[] {
-  try {
-    const handle = openSync(file, "r");
-    try {
-      const head = Buffer.alloc(headBytes);
-      const text = head.subarray(0, readSync(handle, head, 0, headBytes, 0)).toString("utf8");
-      return text.split("\n").slice(0, 50).flatMap(parse);
-    } finally {
-      closeSync(handle);
-    }
-  } catch {
-    return [];
-  }
+  const head = readPlainFile(file, ({ handle }) => {
+    const bytes = Buffer.alloc(headBytes);
+    return bytes.subarray(0, readSync(handle, bytes, 0, headBytes, 0)).toString("utf8");
+  });
+  return (head ?? "").split("\n").slice(0, 50).flatMap(parse);
 }
 
 function parse(line: string): Record<string, unknown>[] {

@@ -83,7 +83,7 @@ setInterval(() => {
   if (next || how === undefined) return;
   next = true;
   if (how === "next-by-tool") part({ type: "tool", callID: "open", tool: "bash", messageID: "msg_a1", state: { status: "running", input: {} } });
-  if (how === "next-beside") spawn("sh", ["-c", "bash -c 'exec -a opencode sleep 100'; true"], { stdio: "ignore" });
+  if (how === "next-beside") spawn("sh", ["-c", 'bash -c "exec -a opencode $0 -e setInterval\\\\(Date,1e3\\\\)"; true', process.execPath], { stdio: "ignore" });
   begin("ses_second");
   message({ id: "msg_b1", role: "assistant", parentID: "msg_u3" });
   call(1, "msg_b1");

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -72,7 +72,7 @@ describe("the conversation of opencode", () => {
     open();
     begin("ses_own");
     begin("ses_others", { at: startedAt + 2000 });
-    const other = spawn("bash", ["-c", "exec -a opencode sleep 100"], { cwd: home });
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "opencode", cwd: home });
     try {
       await vi.waitFor(() => expect(find()).toMatchObject({ because: "others work in the same folder" }));
       const chosen = { ...running(), args: ["--session", "ses_own"] };
@@ -103,6 +103,17 @@ describe("the conversation of opencode", () => {
     expect(find()).toMatchObject({ kind: "found" });
     writer?.exec("DROP TABLE event");
     expect(find()).toMatchObject({ because: "its database cannot be read" });
+  });
+});
+
+describe("a pipe in place of the database of opencode, or of what lies beside it", () => {
+  it.each(["", "-wal", "-shm"])("keeps nobody waiting (opencode.db%s)", (suffix) => {
+    mkdirSync(dirname(file), { recursive: true });
+    for (const each of ["", "-wal", "-shm"]) {
+      if (each === suffix) execFileSync("mkfifo", [`${file}${each}`]);
+      else writeFileSync(`${file}${each}`, "");
+    }
+    expect(find()).toEqual({ kind: "not-found", because: "its database cannot be read" });
   });
 });
 

@@ -1,6 +1,7 @@
-import { existsSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import type { EpochMs } from "@rouse/contract";
 import Database from "better-sqlite3";
+import { isPlainFile } from "./read-plain-file.ts";
 import type { FileTail } from "./tail-file.ts";
 
 /**
@@ -67,7 +68,7 @@ function beginning(db: Database.Database, conversation: string): number {
  * it and leave them there. What cannot be read now may be readable later.
  */
 function read<T>(file: string, look: (db: Database.Database) => T): T | null {
-  if (!existsSync(file) || !existsSync(`${file}-wal`)) return null;
+  if (!isReadable(file)) return null;
   try {
     const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 0 });
     try {
@@ -79,4 +80,11 @@ function read<T>(file: string, look: (db: Database.Database) => T): T | null {
     if (error instanceof Database.SqliteError) return null;
     throw error;
   }
+}
+
+/** SQLite opens what lies beside the file, where a link leads to, as well; one that is a pipe would keep us for ever. */
+function isReadable(file: string): boolean {
+  if (!isPlainFile(file)) return false;
+  const at = realpathSync(file);
+  return isPlainFile(`${at}-wal`) && isPlainFile(`${at}-shm`);
 }

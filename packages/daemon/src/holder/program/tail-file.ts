@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { readSync } from "node:fs";
 import { type LineSplitter, splitLines } from "../split-lines.ts";
+import { readPlainFile } from "./read-plain-file.ts";
 
 /** A file that somebody else writes line by line. */
 export interface FileTail {
@@ -33,33 +34,18 @@ export function tailFile(file: string): FileTail {
   return {
     look() {
       const read: string[] = [];
-      try {
-        // Where it lies is somebody else's word: opening a pipe would wait for a writer.
-        const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-        try {
-          const { size, ino, isFile } = fileAt(handle);
-          if (!isFile) return [];
-          at = place(size, ino);
-          const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, size - at)));
-          for (let pieces = 0; pieces < piecesPerLook; pieces++) {
-            const count = readSync(handle, piece, 0, piece.length, at);
-            if (count === 0) break;
-            at += count;
-            lines.feed(piece.subarray(0, count));
-            read.push(...lines.take());
-          }
-        } finally {
-          closeSync(handle);
+      readPlainFile(file, ({ handle, size, inode: found }) => {
+        at = place(size, found);
+        const piece = Buffer.alloc(Math.min(pieceBytes, Math.max(1, size - at)));
+        for (let pieces = 0; pieces < piecesPerLook; pieces++) {
+          const count = readSync(handle, piece, 0, piece.length, at);
+          if (count === 0) break;
+          at += count;
+          lines.feed(piece.subarray(0, count));
+          read.push(...lines.take());
         }
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-      }
+      });
       return read;
     },
   };
-}
-
-function fileAt(handle: number) {
-  const stat = fstatSync(handle);
-  return { size: stat.size, ino: stat.ino, isFile: stat.isFile() };
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -237,7 +237,7 @@ describe("a holder of Codex", () => {
 
   it("knows the file by the conversation its stream names, also where others work in the same folder", async () => {
     const cwd = workFolder();
-    const other = spawn("bash", ["-c", "exec -a codex sleep 100"], { cwd });
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "codex", cwd });
     try {
       const client = await startCodex(cwd, "exec", "--json", "go");
       await until(() => eyeOf(client, "session-file")?.sees === true, "its file is followed");
@@ -263,7 +263,7 @@ describe("a holder of a script", () => {
 
   it("stays blind, and says why, where another one works in the same folder", async () => {
     const cwd = workFolder();
-    const other = spawn("bash", ["-c", "exec -a claude sleep 100"], { cwd });
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "claude", cwd });
     try {
       const client = await startScript(cwd);
       await until(() => eyeOf(client, "session-file")?.because === "others work in the same folder", "it says why");
@@ -271,5 +271,49 @@ describe("a holder of a script", () => {
     } finally {
       other.kill("SIGKILL");
     }
+  });
+
+  const nudge = async (client: Client) => {
+    const order = { kind: "nudge", text: "touch typed", notAfter: Date.now() + 60_000 } as const;
+    client.say({ say: "order", key: "n1", incarnation: 1, epoch: 1, order });
+    return (await client.hear("carried-out")).outcome;
+  };
+  const shell = (before: string): readonly string[] => {
+    const script = join(world.home, "agent-loop.sh");
+    writeFileSync(script, `${before}\nPS1='> ' exec bash --norc --noprofile -i\n`);
+    return ["bash", script];
+  };
+  const aider = (ms: number): string => `bash -c "exec -a aider '${process.execPath}' -e 'setTimeout(Date, ${ms})'"`;
+  const familyOf = (client: Client) => reportsOf(client).at(-1)?.family;
+
+  it("types nothing into a shell that is left when the program is over", async () => {
+    const cwd = workFolder();
+    const go = join(world.home, "go");
+    const waits = `const at = setInterval(() => require("fs").existsSync("${go}") && clearInterval(at), 50)`;
+    writeFileSync(join(world.home, "waits.cjs"), waits);
+    const program = `bash -c "exec -a aider '${process.execPath}' '${join(world.home, "waits.cjs")}'"`;
+    const client = await watched(await world.start(world.spec(shell(program), { cwd })));
+    await until(() => familyOf(client) === "aider", "the program is known");
+    writeFileSync(go, "");
+    await until(() => familyOf(client) === "generic", "it is known to be over");
+    expect(await nudge(client)).toEqual({ kind: "not-sent", because: "no-input" });
+    expect(existsSync(join(cwd, "typed"))).toBe(false);
+  });
+
+  it("types nothing into a shell while the program is in the background", async () => {
+    const cwd = workFolder();
+    const client = await watched(await world.start(world.spec(shell(`set -m; ${aider(100_000)} &`), { cwd })));
+    await until(() => familyOf(client) === "aider", "the program is known");
+    expect(await nudge(client)).toEqual({ kind: "not-sent", because: "no-input" });
+    expect(existsSync(join(cwd, "typed"))).toBe(false);
+  });
+
+  it("does not take a shell that is called like a program for one", async () => {
+    const script = `PS1='> ' exec -a aider bash --norc --noprofile -i`;
+    const client = await watched(await world.start(world.spec(["bash", "-c", script], { cwd: workFolder() })));
+    const since = Date.now();
+    await client.hear("report", ({ report }) => report.at > since + 2500);
+    expect(familyOf(client)).toBe("generic");
+    expect(await nudge(client)).toEqual({ kind: "not-sent", because: "no-input" });
   });
 });

@@ -19,7 +19,7 @@ import { inputOf } from "../input-of.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
-import { findRunning, processesOf, type Running } from "./find-running.ts";
+import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
@@ -50,6 +50,8 @@ export interface ProgramWatch {
   /** Its screen shows that its turn is over. */
   rests(): void;
   readonly nudges: HookNudges;
+  /** Whether what is typed comes to its program, as far as that is known. */
+  inFront(): boolean;
   /** Words of ours are typed into it. */
   typed(nudge: { readonly id: string; readonly text: string }): void;
   /** The file it keeps says when its model is asked with them: what its screen shows is no news then. */
@@ -135,7 +137,8 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     if (tree === null || isKnown) return;
     const members = tree.look();
     const found = findRunning(tree.root().agent.pid, members);
-    if (found !== null && !isSame(found, running)) enter(found);
+    if (found === null && spec.family === "generic") leave();
+    else if (found !== null && !isSame(found, running)) enter(found);
     if (running === null) return;
     if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
     // The conversation that went on last may be that of another one, which a tool of it runs.
@@ -154,6 +157,25 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     if (spec.family !== "generic" || found.family === family) return;
     family = found.family;
     news?.runs(family);
+  }
+
+  /** What comes after it in a script, a shell maybe, is somebody else. */
+  function leave(): void {
+    if (running === null) return;
+    readFile();
+    running = null;
+    tail = null;
+    session = null;
+    fileState = startStream();
+    family = "generic";
+    news?.runs(family);
+  }
+
+  /** One that was started by its own name may not be found among processes. */
+  function inFront(): boolean {
+    if (running !== null && isInFront(running)) return true;
+    const found = tree === null ? null : findRunning(tree.root().agent.pid, tree.look());
+    return found === null ? spec.family !== "generic" : found.family === family && isInFront(found);
   }
 
   function searchFile(program: Running, ours: ReadonlySet<number>): void {
@@ -228,6 +250,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     },
     rests: nudges.rests,
     nudges,
+    inFront,
     typed({ id, text }) {
       typed = { words: text, message: null, nudge: id };
     },

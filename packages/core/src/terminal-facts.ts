@@ -91,7 +91,7 @@ export interface TerminalFacts {
   readonly waitBy: "text" | "stream" | null;
   /** The wait that words speak of: since when, and `novel` when they were last seen. However often they are repeated, it is the same wait. */
   readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
-  readonly tools: readonly { readonly id: string; readonly name: string; readonly timeoutSeconds: number | null }[];
+  readonly tools: readonly OpenTool[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;
   /** When it said that it is done, and has not gone on since. */
@@ -162,6 +162,18 @@ export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
 }
 
 /** Its program tells its steps itself: in a stream, by its hooks, or in the file it keeps of its conversation. */
+export interface OpenTool {
+  readonly id: string;
+  readonly name: string;
+  readonly timeoutSeconds: number | null;
+  /** When it was begun, however late that was heard of. */
+  readonly at?: MonoMs;
+}
+
+/** Since when a child may be a tool that is open: since the first of them was begun, not since somebody heard of it or let it go on. */
+export const toolsBegunAt = ({ tools }: Pick<TerminalFacts, "tools">, known: MonoMs): MonoMs =>
+  Math.min(known, ...tools.map(({ at }) => at ?? known));
+
 export const tellsSteps = ({ structured, eyes }: TerminalFacts): boolean =>
   structured || eyes.some(({ eye, sees }) => sees && eye !== "screen");
 

@@ -371,7 +371,10 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
 function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started" }>, context: SightContext): void {
   const { terminal, facts } = sighted;
   const { id, name, timeoutSeconds } = sight;
-  terminal.tools = [...terminal.tools.slice(1 - mostTools), { id, name, timeoutSeconds }];
+  terminal.tools = [
+    ...terminal.tools.slice(1 - mostTools),
+    { id, name, timeoutSeconds, at: context.at - context.late },
+  ];
   beginTurn(terminal);
   facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
   facts.toolCall = context.mark;

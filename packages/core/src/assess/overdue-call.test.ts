@@ -120,4 +120,25 @@ describe("a tool", () => {
     older.passes("31m");
     expect(overdue(older)).toBeDefined();
   });
+
+  it("is the child that began with it, although it was heard of late, a call beside it ended, or it was asked about", () => {
+    const known = { hold: { family: "claude-code", structured: true }, settings: { mode: "observe" } } as const;
+    const late = heldStory(known);
+    const begun = late.agent.now - 20 * 60_000;
+    late.report([tool(300)], {}, 20 * 60_000);
+    late.processesShow({ processes: 2, youngestChildAt: begun });
+    const beside = begins(tool(300));
+    beside.processesShow({ processes: 2, youngestChildAt: beside.agent.now });
+    const asked = begins(tool(300));
+    asked.processesShow({ processes: 2, youngestChildAt: asked.agent.now });
+    for (const held of [beside, asked]) held.passes("5m");
+    beside.shows({ ...tool(60), id: "t2" } as Sight);
+    beside.shows({ kind: "tool-ended", id: "t2", failed: false, resultDigest: "r" });
+    asked.shows({ kind: "asks", what: "permission", pattern: "p" });
+    asked.shows({ kind: "asks-no-more" });
+    for (const held of [late, beside, asked]) {
+      held.passes("2h");
+      expect(overdue(held)).toBeUndefined();
+    }
+  });
 });

@@ -8,7 +8,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import type { Activity, AgentRecord } from "../record.ts";
-import { type TerminalFacts, type TreeFacts, tellsSteps } from "../terminal-facts.ts";
+import { type TerminalFacts, type TreeFacts, tellsSteps, toolsBegunAt } from "../terminal-facts.ts";
 import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { stateOfTree } from "./process-tree.ts";
 
@@ -29,7 +29,7 @@ export const findOverdueCall: Detector = (record, now, policy) => {
   const { open } = activity;
   const limit = limitOf(open, terminal.family, policy);
   const { tree } = terminal;
-  if (limit === null || tree === null || tree.network === null || runsAsChild(open, tree)) return nothing;
+  if (limit === null || tree === null || tree.network === null || runsAsChild(open, terminal, tree)) return nothing;
   // A request that goes through no connection that is counted goes some other way, and nobody looks there.
   if (open.kind === "model" && tree.network.sockets === 0) return nothing;
   const movedAt = Math.max(
@@ -75,8 +75,11 @@ function limitOf(open: Open, family: TerminalFacts["family"], policy: Policy): D
 const toldWithin: DurationMs = seconds(30);
 
 /** A child that was started with the tool is the tool. Where there are children and nobody could see when they were started, one of them may be. */
-const runsAsChild = (open: Open, { youngestChildAt, processes }: TreeFacts): boolean =>
-  open.kind === "tool" && (youngestChildAt === null ? processes > 1 : youngestChildAt >= open.since - toldWithin);
+function runsAsChild(open: Open, terminal: TerminalFacts, { youngestChildAt, processes }: TreeFacts): boolean {
+  if (open.kind !== "tool") return false;
+  if (youngestChildAt === null) return processes > 1;
+  return youngestChildAt >= toolsBegunAt(terminal, open.since) - toldWithin;
+}
 
 /** A program that tells its steps tells when a call ends; who beats may have ended it long ago, and its silence is held against it already. */
 const isSaidSince = ({ beats }: AgentRecord, open: Open, terminal: TerminalFacts, due: MonoMs): boolean =>

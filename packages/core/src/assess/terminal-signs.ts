@@ -1,7 +1,7 @@
 import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type Policy } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
-import { endedAtLimit, heldByLimit } from "../limit.ts";
+import { endedAtLimit, heldByLimit, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
@@ -109,6 +109,8 @@ export const findTokenBurn: Detector = (record, now, policy) => {
 export const findCompletionTimeout: Detector = (record, now, policy) => {
   const { terminal } = record;
   if (terminal === null || terminal.turnEndedAt === null || terminal.completedAt !== null) return nothing;
+  // At its limit it ended for that.
+  if (isStanding(record.limit)) return nothing;
   if (record.taskId === null || terminal.foreground || terminal.attached > 0 || terminal.holder === "lost")
     return nothing;
   if (terminal.asks !== null && terminal.asks.what !== "prompt") return nothing;

@@ -11,6 +11,7 @@ import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
 import { quietAfter, stateOfTree } from "../assess/process-tree.ts";
 import type { AgentRecord, Finding } from "../record.ts";
+import { toolsBegunAt } from "../terminal-facts.ts";
 
 /**
  * What speaks against an agent, by kind. Absence is one kind, however many eyes report it: no beats, no output, no progress, processes at rest. Each
@@ -91,7 +92,8 @@ function livesOn(record: AgentRecord, policy: Policy): boolean {
   const tree = terminal?.tree ?? null;
   if (tree === null || beats.lastAt === null || tree.at <= beats.lastAt) return true;
   const opened = activity.kind === "RUNNING" && activity.open?.kind === "tool" ? activity.open.since : null;
-  const hasChild = opened !== null && (tree.youngestChildAt ?? Number.NEGATIVE_INFINITY) >= opened - betweenLooks;
+  const begun = opened === null || terminal === null ? opened : toolsBegunAt(terminal, opened);
+  const hasChild = begun !== null && (tree.youngestChildAt ?? Number.NEGATIVE_INFINITY) >= begun - betweenLooks;
   const isBusy = tree.busyAt > beats.lastAt + betweenLooks && stateOfTree(record, policy).kind !== "quiet";
   return isBusy || hasChild;
 }

@@ -38,6 +38,15 @@ describe("while a limit stands", () => {
     expect(held.agent.record.limit?.resumedAt).toBeNull();
   });
 
+  it("a turn that ended there is not waited for, also when all of it was heard late", () => {
+    const held = heldStory({ hold: claude, taskId: "t" });
+    held.agent.silentFor("3h");
+    held.report([{ kind: "rate-limited", pattern: "limit-hit", resetsInMs: null, what: "usage" }], {}, ms("2h"));
+    held.report([prompt], {}, ms("2h"));
+    held.passes("2h");
+    expect(held.agent.finding("completion-timeout")).toBeUndefined();
+  });
+
   it("a turn that failed of it does not end it", () => {
     const held = heldStory({ hold: { ...claude, structured: true } });
     held.shows(hit("3h"));

@@ -187,13 +187,13 @@ export const guards: readonly Guard[] = [
   {
     name: "sockets nobody could look at confirm nothing",
     file: `${core}/assess/overdue-call.ts`,
-    find: "tree === null || tree.network === null || runsAsChild(open, tree)",
-    replace: "tree === null || runsAsChild(open, tree)",
+    find: "tree === null || tree.network === null || runsAsChild(open, terminal, tree)",
+    replace: "tree === null || runsAsChild(open, terminal, tree)",
   },
   {
     name: "a child that began with the tool is the tool",
     file: `${core}/assess/overdue-call.ts`,
-    find: " || runsAsChild(open, tree)) return nothing;",
+    find: " || runsAsChild(open, terminal, tree)) return nothing;",
     replace: ") return nothing;",
   },
   {

@@ -28,6 +28,7 @@ describe("a line of /proc/PID/stat", () => {
       pgid: 5,
       session: 6,
       tty: 7,
+      foreground: 8,
       cpuTicks: 14 + 15,
       childCpuTicks: 16 + 17,
       threads: 20,

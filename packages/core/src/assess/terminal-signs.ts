@@ -250,11 +250,14 @@ function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]
 /** A full context is an invalid request by the program's own word, which helps nobody. */
 function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
   if (terminal === null) return "";
-  const { contextLimitAt, failedTurn, family } = terminal;
-  if (contextLimitAt !== null && family !== "generic" && !hasOutlivedLimit(terminal, policy))
-    return ", after it reached its context limit";
+  const { failedTurn } = terminal;
+  if (isContextFull(terminal, policy)) return ", after it reached its context limit";
   return failedTurn == null ? "" : `, after its turn failed (${failedTurn})`;
 }
+
+/** A known program reached its context limit and got no further: whoever goes on with the same conversation ends in the same place. */
+export const isContextFull = (terminal: TerminalFacts, policy: Policy): boolean =>
+  terminal.contextLimitAt !== null && terminal.family !== "generic" && !hasOutlivedLimit(terminal, policy);
 
 /** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */
 export const findHolderLost: Detector = (record, now) => {

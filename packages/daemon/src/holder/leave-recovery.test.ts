@@ -59,6 +59,13 @@ describe("the next life of an agent", () => {
     });
   });
 
+  it("begins a new conversation where the last one is as long as its program can bear, whoever names it", () => {
+    const resumed = started("claude-code", ["claude"], { session: id, resumed: ["claude", "--resume", id] });
+    const lost = { resumed: null, session: null, opening: null, conversation: "lost" };
+    expect(planNextLife(resumed, { ...told(id), sessionFull: true })).toEqual(lost);
+    expect(planNextLife(resumed, { ...told(null), sessionFull: true })).toEqual(lost);
+  });
+
   it("of a program that keeps no conversations says nothing of one", () => {
     const plan = planNextLife(started("generic", ["./loop.sh"]), told(null));
     expect(withConversation(told(null), plan).context).toEqual(context);

@@ -47,14 +47,14 @@ export interface NextLife {
   readonly conversation: LostWork["conversation"];
 }
 
-/** A life that ended before it told of its conversation was in the one it was resumed with. What its program lacks is not asked for again. */
+/** A life that ended before it told of its conversation was in the one it was resumed with. What its program lacks, or cannot bear to go on with, is not asked for again. */
 export function planNextLife(
   { family, command, session: before }: Spec,
-  { session: told, context }: Revival,
+  { session: told, sessionFull, context }: Revival,
   lacked: string | null = null,
 ): NextLife {
   const last = told ?? before ?? null;
-  const session = last === lacked ? null : last;
+  const session = sessionFull === true || last === lacked ? null : last;
   const words = wordRecovery(context);
   const resumed = session === null ? null : resumeCommand(family, command, session, words);
   const opening = resumed !== null && isToldByTyping(family, command) ? words : null;

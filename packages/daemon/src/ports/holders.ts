@@ -76,6 +76,8 @@ export interface Revival {
   readonly state: string | null;
   /** The conversation of its last life, for programs that keep such. */
   readonly session: string | null;
+  /** That conversation is as long as its program can bear: the next life begins a new one. */
+  readonly sessionFull?: true;
 }
 
 export type Started =

@@ -93,32 +93,45 @@ describe("how far the recovery of a task has come", () => {
 });
 
 describe("what an agent is brought back with", () => {
+  const start = {
+    kind: "restart-agent",
+    key: "k",
+    agentId: "a",
+    incarnation: 1,
+    taskId: "t",
+    reason: "r",
+    attempt: 1,
+  } as const;
+  const checkpoints = (heard: (taskId: string | null) => void = () => {}) => ({
+    async contextFor(taskId: string | null) {
+      heard(taskId);
+      return { context: { ...context, taskId }, state: null };
+    },
+  });
+
   it("is nothing of a task that became another's while it was down", async () => {
     const world = await atWork();
     const asked: (string | null)[] = [];
     const { revivalFor } = recoverTasks({
       ...partsIn(world),
-      checkpoints: {
-        async contextFor(taskId) {
-          asked.push(taskId);
-          return { context: { ...context, taskId }, state: null };
-        },
-      },
+      checkpoints: checkpoints((taskId) => asked.push(taskId)),
     });
-    const start = {
-      kind: "restart-agent",
-      key: "k",
-      agentId: "a",
-      incarnation: 1,
-      taskId: "t",
-      reason: "r",
-      attempt: 1,
-    } as const;
     await revivalFor(start);
     world.holds({ agentId: "b", taskId: null });
     await world.service.reassign("t", { actor: "ann", to: "b" });
     await revivalFor(start);
     expect(asked).toEqual(["t", null]);
+  });
+
+  it("is its conversation, unless that is as long as its program can bear", async () => {
+    const world = await atWork();
+    world.holds({ agentId: "a", taskId: "t", incarnation: 2, family: "claude-code" });
+    const { revivalFor } = recoverTasks({ ...partsIn(world), checkpoints: checkpoints() });
+    world.reports("a", 1, { sights: [{ kind: "session", id: "s1", model: null, version: null }] });
+    expect(await revivalFor(start)).toMatchObject({ session: "s1" });
+    expect(await revivalFor(start)).not.toHaveProperty("sessionFull");
+    world.reports("a", 2, { sights: [{ kind: "context-limit", pattern: "prompt is too long" }] });
+    expect(await revivalFor(start)).toMatchObject({ session: "s1", sessionFull: true });
   });
 });
 

@@ -12,6 +12,7 @@ import {
   type Action,
   type AgentRecord,
   agentOf,
+  isContextFull,
   isOver,
   isStartingAgain,
   isTaskOver,
@@ -87,8 +88,11 @@ export function recoverTasks(parts: RecoveryParts) {
       const task = taskId === null ? undefined : tasks.find(taskId);
       const isAnothers = task !== undefined && takenMeanwhile(task, agentId) !== null;
       const { context, state } = await checkpoints.contextFor(isAnothers ? null : taskId, { reason, attempt });
-      const session = roster.find(agentId)?.record.terminal?.session?.id ?? null;
-      return { context: { ...context, stateFile: null }, state, session };
+      const record = roster.find(agentId)?.record;
+      const terminal = record?.terminal ?? null;
+      const isFull = record !== undefined && terminal !== null && isContextFull(terminal, config().policyFor(record));
+      const session = terminal?.session?.id ?? null;
+      return { context: { ...context, stateFile: null }, state, session, ...(isFull ? { sessionFull: true } : {}) };
     },
     async recoverTask(taskId: string, request: Given<OrderRequest>): Promise<OrderAnswer> {
       const watched = mustFind(taskId);

@@ -1,4 +1,5 @@
 import module from "node:module"; // not its createRequire alone: our bundles begin with an import of that name
+import { Fault } from "@rouse/contract";
 
 /** What we use of `DatabaseSync`, which two drivers have: the one inside Node, and a package for a Node without it. */
 export interface DatabaseSync {
@@ -103,7 +104,8 @@ function loadDriver(): Driver {
   try {
     return require("@photostructure/sqlite") as Driver;
   } catch (cause) {
-    throw new Error(
+    throw new Fault(
+      "store-unavailable",
       `Node ${process.versions.node} brings no SQLite that Rouse can use, and the package @photostructure/sqlite cannot be loaded. ` +
         "Use Node 22.16 or newer, or install again without leaving out optional packages.",
       { cause },

@@ -147,7 +147,8 @@ describe("daemon", () => {
       catches: {
         "packages/daemon/src/http/routes.ts": [
           "const sql = `SELECT *\nFROM agents`;",
-          'import D from "better-sqlite3";',
+          'import { DatabaseSync } from "../load-sqlite.ts";',
+          'import D from "node:sqlite";',
         ],
         "packages/daemon/src/cli/list.ts": ['run("DELETE FROM agents");', "database.prepare(text);"],
       },
@@ -158,15 +159,31 @@ describe("daemon", () => {
   it("only its own adapters know SQLite", () => {
     keeps(rules.sqliteIsKnownOnlyToItsAdapters, {
       catches: {
-        "packages/daemon/src/main.ts": ['import Database from "better-sqlite3";'],
-        "packages/daemon/src/holder/hold.ts": ['import Database from "better-sqlite3";'],
-        "packages/daemon/src/adapters/store-memory/open.ts": ['import type { Database } from "better-sqlite3";'],
+        "packages/daemon/src/main.ts": ['import { DatabaseSync } from "./load-sqlite.ts";'],
+        "packages/daemon/src/holder/hold.ts": ['import { DatabaseSync } from "../load-sqlite.ts";'],
+        "packages/daemon/src/adapters/store-memory/open.ts": [
+          'import type { DatabaseSync } from "../../load-sqlite.ts";',
+        ],
       },
       allows: {
-        "packages/daemon/src/adapters/store-sqlite/worker.ts": ['import Database from "better-sqlite3";'],
-        "packages/daemon/src/adapters/lock-sqlite/open.ts": ['import Database from "better-sqlite3";'],
-        "packages/daemon/src/holder/program/read-opencode-database.ts": ['import Database from "better-sqlite3";'],
+        "packages/daemon/src/adapters/store-sqlite/worker.ts": ['import { DatabaseSync } from "../../load-sqlite.ts";'],
+        "packages/daemon/src/adapters/lock-sqlite/open.ts": ['import { DatabaseSync } from "../../load-sqlite.ts";'],
+        "packages/daemon/src/holder/program/read-opencode-database.ts": [
+          'import { DatabaseSync } from "../../load-sqlite.ts";',
+        ],
       },
+    });
+  });
+
+  it("only one file knows which drivers for SQLite there are", () => {
+    keeps(rules.driversOfSqliteAreKnownOnlyToTheirLoader, {
+      catches: {
+        "packages/daemon/src/adapters/store-sqlite/worker.ts": ['import { DatabaseSync } from "node:sqlite";'],
+        "packages/daemon/src/adapters/store-sqlite/a.test.ts": ['import Database from "better-sqlite3";'],
+        "e2e/a.test.ts": ['require("@photostructure/sqlite");'],
+        "bench/a.ts": ['process.getBuiltinModule("node:sqlite");'],
+      },
+      allows: { "packages/daemon/src/load-sqlite.ts": ['require("@photostructure/sqlite");'] },
     });
   });
 });

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { AnchorVerdict, AuditRecord, AuditSeal } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
-import Database from "better-sqlite3";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { DatabaseSync } from "../packages/daemon/src/load-sqlite.ts";
 import { auditHead, hashOfLine, noHash } from "../packages/daemon/src/runtime/audit-trail.ts";
 import { afterwards, cleanUp } from "./clean-up.ts";
 import { runRouse } from "./run-rouse.ts";
@@ -43,7 +43,7 @@ async function stopSomebody(daemon: Daemon): Promise<void> {
 
 /** Whoever can write to the database and has all of our code, but not the key. */
 function rewrite(home: string, keep: (line: AuditRecord) => boolean, more = ""): void {
-  const db = new Database(join(home, "rouse.db"));
+  const db = new DatabaseSync(join(home, "rouse.db"));
   const rows = db.prepare("SELECT * FROM audit ORDER BY number").all() as (AuditRecord & { evidence: string })[];
   const add = db.prepare(
     "INSERT INTO audit VALUES (@number, @time, @actor, @action, @subject, @reason, @evidence, @policy, @before, @hash, @signature)",

@@ -4,7 +4,7 @@ import type { EventType, SavedEvent } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { afterAll, beforeAll, expect } from "vitest";
 import { cleanUpKept, keepForAll, makeFolder } from "./clean-up.ts";
-import { type Ended, program, type Running, runRouse, startProgram, startRouse } from "./run-rouse.ts";
+import { type Ended, program, type Running, runRouse, startProgram } from "./run-rouse.ts";
 import { until } from "./until.ts";
 
 export interface DaemonPlan {
@@ -14,6 +14,8 @@ export interface DaemonPlan {
   readonly config?: string;
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The Node that runs it; ours when not given. */
+  readonly node?: string;
   /** How many files it may have open; as many as we when not given. */
   readonly openFiles?: number;
 }
@@ -42,7 +44,7 @@ export async function startDaemon(plan: DaemonPlan = {}): Promise<Daemon> {
   const words = ["up", "--port", "0", ...(plan.args ?? [])];
   const running =
     plan.openFiles === undefined
-      ? startRouse(words, { home, environment })
+      ? startProgram(plan.node ?? process.execPath, [program, ...words], { home, environment })
       : startProgram(
           "sh",
           ["-c", `ulimit -n ${plan.openFiles}; exec "$@"`, "sh", process.execPath, program, ...words],

@@ -5,8 +5,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { DatabaseSync } from "../packages/daemon/src/load-sqlite.ts";
 import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
-import { type Ended, repository, runRouse } from "./run-rouse.ts";
+import { type Ended, runRouse } from "./run-rouse.ts";
 import { sendBeat, sendRequest } from "./send-request.ts";
 import { startDaemon } from "./start-daemon.ts";
 
@@ -68,8 +69,9 @@ describe("a start that cannot succeed says why in one sentence, with an exit cod
     await daemon.rouse.recordHeartbeat({ agentId: "worker" });
     await daemon.end("SIGTERM");
     const file = join(daemon.home, "rouse.db");
-    const setVersion = `new (require("better-sqlite3"))(process.argv[1]).pragma("user_version = 9999")`;
-    expect(spawnSync(process.execPath, ["-e", setVersion, file], { cwd: repository }).status).toBe(0);
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA user_version = 9999");
+    db.close();
     const end = await startIn(daemon.home);
     expect(end.code).toBe(6);
     expectSentence(end, "newer Rouse", "9999");

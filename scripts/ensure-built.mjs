@@ -35,8 +35,10 @@ export async function ensureBuilt() {
   const imported = await bundle(entryPoints, outdir, { splitting: true }).catch((error) =>
     giveUp(`cannot build the daemon: ${error.message}`),
   );
-  const { dependencies } = JSON.parse(readFileSync(join(daemon, "package.json"), "utf8"));
-  const undeclared = imported.filter((name) => !isBuiltin(name) && !(name in dependencies));
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(daemon, "package.json"), "utf8"));
+  const undeclared = imported.filter(
+    (name) => !isBuiltin(name) && !(name in dependencies) && !(name in optionalDependencies),
+  );
   if (undeclared.length > 0) {
     giveUp(`the daemon imports ${undeclared.join(", ")}, which packages/daemon/package.json does not depend on.`);
   }

@@ -1,8 +1,7 @@
-import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { giveUp, inRepository, repository } from "./repository.mjs";
+import { giveUp, inRepository } from "./repository.mjs";
 import { npmSucceeds } from "./run-program.mjs";
 
 const lockfile = inRepository("package-lock.json");
@@ -17,11 +16,10 @@ export async function ensureInstalled() {
   if (major < 20 || (major === 20 && minor < 19)) {
     giveUp(`Node ${process.versions.node} is too old; Rouse needs 20.19 or newer.`);
   }
-  if (isInstalled() && !existsSync(turn) && sqliteLoads()) return;
+  if (isInstalled() && !existsSync(turn)) return;
   await takeTurn();
   try {
     if (!isInstalled()) install();
-    if (!sqliteLoads()) rebuildSqlite();
   } finally {
     rmSync(turn, { force: true });
   }
@@ -50,26 +48,10 @@ function installedByHand() {
 }
 
 function install() {
-  console.error("rouse: installing dependencies with npm ci (better-sqlite3 may compile for 1-2 minutes) …");
+  console.error("rouse: installing dependencies with npm ci …");
   // A production environment would leave out esbuild, without which nothing here can be built.
   if (!npmSucceeds(["ci", "--include=dev"])) giveUp("npm ci failed; what it printed above says why.");
   writeFileSync(stamp, hashOfLockfile());
-}
-
-/**
- * The compiled part of better-sqlite3 fits one Node version: after an upgrade of Node it does not load any more.
- * Tried in a process of its own, because a damaged one does not throw but crashes.
- */
-function sqliteLoads() {
-  const open = 'new (require("better-sqlite3"))(":memory:").close()';
-  return spawnSync(process.execPath, ["-e", open], { cwd: repository, stdio: "ignore" }).status === 0;
-}
-
-function rebuildSqlite() {
-  console.error(`rouse: building better-sqlite3 for Node ${process.versions.node} (may take 1-2 minutes) …`);
-  if (!npmSucceeds(["rebuild", "better-sqlite3"]) || !sqliteLoads()) {
-    giveUp(`better-sqlite3 could not be built for Node ${process.versions.node}; what npm printed above says why.`);
-  }
 }
 
 /** One install at a time: waits while another process is at it, and takes over from one that died. */

@@ -10,6 +10,9 @@ const STAGES = ["accept", "assess", "decide", "intervene", "recover"];
 const CORE = "packages/core/src/";
 const DAEMON = "packages/daemon/src/";
 const ADAPTERS = `${DAEMON}adapters/`;
+/** The one file that knows which drivers there are; what is imported from it is a database. */
+const SQLITE = `${DAEMON}load-sqlite.ts`;
+const SQLITE_DRIVERS = ["node:sqlite", "@photostructure/sqlite", "better-sqlite3"];
 const OPENCODE_DATABASE = `${DAEMON}holder/program/read-opencode-database.ts`;
 
 export const contractImportsOnlyZodAndItself: Rule = (files) =>
@@ -75,7 +78,7 @@ export const onlyTheCompositionRootNamesAdapters: Rule = (files) =>
 export const httpAndCliHoldNoSql: Rule = (files) =>
   offences([...shippedUnder(files, `${DAEMON}http/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
     ...importsOf(file)
-      .filter((target) => target === "better-sqlite3")
+      .filter((target) => target === SQLITE || SQLITE_DRIVERS.includes(target))
       .map((target) => `imports ${target}`),
     ...uses(file.text, [
       /\bSELECT\s[^;]*?\sFROM\b/,
@@ -94,7 +97,17 @@ export const sqliteIsKnownOnlyToItsAdapters: Rule = (files) =>
     ["store-sqlite", "lock-sqlite"].includes(adapterOf(file.path) ?? "") || file.path === OPENCODE_DATABASE
       ? []
       : importsOf(file)
-          .filter((target) => target === "better-sqlite3")
+          .filter((target) => target === SQLITE)
+          .map((target) => `imports ${target}`),
+  );
+
+/** Tests as well: a driver that one of them chose for itself would not be there on another Node. */
+export const driversOfSqliteAreKnownOnlyToTheirLoader: Rule = (files) =>
+  offences(files, (file) =>
+    file.path === SQLITE
+      ? []
+      : importsOf(file)
+          .filter((target) => SQLITE_DRIVERS.includes(target))
           .map((target) => `imports ${target}`),
   );
 
@@ -122,7 +135,7 @@ export function importsOf({ path, text }: SourceFile): string[] {
   const patterns = [
     /^\s*(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']/gm,
     /^\s*import\s*["']([^"']+)["']/gm,
-    /\b(?:import|require)\s*\(\s*["'`]([^"'`]+)["'`]/g,
+    /\b(?:import|require|getBuiltinModule)\s*\(\s*["'`]([^"'`]+)["'`]/g,
   ];
   const specifiers = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
   return specifiers.map((specifier) =>

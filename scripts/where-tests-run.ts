@@ -3,7 +3,8 @@ import { join, relative, sep } from "node:path";
 import { codeOf, importsOf, type SourceFile } from "./tidy-rules.ts";
 
 /** Processes, threads, and packages whose compiled part does not like to be loaded by several threads. */
-const notForThreads = /^(?:node:(?:child_process|worker_threads|cluster)|esbuild|better-sqlite3|@lydell\/node-pty)$/;
+const notForThreads =
+  /^(?:node:(?:child_process|worker_threads|cluster)|esbuild|packages\/daemon\/src\/load-sqlite\.ts|@lydell\/node-pty)$/;
 
 /** What would still be so when the next file begins. */
 const outlastsTheFile = [

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { openFileStates } from "../adapters/states-files/open-file-states.ts";
 import { type BundledStore, bundleStore } from "../adapters/store-sqlite/bundle-for-tests.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
+import { DatabaseSync } from "../load-sqlite.ts";
 import { type CheckpointWorld, largeState, openCheckpointWorld, task } from "./checkpoint-world.test-support.ts";
 
 let bundled: BundledStore;
@@ -29,7 +29,7 @@ async function inWorld<T>(use: (world: CheckpointWorld) => Promise<T>): Promise<
 }
 
 function inDatabase(statement: string, ...values: unknown[]): void {
-  const database = new Database(join(folder, "rouse.db"));
+  const database = new DatabaseSync(join(folder, "rouse.db"));
   expect(database.prepare(statement).run(...values).changes).toBe(1);
   database.close();
 }

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AuditRecord, days, hours } from "@rouse/contract";
-import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openSigningKey, type SigningKey } from "../../home/signing-key.ts";
+import { DatabaseSync } from "../../load-sqlite.ts";
 import { auditHeadMark, auditStoreMark, emptyCommit, type Store } from "../../ports/store.ts";
 import { auditHead, hashOfLine, keepAuditTrail, noHash, readPlace } from "../../runtime/audit-trail.ts";
 import { sealOf } from "../../runtime/seal-trail.ts";
@@ -67,8 +67,8 @@ async function verdict(withAnchor = false) {
   return verifyAudit(lines, key.publicKey, ends, withAnchor ? [{ ...reading, seals: await anchor().read() }] : []);
 }
 
-function tamper(change: (db: Database.Database) => void): void {
-  const db = new Database(join(folder, "rouse.db"));
+function tamper(change: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(join(folder, "rouse.db"));
   change(db);
   db.close();
 }
@@ -106,6 +106,11 @@ describe("an audit trail in a database that somebody else wrote to", () => {
     ["evidence that is no JSON", "UPDATE audit SET evidence = '{' WHERE number = 2"],
     ["evidence that is no object", "UPDATE audit SET evidence = '7' WHERE number = 2"],
     ["a reason that is no text", "UPDATE audit SET reason = x'00ff' WHERE number = 2"],
+    [
+      "a reason that goes on where a text ends",
+      "UPDATE audit SET reason = reason || char(0) || 'more' WHERE number = 2",
+    ],
+    ["a number that is none", "UPDATE audit SET number = 9223372036854775807 WHERE number = 151"],
     ["a line removed from the front", "DELETE FROM audit WHERE number = 1"],
     ["a line removed from the middle", "DELETE FROM audit WHERE number = 3"],
     ["a line removed from the end", "DELETE FROM audit WHERE number = 151"],

@@ -27,7 +27,7 @@ export async function bundleStore(): Promise<BundledStore> {
     platform: "node",
     target: "node20",
     conditions: ["source"],
-    external: ["better-sqlite3", "zod"],
+    external: ["zod"],
     logLevel: "silent",
   });
   return {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { toIso } from "@rouse/contract";
-import type { Database } from "better-sqlite3";
 import { canonicalize } from "json-canonicalize";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 
 interface OldLine {
   readonly time: number;
@@ -14,7 +14,7 @@ interface OldLine {
  * Part of a migration step, so it stays as it is even if the trail's format moves on: makes a chain of the audit of schema 1, which had neither
  * numbers nor hashes. What it says was not vouched for before, and is from here on.
  */
-export function chainOldAudit(db: Database): void {
+export function chainOldAudit(db: DatabaseSync): void {
   const add = db.prepare(
     `INSERT INTO audit (number, time, actor, action, subject, reason, evidence, policy, before, hash, signature)
      VALUES (?, ?, ?, ?, ?, ?, '{}', NULL, ?, ?, NULL)`,

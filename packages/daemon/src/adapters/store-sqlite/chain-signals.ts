@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import { type DatabaseSync, prepareArrays } from "../../load-sqlite.ts";
 
 /** How many signals a start may have to look through to find the ends of the chains: about 40 ms. */
 const signalsBetweenSnapshots = 32_768;
@@ -22,7 +22,7 @@ export interface Chains {
   forget(): void;
 }
 
-export function openChains(db: Database): Chains {
+export function openChains(db: DatabaseSync): Chains {
   const statements = prepare(db);
   const newest = new Map<number, number>();
   let highest = 0;
@@ -53,7 +53,7 @@ export function openChains(db: Database): Chains {
       pairs[i++] = agentNo;
       pairs[i++] = id;
     }
-    statements.writeSnapshot.run(highest, Buffer.from(pairs.buffer));
+    statements.writeSnapshot.run(highest, new Uint8Array(pairs.buffer));
     sinceSnapshot = 0;
   }
 
@@ -64,7 +64,7 @@ export function openChains(db: Database): Chains {
     let before = newest.get(agentNo) ?? 0;
     while (before > id) {
       after = before;
-      before = statements.readBefore.get(before) ?? 0;
+      before = statements.readBefore.get(before)?.before ?? 0;
     }
     if (after === 0) newest.set(agentNo, id);
     else statements.relink.run(id, after);
@@ -103,17 +103,18 @@ export function openChains(db: Database): Chains {
   };
 }
 
-function prepare(db: Database) {
+function prepare(db: DatabaseSync) {
   return {
-    readSnapshot: db.prepare<[], { through: number; newest: Buffer }>("SELECT through, newest FROM chains"),
-    writeSnapshot: db.prepare<[number, Buffer]>(
+    readSnapshot: db.prepare<[], { through: number; newest: Uint8Array }>("SELECT through, newest FROM chains"),
+    writeSnapshot: db.prepare<[number, Uint8Array]>(
       "INSERT OR REPLACE INTO chains (only, through, newest) VALUES (1, ?, ?)",
     ),
-    readAfter: db
-      .prepare<[number], [number, number]>("SELECT id, agent_no FROM signals WHERE id > ? ORDER BY id")
-      .raw(),
-    exists: db.prepare<[number], number>("SELECT 1 FROM signals WHERE id = ?").pluck(),
-    readBefore: db.prepare<[number], number>("SELECT before FROM signals WHERE id = ?").pluck(),
+    readAfter: prepareArrays<[number], [number, number]>(
+      db,
+      "SELECT id, agent_no FROM signals WHERE id > ? ORDER BY id",
+    ),
+    exists: db.prepare<[number]>("SELECT 1 FROM signals WHERE id = ?"),
+    readBefore: db.prepare<[number], { before: number }>("SELECT before FROM signals WHERE id = ?"),
     relink: db.prepare<[number, number]>("UPDATE signals SET before = ? WHERE id = ?"),
   };
 }

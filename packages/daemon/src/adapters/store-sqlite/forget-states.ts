@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 import type { StatesToKeep } from "../../ports/store.ts";
 import { surplusStates } from "../../ports/surplus-states.ts";
 import { transact } from "./transact.ts";
@@ -11,7 +11,7 @@ interface StateRow {
 }
 
 /** A state that was forgotten is in neither of its places. */
-export function prepareForgettingStates(db: Database) {
+export function prepareForgettingStates(db: DatabaseSync) {
   const newestFirst = db.prepare<[string], StateRow>(
     `SELECT id, head, state_file AS file, state IS NULL AND state_file IS NULL AS forgotten
      FROM checkpoints WHERE task_id = ? ORDER BY number DESC`,

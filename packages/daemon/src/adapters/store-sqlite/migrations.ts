@@ -1,11 +1,11 @@
-import type { Database } from "better-sqlite3";
+import { type DatabaseSync, readPragma } from "../../load-sqlite.ts";
 import { chainOldAudit } from "./chain-old-audit.ts";
 import { transact } from "./transact.ts";
 
 /** "Rous", so that `file rouse.db` and we ourselves can tell our database from somebody else's. */
 export const applicationId = 0x526f7573;
 
-type Step = string | ((db: Database) => void);
+type Step = string | ((db: DatabaseSync) => void);
 
 /**
  * Every step this version knows, oldest first; the number of steps taken is the database's `user_version`. A step that has been
@@ -48,7 +48,7 @@ export const migrations: readonly Step[] = [
 ];
 
 /** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */
-function addTasksAndChainAudit(db: Database): void {
+function addTasksAndChainAudit(db: DatabaseSync): void {
   db.exec(
     `CREATE TABLE tasks (id TEXT PRIMARY KEY, over_at REAL, record TEXT NOT NULL);
      CREATE INDEX tasks_over ON tasks (over_at) WHERE over_at IS NOT NULL;
@@ -70,16 +70,16 @@ function addTasksAndChainAudit(db: Database): void {
 }
 
 /** Takes the steps the database has not taken yet, each whole or not at all. */
-export function migrate(db: Database): void {
-  for (let step = Number(db.pragma("user_version", { simple: true })); step < migrations.length; step++) {
+export function migrate(db: DatabaseSync): void {
+  for (let step = Number(readPragma(db, "user_version")); step < migrations.length; step++) {
     transact(db, () => {
       take(db, migrations[step] ?? "");
-      db.pragma(`user_version = ${step + 1}`);
+      db.exec(`PRAGMA user_version = ${step + 1}`);
     });
   }
 }
 
-function take(db: Database, step: Step): void {
+function take(db: DatabaseSync, step: Step): void {
   if (typeof step === "string") db.exec(step);
   else step(db);
 }

@@ -1,5 +1,5 @@
 import { Fault } from "@rouse/contract";
-import Database from "better-sqlite3";
+import { sqliteCodeOf } from "../../load-sqlite.ts";
 import { textOf } from "./carry-trouble.ts";
 
 /** What a failed system call or SQLite's own code means for whoever starts Rouse. */
@@ -40,6 +40,5 @@ const damagedWhileRunning = (path: string): string =>
 const isDamage = (code: string): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(code);
 
 function codeOf(error: unknown): string {
-  if (error instanceof Database.SqliteError) return error.code;
-  return error instanceof Error && "code" in error ? String(error.code) : "";
+  return sqliteCodeOf(error) ?? (error instanceof Error && "code" in error ? String(error.code) : "");
 }

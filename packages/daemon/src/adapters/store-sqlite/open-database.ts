@@ -1,12 +1,12 @@
 import { chmodSync, closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
-import Database from "better-sqlite3";
+import { DatabaseSync, readOnce, readPragma, sqliteCodeOf } from "../../load-sqlite.ts";
 import { applicationId, migrate, migrations } from "./migrations.ts";
 import { foreignMessage, nameOpenTrouble, newerMessage } from "./name-trouble.ts";
 
 export interface OpenDatabase {
-  readonly db: Database.Database;
+  readonly db: DatabaseSync;
   readonly path: string;
   close(): void;
 }
@@ -33,19 +33,18 @@ export function openDatabase(folder: string): OpenDatabase {
  * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies, however
  * that happens, and no stale lock file is left to explain.
  */
-function lockFolder(folder: string): Database.Database {
+function lockFolder(folder: string): DatabaseSync {
   const path = join(folder, "lock.db");
-  let lock: Database.Database | undefined;
+  let lock: DatabaseSync | undefined;
   try {
     createPrivately(folder, path);
-    lock = new Database(path, { timeout: 0 });
-    lock.pragma("journal_mode = MEMORY"); // nothing is ever written to it
+    lock = new DatabaseSync(path, { timeout: 0 });
+    lock.exec("PRAGMA journal_mode = MEMORY"); // nothing is ever written to it
     lock.exec("BEGIN EXCLUSIVE");
     return lock;
   } catch (error) {
     lock?.close();
-    if (error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY"))
-      throw alreadyRunning(folder, error);
+    if (sqliteCodeOf(error)?.startsWith("SQLITE_BUSY")) throw alreadyRunning(folder, error);
     throw nameOpenTrouble(error, path);
   }
 }
@@ -76,27 +75,28 @@ function createPrivately(folder: string, path: string): void {
 
 /** Looks through a read-only connection: a writing one would merge the -wal file on close, and the file was to be left alone. */
 function refuseWhatIsNotOurs(path: string): void {
-  const db = new Database(path, { readonly: true, timeout: 250 });
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 250 });
   try {
-    const isNew = db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get() === 0;
-    if (!isNew && db.pragma("application_id", { simple: true }) !== applicationId) {
+    const isNew = readOnce(db, "name", "SELECT name FROM sqlite_schema LIMIT 1").length === 0;
+    if (!isNew && readPragma(db, "application_id") !== applicationId) {
       throw new Fault("database-damaged", foreignMessage(path));
     }
-    const version = Number(db.pragma("user_version", { simple: true }));
+    const version = Number(readPragma(db, "user_version"));
     if (version > migrations.length) throw new Fault("database-newer", newerMessage(path, version, migrations.length));
   } finally {
     db.close();
   }
 }
 
-function connect(path: string): Database.Database {
-  const db = new Database(path, { timeout: 250 });
+function connect(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: 250 });
   try {
-    db.pragma("journal_mode = WAL");
-    db.pragma("synchronous = FULL");
+    db.exec("PRAGMA journal_mode = WAL");
+    db.exec("PRAGMA synchronous = FULL");
     // Pages until the log is merged into the database; a longer log makes the one commit that has to merge it wait longer.
-    db.pragma("wal_autocheckpoint = 1000");
-    db.pragma("temp_store = MEMORY");
+    db.exec("PRAGMA wal_autocheckpoint = 1000");
+    db.exec("PRAGMA cache_size = -16000"); // 16 MB; the drivers would take two
+    db.exec("PRAGMA temp_store = MEMORY");
     db.exec("BEGIN IMMEDIATE; ROLLBACK"); // SQLite opens what it cannot write without a word; this says it now
     migrate(db);
     return db;

@@ -1,11 +1,10 @@
-import type { Database, Statement } from "better-sqlite3";
+import { type DatabaseSync, prepareArrays, type Statement } from "../../load-sqlite.ts";
 import type { EventQuery, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { narrow } from "./narrow.ts";
 import { packSignals } from "./pack.ts";
 import type { PackedEvent, PackedSignals } from "./thread-messages.ts";
 
-/** Rows as arrays: with names for the columns, reading takes twice as long. */
 export type SignalRow = [
   id: number,
   agentNo: number,
@@ -27,10 +26,10 @@ export const toSignal = ([id, agentNo, , at, time, kind, body]: SignalRow): Save
 
 const tellsOfSteps = (kind: SavedSignal["kind"]): boolean => kind === "steps" || kind === "holder";
 
-export const prepareSignals = <P extends unknown[]>(db: Database, which: string): Statement<P, SignalRow> =>
-  db.prepare<P, SignalRow>(`SELECT id, agent_no, before, at, time, kind, body FROM signals ${which}`).raw();
+export const prepareSignals = <P extends unknown[]>(db: DatabaseSync, which: string): Statement<P, SignalRow> =>
+  prepareArrays<P, SignalRow>(db, `SELECT id, agent_no, before, at, time, kind, body FROM signals ${which}`);
 
-export function prepareReading(db: Database, chains: Chains) {
+export function prepareReading(db: DatabaseSync, chains: Chains) {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
   /** The agent's newest signal below an id, which need not be one of its own, nor be there any more. */
   function olderThan(agentNo: number, before: number): number {
@@ -66,7 +65,7 @@ export function prepareReading(db: Database, chains: Chains) {
   };
 }
 
-function readEvents(db: Database, query: EventQuery): PackedEvent[] {
+function readEvents(db: DatabaseSync, query: EventQuery): PackedEvent[] {
   const { where, values } = narrow([
     ["id > ?", query.after],
     ["agent_id = ?", query.agentId],

@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 import type { Chains } from "./chain-signals.ts";
 import { addOlder, countsIn, type Stretches } from "./fold-stretches.ts";
 import { prepareSignals } from "./read-back.ts";
@@ -18,7 +18,7 @@ interface HourRow {
   readonly toolCallCount: number | null;
 }
 
-export function prepareHistory(db: Database, chains: Chains): (question: HistoryQuestion) => HistoryPart {
+export function prepareHistory(db: DatabaseSync, chains: Chains): (question: HistoryQuestion) => HistoryPart {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
   const hours = db.prepare<[number, number, number], HourRow>(
     `SELECT hour, beats, token_count AS tokenCount, error_count AS errorCount, tool_call_count AS toolCallCount

@@ -1,10 +1,11 @@
-import type { Database } from "better-sqlite3";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 import type { AuditQuery, SavedCheckpoint, SavedHead } from "../../ports/store.ts";
 import { narrow } from "./narrow.ts";
 import type { PackedLine } from "./thread-messages.ts";
+import { fromWhole, selectWhole } from "./whole-text.ts";
 
 /** The audit, marks and checkpoints: few, and each found by an index of its own. */
-export function prepareReadingKept(db: Database) {
+export function prepareReadingKept(db: DatabaseSync) {
   const head = "id, task_id AS taskId, number, time, head";
   const heads = db.prepare<[string, number], SavedHead>(
     `SELECT ${head} FROM checkpoints WHERE task_id = ? ORDER BY number DESC LIMIT ?`,
@@ -12,11 +13,11 @@ export function prepareReadingKept(db: Database) {
   const checkpoint = db.prepare<[string], CheckpointRow>(
     `SELECT ${head}, state, state_file AS stateFile FROM checkpoints WHERE id = ?`,
   );
-  const reference = db.prepare<[string], number>("SELECT 1 FROM checkpoints WHERE state_file = ? LIMIT 1").pluck();
-  const mark = db.prepare<[string], string>("SELECT value FROM marks WHERE key = ?").pluck();
+  const reference = db.prepare<[string]>("SELECT 1 FROM checkpoints WHERE state_file = ? LIMIT 1");
+  const mark = db.prepare<[string], { value: string }>("SELECT value FROM marks WHERE key = ?");
   return {
     readAudit: (query: AuditQuery): PackedLine[] => readAudit(db, query),
-    readMark: (key: string): string | null => mark.get(key) ?? null,
+    readMark: (key: string): string | null => mark.get(key)?.value ?? null,
     readCheckpoints: ({ taskId, limit }: { readonly taskId: string; readonly limit: number }): SavedHead[] =>
       heads.all(taskId, limit),
     findCheckpoint(id: string): SavedCheckpoint | null {
@@ -35,15 +36,35 @@ interface CheckpointRow extends SavedHead {
 const toCheckpoint = ({ stateFile, ...saved }: CheckpointRow): SavedCheckpoint =>
   saved.state === null && stateFile === null ? { ...saved, stateForgotten: true } : saved;
 
-function readAudit(db: Database, query: AuditQuery): PackedLine[] {
+const auditTexts = [
+  "time",
+  "actor",
+  "action",
+  "subject",
+  "reason",
+  "evidence",
+  "policy",
+  "before",
+  "hash",
+  "signature",
+];
+
+/** Whoever wrote to the trail may have left numbers that are not safe to read as integers: they are to be shown, not thrown. */
+const auditColumns = `CAST(number AS REAL) AS number, ${auditTexts.map(selectWhole).join(", ")}`;
+
+function readAudit(db: DatabaseSync, query: AuditQuery): PackedLine[] {
   const { where, values } = narrow([
     ["number > ?", query.after],
     ["subject = ?", query.subject],
   ]);
   return db
     .prepare<unknown[], PackedLine>(
-      `SELECT number, time, actor, action, subject, reason, evidence, policy, before, hash, signature FROM audit ${where}
-       ORDER BY number ${query.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+      `SELECT ${auditColumns} FROM audit ${where}
+       ORDER BY audit.number ${query.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     )
-    .all(...values, query.limit);
+    .all(...values, query.limit)
+    .map(toLine);
 }
+
+const toLine = (row: PackedLine): PackedLine =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, fromWhole(value)])) as unknown as PackedLine;

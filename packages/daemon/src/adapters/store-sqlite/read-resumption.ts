@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import { type DatabaseSync, prepareArrays } from "../../load-sqlite.ts";
 import type { AuditPlace, IntendedAction, SavedSignal, SavedTask } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { packRecords, packSignals } from "./pack.ts";
@@ -10,23 +10,24 @@ const recordsPerPart = 2000;
 const tasksPerPart = 2000;
 const signalsPerLook = 5000;
 
-export function prepareResuming(db: Database, chains: Chains) {
+export function prepareResuming(db: DatabaseSync, chains: Chains) {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
   const newestBefore = prepareSignals<[number, number]>(db, "WHERE id < ? ORDER BY id DESC LIMIT ?");
-  const records = db
-    .prepare<[number, number], [number, string, number, string]>(
-      "SELECT no, id, through, record FROM agents WHERE no > ? ORDER BY no LIMIT ?",
-    )
-    .raw();
+  const records = prepareArrays<[number, number], [number, string, number, string]>(
+    db,
+    "SELECT no, id, through, record FROM agents WHERE no > ? ORDER BY no LIMIT ?",
+  );
   const actions = db.prepare<[], IntendedAction>(
     "SELECT key, agent_id AS agentId, created_at AS createdAt, body FROM actions ORDER BY created_at, key",
   );
   const tasks = db.prepare<[string, number], SavedTask>(
     "SELECT id AS taskId, over_at AS overAt, record FROM tasks WHERE id > ? ORDER BY id LIMIT ?",
   );
-  const lastAudit = db.prepare<[], AuditPlace>("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1");
-  const marks = db.prepare<[], [string, string]>("SELECT key, value FROM marks").raw();
-  const lastEventId = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'events'").pluck();
+  const lastAudit = db.prepare<[], AuditPlace>(
+    "SELECT CAST(number AS REAL) AS number, hash FROM audit ORDER BY audit.number DESC LIMIT 1",
+  );
+  const marks = prepareArrays<[], [string, string]>(db, "SELECT key, value FROM marks");
+  const lastEvent = db.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
 
   /**
    * What resuming needs lies nearly always among the last signals of all, and reading those in order is twice as quick as
@@ -87,7 +88,7 @@ export function prepareResuming(db: Database, chains: Chains) {
         lastAudit: lastAudit.get() ?? null,
         marks: Object.fromEntries(marks.all()),
         lastSignalId,
-        lastEventId: lastEventId.get() ?? 0,
+        lastEventId: lastEvent.get()?.seq ?? 0,
       };
     },
   };

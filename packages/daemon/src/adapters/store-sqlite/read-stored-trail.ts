@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
-import Database from "better-sqlite3";
+import { DatabaseSync, readPragma } from "../../load-sqlite.ts";
 import { auditHeadMark, auditRemovedMark, auditStoreMark, type StoredTrail } from "../../ports/store.ts";
 import { nameOpenTrouble } from "./name-trouble.ts";
 import { unpackLine } from "./pack.ts";
@@ -12,7 +12,7 @@ export function readStoredTrail(folder: string): StoredTrail {
   const path = join(folder, "rouse.db");
   if (!existsSync(path)) throw new Fault("daemon-unreachable", `no Rouse is running, and there is no ${path} to read`);
   try {
-    const db = new Database(path, { readonly: true, timeout: 2000 });
+    const db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
     try {
       return readFrom(db, path);
     } finally {
@@ -23,22 +23,21 @@ export function readStoredTrail(folder: string): StoredTrail {
   }
 }
 
-/** In one transaction: a Rouse that is still there may write meanwhile. */
-function readFrom(db: Database.Database, path: string): StoredTrail {
-  if (Number(db.pragma("user_version", { simple: true })) < 2)
+/** In one transaction, which ends with the connection: a Rouse that is still there may write meanwhile. */
+function readFrom(db: DatabaseSync, path: string): StoredTrail {
+  if (Number(readPragma(db, "user_version")) < 2)
     throw new Fault(
       "database-damaged",
       `${path} is from a version that kept no audit trail; \`rouse up\` takes it over`,
     );
-  return db.transaction(() => {
-    const { readAudit, readMark } = prepareReadingKept(db);
-    return {
-      lines: readAudit({ limit: Number.MAX_SAFE_INTEGER }).map(unpackLine),
-      marks: {
-        head: readMark(auditHeadMark),
-        store: readMark(auditStoreMark),
-        removed: readMark(auditRemovedMark),
-      },
-    };
-  })();
+  db.exec("BEGIN");
+  const { readAudit, readMark } = prepareReadingKept(db);
+  return {
+    lines: readAudit({ limit: Number.MAX_SAFE_INTEGER }).map(unpackLine),
+    marks: {
+      head: readMark(auditHeadMark),
+      store: readMark(auditStoreMark),
+      removed: readMark(auditRemovedMark),
+    },
+  };
 }

@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DatabaseSync, readPragma } from "../../load-sqlite.ts";
 import { storeConformance } from "../../ports/store.conformance.ts";
 import { emptyCommit, type SavedSignal, type Store } from "../../ports/store.ts";
 import { type BundledStore, bundleStore } from "./bundle-for-tests.ts";
@@ -104,9 +104,10 @@ describe("opening a store on SQLite", () => {
       "rouse.db-wal": "600",
     });
     await store.close();
-    const db = new Database(path(), { readonly: true });
-    expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
-    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+    expect(readdirSync(folder)).toEqual(["lock.db", "rouse.db"]);
+    const db = new DatabaseSync(path(), { readOnly: true });
+    expect(readPragma(db, "user_version")).toBe(migrations.length);
+    expect(readPragma(db, "integrity_check")).toBe("ok");
     db.close();
   });
 
@@ -123,8 +124,8 @@ describe("opening a store on SQLite", () => {
 
   it("does not touch a database that a newer Rouse has written", async () => {
     await (await open()).close();
-    const db = new Database(path());
-    db.pragma("user_version = 99");
+    const db = new DatabaseSync(path());
+    db.exec("PRAGMA user_version = 99");
     db.close();
     const before = readFileSync(path());
     const refusal = await open().catch((error: unknown) => error);
@@ -142,7 +143,9 @@ describe("opening a store on SQLite", () => {
     [
       "somebody else's database",
       async () => {
-        new Database(path()).exec("CREATE TABLE theirs (x)").close();
+        const db = new DatabaseSync(path());
+        db.exec("CREATE TABLE theirs (x)");
+        db.close();
       },
     ],
   ])("does not touch %s, and says what to do", async (_, damage) => {

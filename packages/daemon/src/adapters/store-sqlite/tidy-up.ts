@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 import type { RetentionOrder } from "../../ports/store.ts";
 import { addOlder, countsIn, type Stretches, type StretchPart } from "./fold-stretches.ts";
 import { prepareForgetting } from "./forget-old.ts";
@@ -19,7 +19,7 @@ interface OldSignal {
 }
 
 /** One small step; true while there is more to do. Rolled-up beats and the row that replaces them change in one transaction. */
-export function prepareTidying(db: Database): (order: RetentionOrder) => boolean {
+export function prepareTidying(db: DatabaseSync): (order: RetentionOrder) => boolean {
   const statements = prepare(db);
   const forget = prepareForgetting(db);
   /** Signals are looked through in order of their ids; a step goes on where the last one stopped. */
@@ -60,7 +60,7 @@ export function prepareTidying(db: Database): (order: RetentionOrder) => boolean
     });
 }
 
-function prepare(db: Database) {
+function prepare(db: DatabaseSync) {
   return {
     readSignals: db.prepare<[number, number], OldSignal>(
       `SELECT s.id, s.agent_no AS agentNo, s.time, s.kind, s.body, a.through

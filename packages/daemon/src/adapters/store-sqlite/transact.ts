@@ -1,7 +1,7 @@
-import type { Database } from "better-sqlite3";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 
 /** Runs `work` in one transaction: all of it is kept, or, when it throws, none. */
-export function transact<T>(db: Database, work: () => T): T {
+export function transact<T>(db: DatabaseSync, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
@@ -9,7 +9,7 @@ export function transact<T>(db: Database, work: () => T): T {
     return result;
   } catch (error) {
     // After a full disk or an IO error SQLite may have rolled back by itself.
-    if (db.inTransaction) db.exec("ROLLBACK");
+    if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
 }

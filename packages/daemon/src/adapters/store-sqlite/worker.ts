@@ -29,7 +29,7 @@ port.on("message", (ask: Ask) => {
   const answer = carryOut(ask);
   port.postMessage(answer);
   // A transaction that can be neither kept nor rolled back: only a new connection helps, and the next call gets one.
-  if (database?.db.open && database.db.inTransaction)
+  if (database?.db.isOpen && database.db.isTransaction)
     throw new Error(`${name} (call ${number}) left a transaction open`);
   if (name === "close") port.close();
 });

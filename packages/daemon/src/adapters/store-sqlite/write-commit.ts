@@ -1,12 +1,13 @@
 import type { CheckpointHead } from "@rouse/contract";
-import type { Database } from "better-sqlite3";
+import type { DatabaseSync } from "../../load-sqlite.ts";
 import type { SavedCheckpoint } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { kinds, numbersPerSignal } from "./pack.ts";
 import type { PackedCommit, PackedLine, PackedRecords, PackedSignals } from "./thread-messages.ts";
 import { transact } from "./transact.ts";
+import { toWhole } from "./whole-text.ts";
 
-export function prepareWriting(db: Database, chains: Chains): (commit: PackedCommit) => void {
+export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: PackedCommit) => void {
   const statements = prepare(db);
 
   function writeSignals({ numbers, bodies }: PackedSignals): void {
@@ -40,7 +41,7 @@ export function prepareWriting(db: Database, chains: Chains): (commit: PackedCom
     for (const a of actions) statements.action.run(a.key, a.agentId, a.createdAt, a.body);
     for (const key of finished) statements.finish.run(key);
     for (const { taskId, overAt, record } of tasks) statements.task.run(taskId, overAt, record);
-    for (const line of audit) statements.audit.run(line);
+    for (const line of audit) statements.audit.run(withWholeTexts(line));
     for (const [key, value] of Object.entries(marks)) {
       if (value === null) statements.unmark.run(key);
       else statements.mark.run(key, value);
@@ -69,8 +70,18 @@ export function prepareWriting(db: Database, chains: Chains): (commit: PackedCom
   };
 }
 
+/** What is not JSON or made of hex digits. */
+const withWholeTexts = (line: PackedLine) => ({
+  ...line,
+  actor: toWhole(line.actor),
+  action: toWhole(line.action),
+  subject: toWhole(line.subject),
+  reason: toWhole(line.reason),
+  policy: toWhole(line.policy),
+});
+
 /** Everything is written so that a second time changes nothing: a commit may be tried again after its fate was unclear. */
-function prepare(db: Database) {
+function prepare(db: DatabaseSync) {
   return {
     signal: db.prepare<[number, number, number, number, number, string, string]>(
       "INSERT INTO signals (id, agent_no, before, at, time, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -96,9 +107,10 @@ function prepare(db: Database) {
       `INSERT INTO checkpoints (id, task_id, number, time, head, state, state_file) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO NOTHING`,
     ),
-    audit: db.prepare<[PackedLine]>(
+    audit: db.prepare<[ReturnType<typeof withWholeTexts>]>(
       `INSERT INTO audit (number, time, actor, action, subject, reason, evidence, policy, before, hash, signature)
-       VALUES (@number, @time, @actor, @action, @subject, @reason, @evidence, @policy, @before, @hash, @signature)
+       VALUES (@number, @time, CAST(@actor AS TEXT), CAST(@action AS TEXT), CAST(@subject AS TEXT), CAST(@reason AS TEXT),
+               @evidence, CAST(@policy AS TEXT), @before, @hash, @signature)
        ON CONFLICT (number) DO NOTHING`,
     ),
     mark: db.prepare<[string, string]>("INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)"),

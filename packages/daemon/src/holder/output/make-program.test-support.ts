@@ -20,7 +20,7 @@ export async function makeProgram(folder: string, source: string): Promise<Progr
     conditions: ["source"],
     // Code that still calls require() finds none in an ES module.
     banner: { js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);' },
-    external: ["better-sqlite3", "@lydell/node-pty"],
+    external: ["@lydell/node-pty"],
     write: false,
   });
   const file = join(folder, "program.mjs");

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
+const sqlite = createRequire(import.meta.url).resolve("@photostructure/sqlite");
 
 /**
  * What opencode does that a holder looks at: keeps a log of its conversation in a database, and shows its input. What is typed there waits until a file
@@ -13,11 +13,11 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-const Database = createRequire(import.meta.url)(${JSON.stringify(sqlite)});
+const { DatabaseSync } = createRequire(import.meta.url)(${JSON.stringify(sqlite)});
 const folder = join(process.env.HOME, ".local/share/opencode");
 mkdirSync(folder, { recursive: true });
-const db = new Database(join(folder, "opencode.db"));
-db.pragma("journal_mode = WAL");
+const db = new DatabaseSync(join(folder, "opencode.db"));
+db.exec("PRAGMA journal_mode = WAL");
 db.exec(\`
   CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL, time_updated integer NOT NULL);
   CREATE TABLE event (id text PRIMARY KEY, aggregate_id text NOT NULL, seq integer NOT NULL, type text NOT NULL, data text NOT NULL);\`);

@@ -1,23 +1,23 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DatabaseSync } from "../../load-sqlite.ts";
 import type { Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import * as database from "./read-opencode-database.ts";
 
 let home: string;
 let file: string;
-let writer: Database.Database | null;
+let writer: DatabaseSync | null;
 beforeEach(() => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "rouse-opencode-")));
   file = join(home, ".local/share/opencode/opencode.db");
   writer = null;
 });
 afterEach(() => {
-  writer?.close();
+  if (writer?.isOpen) writer.close();
   rmSync(home, { recursive: true, force: true });
 });
 
@@ -34,10 +34,10 @@ const running = (env: Record<string, string> = {}): Running => ({
 const find = (program = running()) => findSessionFile(program, null, new Set(), database);
 
 /** The columns that are read, of the tables that opencode 1.18.33 has; open for writing, as the program has it. */
-function open(at = file): Database.Database {
+function open(at = file): DatabaseSync {
   mkdirSync(dirname(at), { recursive: true });
-  writer = new Database(at);
-  writer.pragma("journal_mode = WAL");
+  writer = new DatabaseSync(at);
+  writer.exec("PRAGMA journal_mode = WAL");
   writer.exec(`
     CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text NOT NULL, time_updated integer NOT NULL);
     CREATE TABLE event (id text PRIMARY KEY, aggregate_id text NOT NULL, seq integer NOT NULL, type text NOT NULL, data text NOT NULL);
@@ -46,14 +46,19 @@ function open(at = file): Database.Database {
 }
 
 function begin(id: string, { at = startedAt + 1000, folder = home, parent = null as string | null } = {}): void {
-  writer?.prepare("INSERT INTO session VALUES (?, ?, ?, ?)").run(id, parent, folder, at);
+  write("session", [id, parent, folder, at]);
   tell(id, 0, "session.created.1", { sessionID: id });
 }
 
 const tell = (id: string, seq: number, type: string, data: object | string) =>
-  writer
-    ?.prepare("INSERT INTO event VALUES (?, ?, ?, ?, ?)")
-    .run(`${id}-${seq}`, id, seq, type, typeof data === "string" ? data : JSON.stringify(data));
+  write("event", [`${id}-${seq}`, id, seq, type, typeof data === "string" ? data : JSON.stringify(data)]);
+
+/** Without a statement of its own, which would keep the database open after it is closed. */
+const write = (table: string, values: readonly (string | number | null)[]) =>
+  writer?.exec(`INSERT INTO ${table} VALUES (${values.map(quote).join(", ")})`);
+
+const quote = (value: string | number | null) =>
+  typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
 
 describe("the conversation of opencode", () => {
   it("is the one in its folder that went on last since it runs, and not one of a helper", () => {
@@ -137,11 +142,11 @@ describe("what is told of a conversation of opencode", () => {
   it("is what happened lately where it is long, a part at each look, and nothing that is too long", () => {
     open();
     begin("ses_own");
-    writer?.transaction(() => {
-      for (let seq = 1; seq <= 5000; seq++) tell("ses_own", seq, `n.${seq}`, {});
-      tell("ses_own", 5001, "long", JSON.stringify({ text: "x".repeat(2 * 1024 * 1024) }));
-      tell("ses_own", 5002, "last", {});
-    })();
+    writer?.exec("BEGIN");
+    for (let seq = 1; seq <= 5000; seq++) tell("ses_own", seq, `n.${seq}`, {});
+    tell("ses_own", 5001, "long", JSON.stringify({ text: "x".repeat(2 * 1024 * 1024) }));
+    tell("ses_own", 5002, "last", {});
+    writer?.exec("COMMIT");
     const tail = database.tailConversation(file, "ses_own");
     const looks: string[][] = [];
     do looks.push(types(tail.look()));
@@ -156,8 +161,8 @@ describe("what is told of a conversation of opencode", () => {
     begin("ses_own");
     database.tailConversation(file, "ses_own").look();
     // What a reader had merged or locked, the writer would notice.
-    writer?.pragma("busy_timeout = 0");
-    expect(writer?.pragma("wal_checkpoint(TRUNCATE)")).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+    writer?.exec("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
+    expect(statSync(`${file}-wal`).size).toBe(0);
     writer?.close();
     database.tailConversation(file, "ses_own").look();
     expect(readdirSync(dirname(file))).toEqual(["opencode.db"]);

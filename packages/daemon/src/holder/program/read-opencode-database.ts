@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { EpochMs } from "@rouse/contract";
-import Database from "better-sqlite3";
+import { DatabaseSync, readOnce, sqliteCodeOf } from "../../load-sqlite.ts";
 import { isPlainFile } from "./read-plain-file.ts";
 import type { FileTail } from "./tail-file.ts";
 
@@ -9,15 +9,17 @@ import type { FileTail } from "./tail-file.ts";
  * are not promised to anybody: `null` where they are not as expected, or not there yet.
  */
 export function findConversations(file: string, folder: string, since: EpochMs): readonly string[] | null {
-  return read(file, (db) =>
-    db
-      .prepare<[string, number], string>(
-        `SELECT id FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ?
-          AND EXISTS (SELECT 1 FROM event WHERE aggregate_id = session.id) ORDER BY time_updated DESC LIMIT 10`,
-      )
-      .pluck()
-      .all(folder, since),
+  const rows = read(file, (db) =>
+    readOnce<[string]>(
+      db,
+      "id",
+      `SELECT id FROM session WHERE directory = ? AND parent_id IS NULL AND time_updated >= ?
+        AND EXISTS (SELECT 1 FROM event WHERE aggregate_id = session.id) ORDER BY time_updated DESC LIMIT 10`,
+      folder,
+      since,
+    ),
   );
+  return rows?.map(([id]) => id) ?? null;
 }
 
 /** A conversation that goes on may be long already; what was said before this life is not looked at anyway. */
@@ -26,11 +28,7 @@ const furthestBack = 2000;
 const eventsPerLook = 200;
 const longestEvent = 1024 * 1024;
 
-interface Row {
-  readonly seq: number;
-  readonly type: string;
-  readonly data: string | null;
-}
+type Row = [seq: number, type: string, data: string | null];
 
 /** Its events as lines of JSON, as if they stood in a file. Of one that is too long nothing is said. */
 export function tailConversation(file: string, conversation: string): FileTail {
@@ -40,44 +38,46 @@ export function tailConversation(file: string, conversation: string): FileTail {
     look() {
       const rows = read(file, (db) => {
         last ??= beginning(db, conversation);
-        return db
-          .prepare<[number, string, number, number], Row>(
-            `SELECT seq, type, CASE WHEN length(data) <= ? THEN data END AS data FROM event
-              WHERE aggregate_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
-          )
-          .all(longestEvent, conversation, last, eventsPerLook);
+        return readOnce<Row>(
+          db,
+          "seq, type, data",
+          `SELECT seq, type, CASE WHEN length(data) <= ? THEN data END AS data FROM event
+            WHERE aggregate_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+          longestEvent,
+          conversation,
+          last,
+          eventsPerLook,
+        );
       });
-      last = rows?.at(-1)?.seq ?? last;
-      return (rows ?? []).flatMap(({ type, data }) =>
+      last = rows?.at(-1)?.[0] ?? last;
+      return (rows ?? []).flatMap(([, type, data]) =>
         data === null ? [] : [`{"type":${JSON.stringify(type)},"data":${data}}`],
       );
     },
   };
 }
 
-function beginning(db: Database.Database, conversation: string): number {
-  const newest = db
-    .prepare<[string], number | null>("SELECT max(seq) FROM event WHERE aggregate_id = ?")
-    .pluck()
-    .get(conversation);
-  return Math.max(0, (newest ?? 0) - furthestBack) - 1;
+function beginning(db: DatabaseSync, conversation: string): number {
+  const newest = "SELECT max(seq) AS newest FROM event WHERE aggregate_id = ?";
+  const [row] = readOnce<[number | null]>(db, "newest", newest, conversation);
+  return Math.max(0, (row?.[0] ?? 0) - furthestBack) - 1;
 }
 
 /**
  * Opened anew for each look, and only to read: it is never in the way of the program that writes. Where that has closed it, reading would make files beside
  * it and leave them there. What cannot be read now may be readable later.
  */
-function read<T>(file: string, look: (db: Database.Database) => T): T | null {
+function read<T>(file: string, look: (db: DatabaseSync) => T): T | null {
   if (!isReadable(file)) return null;
   try {
-    const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 0 });
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
     try {
       return look(db);
     } finally {
       db.close();
     }
   } catch (error) {
-    if (error instanceof Database.SqliteError) return null;
+    if (sqliteCodeOf(error) !== null) return null;
     throw error;
   }
 }

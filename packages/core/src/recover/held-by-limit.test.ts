@@ -1,7 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, heldStory } from "../held-story.test-support.ts";
-import { repeatsError } from "../ladder-story.test-support.ts";
+import { refusals, repeatsError } from "../ladder-story.test-support.ts";
 import { ms } from "../story.test-support.ts";
 
 const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
@@ -13,6 +13,7 @@ const hit = (resets: string, by: "stream" | "text" = "stream"): Sight => ({
   by,
   what: "usage",
 });
+const crash = { exit: { code: null, signal: "SIGSEGV", cause: "by-itself" } } as const;
 const auto = { intervention: { limit_resume: { after_exit: "auto", in_terminal: "auto" } } } as const;
 
 describe("while a limit stands", () => {
@@ -25,6 +26,43 @@ describe("while a limit stands", () => {
     held.handsAnswer(key, { kind: "work", work: { kind: "nothing-to-save" } });
     held.passes("2h");
     expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("a stop for which the gate was shut is not begun when the gate opens", () => {
+    const held = heldStory({ settings: { terminal: { auto_kill_on_repeated_error: true } }, taskId: "t" });
+    held.agent.monitorDoubts({ frozen: true });
+    held.prints();
+    repeatsError(held, 5);
+    expect(refusals(held)).toEqual(["frozen"]);
+    held.shows(hit("3h"));
+    held.agent.monitorDoubts({ frozen: false });
+    held.passes("2h");
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
+
+  it("an agent that was nudged before and crashes there is not started before it is over", () => {
+    const held = heldStory({ hold: claude, taskId: "t", obedient: true });
+    held.prints();
+    held.passes("16m");
+    expect(held.agent.record.incident?.stage.kind).toBe("nudged");
+    held.report([hit("3h", "text")], crash);
+    held.passes("2h");
+    expect(held.agent.did("restart-agent")).toEqual([]);
+    held.passes("65m");
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("nobody is asked about one that was nudged before, crashes there and has no restart left", () => {
+    const held = heldStory({ hold: claude, taskId: "t", settings: { restart: { max_attempts: 0 } } });
+    held.prints();
+    held.passes("16m");
+    expect(held.agent.record.incident?.stage.kind).toBe("nudged");
+    held.report([hit("3h", "text")], crash);
+    held.passes("2h");
+    expect(held.agent.told("RESTARTS_EXHAUSTED")).toEqual([]);
+    expect(held.agent.did("escalate")).toEqual([]);
+    held.passes("65m");
+    expect(held.agent.told("RESTARTS_EXHAUSTED")).toHaveLength(1);
   });
 
   it("a line now and then is no work, whatever its processes do", () => {

@@ -217,6 +217,17 @@ describe("what was typed", () => {
     expect(type(">◂", `Overwrite? [Enter] = ja\n\n> ${text}◂`)).toBe("asks");
   });
 
+  it("is not sent on the alternate screen while the cursor has left it: Enter goes where the cursor is", () => {
+    const claude = patternsFor("claude-code");
+    const before = drawn(claudeBox("❯◂"), true);
+    const place = findPlaceToType(before, "claude-code", claude);
+    if (place.kind !== "place") throw new Error(place.because);
+    const typed = expectEcho(before, "claude-code", place.input, text);
+    const echo = (picture: string) => readEcho(drawn(picture, true), typed, claude).kind;
+    expect(echo(`● Pick a file◂\n${claudeBox(`❯ ${text}`)}`)).toBe("not-yet");
+    expect(echo(`● Pick a file\n${claudeBox(`❯ ${text}◂`)}`)).toBe("echoed");
+  });
+
   it("may be about a question without being one", () => {
     const about = "It waits for an answer to: overwrite the file? [y/N]";
     expect(type(">◂", `> ${about}◂`, about)).toBe("echoed");

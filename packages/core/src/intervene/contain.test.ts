@@ -82,6 +82,18 @@ describe("an agent that goes on in circles after it was handed to a person", () 
     expect(orders(held)).toHaveLength(1);
   });
 
+  it("is not known to be held back by the answer to another order, such as that it was let go before", () => {
+    const held = isContained({ hold: { input: "stdin" } });
+    held.agent.isNudgedBy("operator", "try the other branch");
+    const letGo = orders(held).at(-1)?.key ?? "none";
+    loops(held, 12);
+    expect(ways(held)).toEqual(["pause", "let-go", "pause"]);
+    held.handsAnswer(letGo, { kind: "contain", outcome: { kind: "let-go" } });
+    expect(held.agent.record.containment?.state).toBe("ordered");
+    answers(held, { kind: "not-contained", because: "no-hooks" });
+    expect(held.agent.told("AGENT_NOT_CONTAINED")).toMatchObject([{ because: "no-hooks" }]);
+  });
+
   it("is given a reason that states facts and holds nothing that an agent wrote", () => {
     const [order] = orders(isContained());
     expect(order?.reason).toMatch(

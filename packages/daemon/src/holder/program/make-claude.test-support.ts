@@ -1,7 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. */
+/**
+ * What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. With `helper` a sub-agent calls
+ * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one.
+ */
 const program = `
 import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -27,10 +30,25 @@ if (args.includes("broken-off")) {
   process.stdout.write([rule, "❯ ", rule, "  ? for shortcuts"].join("\\r\\n") + "\\x1b[2A\\r\\x1b[2C");
   await new Promise((resolve) => setInterval(() => existsSync("stop") && resolve(), 100));
 }
+async function help(until) {
+  for (let n = 1; !existsSync(until); n++) {
+    const tool = { agent_id: "helper", agent_type: "Explore", tool_use_id: "toolu_helper_" + n, tool_name: "Read", tool_input: {} };
+    await call("PreToolUse", tool);
+    const told = await call("PostToolBatch", { ...tool, tool_calls: [] });
+    if (told.hookSpecificOutput) process.exit(7);
+    appendFileSync("helped", ".");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+if (args.includes("helper-goes-on")) {
+  await call("Stop", { last_assistant_message: "It works in the background.", background_tasks: [{}] });
+  await help("stop");
+}
 for (let n = 1; !existsSync("stop"); n++) {
   const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };
   keep({ type: "assistant", message: { id: "m" + n, content: [{ type: "tool_use", id: tool.tool_use_id, name: "Bash", input: tool.tool_input }], usage: { output_tokens: 10 } } });
   await call("PreToolUse", tool);
+  if (args.includes("helper")) await help("done");
   await call("PostToolUseFailure", { ...tool, error: "Exit code 1" });
   keep({ type: "user", message: { content: [{ type: "tool_result", tool_use_id: tool.tool_use_id, is_error: true, content: "Exit code 1" }] } });
   const { hookSpecificOutput } = await call("PostToolBatch", { tool_calls: [{ ...tool, tool_response: "Exit code 1" }] });

@@ -11,7 +11,7 @@ const sqlite = createRequire(import.meta.url).resolve("@photostructure/sqlite");
 const program = `
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 const { DatabaseSync } = createRequire(import.meta.url)(${JSON.stringify(sqlite)});
 const folder = join(process.env.HOME, ".local/share/opencode");
@@ -26,7 +26,6 @@ let seq = 0;
 const keep = (type, data) => db.prepare("INSERT INTO event VALUES (?, ?, ?, ?, ?)").run(session + seq, session, seq++, type + ".1", JSON.stringify({ sessionID: session, ...data }));
 function begin(id) {
   session = id;
-  seq = 0;
   db.prepare("INSERT INTO session VALUES (?, NULL, ?, ?)").run(id, process.cwd(), Date.now());
   keep("session.created", { info: { id, version: "0", time: { created: Date.now() } } });
 }
@@ -63,20 +62,27 @@ setInterval(() => {
   answered = true;
   message({ id: "msg_a2", role: "assistant", parentID: "msg_u2" });
 }, 20);
-{
-  let n = 10;
-  let asking = false;
-  setInterval(() => {
-    if (!existsSync("ask")) return;
-    const tool = { type: "tool", callID: "asked_" + n, tool: "bash", messageID: "msg_a1" };
-    if (asking) part({ ...tool, state: { status: "completed", input: {}, output: "", metadata: { exit: 0 } } });
-    else part({ ...tool, state: { status: "running", input: {} } });
-    if (asking) n++;
-    asking = !asking;
-    if (asking) process.stdout.write("\\x1b[2J\\x1b[H  ┃  △ Permission required\\r\\n  ┃   Allow once   Allow always   Reject\\r\\n");
-    else draw();
-  }, 800);
-}
+let asked = 0;
+let asking = false;
+setInterval(() => {
+  if (asking === existsSync("ask")) return;
+  asking = !asking;
+  if (asking) asked++;
+  const tool = { type: "tool", callID: "asked_" + asked, tool: "bash", messageID: "msg_a1" };
+  if (asking) part({ ...tool, state: { status: "running", input: {} } });
+  else part({ ...tool, state: { status: "completed", input: {}, output: "", metadata: { exit: 0 } } });
+  if (asking) process.stdout.write("\\x1b[2J\\x1b[H  ┃  △ Permission required\\r\\n  ┃   Allow once   Allow always   Reject\\r\\n");
+  else draw();
+}, 20);
+let calls = 3;
+setInterval(() => {
+  if (!existsSync("call")) return;
+  rmSync("call");
+  const latest = session;
+  session = "ses_first";
+  call(++calls, "msg_a1");
+  session = latest;
+}, 20);
 let next = false;
 setInterval(() => {
   const how = ["next", "next-by-tool", "next-beside"].find((name) => existsSync(name));
@@ -92,7 +98,7 @@ setInterval(() => {
 
 /**
  * A program of that name below a folder. \`next\` in its working folder makes it begin another conversation; with \`next-by-tool\` and \`next-beside\` another one
- * does that, which it runs as a tool or left running. With \`ask\` it asks for permission again and again.
+ * does that, which it runs as a tool or left running. It asks for permission as long as there is \`ask\`, and makes one more call in its first conversation for \`call\`.
  */
 export function makeOpencode(folder: string): string {
   const file = join(folder, "bin/opencode");

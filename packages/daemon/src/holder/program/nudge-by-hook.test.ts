@@ -90,15 +90,27 @@ describe("a nudge by hook", () => {
     expect(await nudges.give(nudge({ notAfter: Date.now() - 1 }))).toEqual({ kind: "not-sent", because: "expired" });
   });
 
+  it("is not given by a hook that comes after its time, though nothing could tell before that its time was up", async () => {
+    const nudges = nudgeByHook();
+    const notAfter = Date.now() + 20;
+    const delivery = nudges.give(nudge({ notAfter }));
+    // A machine that stood still: no timer runs meanwhile.
+    while (Date.now() <= notAfter);
+    expect(nudges.heard("PostToolBatch").answer).toBeNull();
+    expect(await delivery).toEqual({ kind: "not-sent", because: "expired" });
+  });
+
   it("is not sent when its turn fails, or the agent ends", async () => {
     const failed = nudgeByHook();
     const first = failed.give(nudge());
     failed.heard("StopFailure");
     expect(await first).toEqual({ kind: "not-sent", because: "no-input" });
     const over = nudgeByHook();
+    over.heard("PreToolUse");
     const second = over.give(nudge());
     over.end();
     expect(await second).toEqual({ kind: "not-sent", because: "over" });
+    expect(over.possible()).toBe(false);
     expect(await over.give(nudge())).toEqual({ kind: "not-sent", because: "over" });
   });
 

@@ -2,10 +2,16 @@ import type { AgentInput } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { giveNudges } from "./give-nudge.ts";
 import { nudgeByHook } from "./program/nudge-by-hook.ts";
+import { nudgeBySteer } from "./program/nudge-by-steer.ts";
 import type { Nudge } from "./type-nudge.ts";
 
 function reach(input: () => AgentInput) {
   const hooks = nudgeByHook();
+  const steer = nudgeBySteer(
+    () => null,
+    () => {},
+    () => {},
+  );
   const written: string[] = [];
   const slot = {
     over: () => false,
@@ -14,7 +20,7 @@ function reach(input: () => AgentInput) {
     gave: () => {},
     deliver: async (bytes: Buffer) => written.push(bytes.toString()) > 0,
   };
-  return { ...giveNudges({ input, hooks, slot, keyboard: null }), hooks, written };
+  return { ...giveNudges({ input, hooks, steer, slot, keyboard: null }), hooks, written };
 }
 
 const nudge = (id: string): Nudge => ({
@@ -23,6 +29,10 @@ const nudge = (id: string): Nudge => ({
   whenIdle: false,
   notAfter: Date.now() + 60_000,
   begin: () => true,
+});
+
+it("a nudge whose way into a turn was closed is typed, if there is something to type into", async () => {
+  expect(await reach(() => "steer").give(nudge("n1"))).toEqual({ kind: "not-sent", because: "no-input" });
 });
 
 describe("a nudge that is withdrawn", () => {

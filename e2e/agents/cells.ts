@@ -1,4 +1,4 @@
-import type { Eye } from "@rouse/contract";
+import type { Eye, NudgeChannel } from "@rouse/contract";
 import type { Mode, ProgramName } from "./programs.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -12,6 +12,8 @@ export interface Cell {
   readonly scenario: Scenario;
   /** The eyes by which it is to be seen; any is good enough when not given. */
   readonly eyes?: readonly Eye[];
+  /** The way by which a nudge is to come; any is good enough when not given. */
+  readonly by?: NudgeChannel;
   /** Any of these is right; the conversation when not given. */
   readonly goesOn?: readonly GoesOn[];
   /** The program goes on by itself after its reset, in its own time; whoever helps it along would be in its way. */
@@ -30,6 +32,7 @@ const any: More = {};
 const byStream: More = { eyes: ["stream"] };
 const byWork: More = { eyes: ["hooks", "session-file"] };
 const byFile: More = { eyes: ["session-file"] };
+const bySteering: More = { ...byFile, by: "steer" };
 const nobodyListens = "nothing reaches it while it works: it reads no input and has no hooks";
 
 const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
@@ -104,7 +107,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
     spawn: {
       normal: byFile,
       loop: byFile,
-      nudge: byFile,
+      nudge: bySteering,
       permission: any,
       trust: any,
       rate: { goesOn: ["conversation", "person"] },
@@ -116,7 +119,14 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       edits: byFile,
       killed: byFile,
     },
-    run: { normal: byFile, loop: byFile, permission: any, limit: { goesOn: ["conversation", "person"] }, closed: any },
+    run: {
+      normal: byFile,
+      loop: byFile,
+      nudge: bySteering,
+      permission: any,
+      limit: { goesOn: ["conversation", "person"] },
+      closed: any,
+    },
   },
   opencode: {
     stream: {

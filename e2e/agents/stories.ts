@@ -111,20 +111,27 @@ const failedTurnOf = ({ terminal }: AgentHealth): string | undefined =>
 const callsBefore = ({ model }: Watched, at: number): number =>
   Math.max(0, ...model.requests.filter((request) => request.at <= at).map(({ results }) => results));
 
+/** Where a person sits before it, they are in the middle of a sentence, which no nudge may touch. */
+const draft = "half a thou";
+
 const nudge: Story = {
   may: ["nudge"],
   well: false,
   async play(watched) {
     await atWork(watched);
     if (watched.cell.cannot !== undefined) return unreachable(watched);
+    watched.terminal?.type(draft);
     const sent = await eventOf(watched, "NUDGE_SENT", loopFoundWithin);
     const { channel } = sent.payload as { channel: string };
+    if (channel !== (watched.cell.by ?? channel)) throw new Error(`nudged by ${channel}, not by ${watched.cell.by}`);
     const heard = await requestOf(watched, "has the nudge", 30_000, ({ nudged }) => nudged);
     const between = watched.model.requests.filter(({ at }) => at > timeOf(sent) && at < heard.at).length;
     if (between > 1) throw new Error(`the model had it only after ${between} more requests`);
     await eventOf(watched, "NUDGE_SEEN", 15_000);
     const acted = watched.events("NUDGE_ACTED")[0];
     if (acted !== undefined && timeOf(acted) < heard.at) throw new Error("acted was said before the model had it");
+    const drafts = (await watched.terminal?.screen())?.filter((row) => row.includes(draft)).length ?? 1;
+    if (drafts !== 1) throw new Error("what a person had half typed is not there any more");
     return { said: `nudged by ${channel}; the model had it`, seconds: seconds(heard.at - timeOf(sent)) };
   },
 };

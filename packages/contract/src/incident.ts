@@ -43,7 +43,9 @@ export const EndingReason = z
 export type EndingReason = z.infer<typeof EndingReason>;
 
 /** How a nudge reaches an agent, best first. */
-export const NudgeChannel = z.enum(["acknowledgement", "stdin", "hook", "terminal"]).meta({ id: "NudgeChannel" });
+export const NudgeChannel = z
+  .enum(["acknowledgement", "stdin", "hook", "steer", "terminal"])
+  .meta({ id: "NudgeChannel" });
 export type NudgeChannel = z.infer<typeof NudgeChannel>;
 
 /** `seen` and `acted` need evidence from the agent's side; without it a nudge ends `unconfirmed`. */

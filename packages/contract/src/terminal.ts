@@ -148,8 +148,8 @@ export const ExitStatus = z
   .meta({ id: "ExitStatus" });
 export type ExitStatus = z.infer<typeof ExitStatus>;
 
-/** How words reach an agent, best first: lines of JSON it reads, what its hooks answer, its terminal, or not at all. */
-export const AgentInput = z.enum(["stdin", "hook", "terminal", "none"]).meta({ id: "AgentInput" });
+/** How words reach an agent, best first: lines of JSON it reads, what its hooks answer, its program's own way into a turn, its terminal, or not at all. */
+export const AgentInput = z.enum(["stdin", "hook", "steer", "terminal", "none"]).meta({ id: "AgentInput" });
 export type AgentInput = z.infer<typeof AgentInput>;
 
 export const RunningProcess = z.object({ pid: z.number().int(), name: z.string().max(100) });
@@ -263,7 +263,7 @@ export const StopOutcome = z
   .meta({ id: "StopOutcome" });
 export type StopOutcome = z.infer<typeof StopOutcome>;
 
-/** Why a nudge was not given by the holder. Each is looked at just before typing, and again before Enter. */
+/** Why a nudge was not given by the holder. Each is looked at just before typing, and again before Enter. `refused`: its program was asked, and said no. */
 export const NudgeRefusal = z
   .enum([
     "attached",
@@ -276,6 +276,7 @@ export const NudgeRefusal = z
     ...HolderRefusal.options,
     "not-echoed",
     "busy-screen",
+    "refused",
     "expired",
     "not-registered",
   ])
@@ -285,7 +286,7 @@ export type NudgeRefusal = z.infer<typeof NudgeRefusal>;
 export const NudgeDelivery = z
   .discriminatedUnion("kind", [
     /** `channel`: by which way. `echoed`: the text was seen on the screen before Enter. */
-    z.object({ kind: z.literal("sent"), channel: z.enum(["stdin", "hook", "terminal"]), echoed: z.boolean() }),
+    z.object({ kind: z.literal("sent"), channel: z.enum(["stdin", "hook", "steer", "terminal"]), echoed: z.boolean() }),
     z.object({ kind: z.literal("not-sent"), because: NudgeRefusal }),
   ])
   .meta({ id: "NudgeDelivery" });

@@ -5,7 +5,7 @@ import type { AgentRecord } from "../record.ts";
 import { story } from "../story.test-support.ts";
 import { chooseChannel } from "./choose-channel.ts";
 
-type Input = "stdin" | "terminal" | "none";
+type Input = "stdin" | "hook" | "steer" | "terminal" | "none";
 
 /** A held agent that beats, or does not, and has shown that it reads what comes back, or has not. */
 function held(input: Input, speaks: "no" | "beats" | "reads"): AgentRecord {
@@ -39,6 +39,8 @@ describe("the way to an agent", () => {
     ["one that only beats and takes messages", held("stdin", "beats"), "stdin"],
     ["one that only beats and has a terminal", held("terminal", "beats"), "acknowledgement"],
     ["one that takes messages", held("stdin", "no"), "stdin"],
+    ["one in a turn that words can be put into", held("steer", "no"), "steer"],
+    ["one that only beats and is in such a turn", held("steer", "beats"), "steer"],
     ["one that has nothing but a terminal", held("terminal", "no"), "terminal"],
     ["one that has no input and never beat", held("none", "no"), null],
   ])("%s", (_, record, channel) => {

@@ -13,6 +13,7 @@ export function chooseChannel(record: AgentRecord): NudgeChannel | null {
   if (acknowledged && readsCommands) ways.push("acknowledgement");
   if (terminal?.input === "stdin" && terminal.holder === "here") ways.push("stdin");
   if (terminal?.input === "hook" && terminal.holder === "here") ways.push("hook");
+  if (terminal?.input === "steer" && terminal.holder === "here") ways.push("steer");
   if (acknowledged && !readsCommands) ways.push("acknowledgement");
   if (terminal?.input === "terminal" && terminal.holder === "here") ways.push("terminal");
   const failed = nudge !== null && (nudge.state === "unconfirmed" || nudge.state === "not-sent") ? nudge.channel : null;

@@ -392,6 +392,27 @@ describe("a person's nudge", () => {
   });
 });
 
+describe("the way a nudge went", () => {
+  const byTerminal = { kind: "sent", channel: "terminal", echoed: true } as const;
+
+  it("is the one its holder took, where the one it was queued for was gone by then", () => {
+    const held = heldStory({ hold: { input: "steer" }, nudges: byTerminal });
+    held.agent.isNudgedBy("anna");
+    expect(held.agent.told("NUDGE_QUEUED")).toMatchObject([{ channel: "steer" }]);
+    expect(held.agent.told("NUDGE_SENT")).toMatchObject([{ channel: "terminal" }]);
+    expect(held.agent.record.nudge?.channel).toBe("terminal");
+  });
+
+  it("is told of one that was given late, too", () => {
+    const held = heldStory({ hold: { input: "steer" }, nudges: null });
+    held.agent.isNudgedBy("anna");
+    held.passes("11m");
+    expect(held.agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
+    held.handsAnswer(id, { kind: "nudge", delivery: byTerminal });
+    expect(held.agent.told("NUDGE_SENT")).toMatchObject([{ channel: "terminal" }]);
+  });
+});
+
 describe("a nudge that nobody wants given any more", () => {
   const sent = { kind: "nudge", delivery: { kind: "sent", channel: "hook", echoed: false } } as const;
   const queued = () => {

@@ -104,7 +104,10 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, po
   const { nudge } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (nudge === null) return unchanged;
-  if (isSettled(nudge)) return isGivenLate(nudge, signal) ? tellLate(record, nudge, now) : unchanged;
+  if (isSettled(nudge)) {
+    const channel = givenLate(nudge, signal);
+    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, now);
+  }
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
     return signal.outcome.kind === "nudge"
       ? noteDelivery(record, nudge, signal.outcome.delivery, now, policy)
@@ -117,15 +120,13 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, po
 const isSettled = ({ state }: NudgeLife): boolean =>
   state === "acted" || state === "unconfirmed" || state === "not-sent";
 
-/** It was on its way when nobody waited for it any more. */
-const isGivenLate = ({ id, state, sent }: NudgeLife, signal: Signal): boolean =>
-  state === "unconfirmed" &&
-  sent === null &&
-  signal.kind === "action-outcome" &&
-  signal.key === id &&
-  signal.outcome !== "delivered" &&
-  signal.outcome.kind === "nudge" &&
-  signal.outcome.delivery.kind === "sent";
+/** It was on its way when nobody waited for it any more: by which way it came after all. */
+function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel | null {
+  if (state !== "unconfirmed" || sent !== null) return null;
+  if (signal.kind !== "action-outcome" || signal.key !== id || signal.outcome === "delivered") return null;
+  const { outcome } = signal;
+  return outcome.kind === "nudge" && outcome.delivery.kind === "sent" ? outcome.delivery.channel : null;
+}
 
 /** Nothing is expected of it, but the agent has it. */
 function tellLate(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervened {
@@ -146,7 +147,8 @@ function noteDelivery(
   policy: Policy,
 ): Intervened {
   if (nudge.state !== "queued") return { record, events: [], actions: [] };
-  if (delivery.kind === "sent") return noteSent(record, nudge, now, policy);
+  // Its holder takes the best way there is at that moment, which may be another than the one that was told last.
+  if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, now, policy);
   const { agentId } = record;
   const { id, channel } = nudge;
   return {

@@ -31,7 +31,7 @@ export async function bundleHolder(): Promise<BundledHolder> {
     platform: "node",
     target: "node20",
     conditions: ["source"],
-    external: ["@lydell/node-pty", "@xterm/headless", "@xterm/addon-serialize", "re2js", "zod"],
+    external: ["@lydell/node-pty", "@xterm/headless", "@xterm/addon-serialize", "re2js", "zod", "ws"],
     logLevel: "silent",
   });
   return {

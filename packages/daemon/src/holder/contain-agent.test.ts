@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { containAgent } from "./contain-agent.ts";
 import { keepScreen } from "./keep-screen.ts";
 import { nudgeByHook } from "./program/nudge-by-hook.ts";
+import { nudgeBySteer } from "./program/nudge-by-steer.ts";
 import type { ContainOrder } from "./protocol.ts";
 
 let written: string[];
@@ -42,11 +43,17 @@ const slot = {
   gave: () => {},
 };
 
+const steer = nudgeBySteer(
+  () => null,
+  () => {},
+  () => {},
+);
+
 /** An agent without a terminal that reads lines of JSON, or nothing at all. */
 const spoken = (input: "stdin" | "none" = "none", family: AgentFamily = "claude-code") =>
   containAgent({
     family: () => family,
-    ways: { input: () => input, hooks: nudgeByHook(), slot, keyboard: null },
+    ways: { input: () => input, hooks: nudgeByHook(), steer, slot, keyboard: null },
     ...common(),
   });
 
@@ -68,7 +75,7 @@ function shown(picture: string, family: AgentFamily = "claude-code") {
   };
   return containAgent({
     family: () => family,
-    ways: { input: () => "terminal", hooks: nudgeByHook(), slot, keyboard },
+    ways: { input: () => "terminal", hooks: nudgeByHook(), steer, slot, keyboard },
     ...common(),
   });
 }

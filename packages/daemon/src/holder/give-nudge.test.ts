@@ -2,10 +2,16 @@ import type { AgentInput } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { giveNudges, type MessageSlot } from "./give-nudge.ts";
 import { nudgeByHook } from "./program/nudge-by-hook.ts";
+import { nudgeBySteer } from "./program/nudge-by-steer.ts";
 import type { Nudge } from "./type-nudge.ts";
 
 function reach(input: () => AgentInput, over: Partial<MessageSlot> = {}) {
   const hooks = nudgeByHook();
+  const steer = nudgeBySteer(
+    () => null,
+    () => {},
+    () => {},
+  );
   const written: string[] = [];
   const slot = {
     over: () => false,
@@ -15,7 +21,7 @@ function reach(input: () => AgentInput, over: Partial<MessageSlot> = {}) {
     deliver: async (bytes: Buffer) => written.push(bytes.toString()) > 0,
     ...over,
   };
-  return { ...giveNudges({ input, hooks, slot, keyboard: null }), hooks, written };
+  return { ...giveNudges({ input, hooks, steer, slot, keyboard: null }), hooks, written };
 }
 
 const nudge = (id: string, over: Partial<Nudge> = {}): Nudge => ({
@@ -25,6 +31,10 @@ const nudge = (id: string, over: Partial<Nudge> = {}): Nudge => ({
   notAfter: Date.now() + 60_000,
   begin: () => true,
   ...over,
+});
+
+it("a nudge whose way into a turn was closed is typed, if there is something to type into", async () => {
+  expect(await reach(() => "steer").give(nudge("n1"))).toEqual({ kind: "not-sent", because: "no-input" });
 });
 
 describe("a nudge that is withdrawn", () => {

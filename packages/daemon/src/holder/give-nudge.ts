@@ -1,6 +1,7 @@
 import type { AgentInput, EpochMs, NudgeDelivery } from "@rouse/contract";
 import { messageLine } from "@rouse/core";
 import type { HookNudges } from "./program/nudge-by-hook.ts";
+import type { SteerNudges } from "./program/nudge-by-steer.ts";
 import { type Keyboard, type Nudge, typeNudge } from "./type-nudge.ts";
 
 /** An agent that reads lines of JSON. */
@@ -19,6 +20,7 @@ export interface Ways {
   /** The best that is possible now. */
   input(): AgentInput;
   readonly hooks: HookNudges;
+  readonly steer: SteerNudges;
   readonly slot: MessageSlot;
   /** `null`: it has no terminal. */
   readonly keyboard: Keyboard | null;
@@ -34,7 +36,7 @@ export interface NudgeHands {
 }
 
 /** One at a time: what is typed for one would be somebody's half-typed line for the other. */
-export function giveNudges({ input, hooks, slot, keyboard }: Ways): NudgeHands {
+export function giveNudges({ input, hooks, steer, slot, keyboard }: Ways): NudgeHands {
   const withdrawn = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
@@ -44,12 +46,28 @@ export function giveNudges({ input, hooks, slot, keyboard }: Ways): NudgeHands {
       case "stdin":
         return writeMessage(slot, nudge);
       case "terminal":
-        return keyboard === null ? notSent("no-input") : typeNudge(keyboard, nudge);
+        return type(nudge);
       case "hook":
         return slot.over() ? notSent("over") : hooks.give(nudge);
+      case "steer":
+        return slot.over() ? notSent("over") : steerOrType(nudge);
       case "none":
         return notSent(slot.over() ? "over" : "no-input");
     }
+  }
+
+  /** Whoever could not be spoken to has heard nothing. What is said shows on the screen, too. */
+  async function steerOrType(nudge: Nudge): Promise<NudgeDelivery> {
+    const begin = (): boolean => {
+      const may = nudge.begin();
+      if (may) keyboard?.said(nudge.text, nudge.id);
+      return may;
+    };
+    return (await steer.give({ ...nudge, begin })) ?? type(nudge);
+  }
+
+  async function type(nudge: Nudge): Promise<NudgeDelivery> {
+    return keyboard === null ? notSent("no-input") : typeNudge(keyboard, nudge);
   }
 
   return {

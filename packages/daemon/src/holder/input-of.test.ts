@@ -12,3 +12,11 @@ it.each<[AgentFamily, Spec["io"], boolean, string]>([
 ])("words reach %s in a %s (its stream is read: %s) by: %s", (family, io, structured, input) => {
   expect(inputOf({ command: ["agent"], family, io, structured } as unknown as Spec)).toBe(input);
 });
+
+it("words are put into a turn rather than typed, where there is a screen of a program, and after hooks", () => {
+  const now = { family: "codex", hooks: false, steer: true } as const;
+  const spec = { command: ["codex"], family: "codex", io: "terminal", structured: false } as unknown as Spec;
+  expect(inputOf(spec, now)).toBe("steer");
+  expect(inputOf(spec, { ...now, hooks: true })).toBe("hook");
+  expect(inputOf({ ...spec, structured: true }, now)).toBe("none");
+});

@@ -8,15 +8,17 @@ import type { Spec } from "./spec.ts";
  */
 export function inputOf(
   { command, io, structured, family }: Spec,
-  now: InputNow = { family, hooks: false },
+  now: InputNow = { family, hooks: false, steer: false },
 ): AgentInput {
   if (structured && takesMessages(command)) return "stdin";
   if (now.hooks) return "hook";
-  return io === "terminal" && !structured && now.family !== "generic" ? "terminal" : "none";
+  if (io !== "terminal" || structured || now.family === "generic") return "none";
+  return now.steer ? "steer" : "terminal";
 }
 
-/** What runs, and whether its hooks will ask for words before it rests. */
+/** What runs, whether its hooks will ask for words before it rests, and whether words can be put into its turn. */
 interface InputNow {
   readonly family: AgentFamily;
   readonly hooks: boolean;
+  readonly steer: boolean;
 }

@@ -19,6 +19,7 @@ export function waysToReach(
   return {
     input: program.input,
     hooks: program.nudges,
+    steer: program.steer,
     slot: {
       over,
       midLine,

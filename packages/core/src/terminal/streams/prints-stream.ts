@@ -10,10 +10,8 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
       return options.has("--print") && options.get("--output-format") === "stream-json";
     }
     case "codex": {
-      const pieces = readArguments(codexLine, args);
-      const options = optionsIn(pieces);
-      const command = wordsIn(pieces)[0]?.word;
-      return (command === "exec" || command === "e") && (options.has("--json") || options.has("--experimental-json"));
+      const options = optionsOfCodex(args);
+      return isCodexExec(args) && (options.has("--json") || options.has("--experimental-json"));
     }
     case "gemini-cli": {
       const options = optionsIn(readArguments(geminiLine, args));
@@ -31,6 +29,12 @@ export function printsStream(family: AgentFamily, args: readonly string[]): bool
 
 export const optionsOfClaude = (args: readonly string[]): ReadonlyMap<string, string | true> =>
   optionsIn(readArguments(claudeLine, args));
+
+/** Without a screen, and for one task. */
+export function isCodexExec(args: readonly string[]): boolean {
+  const command = wordsIn(readArguments(codexLine, args))[0]?.word;
+  return command === "exec" || command === "e";
+}
 
 export const optionsOfCodex = (args: readonly string[]): ReadonlyMap<string, string | true> =>
   optionsIn(readArguments(codexLine, args));

@@ -94,7 +94,7 @@ function endTool(state: StreamState, value: unknown, failed: boolean, result: un
 function readEvent(state: StreamState, event: Fields, clock: WallClock): Step {
   switch (event.type) {
     case "task_started":
-      return saw({ ...state, tools: [] }, { kind: "model-asked" });
+      return saw({ ...state, tools: [], turn: nameOf(event.turn_id) }, { kind: "model-asked" });
     case "item_completed":
       return readCompleted(state, fieldsOf(event.item));
     case "token_count":
@@ -155,5 +155,5 @@ function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
   const reason = nameOf(error?.codex_error_info) ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
   const causes = error === null ? [] : troubleIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
   const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
-  return saw({ ...state, tools: [] }, ...causes, ended);
+  return saw({ ...state, tools: [], turn: null }, ...causes, ended);
 }

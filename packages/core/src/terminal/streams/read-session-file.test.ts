@@ -124,6 +124,19 @@ describe("the file Codex keeps of its conversation", () => {
     const done = line("event_msg", { type: "task_complete", last_agent_message: "All done." });
     expect(read("codex", [done])).toEqual([{ kind: "turn-ended", outcome: "success", reason: "task_complete" }]);
   });
+
+  it("names the turn that is under way until it ends, however it ends", () => {
+    let state = startStream();
+    const turnAfter = (payload: object): string | null => {
+      state = readSessionLine("codex", state, JSON.stringify(line("event_msg", payload)), clock, 0).state;
+      return state.turn;
+    };
+    for (const type of ["task_complete", "turn_aborted"]) {
+      expect(turnAfter({ type: "task_started", turn_id: "t1" })).toBe("t1");
+      expect(turnAfter({ type: "token_count" })).toBe("t1");
+      expect(turnAfter({ type, turn_id: "t1" })).toBeNull();
+    }
+  });
 });
 
 it("a line of anything at all is read without harm", () => {

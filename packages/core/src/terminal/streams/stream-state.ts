@@ -29,6 +29,8 @@ export interface StreamState {
   readonly asking: boolean;
   /** When the quota that is used up is back, where a field says so. */
   readonly resetsAt: EpochMs | null;
+  /** The turn that is under way, where it has a name. */
+  readonly turn: string | null;
 }
 
 export const startStream = (): StreamState => ({
@@ -43,6 +45,7 @@ export const startStream = (): StreamState => ({
   ending: null,
   asking: false,
   resetsAt: null,
+  turn: null,
 });
 
 const mostTools = 64;

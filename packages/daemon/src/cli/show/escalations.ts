@@ -145,6 +145,7 @@ const channelNames = {
   acknowledgement: "the answer to its next heartbeat",
   stdin: "its own input",
   hook: "what its hooks are answered",
+  steer: "its program's own way into the turn",
   terminal: "its terminal",
 } as const;
 

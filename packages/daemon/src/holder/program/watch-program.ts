@@ -19,11 +19,13 @@ import { inputOf } from "../input-of.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
+import { type CodexTurn, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findSessionFile } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
+import { nudgeBySteer, type SteerNudges } from "./nudge-by-steer.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
 import { withholdTool } from "./withhold-tools.ts";
 
@@ -50,6 +52,7 @@ export interface ProgramWatch {
   /** Its screen shows that its turn is over. */
   rests(): void;
   readonly nudges: HookNudges;
+  readonly steer: SteerNudges;
   /** Whether what is typed comes to its program, as far as that is known. */
   inFront(): boolean;
   /** Words of ours are typed into it. */
@@ -72,6 +75,7 @@ const startingMs = 30_000;
 
 export async function watchProgram(spec: Spec, pluginFolder: string, log: HolderLog): Promise<ProgramWatch> {
   const nudges = nudgeByHook();
+  const steer = nudgeBySteer(openTurn, () => attempt(readFile), log);
   const hooks = await openHooks(spec, pluginFolder, hear, log);
   const prints = optionsOfClaude(findProgram(spec.command)?.args ?? []).has("--print");
   let family: AgentFamily = spec.family;
@@ -204,11 +208,19 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
       const given = nudges.given();
       if (given !== null && hasWords(line, given.text)) seen.push({ kind: "nudge-read", nudge: given.id });
       seen.push(...findReceipt(line));
+      steer.heard(line);
       const step = readSessionLine(family, fileState, line, readClock(), since);
       fileState = step.state;
       seen.push(...step.sights, ...findCompletion(step, news.patterns()));
     }
+    const steered = steer.read();
+    if (steered !== null) seen.push({ kind: "nudge-read", nudge: steered });
     if (seen.length > 0) news.saw("session-file", seen);
+  }
+
+  function openTurn(): CodexTurn | null {
+    if (running === null || tail === null) return null;
+    return findCodexTurn(running, tail.file, fileState.turn);
   }
 
   function findReceipt(line: string): Sight[] {
@@ -242,7 +254,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     },
     family: () => family,
     eyes,
-    input: () => inputOf(spec, { family, hooks: hooksHeard && nudges.possible() }),
+    input: () => inputOf(spec, { family, hooks: hooksHeard && nudges.possible(), steer: steer.possible() }),
     entered(id) {
       if (id === session) return;
       session = id;
@@ -250,6 +262,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     },
     rests: nudges.rests,
     nudges,
+    steer,
     inFront,
     typed({ id, text }) {
       typed = { words: text, message: null, nudge: id };
@@ -264,6 +277,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     end() {
       looking.stop();
       nudges.end();
+      steer.end();
       hooks.ear?.close();
       if (hooks.ear !== null) attempt(() => emptyHooks(pluginFolder));
       attempt(() => {

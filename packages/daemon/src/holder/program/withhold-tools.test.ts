@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { containAgent } from "../contain-agent.ts";
 import type { ContainOrder } from "../protocol.ts";
 import { nudgeByHook } from "./nudge-by-hook.ts";
+import { nudgeBySteer } from "./nudge-by-steer.ts";
 import { withholdTool } from "./withhold-tools.ts";
 
 const contain = () =>
@@ -10,6 +11,11 @@ const contain = () =>
     ways: {
       input: () => "none",
       hooks: nudgeByHook(),
+      steer: nudgeBySteer(
+        () => null,
+        () => {},
+        () => {},
+      ),
       slot: { over: () => false, midLine: () => false, longest: 0, deliver: async () => false, gave: () => {} },
       keyboard: null,
     },

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, join } from "node:path";
+import { WebSocketServer } from "ws";
+
+export const thread = "01a1e667-6578-79e3-ab27-000000000001";
+export const turn = "01a1e667-7000-79e3-ab27-000000000002";
+
+export interface SteerRequest {
+  readonly threadId: string;
+  readonly expectedTurnId: string;
+  readonly clientUserMessageId: string;
+  readonly input: readonly { readonly type: string; readonly text: string }[];
+}
+
+/** What of it is not as it should be: `null` stays silent, a text is sent as it is. */
+export interface Manners {
+  initialize?: null | string;
+  loaded?: readonly string[];
+  /** The turn that runs. */
+  active?: string;
+  steer?: null | string | Buffer;
+  /** Before it answers the first question. */
+  hesitates?: Promise<unknown>;
+  /** Told with each answer, without being asked for. */
+  notes?: number;
+  /** Words came in for the turn that runs. */
+  steered?(request: SteerRequest): void;
+}
+
+export interface CodexServer {
+  readonly steered: readonly SteerRequest[];
+  readonly methods: readonly string[];
+  /** Connections so far, and those that are open. */
+  connections(): { readonly all: number; readonly open: number };
+  stop(): Promise<void>;
+}
+
+/** Where Codex's screen finds its server, which listens elsewhere. */
+export function linkSocket(codexHome: string, socket: string): string {
+  const link = join(codexHome, "app-server-control", "app-server-control.sock");
+  mkdirSync(dirname(link), { recursive: true, mode: 0o700 });
+  symlinkSync(socket, link);
+  return link;
+}
+
+/** Codex's `app-server` at its shortest: what `turn/steer` needs, over a WebSocket on a socket in the file system. */
+export async function startCodexServer(socket: string, manners: Manners = {}): Promise<CodexServer> {
+  const { loaded = [thread], active = turn, notes = 1 } = manners;
+  const steered: SteerRequest[] = [];
+  const methods: string[] = [];
+  let all = 0;
+  const http = createServer();
+  const server = new WebSocketServer({ server: http });
+  server.on("connection", (client) => {
+    all += 1;
+    client.on("error", () => {});
+    client.on("message", async (data) => {
+      const { id, method, params } = JSON.parse(String(data)) as { id?: number; method: string; params: SteerRequest };
+      methods.push(method);
+      if (id === undefined) return;
+      for (let note = 0; note < notes; note++) client.send(JSON.stringify({ method: "configWarning", params: {} }));
+      const answer = answerTo(method, params);
+      if (method === "initialize") await manners.hesitates;
+      if (answer === null) return;
+      if (typeof answer === "string" || Buffer.isBuffer(answer)) return client.send(answer);
+      client.send(JSON.stringify({ id, ...answer }));
+    });
+  });
+
+  function answerTo(method: string, params: SteerRequest): object | string | Buffer | null {
+    switch (method) {
+      case "initialize":
+        return manners.initialize === undefined ? { result: { userAgent: "codex" } } : manners.initialize;
+      case "thread/loaded/list":
+        return { result: { data: loaded, nextCursor: null } };
+      case "turn/steer": {
+        steered.push(params);
+        if (manners.steer !== undefined) return manners.steer;
+        if (params.expectedTurnId !== active) return { error: { code: -32600, message: "expected active turn id" } };
+        manners.steered?.(params);
+        return { result: { turnId: active } };
+      }
+      default:
+        return { error: { code: -32601, message: "no such method" } };
+    }
+  }
+
+  http.listen(socket);
+  await once(http, "listening");
+  return {
+    steered,
+    methods,
+    connections: () => ({ all, open: server.clients.size }),
+    async stop() {
+      for (const client of server.clients) client.terminate();
+      server.close();
+      http.close();
+      if (http.listening) await once(http, "close");
+    },
+  };
+}

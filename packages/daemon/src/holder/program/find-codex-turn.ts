@@ -1,0 +1,53 @@
+import { lstatSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { isCodexExec } from "@rouse/core";
+import type { Running } from "./find-running.ts";
+
+/** A turn of Codex's full screen, and the server that runs it. */
+export interface CodexTurn {
+  /** The path of its socket. */
+  readonly server: string;
+  readonly thread: string;
+  readonly turn: string;
+}
+
+/** A conversation that was turned back goes on in another file of the same thread. */
+const rollout = /^rollout-[\dT-]{19}-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:_[\da-f-]+)?\.jsonl$/;
+
+/** Where words can be put into the turn that its session file says is under way; `null`: nowhere. */
+export function findCodexTurn(
+  { family, args, cwd, env }: Running,
+  sessionFile: string,
+  turn: string | null,
+): CodexTurn | null {
+  if (family !== "codex" || turn === null || isCodexExec(args)) return null;
+  const thread = rollout.exec(basename(sessionFile))?.[1];
+  if (thread === undefined) return null;
+  const home = resolve(cwd, env["CODEX_HOME"] || join(env["HOME"] ?? homedir(), ".codex"));
+  const server = findOwnSocket(join(home, "app-server-control", "app-server-control.sock"));
+  return server === null ? null : { server, thread, turn };
+}
+
+/**
+ * Where a socket of our own lies, behind a link or not. What we say goes to whoever listens there: the link, the socket and the folders they lie in are ours, and
+ * nobody else can put another in their place.
+ */
+export function findOwnSocket(path: string): string | null {
+  try {
+    if (lstatSync(path).uid !== process.getuid?.() || !isKeptFromOthers(dirname(path))) return null;
+    const real = realpathSync(path);
+    const socket = lstatSync(real);
+    if (!socket.isSocket() || socket.uid !== process.getuid()) return null;
+    return isKeptFromOthers(dirname(real)) ? real : null;
+  } catch {
+    return null;
+  }
+}
+
+const writableByOthers = 0o022;
+
+function isKeptFromOthers(folder: string): boolean {
+  const { uid, mode } = statSync(folder);
+  return uid === process.getuid?.() && (mode & writableByOthers) === 0;
+}

@@ -174,7 +174,8 @@ function timeless(outcome: Outcome): Outcome {
     // Patience grows by the monitor's own lag, a few seconds on a busy machine.
     if (key === "silenceAllowedSeconds" && typeof value === "number") return value - (value % 60);
     if (/seconds$/i.test(key) && typeof value === "number") return 0;
-    return typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? "(a date)" : value;
+    if (typeof value !== "string") return value;
+    return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? "(a date)" : value.replace(/\bfor \d+ s\b/, "for a while");
   });
   const same = JSON.parse(text) as Outcome;
   return "value" in same && isHistory(same.value) ? { value: joined(same.value) } : same;

@@ -50,7 +50,8 @@ async function whatBecameOf(rouse: RouseClient, nudged: NudgeResult): Promise<Nu
       types: ["NUDGE_SENT", "NUDGE_NOT_SENT"],
       limit: 10,
     })) {
-      if (type === "NUDGE_SENT" && payload.nudge === nudge) return { ...nudged, state: "sent" };
+      if (type === "NUDGE_SENT" && payload.nudge === nudge)
+        return { ...nudged, state: "sent", channel: payload.channel };
       if (type === "NUDGE_NOT_SENT" && payload.nudge === nudge)
         return { ...nudged, state: "not-sent", because: inWords(payload.because) };
     }

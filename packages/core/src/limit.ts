@@ -57,9 +57,10 @@ type AtLimit = Pick<AgentRecord, "agentId" | "activity" | "limit" | "terminal" |
 /** Its process ended by itself at a limit that stands, or is being started again after it: for that long its end is no matter for anybody. */
 export function endedAtLimit(record: AtLimit): boolean {
   const { terminal, limit, stop, restart, activity } = record;
+  // So has one that a person ended with their own hand.
   if (activity.kind === "FINISHED") return false;
   const exit = terminal?.exit ?? null;
-  if (exit === null || exit.cause === "person" || exit.cause === "stopped" || stop?.cause === "ordered") return false;
+  if (exit === null || exit.cause === "stopped" || stop?.cause === "ordered") return false;
   if (terminal?.foreground === true) return false;
   if (restart !== null && restart.problem === null && restart.because === "limit-over") return true;
   if (limit?.by === "text" && isKilled(exit)) return false;

@@ -1,3 +1,4 @@
+import type { PartialSettings } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
@@ -93,6 +94,57 @@ describe("evidence", () => {
     expect(fallsSilent((held) => held.processesAre("unknown"))).not.toContain("owner-rule");
     const withChild = (held: HeldStory) => held.processesShow({ processes: 2, youngestChildAt: held.agent.now });
     expect(fallsSilent(withChild)).not.toContain("owner-rule");
+  });
+
+  it("a timer that falls silent is not ruled on without its owner's rule, a known timer, a whole silence and a look since", () => {
+    const stops = { mode: "observe", heartbeat: { restart_on_missed_beats: true } } as const;
+    const falls = (silence: string, settings: PartialSettings = stops, open: "tool" | null = "tool") => {
+      const held = heldStory({ preset: "fleet", settings });
+      for (let i = 0; i < 6; i++) {
+        held.agent.beats(open === null ? { progressIndicator: `${i}` } : { open: { kind: open, name: "build" } });
+        held.passes("5s");
+      }
+      held.passes(silence);
+      return held;
+    };
+    const gone = falls("40s");
+    expect(gone.agent.state).toBe("UNRESPONSIVE");
+    expect(kinds(gone)).toContain("owner-rule");
+    const noRule = { mode: "observe", heartbeat: { restart_on_missed_beats: false } } as const;
+    expect(kinds(falls("40s", noRule))).toEqual(["absence"]);
+    expect(kinds(falls("40s", stops, null))).toEqual(["absence"]);
+    const late = falls("9s");
+    expect(late.agent.finding("missed-beats")?.level).toBe("degraded");
+    expect(kinds(late)).toEqual(["absence"]);
+    const unseen = falls("0s");
+    unseen.agent.silentFor("60s");
+    expect(unseen.agent.finding("missed-beats")?.level).toBe("unresponsive");
+    expect(kinds(unseen)).not.toContain("owner-rule");
+  });
+
+  it("an owner's rule about idleness or repeated errors is about what is certain, not about a suspicion", () => {
+    const terminal = { auto_kill_on_idle: true, auto_kill_on_repeated_error: true, idle_timeout_minutes: 15 };
+    const unseen = heldStory({ processes: "unknown", settings: { mode: "observe", terminal } });
+    unseen.prints();
+    unseen.passes("40m");
+    expect(unseen.agent.finding("no-output")?.level).toBe("degraded");
+    expect(kinds(unseen)).toEqual(["absence"]);
+    const tests = heldStory({ processes: "busy", settings: { mode: "observe", terminal } });
+    for (let i = 0; i < 9; i++) {
+      tests.prints(8);
+      tests.shows(error);
+      tests.passes("1m");
+    }
+    expect(tests.agent.finding("repeated-error")).toMatchObject({ level: "degraded" });
+    expect(kinds(tests)).toEqual([]);
+  });
+
+  it("quiet processes are none where nothing else was found", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("10m");
+    expect(held.agent.record.findings).toEqual([]);
+    expect(kinds(held)).toEqual([]);
   });
 
   it("of processes seen only once, or no longer, is none", () => {

@@ -1,5 +1,6 @@
 import type { StopRefusal } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import type { Doubt } from "../doubt.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, refusals, startsFailing } from "../ladder-story.test-support.ts";
 import type { SavedWork } from "../terminal-facts.ts";
@@ -318,6 +319,17 @@ it("who is only DEGRADED is stopped by somebody's decision, and by nothing else"
   expect(refuseKill(record, now, policy, doubt, true)?.because).not.toBe("well-again");
 });
 
+it("a person's order that the holder refused keeps nobody from being stopped who falls ill later", () => {
+  const held = aboutToFail();
+  held.isOrdered("stop");
+  workIsSaved(held);
+  held.handsStopped(held.agent.did("stop-agent")[0]?.key ?? "none", { kind: "refused", because: "attached" });
+  held.passes("1m");
+  held.agent.beats(failing);
+  workIsSaved(held);
+  expect(held.agent.did("stop-agent")).toHaveLength(2);
+});
+
 describe("after we were blind", () => {
   it("the gate stays shut until the processes were looked at anew, and a whole TTL where nobody can look", () => {
     const held = aboutToFail();
@@ -349,9 +361,22 @@ describe("after we were blind", () => {
     expect(held.agent.did("save-work")).toHaveLength(1);
   });
 
-  it("a refusal that lasts longer than its cause should is told to a person, once", () => {
+  it("the gate stays shut for a whole TTL when the processes could never be looked at", () => {
+    const held = heldStory({ taskId: "t1", work: null, processes: "unknown" });
+    held.passes("5m");
+    held.agent.monitorIsBlindFor("5s");
+    held.agent.beats(failing);
+    held.passes("1m");
+    expect(refusals(held)).toEqual(["monitor-in-doubt"]);
+  });
+
+  it.each<[string, Partial<Doubt>]>([
+    ["the monitor does not trust its own path", { hold: { because: "path-unproven", since: 0, provenAt: null } }],
+    ["the budget of its host", { brake: { because: "host-budget", until: Number.MAX_SAFE_INTEGER } }],
+    ["the budget of the fleet", { brake: { because: "fleet-budget", until: Number.MAX_SAFE_INTEGER } }],
+  ])("a refusal that lasts longer than its cause should is told to a person, once: %s", (_, doubt) => {
     const held = aboutToFail();
-    held.agent.monitorDoubts({ hold: { because: "path-unproven", since: 0, provenAt: null } });
+    held.agent.monitorDoubts(doubt);
     held.agent.beats(failing);
     const shut = () => held.agent.did("raise-alert").filter(({ summary }) => summary.includes("cannot be for"));
     held.passes("14m");

@@ -50,7 +50,8 @@ function doubtMonitor(record: AgentRecord, now: MonoMs, policy: Policy, doubt: D
 
 /** Its holder has looked at terminal and processes since. Silence of its beats is another eye: that one takes a whole TTL to report. */
 function isSeenSince({ terminal, findings }: AgentRecord, { to }: Gap): boolean {
-  if (terminal === null || terminal.seenAt <= to || terminal.tree === null || terminal.tree.at <= to) return false;
+  const lookedAt = terminal?.tree?.at ?? null;
+  if (lookedAt === null || lookedAt <= to) return false;
   return findings.every(({ kind, level }) => kind !== "missed-beats" || level === "note");
 }
 

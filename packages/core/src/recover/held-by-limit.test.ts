@@ -1,7 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, heldStory } from "../held-story.test-support.ts";
-import { refusals, repeatsError } from "../ladder-story.test-support.ts";
+import { isAsked, refusals, repeatsError } from "../ladder-story.test-support.ts";
 import { ms } from "../story.test-support.ts";
 
 const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
@@ -50,6 +50,51 @@ describe("while a limit stands", () => {
     expect(held.agent.did("restart-agent")).toEqual([]);
     held.passes("65m");
     expect(held.agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("an agent that crashed there is started at once when somebody who was asked says so", () => {
+    const held = heldStory({ hold: claude, taskId: "t" });
+    held.report([hit("3h", "text")], crash);
+    held.passes("10m");
+    held.agent.isEscalatedBy("operator");
+    held.agent.decides("terminate_and_recover");
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("one that goes in circles is not nudged again, nor asked about after its last nudge", () => {
+    for (const [before, nudges] of [
+      ["5m", 1],
+      ["25m", 3],
+    ] as const) {
+      const held = heldStory({ hold: { ...claude, structured: true, input: "stdin" } });
+      const goesRound = (from: number): void => {
+        for (let i = from; i < from + 12; i++)
+          held.shows(
+            { kind: "tool-started", id: `t${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
+            { kind: "tool-ended", id: `t${i}`, failed: true, resultDigest: "same" },
+          );
+      };
+      for (let minutes = 0; minutes < ms(before) / 60_000; minutes++) {
+        goesRound(12 * minutes);
+        held.passes("1m");
+      }
+      expect(held.agent.told("NUDGE_SENT")).toHaveLength(nudges);
+      goesRound(1000);
+      held.shows(hit("3h"));
+      expect(held.agent.state).toBe("STUCK");
+      held.passes("2h");
+      expect(held.agent.told("NUDGE_SENT")).toHaveLength(nudges);
+      expect(held.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
+    }
+  });
+
+  it("a question that nobody answers is not asked again, and nobody is stopped for it", () => {
+    const held = isAsked();
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+    held.shows(hit("3h"));
+    held.passes("2h");
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+    expect(held.agent.did("save-work")).toEqual([]);
   });
 
   it("nobody is asked about one that was nudged before, crashes there and has no restart left", () => {

@@ -72,6 +72,7 @@ describe("an agent at its usage limit", () => {
       );
     expect(held.agent.state).toBe("STUCK");
     held.passes("3h");
+    expect(told(held, "INCIDENT_OPENED")).toEqual([]);
     expect(done(held).filter((kind) => kind !== "raise-alert")).toEqual([]);
     held.passes("10m");
     expect(done(held)).toContain("nudge-agent");
@@ -88,6 +89,21 @@ describe("an agent at its usage limit", () => {
     held.shows(hit("3h"));
     held.agent.decides("terminate_and_recover");
     expect(done(held)).toContain("save-work");
+  });
+
+  it("is brought back from its checkpoint when it is over, and not merely started again, when somebody had it stopped", () => {
+    const held = heldStory({ hold: { ...stream, input: "none" }, taskId: "t-1", obedient: true });
+    for (let i = 0; i < 12; i++)
+      held.shows(
+        { kind: "tool-started", id: `t${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
+        { kind: "tool-ended", id: `t${i}`, failed: true, resultDigest: "same" },
+      );
+    held.shows(hit("3h"));
+    held.agent.decides("terminate_and_recover");
+    held.passes("3h");
+    expect(told(held, "RESTART_ORDERED")).toEqual([]);
+    held.passes("2m");
+    expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "recovery" } }]);
   });
 
   it("has its limit in its next life, too, and after a restart of the monitor", () => {
@@ -149,6 +165,64 @@ describe("an agent at its usage limit", () => {
     held.shows(hit(null, { what: "rate" }), hit("5h", { by: "text" }));
     expect(held.agent.record.limit).toMatchObject({ until, what: "usage", by: "stream" });
     expect(told(held, "LIMIT_REACHED")).toHaveLength(1);
+  });
+});
+
+describe("of a limit that stands", () => {
+  const until = ({ agent }: HeldStory): number | undefined => agent.record.limit?.until;
+
+  it("words that name a reset are taken where the stream named none", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit(null), hit("2h", { by: "text" }));
+    expect(held.agent.record.limit).toMatchObject({ named: true });
+    held.passes("1h");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+  });
+
+  it("words that name an earlier reset take nothing back: of two quotas the later one counts", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("5h", { by: "text", pattern: "weekly-limit-hit" }));
+    const before = until(held);
+    held.shows(hit("1h", { by: "text", what: "rate", pattern: "slow-down" }));
+    expect(held.agent.record.limit).toMatchObject({ until: before, what: "usage", pattern: "weekly-limit-hit" });
+  });
+
+  it("the stream knows better than words, whether it names a later reset or an earlier one", () => {
+    for (const known of ["1h", "4h"]) {
+      const held = heldStory({ hold: stream });
+      held.shows(hit("2h", { by: "text" }), hit(known));
+      expect(until(held)).toBe(held.agent.now + ms(known) + 5000);
+    }
+  });
+
+  it.each([
+    [true, false],
+    [false, true],
+  ])("that the program goes on by itself is known whenever it said so: first %s, then %s", (first, then) => {
+    const held = heldStory({ hold: claude });
+    const words = (continues: boolean) => hit("1h", { by: "text", continues });
+    held.shows(words(first), { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("10s");
+    held.shows(words(then));
+    held.passes("63m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
+    held.passes("4m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+  });
+
+  it("a screen that is drawn anew right after it, or piece by piece in a moment, is no work", () => {
+    const after = heldStory({ hold: claude });
+    after.shows(hit("4h", { by: "text" }));
+    for (let i = 0; i < 5; i++) {
+      after.passes("5s");
+      after.prints(4);
+    }
+    expect(told(after, "LIMIT_RESUMED")).toEqual([]);
+    const pieces = heldStory({ hold: claude });
+    pieces.shows(hit("4h", { by: "text" }));
+    pieces.passes("1m");
+    for (let i = 0; i < 10; i++) pieces.prints(4);
+    expect(told(pieces, "LIMIT_RESUMED")).toEqual([]);
   });
 });
 
@@ -281,6 +355,75 @@ describe("an agent whose process ended at its limit", () => {
     expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over" } }]);
   });
 
+  it("is nobody's matter while it is being started again", () => {
+    const held = heldStory({ hold: stream, taskId: "t-1" });
+    held.shows(hit("1h"));
+    held.exits({ code: 1 });
+    held.passes("62m");
+    expect(done(held)).toEqual(["restart-agent"]);
+    held.passes("20s");
+    expect(held.agent.past).toEqual([]);
+    expect(told(held, "INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("is started again within a minute of the reset also when it had said that it goes on by itself", () => {
+    const held = heldStory({ hold: stream, obedient: true });
+    held.shows(hit("1h", { continues: true }));
+    held.exits({ code: 1 });
+    held.passes("1h");
+    expect(decidedAfter(held, "restart-agent", "4m")).toBeLessThanOrEqual(60);
+  });
+
+  it.each<[string, (held: HeldStory) => void]>([
+    ["a person ended", (held) => held.exits({ code: 130, cause: "person" })],
+    [
+      "a person ordered to stop, and which ended by itself before it was",
+      (held) => {
+        held.isOrdered("stop");
+        held.exits({ code: 1 });
+      },
+    ],
+    [
+      "had said that it is done",
+      (held) => {
+        held.shows({ kind: "completed", pattern: "m" });
+        held.exits({ code: 1 });
+      },
+    ],
+  ])("that %s is not started again", (_, ends) => {
+    const held = heldStory({ hold: stream, taskId: "t-1" });
+    held.shows(hit("1h"));
+    held.passes("1m");
+    ends(held);
+    held.passes("3h");
+    expect(done(held)).not.toContain("restart-agent");
+  });
+
+  it("is neither started again nor told about while Rouse is to judge nobody", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("1h"));
+    held.agent.policyBecomes({ enabled: false });
+    held.exits({ code: 1 });
+    held.passes("3h");
+    expect(done(held)).toEqual([]);
+    const alive = heldStory({ hold: claude, settings: { enabled: false } });
+    alive.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    alive.passes("3h");
+    expect(
+      told(alive, "AGENT_NEEDS_YOU").filter(({ payload }) => "what" in payload && payload.what === "limit"),
+    ).toEqual([]);
+  });
+
+  it("has done its work all the same when it had said so", () => {
+    const held = heldStory({ hold: stream, taskId: "t-1" });
+    held.shows(hit("1h"));
+    const before = held.agent.record;
+    held.shows({ kind: "completed", pattern: "m" });
+    held.exits({ code: 1 });
+    expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "completed" });
+    expect(isGoneForGood(held.agent.record)).toBe(true);
+  });
+
   it("keeps its work while it waits", () => {
     const held = heldStory({ hold: stream, taskId: "t-1" });
     held.shows(hit("1h"));
@@ -331,6 +474,46 @@ describe("an agent that lives when its limit is over", () => {
     expect(held.agent.past).toEqual([]);
     held.passes("10m");
     expect(held.agent.finding("completion-timeout")).toMatchObject({ level: "stuck" });
+  });
+
+  it("and asked for permission all the while is not late with its completion marker at all", () => {
+    const held = heldStory({ hold: claude, taskId: "t-1", settings: resumes("auto", "off") });
+    held.shows({ kind: "asks", what: "permission", pattern: "p" });
+    held.shows(hit("1h", { what: "rate" }));
+    held.passes("2h");
+    expect(held.agent.finding("completion-timeout")).toBeUndefined();
+  });
+
+  it.each<[string, Sight]>([
+    ["stands at its prompt", { kind: "asks", what: "prompt", pattern: "p" }],
+    ["has a half-typed line", { kind: "asks", what: "draft", pattern: "p" }],
+    ["has ended its turn", { kind: "turn-ended", outcome: "failure", reason: "rate_limit" }],
+  ])("and was only asked to slow down, but %s, is told about to a person: it does not try again", (_, sight) => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("10m", { what: "rate" }), sight);
+    held.passes("12m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
+  });
+
+  it("and was told to go on, of which nothing was ever seen, is told about to a person", () => {
+    const held = heldStory({ hold: claude, settings: resumes("auto", "auto") });
+    held.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("62m");
+    expect(told(held, "NUDGE_SENT")).toHaveLength(1);
+    held.passes("40m");
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
+  });
+
+  it("and has said that it is done is nobody's matter any more", () => {
+    const held = heldStory({ hold: claude, taskId: "t-1" });
+    held.shows(hit("1h"));
+    held.passes("1m");
+    held.shows({ kind: "completed", pattern: "m" }, { kind: "asks", what: "prompt", pattern: "p" });
+    held.passes("3h");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(
+      told(held, "AGENT_NEEDS_YOU").filter(({ payload }) => "what" in payload && payload.what === "limit"),
+    ).toEqual([]);
   });
 
   it("and goes on after a person was told is at work again", () => {

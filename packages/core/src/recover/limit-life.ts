@@ -9,7 +9,7 @@ import type { Intervened } from "../intervene/alert-life.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
 import { limitOverWording } from "../intervene/word-nudge.ts";
 import { endedAtLimit, goesOnUntil, heldByLimit, isStanding, type Limit, mostResumes } from "../limit.ts";
-import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
+import { type AgentRecord, isOver } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import { reviveAfterLimit } from "./restart-life.ts";
 
@@ -43,7 +43,8 @@ export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): Mono
 
 function startAgain(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   const { limit } = record;
-  if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen || isStartingAgain(record)) return unchanged(record);
+  // Of one that is being started again none stands.
+  if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen) return unchanged(record);
   if (policy.mode !== "act" || policy.limitResume.afterExit !== "auto") return unchanged(record);
   return andTell(reviveAfterLimit(record, limit, now), limitResumed(record.agentId, limit, "started-again", now));
 }

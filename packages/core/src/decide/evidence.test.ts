@@ -1,8 +1,8 @@
 import type { PartialSettings } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
-import { kindsOfEvidence } from "./evidence.ts";
+import { isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
 
 const failing = { healthMetrics: { consecutiveFailures: 9 } };
 
@@ -101,6 +101,7 @@ describe("evidence", () => {
     const falls = (silence: string, settings: PartialSettings = stops, open: "tool" | null = "tool") => {
       const held = heldStory({ preset: "fleet", settings });
       for (let i = 0; i < 6; i++) {
+        held.report([]);
         held.agent.beats(open === null ? { progressIndicator: `${i}` } : { open: { kind: open, name: "build" } });
         held.passes("5s");
       }
@@ -113,7 +114,7 @@ describe("evidence", () => {
     const noRule = { mode: "observe", heartbeat: { restart_on_missed_beats: false } } as const;
     expect(kinds(falls("40s", noRule))).toEqual(["absence"]);
     expect(kinds(falls("40s", stops, null))).toEqual(["absence"]);
-    const late = falls("9s");
+    const late = falls("10s");
     expect(late.agent.finding("missed-beats")?.level).toBe("degraded");
     expect(kinds(late)).toEqual(["absence"]);
     const unseen = falls("0s");
@@ -137,6 +138,16 @@ describe("evidence", () => {
     }
     expect(tests.agent.finding("repeated-error")).toMatchObject({ level: "degraded" });
     expect(kinds(tests)).toEqual([]);
+    const { record, policy } = tests.agent;
+    expect(record.findings.filter((finding) => isRuledByOwner(record, finding, policy))).toEqual([]);
+  });
+
+  it("an owner's rule about idleness is one, whether it stands in the policy or was said when the agent was started", () => {
+    const idles = (given: HeldGiven) =>
+      kinds(goesQuiet({ ...given, settings: { mode: "observe", ...given.settings } }));
+    expect(idles({})).toEqual(["absence"]);
+    expect(idles({ settings: { terminal: { auto_kill_on_idle: true } } })).toEqual(["absence", "owner-rule"]);
+    expect(idles({ hold: { idleKillMs: 600_000 } })).toEqual(["absence", "owner-rule"]);
   });
 
   it("quiet processes are none where nothing else was found", () => {

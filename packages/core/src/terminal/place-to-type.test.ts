@@ -240,6 +240,8 @@ describe("what was typed", () => {
     const typed = expectEcho(before, "claude-code", place.input, text);
     const rows = claudeBox("❯ The last 5 calls were identical and\n  failed with the same error.");
     expect(readEcho(drawn(rows), typed, patternsFor("claude-code")).kind).toBe("echoed");
+    const menu = ` Select model\n  1. Default\n❯ 2. Opus\n  3. Haiku\n${rows}`;
+    expect(readEcho(drawn(menu), typed, patternsFor("claude-code"))).toEqual({ kind: "refused", because: "asks" });
     const above = `❯ ${text}\n${claudeBox("❯")}`;
     expect(readEcho(drawn(above), typed, patternsFor("claude-code")).kind).toBe("not-yet");
   });
@@ -262,6 +264,8 @@ describe("what was typed is taken", () => {
   it("but not when it is gone, still in the input, waiting, or was said before", () => {
     expect(taken(empty, `● Done.\n${empty}`)).toBe(false);
     expect(taken(empty, claudeBox(`❯ ${words}`))).toBe(false);
+    expect(taken(empty, `❯ ${words}\n${claudeBox("❯ and")}`)).toBe(false);
+    expect(taken(empty, `❯ ${words}\n● Running…`)).toBe(false);
     expect(taken(empty, `❯ ${words}\n  ctrl+x ctrl+s to send now\n${empty}`)).toBe(false);
     expect(taken(empty, `❯ ${words}\n${claudeBox("❯ ‹Press up to edit queued messages›")}`)).toBe(false);
     expect(taken("›◂", `• Messages to be submitted after next tool call\n  ↳ ${words}\n\n›◂`, "codex")).toBe(false);

@@ -8,6 +8,8 @@ import type { ContainOrder } from "./protocol.ts";
 
 let written: string[];
 let attached: boolean;
+let inFront: boolean;
+let reads: boolean;
 let over: boolean;
 let hooksOpen: boolean;
 let midLine: boolean;
@@ -15,6 +17,8 @@ let now: number;
 beforeEach(() => {
   written = [];
   attached = false;
+  inFront = true;
+  reads = true;
   over = false;
   hooksOpen = true;
   midLine = false;
@@ -34,7 +38,7 @@ const slot = {
   over: () => over,
   midLine: () => midLine,
   longest: Number.POSITIVE_INFINITY,
-  deliver: async (bytes: Buffer) => written.push(bytes.toString()) > 0,
+  deliver: async (bytes: Buffer) => reads && written.push(bytes.toString()) > 0,
   gave: () => {},
 };
 
@@ -59,7 +63,7 @@ function shown(picture: string, family: AgentFamily = "claude-code") {
     said: () => {},
     taken: () => {},
     untouchedMs: () => 0,
-    inFront: () => true,
+    inFront: () => inFront,
     write: (bytes: Buffer) => void written.push(bytes.toString()),
   };
   return containAgent({
@@ -133,6 +137,17 @@ describe("an interrupt", () => {
   it("is not put into the middle of somebody's line", async () => {
     midLine = true;
     expect(await spoken("stdin").obey(order("interrupt"))).toEqual(refused("no-way"));
+    expect(written).toEqual([]);
+  });
+
+  it("is not said to be done when nobody reads it", async () => {
+    reads = false;
+    expect(await spoken("stdin").obey(order("interrupt"))).toEqual(refused("no-way"));
+  });
+
+  it("is no key for a shell that has come to the front, whatever the program left on the screen", async () => {
+    inFront = false;
+    expect(await shown(busy).obey(order("interrupt"))).toEqual(refused("no-way"));
     expect(written).toEqual([]);
   });
 

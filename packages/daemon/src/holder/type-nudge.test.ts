@@ -143,11 +143,15 @@ const screens: readonly [string, (scene: Scene) => void, string][] = [
 ];
 
 describe("when something happens before the first key", () => {
-  it.each(happenings)("nothing is typed: %s", async (_, happens, because) => {
-    const { keys, scene, deliver } = program({});
+  it.each(happenings)("nothing is typed, nor written down as begun: %s", async (_, happens, because) => {
+    let begun = false;
+    const begin = (): void => {
+      begun = true;
+    };
+    const { keys, scene, deliver } = program({ begin });
     happens(scene);
     expect(await deliver()).toEqual({ kind: "not-sent", because });
-    expect(keys).toEqual([]);
+    expect({ keys, begun }).toEqual({ keys: [], begun: false });
   });
 });
 
@@ -164,8 +168,19 @@ describe("when something happens between the text and Enter", () => {
     expect(keys).toEqual([fact]);
   });
 
-  it.each(happenings)("the rest of a long text is not typed: %s", async (_, seen, because) => {
-    const { keys, deliver } = program({ text: "The last call failed. ".repeat(40), seen });
+  const long = "The last call failed. ".repeat(40);
+
+  it.each(happenings)(
+    "the rest of a long text is not typed: %s once its beginning stands there",
+    async (_, seen, because) => {
+      const { keys, deliver } = program({ text: long, seen });
+      expect(await deliver()).toEqual({ kind: "not-sent", because });
+      expect(keys).toHaveLength(1);
+    },
+  );
+
+  it.each([...happenings, ...screens])("the rest of a long text is not typed: %s", async (_, typed, because) => {
+    const { keys, deliver } = program({ text: long, typed });
     expect(await deliver()).toEqual({ kind: "not-sent", because });
     expect(keys).toHaveLength(1);
   });

@@ -75,7 +75,8 @@ const escapeKey = Buffer.from("\x1b");
 
 /** The program's own way to break off a turn, and one key at most. */
 async function interrupt({ input, slot, keyboard }: Ways, family: AgentFamily): Promise<ContainOutcome> {
-  if (input() === "stdin" && family === "claude-code") {
+  // Only Claude Code takes messages there.
+  if (input() === "stdin") {
     if (slot.midLine()) return refuse("no-way");
     const taken = await slot.deliver(Buffer.from(`${interruptLine()}\n`, "utf8"));
     return taken ? { kind: "contained" } : refuse("no-way");

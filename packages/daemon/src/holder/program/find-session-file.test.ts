@@ -70,11 +70,18 @@ describe("the file of a conversation of Claude Code", () => {
     expect(find(running("claude-code", { args: ["--resume", id] }))).toEqual({ kind: "found", file });
   });
 
-  it("is not guessed among several, nor where none is kept", () => {
+  it("is not guessed among several", () => {
     claude("one.jsonl", startedAt + 1000);
     claude("two.jsonl", startedAt + 2000);
     expect(find(running("claude-code"))).toEqual({ kind: "not-found", because: "others work in the same folder" });
-    expect(find(running("claude-code", { args: ["--no-session-persistence"] }))).toMatchObject({ kind: "not-found" });
+  });
+
+  it("is never that of somebody else where it was told to keep none", () => {
+    claude("theirs.jsonl", startedAt + 1000);
+    expect(find(running("claude-code", { args: ["-p", "--no-session-persistence"] }))).toEqual({
+      kind: "not-found",
+      because: "it was told to keep none",
+    });
   });
 });
 
@@ -134,5 +141,25 @@ describe("the file of a conversation of Gemini CLI", () => {
     const file = chat("2ef7cea2", { startTime: iso(startedAt - 60_000) });
     const args = ["--resume", "2ef7cea2-aac9-4878-99ad-d56a5655882a"];
     expect(find(running("gemini-cli", { args }))).toEqual({ kind: "found", file });
+  });
+});
+
+describe("the conversation of opencode", () => {
+  const lookIn = (env: Record<string, string>, conversations: readonly string[] | null = ["ses_1"]) =>
+    findSessionFile(running("opencode", { env: { HOME: home, ...env } }), null, new Set(), {
+      findConversations: () => conversations,
+    });
+
+  it("is kept where its environment says, and an empty word says nothing", () => {
+    const usual = join(home, ".local/share/opencode/opencode.db");
+    expect(lookIn({})).toEqual({ kind: "found", file: usual, conversation: "ses_1" });
+    expect(lookIn({ XDG_DATA_HOME: "", OPENCODE_DB: "" })).toMatchObject({ file: usual });
+    expect(lookIn({ XDG_DATA_HOME: "/data" })).toMatchObject({ file: "/data/opencode/opencode.db" });
+    expect(lookIn({ OPENCODE_DB: "/elsewhere/own.db" })).toMatchObject({ file: "/elsewhere/own.db" });
+  });
+
+  it("is not found where its database cannot be read, or has none of it yet", () => {
+    expect(lookIn({}, null)).toEqual({ kind: "not-found", because: "its database cannot be read" });
+    expect(lookIn({}, [])).toEqual({ kind: "not-found", because: "not found yet" });
   });
 });

@@ -1,7 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { type HeldGiven, heldStory } from "../held-story.test-support.ts";
-import { isAsked, refusals, repeatsError } from "../ladder-story.test-support.ts";
+import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
+import { refusals, repeatsError } from "../ladder-story.test-support.ts";
 import { ms } from "../story.test-support.ts";
 
 const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
@@ -15,6 +15,15 @@ const hit = (resets: string, by: "stream" | "text" = "stream"): Sight => ({
 });
 const crash = { exit: { code: null, signal: "SIGSEGV", cause: "by-itself" } } as const;
 const auto = { intervention: { limit_resume: { after_exit: "auto", in_terminal: "auto" } } } as const;
+
+/** The same call with the same failure, again and again. */
+function goesRound(held: HeldStory): void {
+  for (let i = 0; i < 12; i++)
+    held.shows(
+      { kind: "tool-started", id: `${held.agent.now}/${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
+      { kind: "tool-ended", id: `${held.agent.now}/${i}`, failed: true, resultDigest: "same" },
+    );
+}
 
 describe("while a limit stands", () => {
   it("a stop that was under way is not ordered, although the work is saved", () => {
@@ -61,41 +70,42 @@ describe("while a limit stands", () => {
     expect(held.agent.did("restart-agent")).toHaveLength(1);
   });
 
-  it("one that goes in circles is not nudged again, nor asked about after its last nudge", () => {
-    for (const [before, nudges] of [
-      ["5m", 1],
-      ["25m", 3],
-    ] as const) {
+  it.each([
+    ["5m", 1],
+    ["25m", 3],
+  ] as const)(
+    "one that goes in circles is not nudged again, nor asked about after its last nudge: %s",
+    (before, nudges) => {
       const held = heldStory({ hold: { ...claude, structured: true, input: "stdin" } });
-      const goesRound = (from: number): void => {
-        for (let i = from; i < from + 12; i++)
-          held.shows(
-            { kind: "tool-started", id: `t${i}`, name: "sh", argsDigest: "same", timeoutSeconds: null },
-            { kind: "tool-ended", id: `t${i}`, failed: true, resultDigest: "same" },
-          );
-      };
       for (let minutes = 0; minutes < ms(before) / 60_000; minutes++) {
-        goesRound(12 * minutes);
+        goesRound(held);
         held.passes("1m");
       }
       expect(held.agent.told("NUDGE_SENT")).toHaveLength(nudges);
-      goesRound(1000);
+      goesRound(held);
       held.shows(hit("3h"));
       expect(held.agent.state).toBe("STUCK");
       held.passes("2h");
       expect(held.agent.told("NUDGE_SENT")).toHaveLength(nudges);
       expect(held.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
-    }
-  });
+    },
+  );
 
-  it("a question that nobody answers is not asked again, and nobody is stopped for it", () => {
-    const held = isAsked();
-    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
-    held.shows(hit("3h"));
-    held.passes("2h");
-    expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
-    expect(held.agent.did("save-work")).toEqual([]);
-  });
+  it.each(["keep", "terminate"] as const)(
+    "a question that nobody answers stands: it is not asked again, and nobody is stopped for it (%s)",
+    (on_unanswered) => {
+      const settings = { intervention: { escalation: { on_unanswered } } };
+      const held = heldStory({ hold: { ...claude, structured: true, input: "none" }, settings });
+      goesRound(held);
+      expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+      held.shows(hit("3h"));
+      expect(held.agent.state).toBe("STUCK");
+      held.passes("2h");
+      expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+      expect(held.agent.did("withdraw-escalation")).toEqual([]);
+      expect(held.agent.record.incident?.stage.kind).toBe("escalated");
+    },
+  );
 
   it("nobody is asked about one that was nudged before, crashes there and has no restart left", () => {
     const held = heldStory({ hold: claude, taskId: "t", settings: { restart: { max_attempts: 0 } } });

@@ -69,6 +69,28 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
 }
 
 describe("an order", () => {
+  it("to stop that its hands refused stopped nobody, and can be given again", async () => {
+    const { orders, finish, times } = openOrders({ kind: "refused", because: "own-group" });
+    finish();
+    expect(await orders.obey(stop())).toMatchObject({ kind: "refused" });
+    expect(orders.stopping()).toBe(false);
+    await orders.obey(stop());
+    expect(times()).toBe(2);
+  });
+
+  it("to stop that was carried out is why the agent ended, and one that came after its end is not", async () => {
+    for (const [outcome, ended] of [
+      [stopped, true],
+      [{ kind: "already-over" }, false],
+    ] as const) {
+      const { orders, finish } = openOrders(outcome);
+      const key = outcome.kind;
+      finish();
+      await orders.obey(stop({ key }));
+      expect(orders.stopping()).toBe(ended);
+    }
+  });
+
   it("is carried out once, however often it comes, and the answer stays the same in the next life", async () => {
     const { orders, finish, times } = openOrders();
     const both = [orders.obey(stop()), orders.obey(stop())];

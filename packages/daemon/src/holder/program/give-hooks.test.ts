@@ -89,6 +89,17 @@ describe("the hooks of Claude Code", () => {
       });
   });
 
+  it("take nothing out of the command that only names such a folder, or is the user's text", () => {
+    const other = join(folder, "other");
+    giveHooks({ command: ["claude"], cwd: folder, env } as unknown as Spec, ear, other);
+    for (const own of [
+      ["--add-dir", other, "-p", "x"],
+      ["-p", "x", "--", `--plugin-dir=${other}`],
+      ["-p", "x", "--plugin-dir", "--", other],
+    ])
+      expect(give("claude", ...own)).toMatchObject({ command: ["claude", "--plugin-dir", plugin, ...own] });
+  });
+
   it("are not given where an organization would have the program refuse to start with them", () => {
     const theirs = { CLAUDE_CONFIG_DIR: join(folder, "managed") };
     mkdirSync(theirs.CLAUDE_CONFIG_DIR);

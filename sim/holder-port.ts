@@ -210,6 +210,7 @@ export function createHolderPorts(parts: Parts) {
       nudge: (request) => asked((answer) => nudge(request, epoch, answer)),
       // Its agents have no hooks.
       contain: (_) => asked((answer) => answer({ kind: "not-contained", because: "no-hooks" })),
+      quotaOf: async () => ({ kind: "unknown", because: "no-way" }),
       startAgain: (agentId, after, revival) => asked((answer) => startAgain(agentId, after, revival, answer)),
       folderOf: (agentId) => (actors.has(agentId) ? `/work/${agentId}` : null),
       settle: () => undefined,

@@ -113,6 +113,7 @@ describe("what an agent is brought back with", () => {
       taskId: "t",
       reason: "r",
       attempt: 1,
+      afterLimit: false,
     } as const;
     await revivalFor(start);
     world.holds({ agentId: "b", taskId: null });

@@ -49,8 +49,9 @@ it("a monitor that is closed meanwhile concludes nothing, and leaves nobody behi
   await hasEnded({ stays: true });
   const answer = expect(holders.quotaOf("a1", 1)).rejects.toMatchObject({ retryable: true });
   await until(() => made.asked().args.includes("app-server"), "it is being asked");
-  await holders.close();
-  await answer;
   const { pid } = made.asked();
-  await until(() => readProcess(pid) === null, "it is gone");
+  await holders.close();
+  // Sooner than its time to answer is up.
+  await until(() => readProcess(pid) === null, "it is gone", 10_000);
+  await answer;
 });

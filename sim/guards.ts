@@ -233,6 +233,12 @@ export const guards: readonly Guard[] = [
     replace: "  if (limit !== undefined) return null;\n",
   },
   {
+    name: "nobody is started whose program says that its limit stands",
+    file: "packages/daemon/src/runtime/use-hands.ts",
+    find: '  if (quota?.kind === "used-up") return',
+    replace: '  if (quota?.kind === "used-up" && agentId === "") return',
+  },
+  {
     name: "an end at a limit is no crash",
     file: `${core}/limit.ts`,
     find: "return isStanding(limit) && limit.attempts < mostResumes;",

@@ -160,6 +160,10 @@ export function judgeHands({
       if (nudges.has(key)) complain(`${key} was given to ${actor.id} twice`);
       nudges.add(key);
     },
+    startWantedAtLimit(actor) {
+      if (actor.limit !== null && !actor.limit.left)
+        complain(`${actor.id} was to be started although its program had just said that its limit stands`);
+    },
     revived(actor, context) {
       const life = `${actor.id}/${actor.life.incarnation}`;
       if (livesStarted.has(life)) complain(`${life} was followed by two lives`);

@@ -10,6 +10,8 @@ export interface HandsWitness {
   stopped(actor: HeldActor, request: StopRequest): void;
   survived(actor: HeldActor): void;
   nudged(actor: HeldActor, key: string): void;
+  /** The monitor wants it started just after it was told that its limit stands. */
+  startWantedAtLimit(actor: HeldActor): void;
   /** The next life is about to be started, with this to go on from. */
   revived(actor: HeldActor, context: RecoveryContext | null): void;
 }

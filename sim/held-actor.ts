@@ -55,8 +55,11 @@ export type LimitEnd = "dies" | "waits" | "continues";
 /** A provider's limit as it really is. */
 export interface WorldLimit {
   readonly since: number;
-  readonly resetAt: number;
-  readonly named: boolean;
+  /** When it is over by what was said last, and whether that was said. */
+  resetAt: number;
+  named: boolean;
+  /** When it is really over: others may have used up what came back. */
+  readonly overAt: number;
   readonly end: LimitEnd;
   readonly incarnation: number;
   /** Since when the monitor knows of it. */

@@ -1,5 +1,12 @@
 import type { NudgeDelivery, RecoveryContext, StopOutcome } from "@rouse/contract";
-import type { Holders, NudgeRequest, Revival, Started, StopRequest } from "../packages/daemon/src/ports/holders.ts";
+import type {
+  Holders,
+  NudgeRequest,
+  Quota,
+  Revival,
+  Started,
+  StopRequest,
+} from "../packages/daemon/src/ports/holders.ts";
 import type { HandsWitness } from "./hands-witness.ts";
 import type { HeldActor } from "./held-actor.ts";
 import type { Holder, HolderWorld } from "./holders.ts";
@@ -8,6 +15,7 @@ import type { Random } from "./random.ts";
 import type { Timeline } from "./virtual-time.ts";
 
 const second = 1000;
+const hour = 3600 * second;
 
 interface Parts {
   readonly holders: HolderWorld;
@@ -28,12 +36,14 @@ interface Memory {
   readonly nudges: Map<string, NudgeDelivery>;
   /** By agent: the life that was started last, and what it was given. */
   readonly started: Map<string, { readonly incarnation: number; readonly recovery: RecoveryContext | null }>;
+  /** By the life that is over: when a monitor was told last that its quota is used up. */
+  readonly usedUp: Map<string, number>;
 }
 
 /** The hands on simulated agents. `portFor` gives one monitor its own: what it asked and did not live to hear, nobody hears. */
 export function createHolderPorts(parts: Parts) {
   const { holders, actors, timeline, random, witness, wall } = parts;
-  const memory: Memory = { stops: new Map(), nudges: new Map(), started: new Map() };
+  const memory: Memory = { stops: new Map(), nudges: new Map(), started: new Map(), usedUp: new Map() };
   const stopping = new Set<Holder>();
   /** By the life that is being started: everybody who asked for it. */
   const starting = new Map<string, ((started: Started | Error) => void)[]>();
@@ -162,6 +172,20 @@ export function createHolderPorts(parts: Parts) {
     timeline.after(random.between(300, 4 * second), () => finishStart(actor, after, context));
   }
 
+  /** Some programs cannot say, some do not answer, and some name no reset. */
+  function askQuota(agentId: string, after: number, answer: (quota: Quota) => void): void {
+    const actor = actors.get(agentId);
+    const unknown = (because: Extract<Quota, { kind: "unknown" }>["because"]): Quota => ({ kind: "unknown", because });
+    if (actor === undefined || actor.life.incarnation > after) return answer(unknown("begun"));
+    if (agentId.endsWith("3")) return answer(unknown("no-way"));
+    if (random.chance(0.1)) return timeline.after(15 * second, () => answer(unknown("no-answer")));
+    timeline.after(random.between(300, 5 * second), () => {
+      const left = (actor.limit?.overAt ?? 0) - timeline.now();
+      if (left <= 0) return answer({ kind: "free" });
+      answer({ kind: "used-up", resetsInMs: random.chance(0.8) ? left : null });
+    });
+  }
+
   function finishStart(actor: HeldActor, after: number, context: RecoveryContext | null): void {
     const life = `${actor.id}/${after + 1}`;
     const waiting = starting.get(life) ?? [];
@@ -210,7 +234,17 @@ export function createHolderPorts(parts: Parts) {
       nudge: (request) => asked((answer) => nudge(request, epoch, answer)),
       // Its agents have no hooks.
       contain: (_) => asked((answer) => answer({ kind: "not-contained", because: "no-hooks" })),
-      startAgain: (agentId, after, revival) => asked((answer) => startAgain(agentId, after, revival, answer)),
+      async quotaOf(agentId, after) {
+        const quota = await asked<Quota>((answer) => askQuota(agentId, after, answer));
+        if (quota.kind === "used-up") memory.usedUp.set(`${agentId}/${after}`, timeline.now());
+        return quota;
+      },
+      startAgain(agentId, after, revival) {
+        const actor = actors.get(agentId);
+        const wasTold = timeline.now() - (memory.usedUp.get(`${agentId}/${after}`) ?? -hour) < 30 * second;
+        if (actor !== undefined && wasTold) witness.startWantedAtLimit(actor);
+        return asked((answer) => startAgain(agentId, after, revival, answer));
+      },
       folderOf: (agentId) => (actors.has(agentId) ? `/work/${agentId}` : null),
       settle: () => undefined,
       lookAnew() {

@@ -242,6 +242,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
         case "RESTART_ORDERED":
           return noteRestart(event.payload);
         case "RESTART_FAILED":
+        case "RESTART_PUT_OFF":
           starting.delete(`${event.payload.agentId}/${event.payload.incarnation}`);
           return;
         case "RESTARTS_EXHAUSTED":

@@ -20,6 +20,8 @@ interface Parts {
 export interface LimitFindings {
   readonly reached: number;
   readonly resumed: number;
+  /** Not started, because its program said that its limit still stood. */
+  readonly putOff: number;
   /** From the reset to the start, of those whose process had ended and whose reset was named, in seconds. */
   readonly delay: Delays;
 }
@@ -33,6 +35,7 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
   const delays: number[] = [];
   let reached = 0;
   let resumed = 0;
+  let putOff = 0;
   const told = new Set<WorldLimit>();
 
   /** Words name the minute, so the minute is waited for. */
@@ -94,6 +97,12 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
             if (actor.limit !== null) actor.limit.left = true;
           } else mustBeLeft(actor, "was to be stopped");
           return;
+        case "RESTART_PUT_OFF":
+          putOff += 1;
+          // From here on it knows better, and the start that was ordered too early is none.
+          if (actor.limit !== null)
+            Object.assign(actor.limit, { resetAt: actor.limit.overAt, named: event.payload.resetsInSeconds !== null });
+          return;
         case "RESTART_ORDERED":
           return noteStart(actor, event.payload.because);
       }
@@ -117,6 +126,6 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
       }
     },
 
-    findings: (): LimitFindings => ({ reached, resumed, delay: summarise(delays) }),
+    findings: (): LimitFindings => ({ reached, resumed, putOff, delay: summarise(delays) }),
   };
 }

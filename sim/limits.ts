@@ -17,12 +17,13 @@ interface Parts {
 
 /** Providers' limits: of one agent or of a whole fleet at once, with a reset that is named or not; the program dies of it, waits at its prompt or goes on by itself. */
 export function createLimits({ actors, timeline, random, holders }: Parts) {
-  function reach(actor: HeldActor, resetAt: number, named: boolean, end: LimitEnd): void {
+  function reach(actor: HeldActor, resetAt: number, named: boolean, end: LimitEnd, overAt = resetAt): void {
     const { life, traits } = actor;
     const holder = holders.of(actor.id);
     if (!actor.isWell() || life.mode.kind !== "working" || holder === undefined || holder.dead) return;
     const now = timeline.now();
-    actor.limit = { since: now, resetAt, named, end, incarnation: life.incarnation, knownAt: null, left: false };
+    const { incarnation } = life;
+    actor.limit = { since: now, resetAt, named, overAt, end, incarnation, knownAt: null, left: false };
     const sight: Sight = {
       kind: "rate-limited",
       pattern: "limit-hit",
@@ -42,9 +43,15 @@ export function createLimits({ actors, timeline, random, holders }: Parts) {
 
   const anyEnd = (): LimitEnd => random.pick(["dies", "dies", "waits", "continues"] as const);
 
+  /** Sometimes the quota is not back when it was to be. Who waits there themselves finds that out by themselves. */
+  const reallyOver = (resetAt: number, end: LimitEnd): number =>
+    end === "dies" && random.chance(0.4) ? resetAt + random.between(10 * minute, 4 * hour) : resetAt;
+
   function planSingle(actor: HeldActor): void {
     timeline.after(random.until(7 * hour), () => {
-      reach(actor, timeline.now() + random.between(2 * minute, 5 * hour), random.chance(0.7), anyEnd());
+      const resetAt = timeline.now() + random.between(2 * minute, 5 * hour);
+      const end = anyEnd();
+      reach(actor, resetAt, random.chance(0.7), end, reallyOver(resetAt, end));
       planSingle(actor);
     });
   }
@@ -54,7 +61,10 @@ export function createLimits({ actors, timeline, random, holders }: Parts) {
       const resetAt = timeline.now() + random.between(10 * minute, 4 * hour);
       for (const actor of actors.values())
         if (random.chance(0.6))
-          timeline.after(random.between(0, 5 * minute), () => reach(actor, resetAt, true, anyEnd()));
+          timeline.after(random.between(0, 5 * minute), () => {
+            const end = anyEnd();
+            reach(actor, resetAt, true, end, reallyOver(resetAt, end));
+          });
       planFleet();
     });
   }
@@ -68,13 +78,13 @@ export function createLimits({ actors, timeline, random, holders }: Parts) {
     follow(actor: HeldActor): void {
       const { limit, life } = actor;
       if (limit === null || limit.end !== "dies") return;
-      if (timeline.now() >= limit.resetAt) {
+      if (timeline.now() >= limit.overAt) {
         actor.limit = null;
         return;
       }
       timeline.after(random.between(3 * second, 20 * second), () => {
         if (actor.life !== life || actor.limit !== limit) return;
-        if (timeline.now() < limit.resetAt) reach(actor, limit.resetAt, limit.named, "dies");
+        if (timeline.now() < limit.overAt) reach(actor, limit.overAt, limit.named, "dies");
         else actor.limit = null;
       });
     },

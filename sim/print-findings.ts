@@ -32,7 +32,7 @@ function printHeld(ladder: NonNullable<Findings["ladder"]>, orchestrator: string
   return [
     ...printLadder(ladder),
     "",
-    `limits reached: ${ladder.limits.reached}; started again after one: ${ladder.limits.resumed}, ` +
+    `limits reached: ${ladder.limits.reached}; put off again: ${ladder.limits.putOff}; started again after one: ${ladder.limits.resumed}, ` +
       `P95 ${ladder.limits.delay.p95.toFixed(0)} s after its reset, at most ${ladder.limits.delay.max.toFixed(0)} s`,
     `orchestrator: ${orchestrator}; ways of looking at processes that failed: ${ladder.eyeFailures}`,
     "",

@@ -31,6 +31,9 @@ export interface Asked {
 }
 
 export const limitSeconds = 40;
+/** What is told when the quota is used up is not what comes true: so much is advertised, and so long it takes. */
+const advertisedSeconds = 15;
+export const quotaSeconds = 90;
 const rateSeconds = 12;
 const overloadSeconds = 12;
 export const pingSeconds = 30;
@@ -100,6 +103,14 @@ export const scenarios = {
     type: "rate_limit_error",
     message: quota,
     retryAfterSeconds: left,
+    usage: true,
+  })),
+  quota: refusedFor(quotaSeconds, (left) => ({
+    kind: "refuse",
+    status: 429,
+    type: "rate_limit_error",
+    message: quota,
+    retryAfterSeconds: Math.max(1, left + advertisedSeconds - quotaSeconds),
     usage: true,
   })),
   hang: ({ results }) => (results >= 1 ? { kind: "hang" } : normal(results)),

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Asked, type Scenario, scenarios, type Turn } from "./scenarios.ts";
-import { anthropic } from "./wires/anthropic.ts";
+import { type Asked, quotaSeconds, type Scenario, scenarios, type Turn } from "./scenarios.ts";
+import { anthropic, claudeQuota } from "./wires/anthropic.ts";
 import { gemini } from "./wires/gemini.ts";
-import { responses } from "./wires/responses.ts";
+import { codexQuota, responses } from "./wires/responses.ts";
 import { type Conversation, type Json, pause, sendJson, type Wire } from "./wires/wire.ts";
 
 /** One request of the agent itself, as the model got it. */
@@ -24,6 +24,8 @@ export interface ModelRun {
   readonly requests: readonly ModelRequest[];
   /** When it was refused first. */
   readonly refusedAt: number | null;
+  /** When its program asked what is left of the quota. */
+  readonly quotaReads: readonly number[];
 }
 
 export interface ScriptedModel {
@@ -35,6 +37,7 @@ interface OpenRun {
   readonly scenario: Scenario;
   readonly folder: string;
   readonly requests: ModelRequest[];
+  readonly quotaReads: number[];
   refusedAt: number | null;
 }
 
@@ -57,7 +60,7 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
   return {
     begin(scenario, folder) {
       const name = `r${runs.size + 1}`;
-      const run: OpenRun = { scenario, folder, requests: [], refusedAt: null };
+      const run: OpenRun = { scenario, folder, requests: [], quotaReads: [], refusedAt: null };
       runs.set(name, run);
       return Object.assign(run, { url: `http://127.0.0.1:${port}/${scenario}/${name}` });
     },
@@ -79,6 +82,12 @@ async function answerRequest(
   const run = runs.get(name);
   const wire = wireOf(path);
   if (run === undefined) return sendJson(response, 404, { error: { message: "no such run" } });
+  const readQuota = quotaReaders.find(([where]) => where.test(path))?.[1];
+  if (readQuota !== undefined) {
+    run.quotaReads.push(Date.now());
+    const left = run.refusedAt === null ? 0 : run.refusedAt + quotaSeconds * 1000 - Date.now();
+    return sendJson(response, 200, readQuota(Math.max(0, Math.ceil(left / 1000))));
+  }
   if (/count_?tokens/i.test(path)) return sendJson(response, 200, { input_tokens: 1200, totalTokens: 1200 });
   if (wire === null) return sendJson(response, request.method === "GET" ? 200 : 404, { data: [], models: [] });
   const conversation = wire.read(body);
@@ -97,6 +106,12 @@ async function answerRequest(
   await pause(thinkMs);
   await wire.send(response, { ...reply, acts: turn.acts, pingsForMs: turn.pingsForMs ?? 0 });
 }
+
+/** Where each program asks what is left of its quota, which no model has to be asked for. */
+const quotaReaders: readonly (readonly [RegExp, (leftSeconds: number) => Json])[] = [
+  [/\/codex\/usage$/, codexQuota],
+  [/\/oauth\/usage$/, claudeQuota],
+];
 
 /** Decides what is done and keeps what was asked. */
 function takeTurn(run: OpenRun, { results, texts }: Conversation): Turn {

@@ -4,7 +4,7 @@ import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
 import { until } from "../until.ts";
 import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
-import { limitSeconds, pingSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
+import { limitSeconds, pingSeconds, quotaSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
 import { agentName, type Saying, type Watched } from "./watch-program.ts";
 
 /** What Rouse said in the end, and how long it took to say it. */
@@ -235,6 +235,35 @@ function putOff(lastsSeconds: number): Story {
   };
 }
 
+/** The advertised reset comes, and the quota is still used up: it is not started before it is not, and its model is not asked to find out. */
+const quota: Story = {
+  may: ["restart"],
+  well: true,
+  async play(watched) {
+    const { model } = watched;
+    const refusedAt = await until("the model refuses", () => model.refusedAt, 60_000);
+    const liftedAt = refusedAt + quotaSeconds * 1000;
+    const waits = await eventOf(watched, "RESTART_PUT_OFF", quotaSeconds * 1000);
+    const { resetsInSeconds } = waits.payload as { resetsInSeconds: number | null };
+    const off = Math.abs((resetsInSeconds ?? 0) - (liftedAt - timeOf(waits)) / 1000);
+    if (off > 5) throw new Error(`it is to reset in ${resetsInSeconds} s, which is ${Math.round(off)} s off`);
+    const limit = await until("Rouse counts down to the new reset", () => limitOf(watched), 5000);
+    if (Math.abs(limit - liftedAt) > 15_000) throw new Error(`it counts down to ${new Date(limit).toISOString()}`);
+    const wentOn = await until("it goes on", () => goneOn(watched, liftedAt), quotaSeconds * 1000 + resumeWithin);
+    const early = model.requests.filter(({ at }) => at > timeOf(waits) && at < liftedAt - 1000).length;
+    if (early > 0) throw new Error(`its model was asked ${early} times while the quota was used up`);
+    if (model.quotaReads.length < 2) throw new Error("it was started unasked");
+    const known = seconds(liftedAt - timeOf(waits));
+    return { said: `put off ${known} s before its quota was back, then ${wentOn}`, seconds: null };
+  },
+};
+
+/** Until when Rouse says that its limit stands. */
+async function limitOf({ daemon }: Watched): Promise<number | null> {
+  const { limit } = await daemon.rouse.getAgentHealth(agentName);
+  return limit === null ? null : Date.parse(limit.until);
+}
+
 const minute = 60_000;
 
 /** A reset that is told in words has no seconds, and a margin is added to it. */
@@ -389,6 +418,7 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   rate: putOff(12),
   overload: putOff(12),
   limit: putOff(limitSeconds),
+  quota,
   hang,
   slow,
   tool,

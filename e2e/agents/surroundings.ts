@@ -3,6 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Mode, ProgramName } from "./programs.ts";
 import type { Scenario } from "./scenarios.ts";
+import type { StandIn } from "./stand-in-for.ts";
+import { account } from "./wires/responses.ts";
 
 /** What one program finds where it is started: its settings, and the address of the model. */
 export interface Surroundings {
@@ -19,6 +21,8 @@ export interface Place {
   /** What it fetches or unpacks once; the next run finds it there. */
   readonly shared: string;
   readonly modelUrl: string;
+  /** Only in `quota`: somebody who answers for the address that the program asks about its account. */
+  readonly standIn: StandIn | null;
 }
 
 export const prompt = "change the greeting";
@@ -46,11 +50,16 @@ export const prepare: Readonly<Record<ProgramName, (place: Place, mode: Mode, sc
       customApiKeyResponses: { approved: [key.slice(-20)], rejected: [] },
       projects: { [place.folder]: { ...project, allowedTools: [] } },
     });
-    // Only a subscriber has a usage limit; who pays by the key is told to slow down.
+    // Only a subscriber has a usage limit; who pays by the key is told to slow down. What is left of it only a whole login is told.
+    const token = "sk-ant-oat01-notatokennotatokennotatokennotatoken";
+    const { standIn } = place;
+    if (standIn !== null) write(join(place.settings, ".credentials.json"), claudeLogin(token));
     const login: Record<string, string> =
-      scenario === "limit"
-        ? { CLAUDE_CODE_OAUTH_TOKEN: "sk-ant-oat01-notatokennotatokennotatokennotatoken" }
-        : { ANTHROPIC_API_KEY: key };
+      standIn !== null
+        ? { HTTPS_PROXY: standIn.proxy, NO_PROXY: "127.0.0.1", NODE_EXTRA_CA_CERTS: standIn.certificate }
+        : scenario === "limit"
+          ? { CLAUDE_CODE_OAUTH_TOKEN: token }
+          : { ANTHROPIC_API_KEY: key };
     const permissions = scenario === "plan" ? "plan" : scenario === "permission" ? "default" : "acceptEdits";
     const options = ["--permission-mode", permissions];
     if (permissions === "acceptEdits") options.push("--allowedTools", "Bash");
@@ -69,23 +78,27 @@ export const prepare: Readonly<Record<ProgramName, (place: Place, mode: Mode, sc
         DISABLE_TELEMETRY: "1",
         DISABLE_AUTOUPDATER: "1",
         DISABLE_ERROR_REPORTING: "1",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        // The account is not essential, so with this it is not asked about.
+        ...(standIn === null ? { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" } : {}),
       },
     };
   },
 
   codex(place, mode, scenario) {
+    const hasLogin = scenario === "quota";
+    if (hasLogin) write(join(place.settings, "auth.json"), chatGptLogin());
     const trust = scenario === "trust" ? "" : `[projects."${place.folder}"]\ntrust_level = "trusted"\n`;
     write(
       join(place.settings, "config.toml"),
       `model = "gpt-5-codex"
 model_provider = "scripted"
 check_for_update_on_startup = false
+chatgpt_base_url = "${place.modelUrl}/chatgpt"
 [model_providers.scripted]
 name = "Scripted"
 base_url = "${place.modelUrl}/v1"
 wire_api = "responses"
-env_key = "SCRIPTED_KEY"
+${hasLogin ? "requires_openai_auth = true" : 'env_key = "SCRIPTED_KEY"'}
 ${trust}`,
     );
     const may =
@@ -160,6 +173,29 @@ ${trust}`,
     };
   },
 };
+
+/** A subscriber's login as Claude Code keeps it; only one with the scope of the profile is told what is left. */
+const claudeLogin = (accessToken: string): object => ({
+  claudeAiOauth: {
+    accessToken,
+    refreshToken: "sk-ant-ort01-none",
+    expiresAt: Date.now() + 8 * 3_600_000,
+    scopes: ["user:inference", "user:profile"],
+    subscriptionType: "max",
+    rateLimitTier: "default_claude_max_5x",
+  },
+});
+
+/** A login of ChatGPT that nobody has, as Codex keeps it: a token without a signature that is good for a day. */
+function chatGptLogin(): object {
+  const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+  const now = Math.floor(Date.now() / 1000);
+  const claims = { chatgpt_plan_type: "plus", chatgpt_account_id: account, chatgpt_user_id: "nobody" };
+  const body = { email: "t@example.org", iat: now, exp: now + 86_400, "https://api.openai.com/auth": claims };
+  const token = [encode({ alg: "none", typ: "JWT" }), encode(body), encode({})].join(".");
+  const tokens = { id_token: token, access_token: token, refresh_token: "none", account_id: account };
+  return { auth_mode: "chatgpt", OPENAI_API_KEY: null, tokens, last_refresh: new Date().toISOString() };
+}
 
 function write(path: string, content: string | object): void {
   mkdirSync(dirname(path), { recursive: true });

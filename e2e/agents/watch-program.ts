@@ -14,6 +14,7 @@ import type { Cell } from "./cells.ts";
 import { clocksOf } from "./clocks.ts";
 import { cacheOf, fileOf } from "./programs.ts";
 import type { ModelRun, ScriptedModel } from "./scripted-model.ts";
+import { standInFor } from "./stand-in-for.ts";
 import { makeProject, prepare } from "./surroundings.ts";
 import { pause } from "./wires/wire.ts";
 
@@ -58,6 +59,7 @@ export async function watchProgram(cell: Cell, model: ScriptedModel, runs: strin
     settings: join(root, "settings"),
     shared: join(cache, "shared"),
     modelUrl: run.url,
+    standIn: asksProvider(cell) ? await standInFor("api.anthropic.com", root, run.url) : null,
   };
   const { command, environment } = prepare[cell.program](place, cell.mode, cell.scenario);
   const way = cell.mode === "run" ? "run" : "spawn";
@@ -84,6 +86,9 @@ export async function watchProgram(cell: Cell, model: ScriptedModel, runs: strin
     output: () => terminal?.bytes() ?? readOutput(holderFiles(home, agentName), { from: 0, limit: 1e9 })?.bytes ?? none,
   };
 }
+
+/** Claude Code asks about its account at a fixed address; where Codex asks is one of its settings. */
+const asksProvider = ({ program, scenario }: Cell): boolean => program === "claude" && scenario === "quota";
 
 const none = Buffer.alloc(0);
 

@@ -67,6 +67,15 @@ function quota({ usage: isUsage, retryAfterSeconds = 0 }: Refusal): Record<strin
   };
 }
 
+/** What Claude Code with a login is told of its subscription. */
+export const claudeQuota = (leftSeconds: number): Json => ({
+  five_hour: {
+    utilization: leftSeconds > 0 ? 100 : 0,
+    resets_at: new Date(Date.now() + (leftSeconds || 18_000) * 1000).toISOString(),
+  },
+  seven_day: { utilization: 30, resets_at: new Date(Date.now() + 400_000_000).toISOString() },
+});
+
 const words = (text: string): [Json, Json] => [
   { type: "text", text: "" },
   { type: "text_delta", text },

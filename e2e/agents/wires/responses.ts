@@ -63,6 +63,27 @@ const usedUp = (inSeconds: number): Record<string, string> => ({
   "x-codex-secondary-reset-at": String(epochSecondsIn(400_000)),
 });
 
+/** What Codex with a login of ChatGPT is told of its account. The account is named, or Codex does not believe whether it may be used. */
+export const codexQuota = (leftSeconds: number): Json => ({
+  account_id: account,
+  plan_type: "plus",
+  rate_limit: {
+    allowed: leftSeconds === 0,
+    limit_reached: leftSeconds > 0,
+    primary_window: {
+      used_percent: leftSeconds > 0 ? 100 : 0,
+      limit_window_seconds: 18_000,
+      reset_after_seconds: leftSeconds,
+      reset_at: epochSecondsIn(leftSeconds),
+    },
+    secondary_window: null,
+  },
+  credits: null,
+});
+
+/** The account of a login that nobody has. */
+export const account = "account-of-nobody";
+
 const usageLimit = (inSeconds: number): Json => ({
   error: {
     type: "usage_limit_reached",

@@ -178,6 +178,13 @@ const payloads = {
     attempt: z.number(),
   }),
   RESTART_FAILED: z.object({ agentId, incarnation: z.number(), problem: z.string() }),
+  /** Its program says that its provider's limit still stands: it is started when that is over, and nothing has failed. */
+  RESTART_PUT_OFF: z.object({
+    agentId,
+    incarnation: z.number(),
+    key: z.string(),
+    resetsInSeconds: z.number().nullable(),
+  }),
   /** A person ended it for good while it was down and would have been started again. */
   RESTART_CANCELLED: z.object({ agentId, incarnation: z.number(), actor: z.string() }),
   RESTARTS_EXHAUSTED: z.object({ agentId, attempts: z.number(), windowSeconds: z.number() }),

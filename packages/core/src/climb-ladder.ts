@@ -53,7 +53,7 @@ export function climbLadder(
   let at = inTurn(before, [
     (record) => followStop(record, signal),
     (record) => concludeOrder(record),
-    (record) => followRestart(record, signal),
+    (record) => followRestart(record, signal, now, policy),
     (record) => awaitNewLife(record, now, doubt),
     (record) => followEscalation(record, signal, now),
     (record) => raiseEscalation(record, now, doubt),

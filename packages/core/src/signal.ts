@@ -104,7 +104,9 @@ export type ActionOutcome =
   | { readonly kind: "contain"; readonly outcome: ContainOutcome }
   | { readonly kind: "undelivered"; readonly problem: string }
   | { readonly kind: "restarted"; readonly incarnation: number; readonly recovery: RecoveryContext | null }
-  | { readonly kind: "not-restarted"; readonly problem: string };
+  | { readonly kind: "not-restarted"; readonly problem: string }
+  /** It was not started: its program says that its limit still stands, and for how long, where it knows. */
+  | { readonly kind: "limit-stands"; readonly resetsInMs: DurationMs | null };
 
 export interface HeartbeatSignal {
   readonly kind: "heartbeat";
@@ -153,6 +155,8 @@ export type Action =
       /** In fixed words: why its last life ended. */
       readonly reason: string;
       readonly attempt: number;
+      /** Its provider's limit should be over by now: whoever starts it asks first whether it is, where that can be asked. */
+      readonly afterLimit: boolean;
     }
   | {
       readonly kind: "save-work";

@@ -25,15 +25,12 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
   const named = resetsInMs !== null;
   const standing = isStanding(before) && at < before.until ? before : null;
   const attempts = standing?.attempts ?? attemptsAfter(before, at);
-  const wait = named
-    ? resetsInMs + marginOf(by, policy)
-    : Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
   const fresh: Limit = {
     what: sight.what ?? kindOf(pattern),
     pattern,
     by,
     since: at,
-    until: at + wait,
+    until: at + waitOf(resetsInMs, by, attempts, policy),
     named,
     continues,
     attempts,
@@ -55,6 +52,19 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
     what: isSharper ? fresh.what : known.what,
     pattern: isSharper ? pattern : known.pattern,
   };
+}
+
+function waitOf(resetsInMs: DurationMs | null, by: Limit["by"], attempts: number, policy: Policy): DurationMs {
+  if (resetsInMs !== null) return resetsInMs + marginOf(by, policy);
+  return Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
+}
+
+/** Its program was asked before it was started again, and says that the limit is not over: another attempt that came to nothing. */
+export function standsAgain(limit: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
+  const attempts = limit.attempts + 1;
+  const until = at + waitOf(resetsInMs, "stream", attempts, policy);
+  const named = resetsInMs !== null;
+  return { ...limit, pattern: "asked", by: "stream", until, named, attempts, told: false, resumedAt: null };
 }
 
 /** Words of the program itself are believed to the end of the minute they name. */

@@ -4,7 +4,9 @@ import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
 
 /** What a turn of an agent means for the tasks it holds. */
 export type Fate =
-  | { readonly kind: "recovering" | "released" | "blocked"; readonly because: TaskReason }
+  /** `afterLimit`: it did not fail, so nothing is charged for it. */
+  | { readonly kind: "recovering"; readonly because: TaskReason; readonly afterLimit: boolean }
+  | { readonly kind: "released" | "blocked"; readonly because: TaskReason }
   | { readonly kind: "recovered"; readonly incarnation: number }
   | { readonly kind: "completed" };
 
@@ -15,7 +17,11 @@ export type Fate =
 export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
   if (after.incarnation > before.incarnation) return { kind: "recovered", incarnation: after.incarnation };
   if (isStartingAgain(after) && after.restart?.key !== before.restart?.key)
-    return { kind: "recovering", because: isOrdered(after) ? "recovered-by-person" : "being-recovered" };
+    return {
+      kind: "recovering",
+      because: isOrdered(after) ? "recovered-by-person" : "being-recovered",
+      afterLimit: after.restart?.because === "limit-over",
+    };
   if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
   if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
   // Of an agent that we did not start, its own word is all there is.

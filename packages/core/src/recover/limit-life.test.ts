@@ -449,6 +449,128 @@ describe("an agent whose process ended at its limit", () => {
   });
 });
 
+describe("an agent whose program says that its limit still stands", () => {
+  const stands = (resets: string | null) =>
+    ({ kind: "limit-stands", resetsInMs: resets === null ? null : ms(resets) }) as const;
+
+  /** Its limit was to be over, and it was to be started. */
+  function askedAfter(resets: string, given: Pick<HeldGiven, "taskId"> = {}): HeldStory {
+    const held = heldStory({ ...given, hold: { ...stream } });
+    held.shows(hit(resets));
+    held.exits({ code: 1 });
+    held.passes(resets);
+    held.passes("1m");
+    return held;
+  }
+
+  const orders = ({ agent }: HeldStory) => agent.did("restart-agent");
+  const answer = (held: HeldStory, resets: string | null, order = orders(held).at(-1)) =>
+    held.handsAnswer(order?.key ?? "", stands(resets));
+
+  it("is asked before it is started, which nobody is who crashed or whom a person wants back", () => {
+    expect(orders(askedAfter("1h"))).toMatchObject([{ afterLimit: true }]);
+    const crashed = heldStory({ hold: stream });
+    crashed.exits({ code: 1 });
+    crashed.passes("1m");
+    expect(orders(crashed)).toMatchObject([{ afterLimit: false }]);
+    const wanted = heldStory({ hold: stream });
+    wanted.shows(hit("4h"));
+    wanted.exits({ code: 1 });
+    wanted.isOrdered("restart");
+    expect(orders(wanted)).toMatchObject([{ afterLimit: false }]);
+  });
+
+  it("waits for the new reset, which is told, and is started after that one", () => {
+    const held = askedAfter("1h", { taskId: "t-1" });
+    answer(held, "2h");
+    const { limit, restart } = held.agent.record;
+    expect(restart).toBeNull();
+    expect(limit).toMatchObject({ resumedAt: null, named: true, attempts: 1, until: held.agent.now + ms("2h") + 5000 });
+    expect(told(held, "LIMIT_REACHED").at(-1)).toMatchObject({ payload: { resetsInSeconds: 7200, what: "usage" } });
+    expect(told(held, "RESTART_PUT_OFF")).toHaveLength(1);
+    held.passes("2h");
+    expect(orders(held)).toHaveLength(1);
+    held.passes("1m");
+    expect(orders(held)).toHaveLength(2);
+  });
+
+  it("has failed at nothing: it is well, nobody is called, and no budget is charged", () => {
+    const held = askedAfter("1h", { taskId: "t-1" });
+    answer(held, "2h");
+    held.passes("119m");
+    expect(held.agent.state).toBe("HEALTHY");
+    expect(held.agent.record).toMatchObject({ restarts: [], recoveries: [], incident: null });
+    expect([...told(held, "RESTART_FAILED"), ...told(held, "INCIDENT_OPENED")]).toEqual([]);
+    expect(isGoneForGood(held.agent.record)).toBe(false);
+  });
+
+  it("and names no reset is tried after two minutes, then four, then eight", () => {
+    const held = askedAfter("1h");
+    const waits: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      answer(held, null);
+      waits.push(((held.agent.record.limit?.until ?? 0) - held.agent.now) / 60_000);
+      held.passes(`${(waits[i] ?? 0) + 1}m`);
+    }
+    expect(waits).toEqual([2, 4, 8]);
+    expect(orders(held)).toHaveLength(4);
+  });
+
+  it("eight times in a row is a person's matter", () => {
+    const held = askedAfter("20m");
+    for (let i = 0; i < 10; i++) {
+      answer(held, "20m");
+      held.passes("22m");
+    }
+    expect(orders(held)).toHaveLength(8);
+    expect(told(held, "INCIDENT_CLOSED")).toMatchObject([
+      { payload: { ending: "handed-to-a-person", because: "at-its-limit" } },
+    ]);
+  });
+
+  it("is ill as soon as it was said once too often, and not only after the reset that it named", () => {
+    const held = askedAfter("20m");
+    for (let i = 0; i < 8; i++) {
+      answer(held, "20m");
+      held.passes(i < 7 ? "22m" : "1s");
+    }
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("after somebody was tired of waiting for the answer, or a second time, changes nothing", () => {
+    const late = askedAfter("1h");
+    late.passes("3m");
+    expect(told(late, "RESTART_FAILED")).toHaveLength(1);
+    const before = late.agent.record;
+    for (const order of orders(late)) answer(late, "2h", order);
+    expect(late.agent.record).toMatchObject({ limit: before.limit, restart: before.restart });
+    const twice = askedAfter("1h");
+    answer(twice, "2h");
+    answer(twice, "5h");
+    expect(told(twice, "RESTART_PUT_OFF")).toHaveLength(1);
+  });
+
+  it("and that a person ends meanwhile stays down", () => {
+    const held = askedAfter("1h");
+    answer(held, "1h");
+    held.isOrdered("stop");
+    held.passes("3h");
+    expect(orders(held)).toHaveLength(1);
+  });
+
+  it("keeps its task, for which no recovery is counted", () => {
+    const held = heldStory({ hold: stream, taskId: "t-1" });
+    held.shows(hit("1h"));
+    held.exits({ code: 1 });
+    const waiting = held.agent.record;
+    held.passes("61m");
+    const starting = held.agent.record;
+    expect(fateOfWork(waiting, starting)).toMatchObject({ kind: "recovering", afterLimit: true });
+    answer(held, "1h");
+    expect(fateOfWork(starting, held.agent.record)).toBeNull();
+  });
+});
+
 describe("an agent that lives when its limit is over", () => {
   it("and stands at its prompt is told about to a person, once", () => {
     const held = heldStory({ hold: claude });

@@ -1,4 +1,4 @@
-import type { DurationMs, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import type { MonoMs, Policy, RouseEvent } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
 import { tellOfQuestion } from "../accept/read-sights.ts";
 import { markNow, turnClock } from "../accept/work-clock.ts";
@@ -11,7 +11,7 @@ import { limitOverWording } from "../intervene/word-nudge.ts";
 import { endedAtLimit, goesOnUntil, heldByLimit, isStanding, type Limit, mostResumes } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
-import { reviveAfterLimit } from "./restart-life.ts";
+import { aMoment, reviveAfterLimit } from "./restart-life.ts";
 
 /** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
 export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
@@ -25,9 +25,6 @@ export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, do
   const due = goesOnUntil(record);
   return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
 }
-
-/** As soon as anybody may look again. */
-const aMoment: DurationMs = 250;
 
 const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 

@@ -1,4 +1,5 @@
-import type { MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
+import type { DurationMs, MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
+import { limitReached, standsAgain } from "../accept/read-limit.ts";
 import { recentRestarts } from "../decide/choose-revival.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
@@ -46,7 +47,12 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
       restart: { key, because, attempt, awaitedSince: now, problem: null },
     },
     events,
-    actions: [{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt }],
+    actions: [
+      {
+        ...{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt },
+        afterLimit: because === "limit-over",
+      },
+    ],
   };
 }
 
@@ -96,13 +102,33 @@ function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null
 }
 
 /** What the hands say of it: it could not be started, or what the new life was given to go on with. */
-export function followRestart(record: AgentRecord, signal: Signal): Intervened {
+export function followRestart(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
   const { outcome } = signal;
   if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
-  if (outcome.kind !== "not-restarted" || record.restart?.key !== signal.key) return unchanged;
-  return failRestart(record, outcome.problem);
+  if (record.restart?.key !== signal.key) return unchanged;
+  if (outcome.kind === "limit-stands") return putOff(record, outcome.resetsInMs, now, policy);
+  return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged;
+}
+
+/** As soon as anybody may look again. */
+export const aMoment: DurationMs = 250;
+
+/** The order is taken back, which is no failure: its agent waits on, as if it had run into the limit once more. */
+function putOff(record: AgentRecord, resetsInMs: DurationMs | null, now: MonoMs, policy: Policy): Intervened {
+  const { restart, limit, agentId, incarnation } = record;
+  if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record))
+    return { record, events: [], actions: [] };
+  const stands = standsAgain(limit, resetsInMs, now, policy);
+  const told = limitReached(agentId, stands, resetsInMs);
+  const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
+  return {
+    // Once too often, and it is a person's matter: what is found about it is looked at anew.
+    record: { ...record, limit: stands, restart: null, wakeAt: now + aMoment },
+    events: [{ type: "RESTART_PUT_OFF", payload: { agentId, incarnation, key: restart.key, resetsInSeconds } }, told],
+    actions: [],
+  };
 }
 
 /** Told once, whoever finds out first. */

@@ -48,11 +48,12 @@ function letGo(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: Ta
   const left = { actor: "rouse", releasedBecause: because };
   if (fate === "blocked") return changeTask(task, { ...left, to: waitsForPerson(now), because }, now);
   const ordered = isOrderedBack(signal);
-  if (!ordered && task.recoveries >= rules.maxRecoveries)
+  const spends = !ordered && signal.afterLimit !== true;
+  if (spends && task.recoveries >= rules.maxRecoveries)
     return changeTask(task, { ...left, to: waitsForPerson(now), because: "recoveries-exhausted" }, now);
   if (fate === "released") return changeTask(task, { ...left, to: { status: "pending" }, because }, now);
   // A person's word begins the count anew.
-  const recoveries = ordered ? 0 : task.recoveries + 1;
+  const recoveries = ordered ? 0 : task.recoveries + (spends ? 1 : 0);
   if (task.state.status === "recovering") return unchanged({ ...task, recoveries });
   const incarnation = claimOf(task)?.incarnation ?? null;
   const to = { status: "recovering", agentId, incarnation, since: now } as const;

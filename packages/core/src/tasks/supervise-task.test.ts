@@ -398,6 +398,17 @@ describe("a task whose agent goes down", () => {
     expect(task.claims("b")).toBe("granted 5");
   });
 
+  it("is brought back after limits as often as there are any: nothing has failed", () => {
+    const task = held();
+    for (let life = 2; life <= 9; life++) {
+      task.goesDown("a", "recovering", "being-recovered", true);
+      // Put off once, as its limit still stood.
+      task.goesDown("a", "recovering", "being-recovered", true);
+      task.comesBack("a", life);
+    }
+    expect(task.task).toMatchObject({ recoveries: 0, state: { status: "running" } });
+  });
+
   it("counts each recovery that is begun, also when the one before came to nothing", () => {
     const task = held();
     for (let attempt = 1; attempt <= 3; attempt++) task.goesDown("a", "recovering");

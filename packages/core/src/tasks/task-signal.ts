@@ -55,12 +55,13 @@ export type TaskOrderSignal = { readonly actor: string; readonly reason: string 
   | { readonly kind: "reassign"; readonly to: string | null }
 );
 
-/** An agent does not work any more, and what is to become of its tasks. Each one with fate `recovering` is one recovery begun. */
+/** An agent does not work any more, and what is to become of its tasks. Each one with fate `recovering` is one recovery begun, unless it is after a limit. */
 export interface AgentDownSignal {
   readonly kind: "agent-down";
   readonly agentId: string;
   readonly because: TaskReason;
   readonly fate: "recovering" | "released" | "blocked";
+  readonly afterLimit?: boolean;
 }
 
 /** `claim`: the number of the claim that an agent speaks with from now on; `null` when it has none, or for anybody else. */

@@ -115,8 +115,12 @@ export function taskStory(given: TaskStoryGiven = {}) {
     orders,
     reassigns: (to: string | null): string =>
       answer({ kind: "reassign", to, actor: "ann", reason: "because I say so" }),
-    goesDown: (agentId: string, fate: AgentDownSignal["fate"], because: TaskReason = "agent-gone"): TaskTurn =>
-      take({ kind: "agent-down", agentId, because, fate }),
+    goesDown: (
+      agentId: string,
+      fate: AgentDownSignal["fate"],
+      because: TaskReason = "agent-gone",
+      afterLimit = false,
+    ): TaskTurn => take({ kind: "agent-down", agentId, because, fate, afterLimit }),
     comesBack: (agentId: string, incarnation: number): TaskTurn =>
       take({ kind: "agent-recovered", agentId, incarnation }),
     checkpoints: (agentId: string | null, checkpoint = "c1"): TaskTurn =>

@@ -67,6 +67,12 @@ export async function startAgain(
   return { incarnation, recovery: left?.context ?? null };
 }
 
+/** How the life after this one would be started; `null` when it has begun, or nothing is written down of it. */
+export function lifeToCome(home: string, agentId: string, afterIncarnation: number): Spec | null {
+  const spec = readSpec(home, agentId);
+  return spec === null || (spec.incarnation > afterIncarnation && hasBegun(home, spec)) ? null : spec;
+}
+
 /** A life is written down before it is started, and what is started may fail: its holder shows that it began, or what that left behind. */
 function hasBegun(home: string, { agentId, incarnation }: Spec): boolean {
   const file = readHolderFile(home, agentId);

@@ -84,6 +84,23 @@ export type Started =
   | { readonly incarnation: number; readonly recovery: RecoveryContext | null }
   | { readonly problem: string };
 
+/** What the program of an agent says of its account. `unknown`: nothing can be concluded, and whoever asked does what it would have done unasked. */
+export type Quota =
+  | { readonly kind: "free" }
+  | { readonly kind: "used-up"; readonly resetsInMs: DurationMs | null }
+  | {
+      readonly kind: "unknown";
+      /** `another-account`: what could be asked is not what the agent uses; `begun`: its next life is there already. */
+      readonly because:
+        | "no-way"
+        | "started-otherwise"
+        | "another-account"
+        | "pays-for-more"
+        | "no-answer"
+        | "nonsense"
+        | "begun";
+    };
+
 /**
  * The hands on supervised agents. The promises:
  * - After `begin`, every holder of this home is found within seconds, whether it was there before or came later, and each is told about once.
@@ -95,6 +112,7 @@ export type Started =
  *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
  * - `contain` breaks a turn off at most once per key, and never where the key might mean something else; a pause ends by itself after `lasts`; what
  *   was decided before the agent was let go has no effect after it.
+ * - `quotaOf` asks without a request to a model, leaves no process behind, and takes seconds. It rejects only when this monitor is closed meanwhile.
  * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on; asked again for the same life, it
  *   starts nothing twice, and tries again what never began.
  */
@@ -104,6 +122,8 @@ export interface Holders {
   stop(request: StopRequest): Promise<StopOutcome>;
   nudge(request: NudgeRequest): Promise<NudgeDelivery>;
   contain(request: ContainRequest): Promise<ContainOutcome>;
+  /** Whether the account of an agent that is down may be used again. */
+  quotaOf(agentId: string, afterIncarnation: number): Promise<Quota>;
   startAgain(agentId: string, afterIncarnation: number, revival: Revival | null): Promise<Started>;
   /** The folder it was started in; `null` when nothing is written down of it. */
   folderOf(agentId: string): string | null;
@@ -128,6 +148,7 @@ export const noHolders: Holders = {
   stop: async () => ({ kind: "refused", because: "not-registered" }),
   nudge: async () => ({ kind: "not-sent", because: "not-registered" }),
   contain: async () => ({ kind: "not-contained", because: "not-registered" }),
+  quotaOf: async () => ({ kind: "unknown", because: "no-way" }),
   startAgain: async () => ({ problem: "this monitor holds no agents" }),
   folderOf: () => null,
   settle: () => {},

@@ -127,6 +127,7 @@ describe("what goes into the audit trail", () => {
       "RESTART_ORDERED",
       "RESTART_FAILED",
       "RESTARTS_EXHAUSTED",
+      "RESTART_PUT_OFF",
       "RESTART_CANCELLED",
       "AGENT_RESTARTED",
       "INCIDENT_OPENED",

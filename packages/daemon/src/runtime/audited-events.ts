@@ -51,6 +51,7 @@ const rules: Rules = {
   WORK_NOT_SAVED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
   RESTART_ORDERED: (p) => about(p.agentId, p.because, pick(p, "incarnation", "key", "attempt")),
   RESTART_FAILED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
+  RESTART_PUT_OFF: (p) => about(p.agentId, "limit-stands", pick(p, "incarnation", "key", "resetsInSeconds")),
   RESTART_CANCELLED: (p) => ({ ...about(p.agentId, "cancelled", pick(p, "incarnation")), actor: p.actor }),
   RESTARTS_EXHAUSTED: (p) => about(p.agentId, "restarts-exhausted", pick(p, "attempts", "windowSeconds")),
   AGENT_RESTARTED: (p) => about(p.agentId, p.because, pick(p, "from", "to", "cause", "chain")),

@@ -195,7 +195,9 @@ export function keepTasks(parts: TaskParts) {
     if (fate.kind === "recovered") {
       run(kept, { kind: "agent-recovered", agentId, incarnation: fate.incarnation }, moment);
     } else if (fate.kind !== "completed") {
-      run(kept, { kind: "agent-down", agentId, because: fate.because, fate: fate.kind }, moment);
+      const { kind, because } = fate;
+      const afterLimit = kind === "recovering" && fate.afterLimit;
+      run(kept, { kind: "agent-down", agentId, because, fate: kind, afterLimit }, moment);
     } else {
       // An agent that said it cannot go on and then ended has not done it; nor has one that took it from a queue and says nothing.
       const isNamed = kept.task.taskId === record.taskId && !record.taskClaimed;

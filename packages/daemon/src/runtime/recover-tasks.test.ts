@@ -101,6 +101,7 @@ describe("what an agent is brought back with", () => {
     taskId: "t",
     reason: "r",
     attempt: 1,
+    afterLimit: false,
   } as const;
   const checkpoints = (heard: (taskId: string | null) => void = () => {}) => ({
     async contextFor(taskId: string | null) {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import { type HolderNews, type Holders, noHolders, type StopRequest } from "../ports/holders.ts";
+import { type HolderNews, type Holders, noHolders, type Quota, type StopRequest } from "../ports/holders.ts";
 import type { Commit } from "../ports/store.ts";
 import { noWorkspaces, type SnapshotOutcome, type SnapshotRequest } from "../ports/workspaces.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
@@ -238,6 +238,75 @@ describe("a nudge that waits at its holder", () => {
   });
 });
 
+describe("an agent that ended at its limit", () => {
+  /** Its limit is over, and what its program says of it. */
+  async function atItsLimit(quotas: Quota[], given: Given = {}) {
+    const started: number[] = [];
+    const asked: number[] = [];
+    const held = await world({
+      ...given,
+      hands: {
+        async quotaOf(_, after) {
+          asked.push(after);
+          return quotas.shift() ?? { kind: "free" };
+        },
+        async startAgain(_, after) {
+          started.push(after + 1);
+          return { incarnation: after + 1, recovery: null };
+        },
+      },
+    });
+    return { ...held, started, asked };
+  }
+
+  const limit = { kind: "rate-limited", pattern: "p", resetsInMs: minutes(10), by: "stream", what: "usage" } as const;
+  const ended: Partial<HolderReport> = { sights: [limit], exit: { code: 1, signal: null, cause: "by-itself" } };
+  const usedUp = (more: number): Quota => ({ kind: "used-up", resetsInMs: minutes(more) });
+
+  it("is not started while its program says that the limit stands, and is after the reset that it names then", async () => {
+    const { isHeld, live, reports, asked, started } = await atItsLimit([usedUp(20)]);
+    isHeld();
+    reports(ended);
+    await live(minutes(12));
+    expect([asked, started]).toEqual([[1], []]);
+    await live(minutes(17));
+    expect([asked, started]).toEqual([[1], []]);
+    await live(minutes(4));
+    expect([asked, started]).toEqual([[1, 1], [2]]);
+  });
+
+  it("waits for that reset also when the monitor is started again", async () => {
+    const before = await atItsLimit([usedUp(60)]);
+    before.isHeld();
+    before.reports(ended);
+    await before.live(minutes(12));
+    // It was killed: nobody gave the disk back.
+    before.disk.holder = null;
+    const after = await atItsLimit([], { disk: before.disk, at: before.clock.mono + seconds(60) });
+    await after.live(minutes(50));
+    expect([after.asked, after.started]).toEqual([[], []]);
+    await after.live(minutes(9));
+    expect([after.asked, after.started]).toEqual([[1], [2]]);
+  });
+
+  it("is started when nothing can be learnt about it", async () => {
+    const { isHeld, live, reports, started } = await atItsLimit([{ kind: "unknown", because: "no-answer" }]);
+    isHeld();
+    reports(ended);
+    await live(minutes(12));
+    expect(started).toEqual([2]);
+  });
+
+  it("is asked only where it ended at one", async () => {
+    const { isHeld, live, reports, asked, started } = await atItsLimit([usedUp(20)]);
+    isHeld();
+    await live(minutes(1));
+    reports({ exit: { code: 1, signal: null, cause: "by-itself" } });
+    await live(minutes(1));
+    expect([asked, started]).toEqual([[], [2]]);
+  });
+});
+
 describe("in a freeze", () => {
   it("a nudge that could not be given before is not given either, nor after it, when its time is over", async () => {
     const tries: string[] = [];
@@ -288,6 +357,32 @@ describe("in a freeze", () => {
       },
     });
     await live(minutes(5));
+    expect(started).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    expect(started).toEqual([2]);
+  });
+
+  it("that begins while its program is asked, nobody is started", async () => {
+    const started: number[] = [];
+    const answers: ((quota: Quota) => void)[] = [];
+    const { isHeld, live, reports, freeze, thaw } = await world({
+      hands: {
+        quotaOf: () => new Promise((resolve) => answers.push(resolve)),
+        async startAgain(_, after) {
+          started.push(after + 1);
+          return { incarnation: after + 1, recovery: null };
+        },
+      },
+    });
+    isHeld();
+    const limit = { kind: "rate-limited", pattern: "p", resetsInMs: minutes(1), by: "stream", what: "usage" } as const;
+    reports({ sights: [limit], exit: { code: 1, signal: null, cause: "by-itself" } });
+    await live(minutes(2));
+    expect(answers).toHaveLength(1);
+    await freeze();
+    answers[0]?.({ kind: "free" });
+    await live(seconds(30));
     expect(started).toEqual([]);
     await thaw();
     await live(seconds(1));

@@ -108,11 +108,15 @@ async function contain(hands: Hands, action: Of<"contain-agent">): Promise<Conta
 }
 
 async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<ActionOutcome> {
-  // What there is to go on with may change in a freeze, and reading it takes a while in which one can begin.
+  const { agentId, incarnation, afterLimit } = action;
+  await hands.thawed();
+  const quota = afterLimit ? await hands.holders.quotaOf(agentId, incarnation) : null;
+  if (quota?.kind === "used-up") return { kind: "limit-stands", resetsInMs: quota.resetsInMs };
+  // What there is to go on with may change in a freeze, and asking and reading take a while in which one can begin.
   await hands.thawed();
   const revival = await hands.revivalFor(action);
   await hands.thawed();
-  const done = await hands.holders.startAgain(action.agentId, action.incarnation, revival);
+  const done = await hands.holders.startAgain(agentId, incarnation, revival);
   return "problem" in done
     ? { kind: "not-restarted", problem: done.problem }
     : { kind: "restarted", incarnation: done.incarnation, recovery: done.recovery };

@@ -13,10 +13,11 @@ import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } 
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
+import { askQuota } from "../../holder/program/ask-quota.ts";
 import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
 import type { HolderFile, ProcessId } from "../../holder/spec.ts";
-import { startAgain } from "../../holder/start-again.ts";
+import { lifeToCome, startAgain } from "../../holder/start-again.ts";
 import { writeWhole } from "../../holder/write-whole.ts";
 import type {
   ContainRequest,
@@ -24,6 +25,7 @@ import type {
   HolderNews,
   Holders,
   NudgeRequest,
+  Quota,
   StopRequest,
 } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
@@ -48,6 +50,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   let news: HolderNews | null = null;
   let monitor: MonitorId | null = null;
   let closed = false;
+  const closing = new AbortController();
   let timer: NodeJS.Timeout | null = null;
   let watcher: FSWatcher | null = null;
 
@@ -202,6 +205,15 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     stop,
     nudge,
     contain,
+    async quotaOf(agentId, afterIncarnation) {
+      const spec = lifeToCome(home.folder, agentId, afterIncarnation);
+      const quota: Quota =
+        spec === null ? { kind: "unknown", because: "begun" } : await askQuota(spec, { signal: closing.signal });
+      // Nobody is started unasked because nobody waited for the answer: the next monitor asks again.
+      if (closed) throw new Fault("holder-unreachable", "this monitor is closed", { retryable: true });
+      log.info({ agentId, quota }, "asked its program whether its limit is over");
+      return quota;
+    },
     async startAgain(agentId, afterIncarnation, revival) {
       try {
         const from = { home: home.folder, token: home.token, url: home.url() };
@@ -225,6 +237,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     },
     async close() {
       closed = true;
+      closing.abort();
       news = null;
       if (timer !== null) clearInterval(timer);
       watcher?.close();

@@ -164,6 +164,8 @@ function describeHeldEvent(event: HeldEvent): string {
     }
     case "RESTART_FAILED":
       return event.payload.problem;
+    case "RESTART_PUT_OFF":
+      return "its program says that its limit still stands";
     case "RESTART_CANCELLED":
       return `by ${event.payload.actor}: it stays down`;
     case "RESTARTS_EXHAUSTED":

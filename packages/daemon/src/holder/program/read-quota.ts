@@ -1,0 +1,162 @@
+import { type DurationMs, days, type EpochMs } from "@rouse/contract";
+import { z } from "zod";
+import type { Quota } from "../../ports/holders.ts";
+
+/** How a program is asked what is left of its account's quota, on its input and output. */
+export interface WayToAsk {
+  readonly args: readonly string[];
+  /** Lines of JSON. */
+  readonly says: readonly object[];
+  /** An argument of the agent's own command after which it may use another account than the one that would be asked. */
+  readonly elsewhere: RegExp;
+  /** All that was heard so far, line by line; `null` while the answer is not among it. */
+  read(heard: readonly unknown[], now: EpochMs): Quota | null;
+}
+
+export const unknown = (because: Extract<Quota, { kind: "unknown" }>["because"]): Quota => ({
+  kind: "unknown",
+  because,
+});
+
+/** The longest window there is has a week. */
+const longestWindow: DurationMs = days(8);
+
+interface Window {
+  /** Percent. */
+  readonly used: number;
+  readonly resetsAt: EpochMs | null;
+}
+
+/** Used up until the last of the windows that are full is over. An end that cannot be makes all of it worthless. */
+function usedUp(full: readonly Window[], now: EpochMs): Quota {
+  const resets = full.flatMap(({ resetsAt }) => resetsAt ?? []);
+  // Also one that is no number at all.
+  if (!resets.every((at) => at > now && at <= now + longestWindow)) return unknown("nonsense");
+  const isNamed = full.length > 0 && resets.length === full.length;
+  return { kind: "used-up", resetsInMs: isNamed ? Math.max(...resets) - now : null };
+}
+
+const isFull = ({ used }: Window): boolean => used >= 100;
+const isThere = <T>(value: T | null | undefined): value is T => value != null;
+
+const CodexWindow = z.object({ usedPercent: z.number(), resetsAt: z.number().nullish() }).transform(
+  ({ usedPercent, resetsAt }): Window => ({
+    used: usedPercent,
+    resetsAt: isThere(resetsAt) ? resetsAt * 1000 : null,
+  }),
+);
+const CodexLogin = z.object({ authMethod: z.string().nullable(), requiresOpenaiAuth: z.boolean().nullable() });
+const CodexLimits = z.object({
+  /** Codex itself says that a recovery must not be concluded from percentages; versions before it had nothing else. */
+  ordinaryUsageAllowed: z.boolean().nullish(),
+  rateLimits: z.object({
+    primary: CodexWindow.nullish(),
+    secondary: CodexWindow.nullish(),
+    credits: z.object({ hasCredits: z.boolean(), unlimited: z.boolean() }).nullish(),
+  }),
+});
+
+const loginId = 2;
+const limitsId = 3;
+
+/** JSON-RPC with `codex app-server`; starts no thread, no tool server and no hook. */
+export const askCodex: WayToAsk = {
+  args: ["app-server"],
+  says: [
+    {
+      id: 1,
+      method: "initialize",
+      params: { clientInfo: { name: "rouse", title: null, version: "1" }, capabilities: null },
+    },
+    { method: "initialized" },
+    { id: loginId, method: "getAuthStatus", params: { includeToken: false, refreshToken: false } },
+    { id: limitsId, method: "account/rateLimits/read", params: { excludeResetCreditDetails: true } },
+  ],
+  elsewhere: /^--(?:oss|local-provider|profile)\b|^-p|model_provider|chatgpt_base_url/,
+  read(heard, now) {
+    const login = replyTo(heard, loginId);
+    const limits = replyTo(heard, limitsId);
+    if (login === null || limits === null) return null;
+    // The limits of the login are told also where another provider is used, with a key of its own.
+    const who = CodexLogin.safeParse(login.result);
+    if (!who.success) return unknown("no-answer");
+    if (who.data.requiresOpenaiAuth !== true || who.data.authMethod !== "chatgpt") return unknown("another-account");
+    if (limits.result === undefined) return unknown("no-answer");
+    const told = CodexLimits.safeParse(limits.result);
+    return told.success ? judgeCodex(told.data, now) : unknown("nonsense");
+  },
+};
+
+function judgeCodex({ ordinaryUsageAllowed: allowed, rateLimits }: z.infer<typeof CodexLimits>, now: EpochMs): Quota {
+  const { primary, secondary, credits } = rateLimits;
+  const full = [primary, secondary].filter(isThere).filter(isFull);
+  if (allowed === true || (!isThere(allowed) && full.length === 0)) return { kind: "free" };
+  if (credits?.hasCredits === true || credits?.unlimited === true) return unknown("pays-for-more");
+  return usedUp(full, now);
+}
+
+const CodexReply = z.object({ id: z.number(), result: z.unknown().optional() });
+
+function replyTo(heard: readonly unknown[], id: number): { readonly result?: unknown } | null {
+  for (const line of heard) {
+    const reply = CodexReply.safeParse(line);
+    if (reply.success && reply.data.id === id) return reply.data;
+  }
+  return null;
+}
+
+const ClaudeWindow = z.object({ utilization: z.number().nullish(), resets_at: z.string().max(64).nullish() }).transform(
+  ({ utilization, resets_at }): Window => ({
+    used: utilization ?? 0,
+    resetsAt: isThere(resets_at) ? Date.parse(resets_at) : null,
+  }),
+);
+const ClaudeUsage = z.object({
+  rate_limits_available: z.boolean(),
+  /** Windows of one model are not looked at: nobody knows which one the agent will use. */
+  rate_limits: z
+    .object({
+      five_hour: ClaudeWindow.nullish(),
+      seven_day: ClaudeWindow.nullish(),
+      extra_usage: z.object({ is_enabled: z.boolean(), utilization: z.number().nullish() }).nullish(),
+    })
+    .nullable(),
+});
+
+const usageId = "rouse-quota";
+const ClaudeReply = z.object({
+  type: z.literal("control_response"),
+  response: z.object({ request_id: z.literal(usageId), subtype: z.string(), response: z.unknown().optional() }),
+});
+
+/** The control request of Claude Code's SDK. Without its customizations: nobody's hooks run and no tool server is started for a question. */
+export const askClaude: WayToAsk = {
+  args: [
+    ...["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
+    ...["--safe-mode", "--no-session-persistence"],
+  ],
+  says: [{ type: "control_request", request_id: usageId, request: { subtype: "get_usage", skip_behaviors: true } }],
+  elsewhere: /^--(?:bare|settings|setting-sources)\b/,
+  read(heard, now) {
+    for (const line of heard) {
+      const reply = ClaudeReply.safeParse(line);
+      if (!reply.success) continue;
+      const { subtype, response } = reply.data.response;
+      if (subtype !== "success") return unknown("no-answer");
+      const told = ClaudeUsage.safeParse(response);
+      return told.success ? judgeClaude(told.data, now) : unknown("nonsense");
+    }
+    return null;
+  },
+};
+
+/** Whoever pays by the key has no such limits; nor has a token that was made for scripts the right to see them. */
+function judgeClaude({ rate_limits_available, rate_limits }: z.infer<typeof ClaudeUsage>, now: EpochMs): Quota {
+  if (!rate_limits_available) return unknown("another-account");
+  if (rate_limits === null) return unknown("no-answer");
+  const { five_hour, seven_day, extra_usage } = rate_limits;
+  const full = [five_hour, seven_day].filter(isThere).filter(isFull);
+  if (full.length === 0) return { kind: "free" };
+  if (extra_usage?.is_enabled === true && (extra_usage.utilization ?? 0) < 100) return unknown("pays-for-more");
+  return usedUp(full, now);
+}

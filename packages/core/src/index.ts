@@ -39,7 +39,14 @@ export { patternsFor } from "./terminal/patterns.ts";
 export { expectEcho, findPlaceToType, isTaken, type Place, readEcho, type Typed } from "./terminal/place-to-type.ts";
 export { type LineState, readLines, startReading } from "./terminal/read-lines.ts";
 export { replayedText } from "./terminal/read-replay.ts";
-export { type ReadableScreen, readScreen, type ScreenState, showsWork, startWatching } from "./terminal/read-screen.ts";
+export {
+  overtake,
+  type ReadableScreen,
+  readScreen,
+  type ScreenState,
+  showsWork,
+  startWatching,
+} from "./terminal/read-screen.ts";
 export * from "./terminal/reading.ts";
 export { followSteered, type SteeredWords } from "./terminal/streams/follow-steered.ts";
 export { answersByMessage, followWords, type TypedWords } from "./terminal/streams/follow-words.ts";

@@ -90,7 +90,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     keepToLimit(sighted, record.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
-  const { events: _, ...seen } = sighted;
+  const { events: _, answered: __, ...seen } = sighted;
   const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";

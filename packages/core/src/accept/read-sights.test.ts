@@ -341,6 +341,23 @@ describe("a question", () => {
     expect(told(gone, "AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
   });
 
+  it("behind which work goes on was asked all along, and nobody is told that it was answered", () => {
+    const held = heldStory({ hold: { family: "gemini-cli" } });
+    held.report([{ kind: "model-asked" }], { eyes: [{ eye: "session-file", sees: true, because: null }] });
+    held.shows(asks("trust"));
+    const since = held.agent.record.terminal?.asks?.since;
+    held.passes("5s");
+    held.shows({ kind: "said", digest: "d1" }, { kind: "model-asked" }, asks("trust"));
+    expect(held.agent.record.terminal?.asks).toEqual({ what: "trust", since });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+    expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
+    // Answered, and asked anew: that is another one.
+    held.shows({ kind: "asks-no-more" }, asks("trust"));
+    expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
+    expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(2);
+  });
+
   it("that stood there through a provider's wait stands there after it", () => {
     const held = heldStory();
     held.shows(asks("permission"));

@@ -35,6 +35,8 @@ export interface Sighted {
   activity: Activity;
   limit: Limit | null;
   steps: StepTrail | null;
+  /** What was asked until work went on, in the same report: it may stand there still. */
+  answered?: { readonly asks: NonNullable<TerminalFacts["asks"]>; readonly told: RouseEvent | null } | undefined;
   readonly events: RouseEvent[];
 }
 
@@ -293,6 +295,7 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   if (rests && activity.kind === "FINISHED") return;
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
   if (!rests) takeUpAgain(sighted, context);
+  if (!rests) askedAllAlong(sighted, what);
   if (terminal.asks?.what !== what) {
     // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
     const isPutOff = isStanding(sighted.limit) && !sighted.limit.told;
@@ -309,14 +312,26 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
 }
 
+/** Work goes on behind what it asks: nobody has answered, so nobody is told that somebody did. */
+function askedAllAlong({ terminal, answered, events }: Sighted, what: Question): void {
+  if (terminal.asks !== null || answered?.asks.what !== what) return;
+  terminal.asks = answered.asks;
+  if (answered.told !== null) events.splice(events.indexOf(answered.told), 1);
+}
+
 function stopAsking(sighted: Sighted, context: SightContext): void {
   endQuestion(sighted, context);
+  // Whatever is asked after this is another question.
+  sighted.answered = undefined;
   if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
-function endQuestion({ terminal, events }: Sighted, { agentId, at }: Moment): void {
+function endQuestion(sighted: Sighted, { agentId, at }: Moment): void {
+  const { terminal, events } = sighted;
   if (terminal.asks === null) return;
-  if (terminal.asks.untold !== true) events.push(needsYouNoMore(agentId, terminal.asks.since, at));
+  const told = terminal.asks.untold === true ? null : needsYouNoMore(agentId, terminal.asks.since, at);
+  if (told !== null) events.push(told);
+  sighted.answered = { asks: terminal.asks, told };
   if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
   terminal.asks = null;
 }

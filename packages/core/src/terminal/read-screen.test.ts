@@ -2,7 +2,7 @@ import { type AgentFamily, Sight } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { patternsFor } from "./patterns.ts";
-import { readScreen, startWatching } from "./read-screen.ts";
+import { overtake, readScreen, startWatching } from "./read-screen.ts";
 import type { Screen } from "./reading.ts";
 import { screenOf } from "./screen.test-support.ts";
 
@@ -306,6 +306,49 @@ describe("words that nobody has sent", () => {
     const look = watch(family);
     look(0, drawn(picture));
     expect(asked(look(3, drawn(picture))).some((it) => it.kind === "asks" && it.what === "draft")).toBe(expected);
+  });
+});
+
+describe("a question behind which another eye sees work", () => {
+  const trust =
+    "Do you trust the files in this folder?\n● 1. Trust folder (work)\n  2. Trust parent folder (home)\n  3. Don't trust";
+  const work: Sight = { kind: "tool-ended", id: "t1", failed: false, resultDigest: "d" };
+  const lookAt = (before: ReturnType<typeof startWatching>, second: number, picture: string) =>
+    readScreen(before, screenOf(picture), patternsFor(before.family), { now: noon + second * 1000, utcOffset: 0 });
+
+  it("is told again while it stands there, once for each time", () => {
+    const first = lookAt(startWatching("gemini-cli"), 0, trust);
+    expect(asked(first.sights)).toEqual(asks("trust", "gemini-trust-dialog"));
+    expect(asked(lookAt(first.state, 1, trust).sights)).toEqual([]);
+    const again = lookAt(overtake(first.state, [work]), 1, trust);
+    expect(asked(again.sights)).toEqual(asks("trust", "gemini-trust-dialog"));
+    expect(asked(lookAt(again.state, 2, trust).sights)).toEqual([]);
+  });
+
+  it("is over when it is gone from the screen, and what was told before it is none", () => {
+    const first = lookAt(startWatching("gemini-cli"), 0, trust);
+    expect(asked(lookAt(overtake(first.state, [work]), 1, "✦ Done.").sights)).toEqual(gone);
+    expect(overtake(startWatching("gemini-cli"), [work]).overtaken).toBe(false);
+    expect(overtake(first.state, [{ kind: "output", rows: 1, novel: 1 }]).overtaken).toBe(false);
+  });
+
+  it("is not told again while the program says that it is at work: then it is only words", () => {
+    const busy = "Do you want to proceed?\n❯ 1. Yes\n  2. No\n\n✻ Pondering… (3s · esc to interrupt)";
+    const first = lookAt(startWatching("claude-code"), 0, busy);
+    expect(asked(first.sights)).not.toEqual([]);
+    const next = lookAt(overtake(first.state, [work]), 1, busy);
+    expect(asked(next.sights)).toEqual([]);
+    const atRest = busy.replace(/\n\n.*$/, "");
+    expect(asked(lookAt(next.state, 2, atRest).sights)).toEqual(asked(first.sights));
+  });
+
+  it("that only rests is not told again: it shows its prompt for a moment also when somebody has spoken", () => {
+    const look = watch("claude-code");
+    const prompt = "✻ Worked for 1s\n\n────\n❯\n────";
+    look(0, prompt);
+    expect(asked(look(3, prompt))).toHaveLength(1);
+    const resting = { ...startWatching("claude-code"), asked: { what: "prompt", pattern: "p" } as const };
+    expect(overtake(resting, [work])).toBe(resting);
   });
 });
 

@@ -18,6 +18,8 @@ export interface ScreenState {
   /** Digests of the rows at the last look; `null` before the first. */
   readonly looked: readonly string[] | null;
   readonly asked: Asked | null;
+  /** Another eye has told of work since: what was asked counts as answered, unless it still stands there. */
+  readonly overtaken: boolean;
   /** Which try of a request it said it would make next, and whether it said when; `null` when it says nothing of the kind. */
   readonly retry: { readonly attempt: number; readonly timed: boolean } | null;
   readonly family: AgentFamily;
@@ -31,6 +33,7 @@ export const startWatching = (family: AgentFamily = "generic"): ScreenState => (
   told: [],
   looked: null,
   asked: null,
+  overtaken: false,
   retry: null,
   resting: null,
 });
@@ -67,7 +70,7 @@ export function readScreen(
   const before = state.retry?.attempt === retry?.attempt ? state.retry : null;
   const timed = retry !== null && (retry.inMs > 0 || before?.timed === true);
   if (retry !== null && before?.timed !== timed) sights.push(retry);
-  const { asked, resting } = asking;
+  const { asked, overtaken, resting } = asking;
   return {
     state: {
       ...state,
@@ -76,11 +79,33 @@ export function readScreen(
       looked,
       retry: retry && { attempt: retry.attempt, timed },
       asked,
+      overtaken,
       resting,
     },
     sights: [...sights, ...limits.sights, ...asking.sights],
   };
 }
+
+/** What shows that work goes on, so that whoever waited for an answer has it. */
+const showsAnswer: ReadonlySet<Sight["kind"]> = new Set<Sight["kind"]>([
+  "model-asked",
+  "said",
+  "tool-started",
+  "tool-ended",
+  "compacts",
+  "turn-ended",
+]);
+
+/**
+ * Another eye has told of these. A program may work on behind its own question (Gemini CLI does, behind the one about trust; sub-agents do): if it still
+ * stands there at the next look, and the program does not say that it is at work, it is asked again.
+ */
+export const overtake = (state: ScreenState, sights: readonly Sight[]): ScreenState =>
+  state.asked !== null && !isRest(state.asked) && sights.some(({ kind }) => showsAnswer.has(kind))
+    ? { ...state, overtaken: true }
+    : state;
+
+const isRest = ({ what }: Asked): boolean => what === "prompt" || what === "draft";
 
 const blank = digestOf("");
 
@@ -138,6 +163,7 @@ function readLimits(
 
 interface Asking {
   readonly asked: Asked | null;
+  readonly overtaken: boolean;
   readonly resting: ScreenState["resting"];
   readonly sights: readonly Sight[];
 }
@@ -152,27 +178,31 @@ function readAsking(
 ): Asking {
   const bottom = bottomOf(screen);
   const question = findQuestion(bottom, patterns, ["permission", "question"]);
-  if (question !== null) return ask(state, question, null);
-  const standing = saysItWorks(screen, bottom.rows, state.family)
-    ? null
-    : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
-  if (standing === null) return { asked: null, resting: null, sights: noMore(state) };
-  if (standing.what !== "prompt" && standing.what !== "draft") return ask(state, standing, null);
-  if (state.asked?.what === standing.what) return ask(state, standing, null);
+  const works = saysItWorks(screen, bottom.rows, state.family);
+  if (question !== null) return ask(state, question, works);
+  const standing = works ? null : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
+  if (standing === null) return asksNothing(state, null);
+  if (!isRest(standing) || state.asked?.what === standing.what) return ask(state, standing, works);
   const resting = rest(state.resting, standing.pattern, picture, clock.now);
-  if (clock.now - resting.since < restsAfter) return { asked: null, resting, sights: noMore(state) };
-  return ask(state, standing, null);
+  return clock.now - resting.since < restsAfter ? asksNothing(state, resting) : ask(state, standing, works);
 }
 
 const draftOn = ({ firm, ...screen }: ReadableScreen, family: AgentFamily): Asked | null =>
   firm !== undefined && findDraft({ ...screen, firm }, family) ? { what: "draft", pattern: "half-typed line" } : null;
 
-function ask(state: ScreenState, asked: Asked, resting: ScreenState["resting"]): Asking {
+function ask(state: ScreenState, asked: Asked, works: boolean): Asking {
   const same = state.asked?.what === asked.what && state.asked.pattern === asked.pattern;
-  return { asked, resting, sights: same ? [] : [{ kind: "asks", ...asked }] };
+  const overtaken = same && state.overtaken;
+  const tells = !same || (overtaken && !works);
+  return { asked, overtaken: overtaken && works, resting: null, sights: tells ? [{ kind: "asks", ...asked }] : [] };
 }
 
-const noMore = (state: ScreenState): Sight[] => (state.asked === null ? [] : [{ kind: "asks-no-more" }]);
+const asksNothing = ({ asked }: ScreenState, resting: ScreenState["resting"]): Asking => ({
+  asked: null,
+  overtaken: false,
+  resting,
+  sights: asked === null ? [] : [{ kind: "asks-no-more" }],
+});
 
 function rest(before: ScreenState["resting"], pattern: string, picture: string, now: EpochMs) {
   const goesOn = before?.pattern === pattern && before.picture === picture && before.since <= now;

@@ -3,6 +3,7 @@ import {
   blankOwnWords,
   findCompletion,
   joinEyes,
+  overtake,
   type Pattern,
   patternsFor,
   type ReadableScreen,
@@ -74,6 +75,8 @@ const isRest = (sight: Sight): boolean => sight.kind === "asks" && (sight.what =
 const lookMs = 250;
 /** A screen that has come to rest is looked at once more: only then is what stands at its bottom a question. */
 const restMs = 2500;
+/** What a program takes to draw that it was answered; shorter than what is told waits. */
+const redrawMs = 50;
 const tellMs = 100;
 const tellOutputMs = 2000;
 const signOfLifeMs = 10_000;
@@ -134,7 +137,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       take("stream", readStream(lines, clock));
       const shown = [...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
       // Told after it, what came before a question or a wait would look like work that goes on in spite of it.
-      if (shown.some(({ kind }) => standing.has(kind))) around.program.catchUp();
+      if (shown.some(({ kind }) => standing.has(kind))) catchUp();
       if (shown.some(isRest)) around.program.rests();
       take("screen", shown);
       tellInTime();
@@ -143,9 +146,17 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     }
   }
 
+  /** What came before a question does not overtake it. */
+  function catchUp(): void {
+    const asking = watching;
+    around.program.catchUp();
+    watching = asking;
+  }
+
   function take(eye: Eye, seen: readonly Sight[]): void {
     const step = joinEyes(joined, eye, seen);
     joined = step.state;
+    if (eye !== "screen") watching = overtake(watching, step.sights);
     sights = joinSights(sights, step.sights);
   }
 
@@ -244,6 +255,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     saw(eye, seen) {
       if (ended) return;
       take(eye, seen);
+      // What still stands on its screen is told with the work that goes on behind it.
+      if (watching.overtaken) looking.ringWithin(redrawMs);
       tellInTime();
     },
     useFamily(found) {

@@ -67,6 +67,20 @@ describe("a holder of opencode", () => {
     expect(told).toEqual(Array.from({ length: 6 }, () => ["tool-started", "asks"]).flat());
   });
 
+  it("tells what it asks again when it works on behind that, with the work", async () => {
+    const client = await startOpencode();
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its log is followed");
+    const asked = (): number => ofKind(client, "asks").filter(({ what }) => what === "permission").length;
+    tell("ask");
+    await until(() => asked() === 1, "it asked");
+    const before = callsOf(client);
+    tell("call");
+    await until(() => callsOf(client) > before && asked() === 2, "it asks still");
+    expect(ofKind(client, "asks-no-more")).toEqual([]);
+    const kinds = sightsOf(client).map(({ kind }) => kind);
+    expect(kinds.lastIndexOf("asks")).toBeGreaterThan(kinds.lastIndexOf("tool-ended"));
+  });
+
   it("sees a nudge read when its model is asked with it, not when its screen shows it", async () => {
     const client = await startOpencode();
     await until(() => eyeOf(client, "session-file")?.sees === true, "its log is followed");

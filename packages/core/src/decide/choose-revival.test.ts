@@ -26,6 +26,7 @@ describe("a process that is gone", () => {
         taskId: null,
         reason: "UNRESPONSIVE: process-exited, by-itself",
         attempt: 1,
+        afterLimit: false,
       },
     ]);
     expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "process-exited", attempt: 1 } }]);

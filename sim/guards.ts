@@ -61,8 +61,14 @@ export const guards: readonly Guard[] = [
   {
     name: "the idle rule counts only where its owner set it",
     file: `${core}/decide/evidence.ts`,
-    find: 'return level === "stuck" && (policy.terminal.stopOnIdle || record.terminal?.idleKill != null);',
-    replace: 'return level === "stuck";',
+    find: "return policy.terminal.stopOnIdle || record.terminal?.idleKill != null;",
+    replace: "return true;",
+  },
+  {
+    name: "and only after its whole time without any sign of work",
+    file: `${core}/decide/evidence.ts`,
+    find: ' || evidence["goesOn"] === "yes") return false;',
+    replace: ") return false;",
   },
   {
     name: "the rule about missed beats counts only where it is set",

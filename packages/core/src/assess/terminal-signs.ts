@@ -26,8 +26,8 @@ export const findNoOutput: Detector = (record, now, policy) => {
   const stands = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
   const restUntil = ruledRestEnds(record, policy);
   const rests = restUntil === null || now >= restUntil;
-  // Who computes for longer than children may be waited for is asked about, whatever its owner calls idle.
-  const stuck = stands && !others.fresh && (rests || busy);
+  // Who computes for longer than children may be waited for is asked about, whatever its owner calls idle; and a stir puts the rule off, but makes nobody well.
+  const stuck = stands && !others.fresh && (rests || busy || stoodStill(record, terminal));
   return {
     finding: conclude(record, now, {
       kind: "no-output",

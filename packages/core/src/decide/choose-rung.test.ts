@@ -4,6 +4,7 @@ import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, goesQuiet, hangs, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
 import { times } from "../run-story.test-support.ts";
 import { dawn, story } from "../story.test-support.ts";
+import { isRuledByOwner } from "./evidence.ts";
 
 const ladder = [
   "NUDGE_SENT",
@@ -168,6 +169,23 @@ describe("an agent that gets nowhere", () => {
       held.passes("21m");
       expect([what, ...held.agent.when("TERMINATION_ORDERED")]).toEqual([what, "2110s TERMINATION_ORDERED"]);
     }
+  });
+
+  it("is not well again by a stir after its owner's rule came to nothing, nor ruled on until its whole time is over once more", () => {
+    const refused = { kind: "not-saved", problem: "the object store is read-only" } as const;
+    const held = heldStory({ hold: { idleKillMs: 20 * 60_000 }, work: refused });
+    held.prints();
+    held.passes("22m");
+    expect(held.agent.told("TERMINATION_REFUSED")).toMatchObject([{ because: "work-not-saved" }]);
+    held.processesShow({ cpuMs: 100 + 300 });
+    held.passes("19m");
+    expect(held.agent.record.health.state).toBe("STUCK");
+    expect(endings(held)).toEqual([]);
+    const ruled = () =>
+      held.agent.record.findings.some((finding) => isRuledByOwner(held.agent.record, finding, held.agent.policy));
+    expect(ruled()).toBe(false);
+    held.passes("2m");
+    expect(ruled()).toBe(true);
   });
 
   it("that computes for hours and brings nothing out is asked about all the same, and not stopped as idle", () => {

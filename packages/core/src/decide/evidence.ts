@@ -65,10 +65,11 @@ const isAtRest = (record: AgentRecord, now: MonoMs, policy: Policy): boolean =>
   stateOfTree(record, policy).kind === "quiet" && now - newestFact(record) >= quietAfter(policy);
 
 /** What the owner of this agent said in advance: stop it when it is idle, when it repeats an error, or when a timer of its own falls silent. */
-export function isRuledByOwner(record: AgentRecord, { kind, level }: Finding, policy: Policy): boolean {
+export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: Finding, policy: Policy): boolean {
   switch (kind) {
     case "no-output":
-      return level === "stuck" && (policy.terminal.stopOnIdle || record.terminal?.idleKill != null);
+      if (level !== "stuck" || evidence["goesOn"] === "yes") return false;
+      return policy.terminal.stopOnIdle || record.terminal?.idleKill != null;
     case "repeated-error":
       return level === "stuck" && policy.terminal.stopOnRepeatedError;
     case "missed-beats":

@@ -278,8 +278,9 @@ function takeIn(
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
   // A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool.
-  // What moved may have done so before the limit, in beats that were lost; whoever says that it waits for its provider does.
-  const answered = moved && beat.waitingFor !== "provider" ? answeredAfter(record.limit, now) : null;
+  // Since the last beat, that is, which may have come before the limit; and whoever says that it waits for its provider does.
+  const metLimit = record.limit !== null && (record.beats.lastAt ?? 0) < record.limit.since;
+  const answered = moved && !metLimit && beat.waitingFor !== "provider" ? answeredAfter(record.limit, now) : null;
   const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
   const activity =
     !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))

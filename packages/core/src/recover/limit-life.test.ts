@@ -227,6 +227,20 @@ describe("of a limit that stands", () => {
 });
 
 describe("an agent at its limit that beats", () => {
+  it("is not past it by what moved since a beat that came before the limit: that may have been before it", () => {
+    const held = heldStory({ hold: claude });
+    held.agent.beats({ progressIndicator: "step 1" });
+    held.passes("4m");
+    held.shows(hit("2h"));
+    held.passes("30s");
+    held.agent.beats({ progressIndicator: "step 2", status: "RUNNING" });
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    held.passes("5m");
+    held.agent.beats({ progressIndicator: "step 3", status: "RUNNING" });
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+  });
+
   it("is not past it by what its beats that were lost had told, as long as it says that it waits", () => {
     const held = heldStory({ hold: claude });
     held.agent.beats({ progressIndicator: "step 1" });

@@ -229,10 +229,22 @@ function putOff(lastsSeconds: number): Story {
         .events(...interventions)
         .filter((event) => timeOf(event) < liftedAt || watched.cell.continues);
       if (early.length > 0) throw new Error(`${early.map(({ type }) => type).join(", ")} while it waited`);
-      const end = endOfWait(told, liftedAt);
+      // The first eye that tells of it need not know when it ends.
+      const during = watched.sayings.filter(({ at }) => at >= told.at && at < liftedAt - settled);
+      if (watched.cell.continues === true) mustWaitAllTheWhile(during);
+      const last = during.findLast(({ health }) => waits(health)) ?? told;
+      const end = endOfWait({ ...last, at: told.at }, liftedAt);
       return { said: `WAITING for its provider${end}, then ${wentOn}`, seconds: seconds(told.at - refusedAt) };
     },
   };
+}
+
+const settled = 2000;
+
+/** Whatever its program draws meanwhile. */
+function mustWaitAllTheWhile(during: readonly Saying[]): void {
+  const other = during.find(({ health }) => !waits(health));
+  if (other !== undefined) throw new Error(`it was ${other.health.activity.kind} while its limit stood`);
 }
 
 /** The advertised reset comes, and the quota is still used up: it is not started before it is not, and its model is not asked to find out. */

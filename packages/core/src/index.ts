@@ -2,7 +2,7 @@ export { beatRhythm, type Rhythm } from "./accept/beat-rhythm.ts";
 export { workedSince } from "./accept/work-clock.ts";
 export { silenceCountsFrom } from "./assess/missed-beats.ts";
 export { newestFact } from "./assess/moved-since.ts";
-export { isContextFull } from "./assess/terminal-signs.ts";
+export { isConversationFull } from "./assess/terminal-signs.ts";
 export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { type Kill, type KillBudgetKeeper, keepKillBudget } from "./decide/kill-budget.ts";

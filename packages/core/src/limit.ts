@@ -63,9 +63,9 @@ export function endedAtLimit(record: AtLimit): boolean {
   if (exit === null || exit.cause === "stopped" || stop?.cause === "ordered") return false;
   if (terminal?.foreground === true) return false;
   if (restart !== null && restart.problem === null && restart.because === "limit-over") return true;
-  if (limit?.by === "text" && isKilled(exit)) return false;
+  if (isKilled(exit)) return false;
   return isStanding(limit) && limit.attempts < mostResumes;
 }
 
-/** A program that gives up at a limit exits. Words on a screen, which may be anybody's, do not explain a crash; shells pass a signal on as 128 and more. */
-const isKilled = ({ code, signal }: ExitStatus): boolean => signal !== null || (code ?? 0) > 128;
+/** A program that gives up at a limit exits: none explains a crash, whoever told of it. Shells pass a signal on as 128 and more. */
+export const isKilled = ({ code, signal }: ExitStatus): boolean => signal !== null || (code ?? 0) > 128;

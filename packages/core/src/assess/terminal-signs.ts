@@ -1,7 +1,7 @@
 import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type Policy } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
-import { endedAtLimit, heldByLimit, isStanding } from "../limit.ts";
+import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
@@ -255,9 +255,14 @@ function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
   return failedTurn == null ? "" : `, after its turn failed (${failedTurn})`;
 }
 
-/** A known program reached its context limit and got no further: whoever goes on with the same conversation ends in the same place. */
-export const isContextFull = (terminal: TerminalFacts, policy: Policy): boolean =>
+/** A known program reached its context limit and got no further. */
+const isContextFull = (terminal: TerminalFacts, policy: Policy): boolean =>
   terminal.contextLimitAt !== null && terminal.family !== "generic" && !hasOutlivedLimit(terminal, policy);
+
+/** Whoever goes on with the same conversation ends in the same place. Somebody's `kill` is not the end that a full context makes. */
+export const isConversationFull = (terminal: TerminalFacts, policy: Policy): boolean =>
+  isContextFull(terminal, policy) &&
+  !(terminal.exit !== null && terminal.exit.cause === "by-itself" && isKilled(terminal.exit));
 
 /** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */
 export const findHolderLost: Detector = (record, now) => {

@@ -120,8 +120,9 @@ describe("an agent at its usage limit", () => {
     ["text", { signal: "SIGSEGV" }, "UNRESPONSIVE"],
     ["text", { code: 139 }, "UNRESPONSIVE"],
     ["text", { code: 1 }, "HEALTHY"],
-    ["stream", { signal: "SIGSEGV" }, "HEALTHY"],
-  ] as const)("told by its %s and ended by %j is %s: words do not explain a crash", (by, exit, state) => {
+    ["stream", { signal: "SIGKILL" }, "UNRESPONSIVE"],
+    ["stream", { code: 1 }, "HEALTHY"],
+  ] as const)("told by its %s and ended by %j is %s: a limit does not explain a crash", (by, exit, state) => {
     const held = heldStory({ settings: resumes("auto", "ask") });
     held.shows(hit("6h", { by }));
     held.passes("3s");

@@ -265,6 +265,17 @@ describe("a limit on the screen of a known program", () => {
     );
     expect(limited("claude-code", `Rate limit exceeded, try again in 604800 seconds\n\n${box}`)).toBe(false);
   });
+
+  it("nor is a full context what a tool printed", () => {
+    const words = "Codex ran out of room in the model's context window. Start a new thread.";
+    const full = (picture: string) => {
+      const look = watch("codex");
+      look(0, "…");
+      return look(1, `${picture}\n\n› Ask Codex to do anything`).some(({ kind }) => kind === "context-limit");
+    };
+    expect(full(`■ ${words}`)).toBe(true);
+    expect(full(`• Ran sh ./tool.sh\n  └ ${words}`)).toBe(false);
+  });
 });
 
 describe("words that nobody has sent", () => {

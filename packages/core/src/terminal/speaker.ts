@@ -61,11 +61,16 @@ export function speakerOf(row: string, before: Speaker, family: AgentFamily): Sp
   return before === "person" && /^\s{2}/.test(row) ? "person" : "program";
 }
 
-/** A limit that a tool or a person speaks of is not the program's. A user's own pattern means what it says. */
+/** A limit, or a full context, that a tool or a person speaks of is not the program's. A user's own pattern means what it says. */
 export const heardFrom = (speaker: Speaker, matches: readonly Match[]): readonly Match[] =>
   speaker === "program"
     ? matches
-    : matches.filter(({ pattern }) => pattern.kind !== "rate-limit" || pattern.family === undefined);
+    : matches.filter(({ pattern }) => !ofTheProgram.has(pattern.kind) || pattern.family === undefined);
+
+const ofTheProgram: ReadonlySet<Match["pattern"]["kind"]> = new Set<Match["pattern"]["kind"]>([
+  "rate-limit",
+  "context-limit",
+]);
 
 /** Deeper is code, or what a tool printed. */
 const deepest = 3;

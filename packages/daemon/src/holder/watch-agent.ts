@@ -21,6 +21,7 @@ import {
 } from "@rouse/core";
 import type { Stream } from "./agent-process.ts";
 import { createAlarm } from "./alarm.ts";
+import { confirmLimits, wouldTellLimits } from "./confirm-limits.ts";
 import { createSlices } from "./feed-in-slices.ts";
 import { joinSights, type Reports } from "./keep-reports.ts";
 import type { KeptScreen } from "./keep-screen.ts";
@@ -94,6 +95,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let reading = startReading(family);
   let watching = startWatching(family);
   let joined = startJoining();
+  const limits = confirmLimits();
   let stream = startStream();
   let ownWords = "";
   let given: readonly { readonly id: string; readonly text: string }[] = [];
@@ -139,7 +141,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       // Told after it, what came before a question or a wait would look like work that goes on in spite of it.
       if (shown.some(({ kind }) => standing.has(kind))) catchUp();
       if (shown.some(isRest)) around.program.rests();
-      take("screen", shown);
+      const wouldTell = wouldTellLimits(family, around.program.eyes());
+      take("screen", limits.shown(shown, wouldTell, performance.now()));
       tellInTime();
     } catch (error) {
       around.trouble("what the agent shows could not be read", error);
@@ -156,8 +159,11 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   function take(eye: Eye, seen: readonly Sight[]): void {
     const step = joinEyes(joined, eye, seen);
     joined = step.state;
-    if (eye !== "screen") watching = overtake(watching, step.sights);
     sights = joinSights(sights, step.sights);
+    if (eye === "screen") return;
+    watching = overtake(watching, step.sights);
+    const confirmed = limits.told(seen, performance.now());
+    if (confirmed.length > 0) take("screen", confirmed);
   }
 
   function tellInTime(): void {

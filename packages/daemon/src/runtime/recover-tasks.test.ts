@@ -133,6 +133,8 @@ describe("what an agent is brought back with", () => {
     expect(await revivalFor(start)).not.toHaveProperty("sessionFull");
     world.reports("a", 2, { sights: [{ kind: "context-limit", pattern: "prompt is too long" }] });
     expect(await revivalFor(start)).toMatchObject({ session: "s1", sessionFull: true });
+    world.reports("a", 3, exited({ signal: "SIGKILL" }));
+    expect(await revivalFor(start)).not.toHaveProperty("sessionFull");
   });
 });
 

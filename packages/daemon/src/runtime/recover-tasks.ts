@@ -12,7 +12,7 @@ import {
   type Action,
   type AgentRecord,
   agentOf,
-  isContextFull,
+  isConversationFull,
   isOver,
   isStartingAgain,
   isTaskOver,
@@ -90,7 +90,8 @@ export function recoverTasks(parts: RecoveryParts) {
       const { context, state } = await checkpoints.contextFor(isAnothers ? null : taskId, { reason, attempt });
       const record = roster.find(agentId)?.record;
       const terminal = record?.terminal ?? null;
-      const isFull = record !== undefined && terminal !== null && isContextFull(terminal, config().policyFor(record));
+      const isFull =
+        record !== undefined && terminal !== null && isConversationFull(terminal, config().policyFor(record));
       const session = terminal?.session?.id ?? null;
       return { context: { ...context, stateFile: null }, state, session, ...(isFull ? { sessionFull: true } : {}) };
     },

@@ -163,6 +163,15 @@ describe("processes that are left when the agent's own is over", () => {
     expect(held.agent.record.terminal?.leftovers?.processes).toEqual(server);
   });
 
+  it("ask nobody what the agent's own process asked: there is none to answer any more", () => {
+    const held = heldStory({ hold: { family: "codex" } });
+    held.shows({ kind: "asks", what: "trust", pattern: "p" });
+    held.report([], { leftovers: server });
+    held.report([], { leftovers: server });
+    expect(held.agent.record.terminal?.asks).toBeNull();
+    expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
+  });
+
   it("owe nobody output: a server that is quiet for a day makes nobody ill", () => {
     const held = heldStory({ taskId: "t1" });
     held.report([], { leftovers: server });

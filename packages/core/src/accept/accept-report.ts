@@ -109,13 +109,20 @@ function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, 
   const processes = report.leftovers ?? known;
   terminal.leftovers = processes.length === 0 ? null : { processes, since: before?.since ?? at };
   if (processes.length === 0) return [];
+  const told: RouseEvent[] = [];
   if (report.exit === null && terminal.exit === null) {
+    // Its own process is over, and nobody can answer it any more.
+    const { asks } = terminal;
+    if (asks !== null && asks.untold !== true) told.push(needsYouNoMore(agentId, asks.since, at));
+    terminal.asks = null;
+    terminal.wait = null;
     terminal.finishesAt = null;
     const { activity } = sighted;
     const same = activity.kind === "WAITING" && activity.for === "children";
     if (!same) sighted.activity = { kind: "WAITING", since: at, for: "children", until: null };
   }
-  return before === null ? [{ type: "AGENT_LEFT_PROCESSES", payload: { agentId, processes: [...processes] } }] : [];
+  if (before === null) told.push({ type: "AGENT_LEFT_PROCESSES", payload: { agentId, processes: [...processes] } });
+  return told;
 }
 
 function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {

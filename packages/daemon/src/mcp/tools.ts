@@ -62,7 +62,7 @@ export const tools: readonly Tool[] = [
       name: "list_agents",
       description: "Every agent that is known, with its health and what it does. With an agent's own token: itself.",
       input: z.object({
-        filter: z.literal("unhealthy").optional().describe("only those that are not HEALTHY, FINISHED or TERMINATED"),
+        filter: z.literal("unhealthy").optional().describe("only those that are neither HEALTHY nor TERMINATED"),
       }),
       reads: true,
     },

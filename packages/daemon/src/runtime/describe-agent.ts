@@ -82,7 +82,7 @@ function describeTerminal(
     outputBytes: facts.bytes,
     outputKept,
     needsYou:
-      facts.asks === null
+      facts.asks === null || facts.asks.untold === true
         ? null
         : { what: isToldOfLimit(record) ? "limit" : facts.asks.what, since: iso(facts.asks.since) },
     errors: facts.errors.map(({ text, seen }) => {

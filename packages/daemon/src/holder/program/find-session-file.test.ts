@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Running } from "./find-running.ts";
-import { findSessionFile } from "./find-session-file.ts";
+import { findLaterFiles, findSessionFile } from "./find-session-file.ts";
 
 let home: string;
 let cwd: string;
@@ -119,6 +119,25 @@ describe("the file of a conversation of Codex", () => {
     const file = rollout("b", { cwd: join(home, "other"), thread_source: "user" });
     expect(find(running("codex", { args: ["exec", "-C", "../other", "go"] }))).toEqual({ kind: "found", file });
     expect(find(running("codex", { args: [`--cd=${join(home, "other")}`] }))).toEqual({ kind: "found", file });
+  });
+});
+
+describe("a later conversation of Codex", () => {
+  const rollout = (time: string, payload: object, at = startedAt + 1000): string =>
+    write(join(home, ".codex/sessions/2026/11/16", `rollout-2026-11-16T${time}-x.jsonl`), [
+      { timestamp: iso(at), type: "session_meta", payload: { cwd, originator: "codex-tui", ...payload } },
+    ]);
+
+  it("is one that was begun after the one it has, in its folder, by the same kind of program, and by nobody's helper", () => {
+    rollout("10-00-00", {});
+    const current = rollout("11-00-00", {});
+    rollout("12-00-00", { originator: "codex_exec" });
+    rollout("12-10-00", { cwd: "/elsewhere" });
+    rollout("12-20-00", { thread_source: "subagent" });
+    rollout("12-30-00", {}, startedAt - 60_000);
+    expect(findLaterFiles(running("codex"), current)).toEqual([]);
+    const [next, last] = [rollout("13-00-00", { thread_source: "user" }), rollout("14-00-00", {})];
+    expect(findLaterFiles(running("codex"), current)).toEqual([next, last]);
   });
 });
 

@@ -91,8 +91,29 @@ function choose(
   return { kind: "found", file };
 }
 
+/**
+ * Conversations of Codex that were begun after the one it has, by the same kind of program in the same folder: `/new` in its screen begins another file, and
+ * nothing else tells. Newest last.
+ */
+export function findLaterFiles(running: Running, current: string): readonly string[] {
+  const originator = originatorOf(current);
+  const recent = codexFolders(running).slice(-newestDays).flatMap(list);
+  return recent
+    .filter((file) => basename(file) > basename(current) && /rollout-[^/]*\.jsonl$/.test(file))
+    .filter((file) => isBegunBy(file, running) && originatorOf(file) === originator)
+    .sort((a, b) => (basename(a) < basename(b) ? -1 : 1));
+}
+
+/** A conversation is begun today, or was a moment before midnight. */
+const newestDays = 2;
+
+function originatorOf(file: string): unknown {
+  const first = readHead(file)[0] ?? {};
+  return ((first["payload"] ?? {}) as { originator?: unknown }).originator;
+}
+
 /** Another process of the same program in the same folder may have written it. */
-function hasNeighbour(running: Running, ours: ReadonlySet<number>): boolean {
+export function hasNeighbour(running: Running, ours: ReadonlySet<number>): boolean {
   const folder = workFolderOf(running);
   return readAllProcesses().some((info) => {
     if (ours.has(info.pid)) return false;
@@ -118,11 +139,15 @@ function claudeFiles(running: Running): string[] {
 
 /** One folder for each day, by the clock on the wall; a conversation stays where it began. */
 function codexFiles(running: Running): string[] {
-  const sessions = join(running.env["CODEX_HOME"] ?? join(homeOf(running), ".codex"), "sessions");
-  const days = list(sessions).flatMap(list).flatMap(list).sort().slice(-mostDays);
-  return days
+  return codexFolders(running)
+    .slice(-mostDays)
     .flatMap(list)
     .filter((file) => /rollout-[^/]*\.jsonl$/.test(file) && isChangedSince(file, running.startedAt));
+}
+
+function codexFolders(running: Running): string[] {
+  const sessions = join(running.env["CODEX_HOME"] ?? join(homeOf(running), ".codex"), "sessions");
+  return list(sessions).flatMap(list).flatMap(list).sort();
 }
 
 const mostDays = 30;

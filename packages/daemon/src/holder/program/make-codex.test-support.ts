@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /**
  * What Codex does that a holder looks at, at its shortest: it keeps a conversation that fails, and is gone. With `--json` it names it and lives until
- * `stop` is there; told to `ask` or `retry` it shows a menu of its own or the next try of a request until then.
+ * `stop` is there; told to `ask` or `retry` it shows a menu of its own or the next try of a request until then, and begins another one when `new` is there.
  */
 const program = `
 import { appendFileSync, existsSync, mkdirSync } from "node:fs";
@@ -11,7 +11,8 @@ import { join } from "node:path";
 const id = "01a1e667-6578-79e3-ab27-" + String(process.pid).padStart(12, "0");
 const folder = join(process.env.CODEX_HOME, "sessions/2026/11/16");
 mkdirSync(folder, { recursive: true });
-const keep = (type, payload) => appendFileSync(join(folder, "rollout-2026-11-16T22-08-18-" + id + ".jsonl"), JSON.stringify({ timestamp: new Date().toISOString(), type, payload }) + "\\n");
+let begun = "22-08-18-" + id;
+const keep = (type, payload) => appendFileSync(join(folder, "rollout-2026-11-16T" + begun + ".jsonl"), JSON.stringify({ timestamp: new Date().toISOString(), type, payload }) + "\\n");
 const print = (line) => process.stdout.write(JSON.stringify(line) + "\\n");
 const prints = process.argv.includes("--json");
 if (prints) print({ type: "thread.started", thread_id: id });
@@ -24,7 +25,12 @@ if (prints) print({ type: "turn.failed", error: { message: error.message } });
 const shows = { ask: "› 1. Switch to another model\\n  2. Keep current model\\n\\n  enter select · esc back\\n", retry: "ERROR: Reconnecting... 1/5\\n" }[process.argv[2]];
 if (shows !== undefined) {
   process.stdout.write(shows);
-  while (!existsSync("stop")) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!existsSync("stop")) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (!existsSync("new") || begun.startsWith("23")) continue;
+    begun = "23-00-00-another";
+    keep("session_meta", { id: "another", cwd: process.cwd(), cli_version: "0", thread_source: "user" });
+  }
 }
 process.exitCode = 1;
 `;

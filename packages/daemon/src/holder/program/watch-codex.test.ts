@@ -43,6 +43,35 @@ describe("a holder of Codex", () => {
     },
   );
 
+  it("follows it into a conversation that a person begins in its screen", async () => {
+    const client = await startCodex("ask");
+    await until(() => ofKind(client, "turn-ended").length > 0, "its file is followed");
+    writeFileSync(join(place.cwd, "new"), "");
+    await until(() => ofKind(client, "session").at(-1)?.id === "another", "the other one is known");
+    writeFileSync(join(place.cwd, "stop"), "");
+    await client.hear("report", ({ report }) => report.exit !== null);
+  });
+
+  it("does not take one for its own that came while another one worked there, also when that is gone", async () => {
+    const { cwd } = place;
+    const client = await startCodex("ask");
+    await until(() => ofKind(client, "turn-ended").length > 0, "its file is followed");
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "codex", cwd });
+    try {
+      writeFileSync(join(cwd, "new"), "");
+      const seenAt = Date.now();
+      // It is looked for every second.
+      await client.hear("report", ({ report }) => report.at > seenAt + 3000);
+    } finally {
+      other.kill("SIGKILL");
+    }
+    const goneAt = Date.now();
+    await client.hear("report", ({ report }) => report.at > goneAt + 3000);
+    expect(ofKind(client, "session").map(({ id }) => id)).not.toContain("another");
+    writeFileSync(join(cwd, "stop"), "");
+    await client.hear("report", ({ report }) => report.exit !== null);
+  });
+
   it("knows the file by the conversation its stream names, also where others work in the same folder", async () => {
     const { cwd } = place;
     const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "codex", cwd });

@@ -21,7 +21,7 @@ import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
 import { type CodexTurn, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
-import { findSessionFile } from "./find-session-file.ts";
+import { findLaterFiles, findSessionFile, hasNeighbour } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
@@ -90,6 +90,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   let typed: (TypedWords & { readonly nudge: string }) | null = null;
   let blind = "not found yet";
   let searchAt = 0;
+  const othersFiles = new Set<string>();
   const startedAt = Date.now();
   let tree: TreeWatch | null = null;
   let news: ProgramNews | null = null;
@@ -138,7 +139,8 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     // In one database a person goes from conversation to conversation, and nothing else tells.
     const isKnown = spec.family !== "generic" && running !== null && tail !== null && tail.conversation === undefined;
     searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
-    if (tree === null || isKnown) return;
+    if (tree === null) return;
+    if (isKnown) return searchLater(tree);
     const members = tree.look();
     const found = findRunning(tree.root().agent.pid, members);
     if (found === null && spec.family === "generic") leave();
@@ -147,6 +149,20 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
     // The conversation that went on last may be that of another one, which a tool of it runs.
     else if (fileState.tools.length === 0) searchFile(running, processesOf(running, members));
+  }
+
+  /** A person may begin another conversation in its screen. One that came while others worked there is not taken for its own, also when they are gone. */
+  function searchLater(of: TreeWatch): void {
+    if (running?.family !== "codex" || spec.structured || tail === null || fileState.tools.length > 0) return;
+    const later = findLaterFiles(running, tail.file).filter((file) => !othersFiles.has(file));
+    const newest = later[later.length - 1];
+    if (newest === undefined) return;
+    if (hasNeighbour(running, new Set(of.look().map(({ pid }) => pid)))) {
+      for (const file of later) othersFiles.add(file);
+      return;
+    }
+    session = null;
+    follow({ file: newest });
   }
 
   /** What a script runs now may be another program than what it ran before. */

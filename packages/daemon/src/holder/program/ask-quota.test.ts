@@ -139,6 +139,17 @@ describe("what nobody can conclude anything from", () => {
     expect(await codex({ long: 3_000_000, stays: true })).toEqual(unknown("nonsense"));
   });
 
+  it.each(["\n", "1\n", '{"id":1}\n'])("is %j over and over, of which only so much is looked at", async (text) => {
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      const repeats = { text, times: Math.floor((1024 * 1024 - 2000) / text.length) };
+      expect(await codex({ ...codexSays(12, null), repeats })).toEqual(unknown("nonsense"));
+      expect(parse.mock.calls.length).toBeLessThanOrEqual(2000);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
   it("are lines that are none of the protocol, before an answer that is", async () => {
     const first = 'WARNING: hm\n\n{"id":3\n[1,2]\nnull\n{"id":"3","result":1}\n{"method":"x"}\n';
     expect(await codex({ ...codexSays(100, inSeconds(60)), first })).toEqual(resetsIn(60));

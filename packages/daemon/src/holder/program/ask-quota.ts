@@ -25,6 +25,7 @@ const answersWithin: DurationMs = seconds(15);
 const leavesWithin: DurationMs = seconds(2);
 /** An answer has some 2 kB, and what is said around it hardly more. */
 const longestTalk = 1024 * 1024;
+const mostLines = 2000;
 
 const ways: Readonly<Partial<Record<AgentFamily, WayToAsk>>> = { "claude-code": askClaude, codex: askCodex };
 
@@ -62,22 +63,29 @@ function startAsking({ cwd, env }: AskedProgram, name: string, way: WayToAsk): C
   }
 }
 
-/** Reads until the answer is there; `null` when none came in time. What it says is a stranger's word: its length is bounded, and a reader looks at it. */
+/**
+ * Reads until the answer is there; `null` when none came in time. What it says is a stranger's word: its length is bounded, each line is looked at once,
+ * and a reader judges it.
+ */
 function hear(child: ChildProcessWithoutNullStreams, way: WayToAsk, signal: AbortSignal): Promise<Quota | null> {
   const decoder = new StringDecoder("utf8");
-  const heard: unknown[] = [];
+  const listener = way.listen();
   let rest = "";
   let bytes = 0;
+  let lines = 0;
   return new Promise((resolve) => {
     child.stdout.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > longestTalk) return resolve(unknown("nonsense"));
-      const lines = (rest + decoder.write(chunk)).split("\n");
-      rest = lines.pop() ?? "";
-      if (lines.length === 0) return;
-      heard.push(...lines.map(parse));
-      const quota = way.read(heard, Date.now());
-      if (quota !== null) resolve(quota);
+      const [end = "", ...more] = decoder.write(chunk).split("\n");
+      rest += end;
+      for (const next of more) {
+        const line = rest;
+        rest = next;
+        if (++lines > mostLines) return resolve(unknown("nonsense"));
+        const quota = line === "" ? null : listener(parse(line), Date.now());
+        if (quota !== null) return resolve(quota);
+      }
     });
     child.once("close", () => resolve(null));
     child.once("error", () => resolve(null));

@@ -188,11 +188,21 @@ describe("whoever was asked", () => {
     await until(() => !isThere(pid) && !isThere(child), "both are gone");
   });
 
-  it("and leaves somebody behind who keeps its output open is not waited for", async () => {
-    expect(await codex({ ...codexSays(12, null), stays: true, daemonizes: true })).toEqual({ kind: "free" });
+  it.each([
+    ["after its answer", codexSays(12, null), { kind: "free" }],
+    ["without an answer", {}, unknown("no-answer")],
+  ])("and leaves somebody behind in a session of their own, %s, has them ended too", async (_, says, quota) => {
+    const program = started("codex", { ...says, stays: true, daemonizes: true }, "codex");
+    expect(await askQuota(program, { within: 5000 })).toEqual(quota);
     const { pid, started: child } = made.asked();
-    expect([isThere(pid), isThere(child)]).toEqual([false, true]);
-    if (child !== null) process.kill(child, "SIGKILL");
+    await until(() => !isThere(pid) && !isThere(child), "both are gone");
+  });
+
+  it("and was gone before anybody looked leaves nobody behind either", async () => {
+    const program = started("codex", { stays: true, daemonizes: true, dies: true }, "codex");
+    expect(await askQuota(program, { within: 3000 })).toEqual(unknown("no-answer"));
+    const { started: child } = made.asked();
+    await until(() => !isThere(child), "it is gone");
   });
 
   it("is not waited for by somebody who goes away", async () => {
@@ -206,6 +216,7 @@ describe("whoever was asked", () => {
     await codex(codexSays(12, null));
     const { env } = made.asked();
     expect(env).toContain("OTHER");
-    expect(env.filter((name) => name.startsWith("ROUSE_"))).toEqual([]);
+    // Its own mark, by which nobody speaks.
+    expect(env.filter((name) => name.startsWith("ROUSE_"))).toEqual(["ROUSE_MARK"]);
   });
 });

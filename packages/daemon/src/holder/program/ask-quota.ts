@@ -1,9 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import { type AgentFamily, type DurationMs, seconds } from "@rouse/contract";
 import { findProgram } from "@rouse/core";
 import type { Quota } from "../../ports/holders.ts";
 import { findCommand } from "../find-command.ts";
+import { markVariable, readProcess } from "../processes/read-processes.ts";
+import { stopTree } from "../processes/stop-tree.ts";
+import { createTreeWatch, type TreeWatch } from "../processes/watch-tree.ts";
 import { askClaude, askCodex, unknown, type WayToAsk } from "./read-quota.ts";
 
 /** How an agent is started. */
@@ -40,18 +44,32 @@ export async function askQuota(program: AskedProgram, { within, signal }: AskOpt
   // Behind a shell or npx nobody can say what would be asked.
   if (findProgram([name])?.family !== program.family) return unknown("started-otherwise");
   if (args.some((arg) => way.elsewhere.test(arg))) return unknown("another-account");
-  const child = startAsking(program, name, way);
+  const mark = randomUUID();
+  const child = startAsking(program, name, way, mark);
   if (child === null) return unknown("no-answer");
+  const tree = orNull(() => watchTree(child, mark));
   const isOver = new Promise<void>((over) => child.once("exit", () => over()).once("error", () => over()));
   const patience = AbortSignal.timeout(within ?? answersWithin);
   const quota = await hear(child, way, signal === undefined ? patience : AbortSignal.any([patience, signal]));
+  // Whom it has started by now is known from here on, also without a mark.
+  orNull(() => tree?.look());
   await end(child, isOver, quota === null ? 0 : leavesWithin);
+  if (tree !== null) await stopTree(tree, { graceMs: 0 }).catch(() => null);
   return quota ?? unknown("no-answer");
 }
 
-/** In a group of its own, which can be ended as a whole. It must not speak for the agent, so it gets nothing of what Rouse told that. */
-function startAsking({ cwd, env }: AskedProgram, name: string, way: WayToAsk): ChildProcessWithoutNullStreams | null {
-  const own = Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith("ROUSE_")));
+/**
+ * In a group of its own, which can be ended as a whole. It must not speak for the agent, so it gets nothing of what Rouse told that, and a mark of its own
+ * by which whoever leaves the group is found.
+ */
+function startAsking(
+  { cwd, env }: AskedProgram,
+  name: string,
+  way: WayToAsk,
+  mark: string,
+): ChildProcessWithoutNullStreams | null {
+  const told = Object.entries(env).filter(([key]) => !key.startsWith("ROUSE_"));
+  const own = { ...Object.fromEntries(told), [markVariable]: mark };
   try {
     const child = spawn(findCommand(name, cwd, env), way.args, { cwd, env: own, detached: true, stdio: "pipe" });
     child.stdin.on("error", () => {});
@@ -61,6 +79,31 @@ function startAsking({ cwd, env }: AskedProgram, name: string, way: WayToAsk): C
   } catch {
     return null;
   }
+}
+
+/** Trouble with looking at processes, as with too many open files, is no reason to leave one behind. */
+function orNull<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch {
+    return null;
+  }
+}
+
+/** `null` where it did not start, or the system does not show its processes. */
+function watchTree({ pid }: ChildProcessWithoutNullStreams, mark: string): TreeWatch | null {
+  const agent = pid === undefined ? null : readProcess(pid);
+  if (agent === null) return null;
+  const ownGroup = readProcess(process.pid)?.pgid ?? 0;
+  const { startTicks } = agent;
+  return createTreeWatch({
+    agent: { pid: agent.pid, startTicks },
+    mark,
+    cgroup: null,
+    ownGroup,
+    useGroup: true,
+    known: [],
+  });
 }
 
 /**
@@ -102,7 +145,7 @@ function parse(line: string): unknown {
   }
 }
 
-/** Nothing of it is left behind: whoever does not go is killed, and whatever it started with it. */
+/** Whoever does not go is killed, and with it whoever is in its group. */
 async function end(child: ChildProcessWithoutNullStreams, isOver: Promise<void>, leaves: DurationMs): Promise<void> {
   child.stdout.removeAllListeners("data").resume();
   child.stdin.end();

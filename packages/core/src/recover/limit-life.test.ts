@@ -507,6 +507,10 @@ describe("an agent whose program says that its limit still stands", () => {
     expect(orders(held)).toHaveLength(1);
     held.passes("1m");
     expect(orders(held)).toHaveLength(2);
+    // Ordered twice, and it has not gone on yet.
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.startsAgain();
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "started-again" } }]);
   });
 
   it("has failed at nothing: it is well, nobody is called, and no budget is charged", () => {

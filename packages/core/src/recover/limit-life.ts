@@ -43,7 +43,7 @@ function startAgain(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   // Of one that is being started again none stands.
   if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen) return unchanged(record);
   if (policy.mode !== "act" || policy.limitResume.afterExit !== "auto") return unchanged(record);
-  return andTell(reviveAfterLimit(record, limit, now), limitResumed(record.agentId, limit, "started-again", now));
+  return reviveAfterLimit(record, limit, now);
 }
 
 const andTell = (done: Intervened, event: RouseEvent): Intervened => ({ ...done, events: [event, ...done.events] });

@@ -1,5 +1,5 @@
 import type { DurationMs, MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
-import { limitReached, standsAgain } from "../accept/read-limit.ts";
+import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
 import { recentRestarts } from "../decide/choose-revival.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
@@ -174,6 +174,9 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
     const chain = causeChain(before);
     const payload = { agentId, from: before.incarnation, to: after.incarnation, because, cause, chain };
     events.push({ type: "AGENT_RESTARTED", payload });
+    // Not when it was ordered: its program may still put it off.
+    if (because === "limit-over" && before.limit !== null)
+      events.push(limitResumed(agentId, before.limit, "started-again", now));
   }
   const { recovered } = after;
   const isNews = recovered?.life === after.incarnation && !hasBegun(before, recovered.life);

@@ -139,6 +139,17 @@ describe("what nobody can conclude anything from", () => {
     expect(await codex({ long: 3_000_000, stays: true })).toEqual(unknown("nonsense"));
   });
 
+  it.each(["\n", "1\n", '{"id":1}\n'])("is %j over and over, of which only so much is looked at", async (text) => {
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      const repeats = { text, times: Math.floor((1024 * 1024 - 2000) / text.length) };
+      expect(await codex({ ...codexSays(12, null), repeats })).toEqual(unknown("nonsense"));
+      expect(parse.mock.calls.length).toBeLessThanOrEqual(2000);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
   it("are lines that are none of the protocol, before an answer that is", async () => {
     const first = 'WARNING: hm\n\n{"id":3\n[1,2]\nnull\n{"id":"3","result":1}\n{"method":"x"}\n';
     expect(await codex({ ...codexSays(100, inSeconds(60)), first })).toEqual(resetsIn(60));
@@ -177,11 +188,21 @@ describe("whoever was asked", () => {
     await until(() => !isThere(pid) && !isThere(child), "both are gone");
   });
 
-  it("and leaves somebody behind who keeps its output open is not waited for", async () => {
-    expect(await codex({ ...codexSays(12, null), stays: true, daemonizes: true })).toEqual({ kind: "free" });
+  it.each([
+    ["after its answer", codexSays(12, null), { kind: "free" }],
+    ["without an answer", {}, unknown("no-answer")],
+  ])("and leaves somebody behind in a session of their own, %s, has them ended too", async (_, says, quota) => {
+    const program = started("codex", { ...says, stays: true, daemonizes: true }, "codex");
+    expect(await askQuota(program, { within: 5000 })).toEqual(quota);
     const { pid, started: child } = made.asked();
-    expect([isThere(pid), isThere(child)]).toEqual([false, true]);
-    if (child !== null) process.kill(child, "SIGKILL");
+    await until(() => !isThere(pid) && !isThere(child), "both are gone");
+  });
+
+  it("and was gone before anybody looked leaves nobody behind either", async () => {
+    const program = started("codex", { stays: true, daemonizes: true, dies: true }, "codex");
+    expect(await askQuota(program, { within: 3000 })).toEqual(unknown("no-answer"));
+    const { started: child } = made.asked();
+    await until(() => !isThere(child), "it is gone");
   });
 
   it("is not waited for by somebody who goes away", async () => {
@@ -195,6 +216,7 @@ describe("whoever was asked", () => {
     await codex(codexSays(12, null));
     const { env } = made.asked();
     expect(env).toContain("OTHER");
-    expect(env.filter((name) => name.startsWith("ROUSE_"))).toEqual([]);
+    // Its own mark, by which nobody speaks.
+    expect(env.filter((name) => name.startsWith("ROUSE_"))).toEqual(["ROUSE_MARK"]);
   });
 });

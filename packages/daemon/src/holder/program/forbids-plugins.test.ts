@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -39,4 +40,13 @@ describe("plugins for one run", () => {
     expect(forbidden()).toBe(false);
     expect(forbidden({ HOME: folder, CLAUDE_CONFIG_DIR: join(folder, "mine") })).toBe(true);
   });
+
+  it.each(["etc/managed-settings.json", "etc/managed-settings.d/10-plugins.json", ".claude/remote-settings.json"])(
+    "are waited for by nobody where %s is a pipe",
+    (file) => {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      execFileSync("mkfifo", [join(folder, file)]);
+      expect(forbidden()).toBe(false);
+    },
+  );
 });

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { readPlainText } from "./read-plain-file.ts";
 
 /** Where an organization's settings for Claude Code lie, which nobody else can change. */
 const managedFolders: readonly string[] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
@@ -10,7 +11,7 @@ export function forbidsPlugins(env: Readonly<Record<string, string>>, folders = 
   const own = env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? homedir(), ".claude");
   const files = folders.flatMap((folder) => [join(folder, "managed-settings.json"), ...addedIn(folder)]);
   // Those that come from its server are kept with the user's own, in a wrapping that is nobody's promise.
-  return [...files, join(own, "remote-settings.json")].some((file) => forbids.test(read(file)));
+  return [...files, join(own, "remote-settings.json")].some((file) => forbids.test(readPlainText(file) ?? ""));
 }
 
 const forbids = /"disableSideloadFlags"\s*:\s*true/;
@@ -21,13 +22,5 @@ function addedIn(folder: string): string[] {
     return readdirSync(added).map((name) => join(added, name));
   } catch {
     return []; // as almost everywhere
-  }
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,6 +99,14 @@ describe("the hooks of Claude Code", () => {
       ["-p", "x", "--plugin-dir", "--", other],
     ])
       expect(give("claude", ...own)).toMatchObject({ command: ["claude", "--plugin-dir", plugin, ...own] });
+  });
+
+  it("keep nobody waiting where the user's own plugin has a pipe for its manifest", () => {
+    const theirs = join(folder, "piped");
+    mkdirSync(join(theirs, ".claude-plugin"), { recursive: true });
+    execFileSync("mkfifo", [join(theirs, ".claude-plugin", "plugin.json")]);
+    const own = ["--plugin-dir", theirs, "-p", "x"];
+    expect(give("claude", ...own)).toMatchObject({ command: ["claude", "--plugin-dir", plugin, ...own] });
   });
 
   it("are not given where an organization would have the program refuse to start with them", () => {

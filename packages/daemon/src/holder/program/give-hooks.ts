@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
 import type { Spec } from "../spec.ts";
 import { writeWhole } from "../write-whole.ts";
 import { forbidsPlugins } from "./forbids-plugins.ts";
 import type { HookEar } from "./listen-for-hooks.ts";
+import { readPlainText } from "./read-plain-file.ts";
 import { toolHookSeconds } from "./withhold-tools.ts";
 
 /** What an agent is started with so that its hooks are heard, or why it has none. */
@@ -112,7 +113,7 @@ function withoutOurs(args: readonly string[], cwd: string): readonly string[] {
 
 function isOurPlugin(cwd: string, folder = ""): boolean {
   try {
-    const manifest: unknown = JSON.parse(readFileSync(manifestIn(resolve(cwd, folder)), "utf8"));
+    const manifest: unknown = JSON.parse(readPlainText(manifestIn(resolve(cwd, folder))) ?? "null");
     return (manifest as { name?: unknown } | null)?.name === pluginName;
   } catch {
     return false; // no plugin that could be ours

@@ -9,6 +9,8 @@ export interface Plays {
   readonly usage?: object;
   /** Written before anything else. */
   readonly first?: string;
+  /** Said so often before anything else, in small pieces. */
+  readonly repeats?: { readonly text: string; readonly times: number };
   /** So many characters without an end of line. */
   readonly long?: number;
   readonly dies?: true;
@@ -29,6 +31,8 @@ const started = plays.stays && process.argv[2] !== "exec" ? spawn("/bin/sleep", 
 writeFileSync("asked.json", JSON.stringify({ pid: process.pid, started, args: process.argv.slice(2), env: Object.keys(process.env) }));
 if (plays.dies || process.argv[2] === "exec") process.exit(1);
 if (plays.stays) setInterval(() => {}, 1000);
+const { text, times } = plays.repeats ?? { text: "", times: 0 };
+for (let left = times; left > 0; left -= 500) process.stdout.write(text.repeat(Math.min(left, 500)));
 process.stdout.write((plays.first ?? "") + "x".repeat(plays.long ?? 0));
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, request_id, request } = JSON.parse(line);

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 
 export interface PlainFile {
   readonly handle: number;
@@ -24,6 +24,10 @@ export function readPlainFile<T>(file: string, read: (found: PlainFile) => T): T
     return null;
   }
 }
+
+/** All of it. */
+export const readPlainText = (file: string): string | null =>
+  readPlainFile(file, ({ handle }) => readFileSync(handle, "utf8"));
 
 /** For whoever has others open it. */
 export function isPlainFile(file: string): boolean {

@@ -9,9 +9,12 @@ export interface WayToAsk {
   readonly says: readonly object[];
   /** An argument of the agent's own command after which it may use another account than the one that would be asked. */
   readonly elsewhere: RegExp;
-  /** All that was heard so far, line by line; `null` while the answer is not among it. */
-  read(heard: readonly unknown[], now: EpochMs): Quota | null;
+  /** For one conversation. */
+  listen(): Listener;
 }
+
+/** Hears each line once; `null` until the answer is complete. */
+export type Listener = (line: unknown, now: EpochMs) => Quota | null;
 
 export const unknown = (because: Extract<Quota, { kind: "unknown" }>["because"]): Quota => ({
   kind: "unknown",
@@ -73,19 +76,28 @@ export const askCodex: WayToAsk = {
     { id: limitsId, method: "account/rateLimits/read", params: { excludeResetCreditDetails: true } },
   ],
   elsewhere: /^--(?:oss|local-provider|profile)\b|^-p|model_provider|chatgpt_base_url/,
-  read(heard, now) {
-    const login = replyTo(heard, loginId);
-    const limits = replyTo(heard, limitsId);
-    if (login === null || limits === null) return null;
-    // The limits of the login are told also where another provider is used, with a key of its own.
-    const who = CodexLogin.safeParse(login.result);
-    if (!who.success) return unknown("no-answer");
-    if (who.data.requiresOpenaiAuth !== true || who.data.authMethod !== "chatgpt") return unknown("another-account");
-    if (limits.result === undefined) return unknown("no-answer");
-    const told = CodexLimits.safeParse(limits.result);
-    return told.success ? judgeCodex(told.data, now) : unknown("nonsense");
+  listen() {
+    const replies = new Map<number, unknown>();
+    return (line, now) => {
+      const reply = CodexReply.safeParse(line);
+      // The first one counts.
+      if (!reply.success || replies.has(reply.data.id)) return null;
+      replies.set(reply.data.id, reply.data.result);
+      if (!replies.has(loginId) || !replies.has(limitsId)) return null;
+      return readCodex(replies.get(loginId), replies.get(limitsId), now);
+    };
   },
 };
+
+function readCodex(login: unknown, limits: unknown, now: EpochMs): Quota {
+  // The limits of the login are told also where another provider is used, with a key of its own.
+  const who = CodexLogin.safeParse(login);
+  if (!who.success) return unknown("no-answer");
+  if (who.data.requiresOpenaiAuth !== true || who.data.authMethod !== "chatgpt") return unknown("another-account");
+  if (limits === undefined) return unknown("no-answer");
+  const told = CodexLimits.safeParse(limits);
+  return told.success ? judgeCodex(told.data, now) : unknown("nonsense");
+}
 
 function judgeCodex({ ordinaryUsageAllowed: allowed, rateLimits }: z.infer<typeof CodexLimits>, now: EpochMs): Quota {
   const { primary, secondary, credits } = rateLimits;
@@ -96,14 +108,6 @@ function judgeCodex({ ordinaryUsageAllowed: allowed, rateLimits }: z.infer<typeo
 }
 
 const CodexReply = z.object({ id: z.number(), result: z.unknown().optional() });
-
-function replyTo(heard: readonly unknown[], id: number): { readonly result?: unknown } | null {
-  for (const line of heard) {
-    const reply = CodexReply.safeParse(line);
-    if (reply.success && reply.data.id === id) return reply.data;
-  }
-  return null;
-}
 
 const ClaudeWindow = z.object({ utilization: z.number().nullish(), resets_at: z.string().max(64).nullish() }).transform(
   ({ utilization, resets_at }): Window => ({
@@ -137,16 +141,13 @@ export const askClaude: WayToAsk = {
   ],
   says: [{ type: "control_request", request_id: usageId, request: { subtype: "get_usage", skip_behaviors: true } }],
   elsewhere: /^--(?:bare|settings|setting-sources)\b/,
-  read(heard, now) {
-    for (const line of heard) {
-      const reply = ClaudeReply.safeParse(line);
-      if (!reply.success) continue;
-      const { subtype, response } = reply.data.response;
-      if (subtype !== "success") return unknown("no-answer");
-      const told = ClaudeUsage.safeParse(response);
-      return told.success ? judgeClaude(told.data, now) : unknown("nonsense");
-    }
-    return null;
+  listen: () => (line, now) => {
+    const reply = ClaudeReply.safeParse(line);
+    if (!reply.success) return null;
+    const { subtype, response } = reply.data.response;
+    if (subtype !== "success") return unknown("no-answer");
+    const told = ClaudeUsage.safeParse(response);
+    return told.success ? judgeClaude(told.data, now) : unknown("nonsense");
   },
 };
 

@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { kill, readHolderFile, until, type World } from "./holding.test-support.ts";
 import { identityOf, isSame } from "./processes/read-processes.ts";
+import { isThere } from "./processes/real-processes.test-support.ts";
+import { makeSharedCodex, type SharedCodex } from "./processes/shared-codex.test-support.ts";
 import type { HolderFile, ProcessId } from "./spec.ts";
 import { startAgain } from "./start-again.ts";
 import { worldOfEach } from "./world-of-each.test-support.ts";
@@ -86,5 +88,40 @@ describe("an agent that ends and leaves a process running", () => {
     const client = await watched(held);
     await client.hear("report", (each) => each.report.exit !== null);
     expect((await world.ended(held)).exit.code).toBe(0);
+  });
+});
+
+describe("an agent whose server another Codex uses", () => {
+  let codex: SharedCodex;
+  afterEach(() => codex.end());
+
+  /** It ends once another uses its server. */
+  async function startBeside(ending: string): Promise<HolderFile> {
+    codex = makeSharedCodex(world.home, "sleep 1000");
+    const nextLife = "[ ! -e joined ] || exit 0";
+    const waits = "until [ -e joined ]; do sleep 0.02; done";
+    const held = await world.start(world.spec(["sh", "-c", [nextLife, codex.startServer, waits, ending].join("\n")]));
+    await until(() => codex.hasStarted(), "its server runs");
+    await codex.startClient({ CODEX_HOME: join(world.home, "settings") });
+    return held;
+  }
+  const joined = () => writeFileSync(join(world.home, "joined"), "");
+
+  it("has left nothing when it ends", async () => {
+    const held = await startBeside("exit 0");
+    const client = await watched(held);
+    joined();
+    const { report } = await client.hear("report", (each) => each.report.exit !== null);
+    expect(report.leftovers).toBeUndefined();
+    expect((await world.ended(held)).exit.code).toBe(0);
+    expect(codex.everybody().filter(isThere)).toEqual(codex.everybody());
+  });
+
+  it("gets a next life without ending that", async () => {
+    const held = await startBeside("exit 3");
+    joined();
+    await world.ended(held);
+    await startAgain({ home: world.home, token: "t".repeat(43), url: null }, "a1", 1, null, { holderFile });
+    expect(codex.everybody().filter(isThere)).toEqual(codex.everybody());
   });
 });

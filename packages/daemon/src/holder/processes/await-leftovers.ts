@@ -1,5 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningProcess } from "@rouse/contract";
+import type { ProcessInfo } from "./read-processes.ts";
+import { withoutShared } from "./spare-shared.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
 /** Children of an agent that ends take a moment to notice. */
@@ -19,11 +21,16 @@ export interface Leftovers {
 export function awaitLeftovers(tree: TreeWatch, tell: () => void): Leftovers {
   let left: readonly RunningProcess[] = [];
 
+  const lookOnce = (): ProcessInfo[] => {
+    const members = tree.look();
+    return withoutShared(tree.root(), members);
+  };
+
   /** Somebody in the middle of `exec` shows no environment: who is not found is looked for twice. */
   async function look(): Promise<readonly RunningProcess[]> {
-    const found = tree.look();
+    const found = lookOnce();
     if (found.length === 0) await pause(5);
-    return (found.length === 0 ? tree.look() : found)
+    return (found.length === 0 ? lookOnce() : found)
       .slice(0, mostListed)
       .map(({ pid, name }) => ({ pid, name: name.slice(0, 100) }));
   }

@@ -111,7 +111,9 @@ export function openApiDocument(version: string): object {
         }),
       ),
       "/api/v1/agents": {
-        ...get("Every agent's health", ref("Agents"), [query("filter", "unhealthy: only those that are neither HEALTHY nor TERMINATED")]),
+        ...get("Every agent's health", ref("Agents"), [
+          query("filter", "unhealthy: only those that are neither HEALTHY nor TERMINATED"),
+        ]),
         ...withEitherToken(
           post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
         ),

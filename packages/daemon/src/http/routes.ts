@@ -75,7 +75,10 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
     if (filter !== undefined && filter !== "unhealthy")
       throw new Fault("bad-request", "filter: only `unhealthy` is known");
     const agents = monitor.agents();
-    return { agents: filter === undefined ? agents : agents.filter(({ state }) => state !== "HEALTHY" && state !== "TERMINATED") };
+    return {
+      agents:
+        filter === undefined ? agents : agents.filter(({ state }) => state !== "HEALTHY" && state !== "TERMINATED"),
+    };
   });
   app.get<WithId>("/api/v1/agents/:id", (request) => monitor.agent(request.params.id));
   app.get<WithId>("/api/v1/agents/:id/why", (request) => monitor.why(request.params.id));

@@ -464,6 +464,22 @@ describe("a nudge that nobody wants given any more", () => {
     held.passes("20m");
     expect(held.agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
   });
+
+  it("counts when it was on its way already: who falls back again and again is asked about, not nudged for ever", () => {
+    const settings = { intervention: { nudge: { interval_seconds: 3600 } } };
+    const held = heldStory({ hold: { input: "terminal" }, nudges: null, settings });
+    held.prints();
+    // Each time it is given a quarter more than it took before.
+    for (const quiet of ["30m", "45m", "70m", "100m"]) {
+      const before = held.agent.did("nudge-agent").length;
+      held.passes(quiet);
+      const key = held.agent.did("nudge-agent")[before]?.key;
+      held.prints(5);
+      if (key !== undefined) held.handsAnswer(key, sent);
+    }
+    expect(held.agent.told("NUDGE_SENT")).toHaveLength(3);
+    expect(held.agent.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "falls-back" }]);
+  });
 });
 
 describe("a nudge that could not be given", () => {

@@ -106,7 +106,7 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, po
   if (nudge === null) return unchanged;
   if (isSettled(nudge)) {
     const channel = givenLate(nudge, signal);
-    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, now);
+    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, now, policy);
   }
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
     return signal.outcome.kind === "nudge"
@@ -128,12 +128,17 @@ function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel
   return outcome.kind === "nudge" && outcome.delivery.kind === "sent" ? outcome.delivery.channel : null;
 }
 
-/** Nothing is expected of it, but the agent has it. */
-function tellLate(record: AgentRecord, nudge: NudgeLife, now: MonoMs): Intervened {
-  const { id, attempt, channel, text } = nudge;
+/** Nothing is expected of it, but the agent has it: one more that did not keep it from falling back. */
+function tellLate(record: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): Intervened {
+  const { id, attempt, channel, text, cause, actor } = nudge;
+  const counts = actor === "rouse" && cause !== null && isReminder(nudge);
   const payload = { agentId: record.agentId, nudge: id, attempt, channel, message: text };
   return {
-    record: { ...record, nudge: { ...nudge, sent: markSent(record, now) } },
+    record: {
+      ...record,
+      nudge: { ...nudge, sent: markSent(record, now) },
+      nudged: counts ? spendNudge(record, cause, now, policy) : record.nudged,
+    },
     events: [{ type: "NUDGE_SENT", payload }],
     actions: [],
   };

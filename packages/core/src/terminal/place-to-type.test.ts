@@ -53,6 +53,13 @@ describe("Claude Code takes a message", () => {
     expect(judge("claude-code", `${claudeBox("❯")}\n${rule}\n something else\n${rule}`)).toBe("no-input");
   });
 
+  it.each(["Use arrow keys to choose", "↑/↓ to navigate · esc back", "space to select, enter to confirm"])(
+    "but not under a list nobody has described that explains its keys: %s",
+    (keys) => {
+      expect(judge("claude-code", `  Pick one\n    apples\n    pears\n  ${keys}\n\n${claudeBox("❯")}`)).toBe("asks");
+    },
+  );
+
   it("but not while it asks, or any menu is open", () => {
     const question = `Do you want to proceed?\n❯ 1. Yes\n  2. No\n${claudeBox("❯")}`;
     expect(judge("claude-code", question)).toBe("asks");

@@ -128,6 +128,28 @@ describe("after a restart, an order to stop", () => {
     expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
   });
 
+  it("is not believed for a line of ours that somebody has rewritten, nor for an order that is another one", async () => {
+    const orders = async (change: (disk: MemoryDisk, line: AuditRecord) => void) => {
+      const disk = createMemoryDisk();
+      const first = await run(disk);
+      void first.monitor.terminate("a", owner);
+      await first.turn();
+      disk.crash();
+      disk.actions.clear();
+      const at = disk.audit.findIndex(({ action }) => action === "order-stop");
+      change(disk, disk.audit[at] as AuditRecord);
+      return { stops: (await run(disk)).stops, refusals: refusalsOf(disk) };
+    };
+    const refused = { stops: [], refusals: ["order-of-nobody"] };
+    // Its hash and signature stay as they were: they are of what it said before.
+    const rewritten = await orders((disk, line) => {
+      disk.audit.splice(disk.audit.indexOf(line), 1, { ...line, evidence: { ...line.evidence, key: "a/stop/77" } });
+      forgeStop(disk, "a/stop/77");
+    });
+    expect(rewritten).toEqual(refused);
+    expect(await orders((disk) => forgeStop(disk, "a/stop/77"))).toEqual(refused);
+  });
+
   it("is not believed for a line of the trail that is not signed by us, or that is about another life", async () => {
     for (const incarnation of [1, 2]) {
       const disk = createMemoryDisk();

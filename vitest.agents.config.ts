@@ -1,11 +1,8 @@
 import { defineConfig } from "vitest/config";
 
-const conditions = ["source", "module", "node", "development|production"];
-
 /** `npm run test:agents`: real programs, installed first, two side by side. */
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: ["source", "node"] } },
+  resolve: { tsconfigPaths: true },
   test: {
     name: "agents",
     include: ["e2e/agents/*.cells.ts"],

@@ -3,12 +3,8 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { testsBesideTheCode } from "./scripts/where-tests-run.ts";
 
-// Workspace packages are tested from their sources (the "source" export condition), never from a stale dist/.
-const conditions = ["source", "module", "node", "development|production"];
-const fromSource = {
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: ["source", "node"] } },
-};
+// Workspace packages are tested from their sources (`paths` in tsconfig.base.json), never from a stale dist/.
+const fromSource = { resolve: { tsconfigPaths: true } };
 
 // A hang is a failure; a slow machine is not.
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
@@ -56,8 +52,6 @@ export default defineConfig({
           ...waiting,
           name: "e2e",
           include: ["e2e/**/*.test.ts"],
-          // The MCP client uses a package whose own "source" is TypeScript, which Node does not read.
-          server: { deps: { inline: [/@modelcontextprotocol\/client/, /eventsource/] } },
         },
       },
       {

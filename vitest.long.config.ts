@@ -1,12 +1,9 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-const conditions = ["source", "module", "node", "development|production"];
-
 /** `npm run test:long`: what takes too long for each `npm test`, or needs what has to be fetched first. */
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: ["source", "node"] } },
+  resolve: { tsconfigPaths: true },
   test: {
     name: "long",
     include: ["sim/long.test.ts", "e2e/*.long.ts"],

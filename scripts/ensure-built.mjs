@@ -5,9 +5,7 @@ import { join, relative } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { giveUp, inRepository, repository } from "./repository.mjs";
 
-const daemon = inRepository("packages", "daemon");
-const outdir = join(daemon, "dist");
-const stamp = join(outdir, ".build-stamp");
+const stamp = inRepository("packages", "daemon", "dist", ".build-stamp");
 /** Code that runs in a thread of its own; its file lies beside whatever bundle starts it. */
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
 /** The process that holds one agent; started on its own, so it must not bring the daemon along. */
@@ -21,28 +19,41 @@ const entryPoints = {
   ...holder,
   ...demo,
 };
+const builds = [
+  { folder: "packages/daemon", entryPoints, options: { splitting: true } },
+  { folder: "packages/contract", entryPoints: { index: "packages/contract/src/index.ts" }, options: { library: true } },
+  { folder: "packages/sdk", entryPoints: { index: "packages/sdk/src/index.ts" }, options: { library: true } },
+];
 
-/** Bundles the daemon into packages/daemon/dist when a source changed since the last time; silent either way. */
+/** Bundles what is published into packages/*\/dist when a source changed since the last time; silent either way. */
 export async function ensureBuilt() {
-  const missing = Object.values(entryPoints).filter((source) => !existsSync(inRepository(source)));
-  if (missing.length > 0) giveUp(`cannot build the daemon without ${missing.join(", ")}.`);
-
   const wanted = hashOfSources();
-  const outputs = Object.keys(entryPoints).map((name) => join(outdir, `${name}.js`));
-  if (outputs.every(existsSync) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  if (builds.every(isThere) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
 
   rmSync(stamp, { force: true }); // from here on it would vouch for outputs it does not know
-  const imported = await bundle(entryPoints, outdir, { splitting: true }).catch((error) =>
-    giveUp(`cannot build the daemon: ${error.message}`),
+  await Promise.all(builds.map(build));
+  writeFileSync(stamp, wanted);
+}
+
+const isThere = ({ folder, entryPoints }) =>
+  Object.keys(entryPoints).every((name) => existsSync(inRepository(folder, "dist", `${name}.js`)));
+
+async function build({ folder, entryPoints, options }) {
+  const missing = Object.values(entryPoints).filter((source) => !existsSync(inRepository(source)));
+  if (missing.length > 0) giveUp(`cannot build ${folder} without ${missing.join(", ")}.`);
+
+  const imported = await bundle(entryPoints, join(folder, "dist"), options).catch((error) =>
+    giveUp(`cannot build ${folder}: ${error.message}`),
   );
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(daemon, "package.json"), "utf8"));
+  const { dependencies, optionalDependencies = {} } = JSON.parse(
+    readFileSync(inRepository(folder, "package.json"), "utf8"),
+  );
   const undeclared = imported.filter(
     (name) => !isBuiltin(name) && !(name in dependencies) && !(name in optionalDependencies),
   );
   if (undeclared.length > 0) {
-    giveUp(`the daemon imports ${undeclared.join(", ")}, which packages/daemon/package.json does not depend on.`);
+    giveUp(`${folder} imports ${undeclared.join(", ")}, which its package.json does not depend on.`);
   }
-  writeFileSync(stamp, wanted);
 }
 
 function hashOfSources() {
@@ -56,6 +67,7 @@ function sources() {
   const packages = readdirSync(inRepository("packages")).map((name) => inRepository("packages", name));
   return [
     inRepository("package-lock.json"),
+    inRepository("tsconfig.base.json"),
     inRepository("scripts", "bundle.mjs"),
     inRepository("scripts", "ensure-built.mjs"),
     ...packages.map((folder) => join(folder, "package.json")),

@@ -1,8 +1,15 @@
 import type { AgentHealth, HealthSnapshot } from "./agent.ts";
 import type { OrderAnswer } from "./api.ts";
 import type { RecoveryStatus } from "./checkpoint.ts";
+import type { DecisionResult, EscalationNotice } from "./escalation.ts";
 import type { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
-import type { EscalationResult, NudgeResult } from "./incident.ts";
+import type {
+  AcknowledgeRequest,
+  DecisionRequest,
+  EscalationReport,
+  EscalationResult,
+  NudgeResult,
+} from "./incident.ts";
 import type { DurationMs } from "./time.ts";
 
 /**
@@ -20,6 +27,21 @@ export interface HealthMonitoringService {
   terminateAgent(agentId: string, reason: string): Promise<TerminationResult>;
   initiateRecovery(taskId: string): Promise<RecoveryResult>;
   getRecoveryStatus(taskId: string): Promise<RecoveryStatus>;
+}
+
+/** Only the decision is needed. */
+export type Decision = Pick<DecisionRequest, "decision"> & Partial<DecisionRequest>;
+
+/** Questions about agents that are not well, and answers to them; the same embedded and over HTTP. */
+export interface EscalationService {
+  /** What waits for an answer; of one agent, or of all. */
+  escalations(only?: { readonly agentId?: string }): Promise<EscalationReport[]>;
+  /** One of them with all that is known. Rejects with `escalation-closed` when it is over. */
+  escalation(id: string): Promise<EscalationNotice>;
+  /** Answers it. Who comes second, or too late, gets a `Fault` (`escalation-closed`) that says how it ended. */
+  decide(id: string, decision: Decision): Promise<DecisionResult>;
+  /** A person has seen it. It still waits for a decision. */
+  acknowledge(id: string, by?: Partial<AcknowledgeRequest>): Promise<DecisionResult>;
 }
 
 export type TerminationResult = OrderAnswer;

@@ -1,15 +1,12 @@
-import { AcknowledgeRequest, DecisionRequest, type DecisionResult } from "@rouse/contract";
-import type { AskAndAnswer } from "@rouse/sdk";
+import { AcknowledgeRequest, DecisionRequest, type DecisionResult, type EscalationService } from "@rouse/contract";
 import { tooLate } from "./http/describe-ending.ts";
 import { readRequest } from "./http/read-request.ts";
 import type { Help } from "./runtime/arrange-help.ts";
 import { givenBy } from "./runtime/note-orders.ts";
 import type { Answered } from "./runtime/take-words.ts";
 
-export type Answering = Pick<AskAndAnswer, "escalations" | "escalation" | "decide" | "acknowledge">;
-
 /** Questions about agents for a program that has the monitor inside: the same methods as over HTTP, with the same answers and faults. */
-export function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): Answering {
+export function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): EscalationService {
   return {
     async escalations({ agentId } = {}) {
       const open = words.escalations();

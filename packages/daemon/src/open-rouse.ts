@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type {
   AgentHealth,
   AgentRegistration,
+  EscalationService,
   HealthMonitoringService,
   Heartbeat,
   HeartbeatAck,
@@ -23,7 +24,7 @@ import { openFileStates } from "./adapters/states-files/open-file-states.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
 import { openGitAnchor } from "./adapters/workspaces-git/open-git-anchor.ts";
 import { openGitWorkspaces } from "./adapters/workspaces-git/open-git-workspaces.ts";
-import { type Answering, answerEscalations } from "./answer-escalations.ts";
+import { answerEscalations } from "./answer-escalations.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
 import { homeFolder, openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
@@ -41,7 +42,7 @@ export interface OpenOptions {
 }
 
 /** A monitor inside this process: the service of the library, without a server. */
-export interface EmbeddedRouse extends HealthMonitoringService, Answering {
+export interface EmbeddedRouse extends HealthMonitoringService, EscalationService {
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /** Tells what an agent did: calls, results, messages, errors, in order. Of texts only digests are kept. */

@@ -1,32 +1,18 @@
 import type {
-  AcknowledgeRequest,
   AgentAnswer,
   AnswerAck,
   CheckInAnswer,
-  DecisionRequest,
-  DecisionResult,
-  EscalationNotice,
   EscalationReport,
   EscalationResult,
+  EscalationService,
   NudgeResult,
 } from "@rouse/contract";
 import { agentPath, escalationPath } from "./agent-path.ts";
 import { ask } from "./call-api.ts";
 import type { Line } from "./open-line.ts";
 
-/** Only the decision is needed. */
-export type Decision = Pick<DecisionRequest, "decision"> & Partial<DecisionRequest>;
-
 /** Questions about agents that are not well: who asks, who answers, and what the agents themselves say. */
-export interface AskAndAnswer {
-  /** What waits for an answer; of one agent, or of all. */
-  escalations(only?: { readonly agentId?: string }): Promise<EscalationReport[]>;
-  /** One of them with all that is known. Rejects with `escalation-closed` when it is over. */
-  escalation(id: string): Promise<EscalationNotice>;
-  /** Answers it. Who comes second, or too late, gets a `Fault` (`escalation-closed`) that says how it ended. */
-  decide(id: string, decision: Decision): Promise<DecisionResult>;
-  /** A person has seen it. It still waits for a decision. */
-  acknowledge(id: string, by?: Partial<AcknowledgeRequest>): Promise<DecisionResult>;
+export interface AskAndAnswer extends EscalationService {
   /** Puts words to an agent by the best way there is; without a message, the policy's reminder. */
   sendNudge(agentId: string, message?: string, actor?: string): Promise<NudgeResult>;
   escalateToOrchestrator(agentId: string, reason: string, actor?: string): Promise<EscalationResult>;

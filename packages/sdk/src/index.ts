@@ -7,11 +7,13 @@ export type {
   Checkpoint,
   CheckpointVerdict,
   CheckpointWithState,
+  Decision,
   DecisionResult,
   EscalationDecision,
   EscalationNotice,
   EscalationReport,
   EscalationResult,
+  EscalationService,
   EventType,
   FaultCode,
   FreezeRequest,
@@ -37,7 +39,7 @@ export type {
   WhyReport,
 } from "@rouse/contract";
 export { Fault } from "@rouse/contract";
-export type { AskAndAnswer, Decision } from "./ask-and-answer.ts";
+export type { AskAndAnswer } from "./ask-and-answer.ts";
 export { connectRouse, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
 export type { ConnectOptions } from "./open-line.ts";

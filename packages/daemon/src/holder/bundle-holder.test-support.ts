@@ -30,7 +30,6 @@ export async function bundleHolder(): Promise<BundledHolder> {
     format: "esm",
     platform: "node",
     target: "node20",
-    conditions: ["source"],
     external: ["@lydell/node-pty", "@xterm/headless", "@xterm/addon-serialize", "re2js", "zod", "ws"],
     logLevel: "silent",
   });

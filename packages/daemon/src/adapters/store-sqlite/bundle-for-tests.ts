@@ -26,7 +26,6 @@ export async function bundleStore(): Promise<BundledStore> {
     format: "esm",
     platform: "node",
     target: "node20",
-    conditions: ["source"],
     external: ["zod"],
     logLevel: "silent",
   });

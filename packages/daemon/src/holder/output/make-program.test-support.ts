@@ -17,7 +17,6 @@ export async function makeProgram(folder: string, source: string): Promise<Progr
     platform: "node",
     format: "esm",
     target: "node20",
-    conditions: ["source"],
     // Code that still calls require() finds none in an ES module.
     banner: { js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);' },
     external: ["@lydell/node-pty"],

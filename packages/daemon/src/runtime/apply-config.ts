@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import type { Config } from "../config/read-config.ts";
+import type { Resumption } from "../ports/store.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import type { Roster } from "./roster.ts";
@@ -24,6 +26,21 @@ export function applyConfig({ roster, turns, commits, tasks, config, readClock, 
   for (const watched of roster.all()) turns.wake(watched, moment);
   tasks.wakeAll(moment);
   turns.wakeConcerned(moment);
+  markPolicies(commits, config());
   commits.schedule();
   settle();
 }
+
+/** For the run after this one: by what everybody was judged. */
+export function markPolicies(commits: Pick<GroupCommit, "draft">, config: Config): void {
+  commits.draft().marks["policies"] = fingerprint(config);
+}
+
+/** The run before judged by other policies: its deadlines are not ours. */
+export const haveOtherPolicies = ({ marks }: Resumption, config: Config): boolean =>
+  marks["policies"] !== fingerprint(config);
+
+const fingerprint = ({ preset, settings, overrides }: Config): string =>
+  createHash("sha256")
+    .update(JSON.stringify([preset, settings, overrides]))
+    .digest("hex");

@@ -2,6 +2,7 @@ import { toIso } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
+import { haveOtherPolicies, markPolicies } from "./apply-config.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { Tasks } from "./keep-tasks.ts";
@@ -45,7 +46,9 @@ export function goOn(parts: GoingOnParts): void {
   parts.tasks.restore(resumption);
   const frozen = resumption.marks["frozen"];
   if (frozen !== undefined) parts.doubt.freeze(JSON.parse(frozen) as Frozen);
+  const isDueAnew = haveOtherPolicies(resumption, parts.config());
   for (const watched of roster.all()) {
+    if (isDueAnew) watched.record = { ...watched.record, wakeAt: started.now };
     turns.introduce(watched, started.now);
     parts.wheel.file(watched);
   }
@@ -53,6 +56,7 @@ export function goOn(parts: GoingOnParts): void {
   turns.saveEvents([{ type: "MONITOR_STARTED", payload }], started.time, null);
   if (alive !== null) parts.self.noteGap("restart", alive.at, started, `not running since ${toIso(alive.time)}`);
   parts.markAlive();
+  markPolicies(commits, parts.config());
   takeEpoch(parts);
   commits.schedule();
   parts.outbox.send(resumption.actions.filter((saved) => !decideAnew(saved, parts) && !isLeftOver(saved, parts)));

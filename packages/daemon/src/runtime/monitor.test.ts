@@ -10,7 +10,7 @@ import { type Monitor, startMonitor } from "./monitor.ts";
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** A monitor whose clocks stand in the test's hand. */
-async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0) {
+async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fleet") {
   const wound = handWoundTimers();
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
@@ -23,7 +23,7 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0) {
     timers: wound.timers,
     alerts: { deliver: async ({ key }) => void delivered.push(key) },
     log: silent,
-    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    config: requireConfig(readConfig({ file: { name: "test", text: `preset: ${preset}` } })),
     version: "test",
   });
   const advance = (by: number): void => {
@@ -116,6 +116,17 @@ describe("a restart", () => {
     const ack = await second.beats({ agentId: "a", status: "RUNNING" });
     expect(second.monitor.agent("a").state).toBe("HEALTHY");
     expect(ack?.commands).toMatchObject([{ kind: "check-in" }]);
+  });
+
+  it("with shorter clocks judges by them at once: deadlines of the run before are not waited for", async () => {
+    const disk = createMemoryDisk();
+    const patient = await watch(disk, 0, "default");
+    await patient.beats({ agentId: "a", status: "RUNNING" });
+    await patient.live(seconds(1));
+    disk.crash();
+    const quick = await watch(disk, seconds(2), "fleet");
+    await quick.live(seconds(25));
+    expect(quick.monitor.agent("a").state).toBe("UNRESPONSIVE");
   });
 });
 

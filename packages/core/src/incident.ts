@@ -122,6 +122,9 @@ export interface ContainLife {
   readonly told: boolean;
 }
 
+export const isHeldBack = (containment: ContainLife | null): containment is ContainLife =>
+  containment !== null && (containment.state === "ordered" || containment.state === "on");
+
 /** Whose end is settled: nobody need be called for it. */
 export const isSettled = ({ because }: Pick<HandedOver, "because">): boolean =>
   because === "ended-by-person" || because === "handed-off";

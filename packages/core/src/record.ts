@@ -119,6 +119,8 @@ export interface Facts {
   readonly outcomes: readonly OutcomeStretch[];
   /** Beats in a row that brought new errors and nothing good. */
   readonly failingBeats: number;
+  /** Beats and calls that went well after more of them than are allowed; absent in what an earlier version saved. */
+  readonly sinceFailure?: number;
   readonly reportedFailures: number | null;
   readonly reportedErrorRate: number | null;
   readonly memory: number | null;

@@ -10,6 +10,7 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
+import { isHeldBack } from "../incident.ts";
 import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { newTerminal, speaksForCommand, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
@@ -81,7 +82,8 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     steps: record.steps,
     events: [],
   };
-  const context = { agentId: record.agentId, at, mark, late: at - saidAt, policy };
+  const heldBack = isHeldBack(record.containment ?? null);
+  const context = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, policy };
   const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {

@@ -298,6 +298,7 @@ function takeIn(
     throughWork,
     mark,
     spikeFactor: policy.tokenSpikeFactor,
+    failuresAllowed: policy.consecutiveFailures,
   });
   const next = draftOf(record);
   next.agentType = beat.agentType ?? record.agentType;

@@ -18,6 +18,7 @@ export interface BeatContext {
   /** This moment. */
   readonly mark: Mark;
   readonly spikeFactor: number;
+  readonly failuresAllowed: number;
 }
 
 /**
@@ -29,7 +30,10 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
   const change = findChanges(before, beat);
   const errors = grownBy(before.errorCount, beat.errorCount);
   const calls = grownBy(before.toolCallCount, beat.toolCallCount);
-  const achieved = change.indicator || change.checkpoint || change.phase || calls > errors;
+  const gotFurther = change.indicator || change.checkpoint || change.phase;
+  const achieved = gotFurther || calls > errors;
+  const failing =
+    activity.kind === "RUNNING" && !gotFurther ? countFailing(before, calls, errors, context) : notFailing;
   const calledTool = change.tool || (isNews && isToolOpen(activity) && before.toolCall !== null);
   return {
     phase: beat.phase ?? before.phase,
@@ -46,7 +50,8 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
     tokens: isSpending(before, beat) ? mark : before.tokens,
     tokenRate: readTokenRate(before, beat, mark.at, context.spikeFactor),
     outcomes: calls === 0 && errors === 0 ? before.outcomes : addOutcome(before.outcomes, mark.at, calls, errors),
-    failingBeats: countFailing(before, achieved, errors, activity),
+    failingBeats: failing.failingBeats,
+    sinceFailure: failing.sinceFailure,
     reportedFailures: readFailures(beat, before, achieved),
     reportedErrorRate: readMetric(beat, "errorRate", "error_rate", before.reportedErrorRate),
     memory: readMetric(beat, "memory", "memory_usage", before.memory),
@@ -131,9 +136,20 @@ export function addOutcome(
   return [...kept, { from: at, calls, errors }];
 }
 
-/** Errors while waiting for a provider are the provider's; errors with something achieved beside them are ordinary work; a beat without one ends the row. */
-function countFailing(before: Facts, achieved: boolean, errors: number, activity: Activity): number {
-  return achieved || errors === 0 || activity.kind !== "RUNNING" ? 0 : before.failingBeats + 1;
+/** Errors while waiting for a provider are the provider's; errors with something achieved beside them are ordinary work. */
+const notFailing = { failingBeats: 0, sinceFailure: 0 };
+
+/**
+ * A beat without an error, or with a call that went well, ends a row that was short. One that made the agent FAILING takes as many of them as it took
+ * failures: a beat that came twice shows nothing, and neither does one call that was lucky.
+ */
+function countFailing(before: Facts, calls: number, errors: number, { failuresAllowed }: BeatContext) {
+  const { failingBeats } = before;
+  if (errors > 0 && calls <= errors) return { failingBeats: failingBeats + 1, sinceFailure: 0 };
+  const sinceFailure = (before.sinceFailure ?? 0) + Math.max(1, calls - errors);
+  return failingBeats > failuresAllowed && sinceFailure <= failuresAllowed
+    ? { failingBeats, sinceFailure }
+    : notFailing;
 }
 
 /** A count of failures stands until the next count, or until the agent shows that it got on. */

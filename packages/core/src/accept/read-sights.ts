@@ -9,6 +9,7 @@ import {
 } from "@rouse/contract";
 import { isStanding, type Limit } from "../limit.ts";
 import type { Activity, Facts, Mark } from "../record.ts";
+import { endTurn } from "../steps/find-loops.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
@@ -49,6 +50,8 @@ interface SightContext extends Moment {
   readonly mark: Mark;
   /** How much earlier it was seen, of a life that nobody knew of then. */
   readonly late: DurationMs;
+  /** We keep it from going on: that its turn ends is our doing. */
+  readonly heldBack: boolean;
   readonly policy: Policy;
 }
 
@@ -132,10 +135,13 @@ const needsAccount = ({ asks }: TerminalFacts): boolean =>
   asks?.what === "login" || asks?.what === "credits" || asks?.what === "api-key";
 
 /** A program that tells its steps tells every call and what came of it, as an agent that records its steps would. */
-function followSight(trail: StepTrail | null, sight: Sight, { at, policy }: SightContext): StepTrail | null {
+function followSight(trail: StepTrail | null, sight: Sight, context: SightContext): StepTrail | null {
+  const { at, policy, heldBack } = context;
   if (sight.kind === "tokens") return trail === null ? null : { ...trail, tokens: sight.total };
   const step = stepOfSight(sight);
-  return step === null ? trail : followStep(trail ?? newTrail, step, at, policy.toolClasses);
+  if (step === null) return trail;
+  const next = followStep(trail ?? newTrail, step, at, policy.toolClasses);
+  return sight.kind === "turn-ended" ? endTurn(next, sight.outcome === "success" && !heldBack, policy.loops) : next;
 }
 
 /** Repaints were left out by the reader. New lines after a wait that was read off the screen show that it is over; after a limit it takes many. */

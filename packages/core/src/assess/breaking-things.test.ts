@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { kindsOfEvidence } from "../decide/evidence.ts";
 import { type Said, story } from "../story.test-support.ts";
 
 /** Reports totals; each step adds calls and errors. */
@@ -114,6 +115,51 @@ describe("consecutive failures", () => {
     agent.didCalls(calls, 1, said);
     for (let i = 0; i < 3; i++) agent.didCalls(0, 1);
     expect(agent.state).toBe("HEALTHY");
+  });
+
+  const failing = () => {
+    const agent = counting();
+    for (let i = 0; i < 20; i++) agent.didCalls(1, 1);
+    expect(agent.state).toBe("FAILING");
+    return agent;
+  };
+
+  it("are not over with a beat that came twice and carries no number, nor with one call that was lucky", () => {
+    const agent = failing();
+    agent.silentFor("1s");
+    agent.beats({ toolCallCount: 20, errorCount: 20, sequenceNumber: undefined }, { agentTime: agent.now - 1000 });
+    expect(agent.record.beats.accepted).toBe(22);
+    expect(agent.state).toBe("FAILING");
+    agent.didCalls(1, 1);
+    agent.didCalls(1, 0);
+    agent.didCalls(1, 1);
+    expect(agent.past).toEqual(["20s FAILING"]);
+  });
+
+  it("are over after as many calls that went well, in one beat or in several, or when it got further", () => {
+    const slowly = failing();
+    for (let i = 0; i < 3; i++) slowly.didCalls(1, 0);
+    expect(slowly.state).toBe("FAILING");
+    slowly.didCalls(1, 0);
+    expect(slowly.state).toBe("DEGRADED");
+    const quickly = failing();
+    quickly.didCalls(4, 0);
+    expect(quickly.state).toBe("DEGRADED");
+    const further = failing();
+    further.beats({ phase: "first" });
+    further.didCalls(1, 1, { phase: "next" });
+    expect(further.state).toBe("DEGRADED");
+  });
+
+  it("speak for no stop from the first call that went well", () => {
+    const agent = failing();
+    const kinds = () => [...kindsOfEvidence(agent.record, agent.now, agent.policy)];
+    expect(kinds()).toContain("explicit-error");
+    agent.didCalls(1, 0);
+    expect(agent.state).toBe("FAILING");
+    expect(kinds()).not.toContain("explicit-error");
+    agent.didCalls(1, 1);
+    expect(kinds()).toContain("explicit-error");
   });
 
   it("errors while waiting for a provider are the provider's", () => {

@@ -41,6 +41,8 @@ export const findConsecutiveFailures: Detector = (record, now, policy) => {
   const failures = Math.max(reported, record.facts.failingBeats);
   if (failures <= policy.consecutiveFailures) return nothing;
   const isReported = reported > policy.consecutiveFailures;
+  // Who may be better is not stopped for what was.
+  const better = isReported ? 0 : (record.facts.sinceFailure ?? 0);
   return {
     finding: conclude(record, now, {
       kind: "consecutive-failures",
@@ -50,7 +52,7 @@ export const findConsecutiveFailures: Detector = (record, now, policy) => {
       text: isReported
         ? `${reported} failures in a row, as it reports`
         : `new errors in ${failures} beats in a row and nothing achieved between them`,
-      evidence: { failures, allowed: policy.consecutiveFailures },
+      evidence: { failures, allowed: policy.consecutiveFailures, ...(better === 0 ? {} : { better, goesOn: "yes" }) },
     }),
     lookAgainAt: null,
   };

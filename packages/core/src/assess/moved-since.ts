@@ -44,8 +44,12 @@ const newestOf = (...marks: (Mark | null)[]): MonoMs =>
 export function awaitsNewEvidence(record: AgentRecord, now: MonoMs): boolean {
   const { reached, health } = record;
   if (health.state !== "STUCK" || reached === null || isAtRest(record.activity, now)) return false;
-  return !movedSince(record, reached);
+  return !movedSince(record, reached) && !hasEndedTurn(record, reached.sent.at);
 }
+
+/** Its program says that it is done for now, and not for a failure. */
+const hasEndedTurn = ({ terminal }: AgentRecord, since: MonoMs): boolean =>
+  terminal !== null && terminal.failedTurn === null && (terminal.turnEndedAt?.at ?? since) > since;
 
 /** A wait whose time is up is none. */
 const isAtRest = (activity: Activity, now: MonoMs): boolean =>

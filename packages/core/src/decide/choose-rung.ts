@@ -1,4 +1,5 @@
-import type { FindingKind, Illness, MonoMs, Policy } from "@rouse/contract";
+import type { DurationMs, FindingKind, Illness, MonoMs, Policy } from "@rouse/contract";
+import { whenWorked } from "../accept/work-clock.ts";
 import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
@@ -227,16 +228,30 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
 }
 
 /**
- * The next rung needs new evidence: it is still ill although the window was cleared, and the interval has passed before our eyes. An owner's rule that
- * comes to apply meanwhile does not wait for the nudges that something else was worth.
+ * The next rung needs new evidence: something was found since the window was cleared, or nothing at all was done for as long as lies between two nudges,
+ * before our eyes. Who does a little, and nothing new, is asked about in the end. An owner's rule that comes to apply meanwhile does not wait for the
+ * nudges that something else was worth.
  */
 function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
   const ruled = stopByRule(record, policy);
   if (ruled !== null) return ruled;
-  const { nudge } = record;
-  const from = nudge?.sent?.at ?? nudge?.queuedAt ?? now;
-  const due = from + policy.nudge.interval + (nudge?.unseen ?? 0);
-  return now < due ? wait(due) : chooseNudge(record, incident, now, policy);
+  const { nudge, findings } = record;
+  const { interval, max } = policy.nudge;
+  const from = (nudge?.sent?.at ?? nudge?.queuedAt ?? now) + (nudge?.unseen ?? 0);
+  if (now < from + interval) return wait(from + interval);
+  const quietAt = quietSinceNudge(record, interval);
+  const isFound = findings.some(({ level }) => gravity[level] >= gravity.stuck);
+  if (isFound || (quietAt !== null && quietAt <= now)) return chooseNudge(record, incident, now, policy);
+  const last = from + (max + 1) * interval;
+  return now < last ? wait(earliest(quietAt, last) ?? last) : ask(record, incident, "nudges-unanswered", now, policy);
+}
+
+/** When it will have done nothing for so long since it was told; `null` while its clock stands still, and where nobody told it. */
+function quietSinceNudge({ work, facts, terminal, nudge, reached }: AgentRecord, interval: DurationMs): MonoMs | null {
+  const sent = reached?.sent ?? nudge?.sent ?? null;
+  if (sent === null) return null;
+  const marks = [sent, facts.progress, facts.checkpoint, terminal?.output ?? null];
+  return whenWorked(work, Math.max(...marks.map((mark) => mark?.worked ?? 0)) + interval);
 }
 
 function afterEscalation(

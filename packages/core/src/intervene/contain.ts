@@ -2,7 +2,7 @@ import { type ContainOutcome, hours, type LetGoReason, type MonoMs, minutes, typ
 import { earliest, gravity } from "../assess/look.ts";
 import { isLoop } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
-import type { ContainLife, HandedOver } from "../incident.ts";
+import { type ContainLife, type HandedOver, isHeldBack } from "../incident.ts";
 import { type AgentRecord, type Finding, isOver } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import type { Intervened } from "./alert-life.ts";
@@ -129,9 +129,6 @@ function noteOutcome(record: AgentRecord, containment: ContainLife, outcome: Con
     actions: [],
   };
 }
-
-const isHeldBack = (containment: ContainLife | null): containment is ContainLife =>
-  containment !== null && (containment.state === "ordered" || containment.state === "on");
 
 function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoReason | null {
   const { containment, handedOver } = record;

@@ -1,7 +1,7 @@
 import type { LoopKind, LoopPolicy } from "@rouse/contract";
 import { findCycles } from "./find-cycles.ts";
 import { changedSomething, isSameCall, isSameResult } from "./same-step.ts";
-import type { Step, StepTrail } from "./step.ts";
+import { type Step, type StepTrail, startAnew } from "./step.ts";
 import { type Detector, tell, windowOf } from "./window.ts";
 
 /** What the steps of a run show. `suspect`: three or four times, worth a note; `stuck`: it goes on. */
@@ -31,6 +31,13 @@ export function findLoops(trail: StepTrail, policy: LoopPolicy): readonly Loop[]
 }
 
 const nothing: Loop[] = [];
+
+/** What went round within a turn is over when that has ended well. What goes on from turn to turn is not. */
+export function endTurn(trail: StepTrail, well: boolean, policy: LoopPolicy): StepTrail {
+  const turn = { ...trail, windowFrom: Math.max(trail.windowFrom, trail.turnFrom ?? 0) };
+  const isOver = well && findLoops(turn, policy).some(({ level }) => level === "stuck");
+  return { ...(isOver ? startAnew(trail) : trail), turnFrom: trail.events };
+}
 
 const lastOf = (steps: readonly Step[]): Step | undefined => steps[steps.length - 1];
 

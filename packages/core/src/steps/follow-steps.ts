@@ -43,6 +43,7 @@ function draftOf(trail: StepTrail): Draft {
   return {
     events: trail.events,
     windowFrom: trail.windowFrom,
+    turnFrom: trail.turnFrom ?? 0,
     owner: trail.owner,
     steps: trail.steps,
     lastStep: trail.lastStep,

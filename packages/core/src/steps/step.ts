@@ -45,6 +45,8 @@ export interface StepTrail {
   readonly events: number;
   /** Detectors look at nothing before this event. */
   readonly windowFrom: number;
+  /** With which event its turn began, where the end of turns is told; absent in what an earlier version saved. */
+  readonly turnFrom?: number;
   readonly owner: Owner;
   /** The last steps of work. Lists, plans and thoughts are neither work nor standstill, and polling is waiting: they are left out. */
   readonly steps: readonly Step[];
@@ -71,6 +73,7 @@ export const noReplies: readonly Reply[] = [];
 export const newTrail: StepTrail = {
   events: 0,
   windowFrom: 0,
+  turnFrom: 0,
   owner: "unsure",
   steps: [],
   lastStep: null,

@@ -76,6 +76,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       hang: any,
       slow: byWork,
       tool: byWork,
+      background: byWork,
       context: any,
       edits: byWork,
       killed: byWork,

@@ -16,5 +16,5 @@ export function clocksOf(scenario: Scenario): string {
 }
 
 /** Longer than a quarter of a minute passes in these without anything new, and somebody impatient would act. */
-const patient: readonly Scenario[] = ["hang", "slow", "tool", "rate", "overload", "limit", "quota"];
-const idle = ", idle_timeout_minutes: 0.25";
+const patient: readonly Scenario[] = ["hang", "slow", "tool", "background", "rate", "overload", "limit", "quota"];
+const idle = ", idle_timeout_minutes: 0.25, completion_timeout_minutes: 0.25";

@@ -1,8 +1,8 @@
 /** One thing the model does in an answer. */
 export type Act =
   | { readonly does: "say"; readonly text: string }
-  /** `asks`: outside the sandbox, where the program has one, so that a person must allow it. */
-  | { readonly does: "run"; readonly command: string; readonly asks?: boolean }
+  /** `asks`: outside the sandbox, where the program has one, so that a person must allow it. `behind`: in the background, and the program wakes it when that is over. */
+  | { readonly does: "run"; readonly command: string; readonly asks?: boolean; readonly behind?: boolean }
   | { readonly does: "read"; readonly file: string }
   | { readonly does: "edit"; readonly file: string; readonly old: string; readonly new: string }
   | { readonly does: "ask"; readonly question: string; readonly options: readonly string[] }
@@ -38,6 +38,7 @@ const rateSeconds = 12;
 const overloadSeconds = 12;
 export const pingSeconds = 30;
 export const toolSeconds = 30;
+export const leftSeconds = 60;
 
 const say = (text: string): Act => ({ does: "say", text });
 const run = (command: string): Act => ({ does: "run", command });
@@ -120,6 +121,10 @@ export const scenarios = {
     results === 0
       ? answer(run(`python3 -c 'import time; time.sleep(${toolSeconds})'; echo slept`))
       : answer(say("Slept well.")),
+  background: ({ results }) =>
+    results === 0
+      ? answer({ ...run(`python3 -c 'import time; time.sleep(${leftSeconds})'; echo built`), behind: true } as Act)
+      : answer(say("The build runs in the background.")),
   context: ({ results }) =>
     results >= 1
       ? {

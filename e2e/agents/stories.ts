@@ -4,7 +4,7 @@ import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
 import { until } from "../until.ts";
 import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
-import { limitSeconds, pingSeconds, quotaSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
+import { leftSeconds, limitSeconds, pingSeconds, quotaSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
 import { agentName, type Saying, type Watched } from "./watch-program.ts";
 
 /** What Rouse said in the end, and how long it took to say it. */
@@ -346,6 +346,31 @@ const tool: Story = {
   },
 };
 
+const awaits = ({ activity }: AgentHealth): boolean => activity.kind === "WAITING" && activity.for === "children";
+
+/** It sits at its prompt and needs nobody: its program wakes it when what it left running is over. */
+const background: Story = {
+  may: [],
+  well: true,
+  async play(watched) {
+    const { model } = watched;
+    const rests = await requestOf(watched, "is told that it runs", 60_000, ({ results }) => results === 1);
+    const told = await sayingOf(watched, "WAITING for children", 10_000, awaits);
+    const woken = await until(
+      "its program wakes it",
+      () => model.requests.find(({ at, results }) => at > rests.at && results === 1),
+      leftSeconds * 1000 + 60_000,
+    );
+    const other = watched.sayings.find(({ at, health }) => at > told.at && at < woken.at - settled && !awaits(health));
+    if (other !== undefined) throw new Error(`it was ${other.health.activity.kind} while its work went on`);
+    const early = watched.events("AGENT_NEEDS_YOU").filter((event) => timeOf(event) < woken.at);
+    if (early.length > 0) throw new Error("a person was called while its work went on");
+    const asks = await eventOf(watched, "AGENT_NEEDS_YOU", 15_000);
+    const { what } = asks.payload as { what: Question };
+    return { said: `WAITING for children, then needs you: ${what}`, seconds: seconds(told.at - rests.at) };
+  },
+};
+
 const context: Story = {
   may: ["nudge", "restart"],
   well: false,
@@ -434,6 +459,7 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   hang,
   slow,
   tool,
+  background,
   context,
   killed,
   closed,

@@ -63,7 +63,9 @@ export async function watchProgram(cell: Cell, model: ScriptedModel, runs: strin
   };
   const { command, environment } = prepare[cell.program](place, cell.mode, cell.scenario);
   const way = cell.mode === "run" ? "run" : "spawn";
-  const words = ["-C", folder, process.execPath, rouse, way, "--name", agentName, "--", ...command];
+  // Whoever has a task and sits at its prompt is nudged; nobody else is.
+  const task = cell.scenario === "background" ? ["--task", "t-1"] : [];
+  const words = ["-C", folder, process.execPath, rouse, way, "--name", agentName, ...task, "--", ...command];
   const surroundings = { home, environment: { TERM: "xterm-256color", LANG: "C.UTF-8", ...environment } };
   const terminal = way === "run" ? openTerminal("env", words, surroundings) : null;
   if (terminal === null) {

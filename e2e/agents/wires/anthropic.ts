@@ -89,11 +89,13 @@ function call(act: Exclude<Act, { does: "say" }>, tools: readonly string[], fold
   ];
 }
 
+const behind = (act: Act & { does: "run" }): Json => (act.behind === true ? { run_in_background: true } : {});
+
 function nameCall(act: Exclude<Act, { does: "say" }>, tools: readonly string[], folder: string): [string, Json] {
   const claude = tools.includes("Bash");
   switch (act.does) {
     case "run":
-      return [claude ? "Bash" : "bash", { command: act.command, description: "Run a command" }];
+      return [claude ? "Bash" : "bash", { command: act.command, description: "Run a command", ...behind(act) }];
     case "read": {
       const path = join(folder, act.file);
       return claude ? ["Read", { file_path: path }] : ["read", { filePath: path }];

@@ -67,7 +67,8 @@ export const Sight = z
       what: LimitKind.optional(),
       continues: z.boolean().optional(),
     }),
-    z.object({ kind: z.literal("asks"), what: Question, pattern: name }),
+    /** `wokenBy`: at its prompt it shows that it has left something running, which wakes it. */
+    z.object({ kind: z.literal("asks"), what: Question, pattern: name, wokenBy: z.literal("children").optional() }),
     z.object({ kind: z.literal("asks-no-more") }),
     /** `text` is masked: the class of the error, not the error. */
     z.object({ kind: z.literal("error"), pattern: name, digest, text: z.string().max(200) }),

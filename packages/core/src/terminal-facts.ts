@@ -83,8 +83,16 @@ export interface TerminalFacts {
   readonly tree: TreeFacts | null;
   readonly errors: readonly ErrorClass[];
   readonly file: { readonly digest: string; readonly times: number } | null;
-  /** `untold`: nobody was called for it, because it stands at its prompt for a limit. */
-  readonly asks: { readonly what: Question; readonly since: MonoMs; readonly untold?: true } | null;
+  /**
+   * `untold`: nobody was called for it, because it stands at its prompt for a limit or until something wakes it. `wokenBy`: what that is, where its screen
+   * shows it.
+   */
+  readonly asks: {
+    readonly what: Question;
+    readonly since: MonoMs;
+    readonly untold?: true;
+    readonly wokenBy?: "children";
+  } | null;
   /** The wait that was read off the terminal, as opposed to one the agent announced itself. */
   readonly wait: "provider" | "input" | null;
   /** How its wait for a provider is known: words are believed for a bounded time. */
@@ -101,7 +109,7 @@ export interface TerminalFacts {
   /** `novel` when the completion marker was seen. */
   readonly novelAtMarker: number;
   readonly turnEndedAt: Mark | null;
-  /** What makes it go on by itself after its turn; absent where only words do. */
+  /** What makes it go on by itself after its turn, by its program's own word; absent where only words do. */
   readonly wokenBy?: "children" | "schedule" | null;
   /** Why its last turn failed, by its own word, and it has not gone on since. */
   readonly failedTurn: string | null;

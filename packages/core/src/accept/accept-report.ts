@@ -15,6 +15,7 @@ import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { newTerminal, speaksForCommand, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
+import { stopAwaiting } from "./await-waker.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { noteQuiet } from "./longest-quiet.ts";
 import { keepToLimit } from "./read-limit.ts";
@@ -89,6 +90,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   if (terminal.exit === null) {
     for (const sight of report.sights) readSight(sighted, sight, context);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
+    stopAwaiting(sighted, record.agentId, mark, at, policy);
     keepToLimit(sighted, record.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));

@@ -206,6 +206,87 @@ describe("a held agent whose screen is read while its hooks or its session file 
     expect(held.agent.finding("completion-timeout")).toBeDefined();
   });
 
+  const withTask = () => heldStory({ hold: { family: "claude-code", taskId: "t" }, taskId: "t" });
+  const needs = (held: ReturnType<typeof withTask>) =>
+    held.agent.events.flatMap((one) => (one.type === "AGENT_NEEDS_YOU" ? [one.payload.pattern] : []));
+
+  it("waits for its children all the same when its last words are told after the end of its turn", () => {
+    const held = withTask();
+    held.report([{ kind: "model-asked" }, stop("children")], { eyes });
+    held.report([{ kind: "said", digest: "d" }], { eyes });
+    held.report([prompt], { eyes });
+    held.passes("45m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(held.agent.past).toEqual([]);
+    expect(needs(held)).toEqual([]);
+  });
+
+  it.each(["children", "schedule"] as const)("waits for its %s only so long, and is at its prompt then", (wokenBy) => {
+    const held = withTask();
+    held.report([{ kind: "model-asked" }, stop(wokenBy)], { eyes });
+    held.report([prompt], { eyes });
+    held.passes(wokenBy === "children" ? "89m" : "59m");
+    expect(needs(held)).toEqual([]);
+    held.passes("2m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(needs(held)).toEqual(["waited for long enough"]);
+    held.passes("8m");
+    expect(held.agent.past).toEqual([]);
+    held.passes("3m");
+    expect(held.agent.finding("completion-timeout")).toBeDefined();
+  });
+
+  it("goes on without a prompt when it has waited long enough for what it left running", () => {
+    const held = withTask();
+    held.report([{ kind: "model-asked" }, stop("children")], { eyes });
+    held.passes("91m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+    expect(needs(held)).toEqual([]);
+  });
+
+  const screenOnly = [{ eye: "screen", sees: true, because: null }] as const;
+  const left: Sight = { kind: "asks", what: "prompt", pattern: "p", wokenBy: "children" };
+
+  it("waits for its children where only its screen shows them, until it shows them no more", () => {
+    const held = withTask();
+    held.report([{ kind: "output", rows: 1, novel: 1 }], { eyes: [...screenOnly] });
+    held.report([left], { eyes: [...screenOnly] });
+    held.passes("45m");
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect([needs(held), held.agent.past]).toEqual([[], []]);
+    held.report([prompt], { eyes: [...screenOnly] });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(needs(held)).toEqual(["p"]);
+    held.report([{ kind: "asks-no-more" }], { eyes: [...screenOnly] });
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING" });
+  });
+
+  it("waits no more for children that somebody ended, though nothing has woken it", () => {
+    const held = withTask();
+    held.report([{ kind: "model-asked" }, stop("children")], { eyes });
+    held.report([left], { eyes });
+    held.report([prompt], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(needs(held)).toEqual(["p"]);
+  });
+
+  it("waits for its children again once its provider answers those", () => {
+    const held = withTask();
+    held.report([{ kind: "model-asked" }, stop("children")], { eyes });
+    held.report([prompt], { eyes });
+    held.report([{ kind: "retries", attempt: 1, inMs: 5000, status: 529 }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    held.report([{ kind: "output", rows: 1, novel: 1 }], { eyes });
+    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(needs(held)).toEqual([]);
+  });
+
+  it("calls nobody again who was called to its prompt before it showed children", () => {
+    const held = withTask();
+    for (const sight of [prompt, left, prompt]) held.report([sight], { eyes: [...screenOnly] });
+    expect(needs(held)).toEqual(["p"]);
+  });
+
   it("has finished when it says so, whatever it left running", () => {
     const held = inTerminal();
     held.report([{ kind: "model-asked" }, stop("children"), { kind: "completed", pattern: "m" }], { eyes });

@@ -15,6 +15,7 @@ import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
 import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
+import { awaitWaker, wakerOf } from "./await-waker.ts";
 import { addOutcome } from "./read-facts.ts";
 import { answeredAfter, countLines, isWorkedOn, limitReached, limitResumed, meetLimit } from "./read-limit.ts";
 import { turnClock } from "./work-clock.ts";
@@ -210,7 +211,7 @@ export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): 
 function isAtRest({ activity, terminal }: Sighted): boolean {
   if (activity.kind === "RUNNING") return activity.open === null;
   // What it left running may be a server that never ends: its word counts.
-  if (activity.kind === "WAITING" && activity.for === terminal.wokenBy) return true;
+  if (activity.kind === "WAITING" && activity.for === wakerOf(terminal)) return true;
   return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
 }
 
@@ -285,6 +286,8 @@ function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
   const { asks } = terminal;
   if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
+  const waker = restsWith(asks.what) ? wakerOf(terminal) : null;
+  if (waker !== null) return awaitWaker(sighted, waker, context.at);
   sighted.events.push(...tellOfQuestion(context.agentId, asks));
   terminal.asks = { what: asks.what, since: asks.since };
   terminal.wait = "input";
@@ -302,17 +305,25 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
   if (!rests) takeUpAgain(sighted, context);
   if (!rests) askedAllAlong(sighted, what);
-  if (terminal.asks?.what !== what) {
-    // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
-    const isPutOff = isStanding(sighted.limit) && !sighted.limit.told;
-    const untold = rests && (isPutOff || terminal.wokenBy != null);
-    terminal.asks = { what, since: at, ...(untold ? { untold } : {}) };
-    if (!untold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
-  }
+  // Its screen showed what it had left running, and does not any more: that was ended by somebody, and wakes nobody.
+  if (rests && terminal.asks?.wokenBy !== undefined && sight.wokenBy === undefined) terminal.wokenBy = null;
+  const waker = rests ? (terminal.wokenBy ?? sight.wokenBy ?? null) : null;
+  // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
+  const isPutOff = isStanding(sighted.limit) && !sighted.limit.told;
+  const isSame = terminal.asks?.what === what;
+  const wasTold = isSame && terminal.asks?.untold !== true;
+  const untold = rests && !wasTold && (isPutOff || waker !== null);
+  terminal.asks = {
+    what,
+    since: isSame ? (terminal.asks?.since ?? at) : at,
+    ...(untold ? { untold } : {}),
+    ...(sight.wokenBy === undefined ? {} : { wokenBy: sight.wokenBy }),
+  };
+  if (!untold && !wasTold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
   // Put off by its provider it stands at its prompt as well, and its turn has not ended.
   if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
   // So it does while it waits to be woken.
-  if (rests && terminal.wokenBy != null) return;
+  if (waker !== null) return awaitWaker(sighted, waker, at);
   terminal.turnEndedAt = what === "prompt" ? (terminal.turnEndedAt ?? mark) : null;
   terminal.wait = "input";
   sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
@@ -364,26 +375,26 @@ function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   if (!readOffTerminal) return;
   terminal.wait = null;
   endQuestion(sighted, context);
-  const { wokenBy } = terminal;
-  if (wokenBy != null) {
-    const since = activity.kind === "WAITING" && activity.for === wokenBy ? activity.since : context.at;
-    sighted.activity = { kind: "WAITING", since, for: wokenBy, until: null };
-    return;
-  }
+  if (terminal.wokenBy != null) return awaitWaker(sighted, terminal.wokenBy, context.at);
   sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : context.at, open };
 }
 
 function beginTurn(terminal: Sighted["terminal"]): void {
+  goOnWithTurn(terminal);
+  terminal.wokenBy = null;
+}
+
+/** Its last words may be told after the end of their turn, by another eye: they do not wake it. */
+function goOnWithTurn(terminal: Sighted["terminal"]): void {
   terminal.turnEndedAt = null;
   terminal.failedTurn = null;
-  terminal.wokenBy = null;
 }
 
 function readSaid(sighted: Sighted, digest: string, context: SightContext): void {
   const { terminal } = sighted;
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
-  beginTurn(terminal);
+  goOnWithTurn(terminal);
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
   if (terminal.tools.length === 0) goOn(sighted, null, context);

@@ -5,6 +5,8 @@ import type { KnownPattern } from "./patterns.ts";
 export interface Asked {
   readonly what: Question;
   readonly pattern: string;
+  /** At its prompt, what it has left running wakes it. */
+  readonly wokenBy?: "children";
 }
 
 /** The bottom of a screen: its last rows that are not blank. */

@@ -132,6 +132,19 @@ describe("what several eyes tell of one run", () => {
     ).toHaveLength(2);
   });
 
+  it("hears from its hooks what wakes it, also when its file was first to tell that the turn is over", () => {
+    const ended: Sight = { kind: "turn-ended", outcome: "success", reason: "r" };
+    const woken: Sight = { ...ended, wokenBy: "children" };
+    expect(
+      joined([
+        ["session-file", ended],
+        ["hooks", woken],
+        ["hooks", ended],
+        ["session-file", woken],
+      ]),
+    ).toEqual([ended, woken, ended]);
+  });
+
   it("takes no limit off the screen once the program itself has told of one", () => {
     const words: Sight = { kind: "rate-limited", pattern: "words", resetsInMs: null };
     const told: Sight = { kind: "rate-limited", pattern: "told", resetsInMs: 1000, by: "stream" };

@@ -84,8 +84,11 @@ function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
       // That it goes on by itself then only its screen says.
       if (sight.kind === "error" || (sight.kind === "rate-limited" && sight.continues === true)) return isNew(state);
       return state.told[sight.kind] === undefined ? isNew(state) : null;
-    case "turn-ended":
-      return count({ ...state, open: [] }, eye, sight.kind);
+    case "turn-ended": {
+      const counted = count({ ...state, open: [] }, eye, sight.kind);
+      // What wakes it only its hooks know for certain, whoever was first to tell of the end.
+      return eye === "hooks" && sight.wokenBy !== undefined ? isNew(counted.state) : counted;
+    }
     case "said":
     case "compacts":
       return count(state, eye, sight.kind);

@@ -133,6 +133,48 @@ describe("a menu", () => {
 describe("an idle prompt", () => {
   const idle = "● Done.\n\n────────────\n❯\n────────────\n  ? for shortcuts";
 
+  describe("above a footer that counts what was left running", () => {
+    const footers = [
+      "⏵⏵ accept edits on · 1 shell · ↓ to manage",
+      "2 shells, 1 monitor · ? for shortcuts",
+      "⏵⏵ accept edits on · 1 local agent",
+      "3 background tasks · ↓ to manage",
+    ];
+
+    it.each(footers)("says what wakes it: %s", (footer) => {
+      const look = watch("claude-code");
+      const left = idle.replace("? for shortcuts", footer);
+      look(0, left);
+      expect(asked(look(2, left))).toEqual([{ ...asks("prompt", "claude-prompt")[0], wokenBy: "children" }]);
+      expect(asked(look(3, left))).toEqual([]);
+    });
+
+    it.each(["? for shortcuts · shell", "1 shell script changed", "in 2 shells we trust"])("and not: %s", (footer) => {
+      const look = watch("claude-code");
+      look(0, idle.replace("? for shortcuts", footer));
+      expect(asked(look(2, idle.replace("? for shortcuts", footer)))).toEqual(asks("prompt", "claude-prompt"));
+    });
+
+    it("is not found in what the agent says", () => {
+      const look = watch("claude-code");
+      const said = idle.replace("● Done.", "● Done.\n\n  1 shell · ↓ to manage");
+      look(0, said);
+      expect(asked(look(2, said))).toEqual(asks("prompt", "claude-prompt"));
+    });
+
+    it("is told anew when that has been over for a while, and not before: it is woken by then", () => {
+      const look = watch("claude-code");
+      const left = idle.replace("? for shortcuts", "1 shell · ↓ to manage");
+      look(0, left);
+      look(2, left);
+      expect(asked(look(10, idle))).toEqual([]);
+      expect(asked(look(11.9, idle))).toEqual([]);
+      expect(asked(look(12, idle))).toEqual(asks("prompt", "claude-prompt"));
+      expect(asked(look(13, left))).toEqual([]);
+      expect(asked(look(14, idle.replace("● Done.", "✻ Pondering… (1s · esc to interrupt)")))).toEqual(gone);
+    });
+  });
+
   it("is told when it stood for two seconds, and when it is gone", () => {
     const look = watch("claude-code");
     expect(asked(look(0, idle))).toEqual([]);

@@ -6,7 +6,7 @@ import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
 import { readRetry } from "./read-retry.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
-import { saysItWorks } from "./says-it-works.ts";
+import { saysItWorks, showsLeftRunning } from "./says-it-works.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
 import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
 import { type Told, tellOnce } from "./told-lately.ts";
@@ -180,18 +180,26 @@ function readAsking(
   const question = findQuestion(bottom, patterns, ["permission", "question"]);
   const works = saysItWorks(screen, bottom.rows, state.family);
   if (question !== null) return ask(state, question, works);
-  const standing = works ? null : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
-  if (standing === null) return asksNothing(state, null);
-  if (!isRest(standing) || state.asked?.what === standing.what) return ask(state, standing, works);
+  const found = works ? null : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
+  if (found === null) return asksNothing(state, null);
+  if (!isRest(found)) return ask(state, found, works);
+  const standing: Asked = showsLeftRunning(screen, state.family) ? { ...found, wokenBy: "children" } : found;
+  if (isSameQuestion(state.asked, standing)) return ask(state, standing, works);
   const resting = rest(state.resting, standing.pattern, picture, clock.now);
-  return clock.now - resting.since < restsAfter ? asksNothing(state, resting) : ask(state, standing, works);
+  if (clock.now - resting.since >= restsAfter) return ask(state, standing, works);
+  // When what it left running is over it is woken a moment later, or somebody has ended that.
+  const { asked, overtaken } = state;
+  return asked?.what === standing.what ? { asked, overtaken, resting, sights: [] } : asksNothing(state, resting);
 }
+
+const isSameQuestion = (before: Asked | null, now: Asked): boolean =>
+  before?.what === now.what && before.wokenBy === now.wokenBy;
 
 const draftOn = ({ firm, ...screen }: ReadableScreen, family: AgentFamily): Asked | null =>
   firm !== undefined && findDraft({ ...screen, firm }, family) ? { what: "draft", pattern: "half-typed line" } : null;
 
 function ask(state: ScreenState, asked: Asked, works: boolean): Asking {
-  const same = state.asked?.what === asked.what && state.asked.pattern === asked.pattern;
+  const same = isSameQuestion(state.asked, asked) && state.asked?.pattern === asked.pattern;
   const overtaken = same && state.overtaken;
   const tells = !same || (overtaken && !works);
   return { asked, overtaken: overtaken && works, resting: null, sights: tells ? [{ kind: "asks", ...asked }] : [] };

@@ -26,6 +26,14 @@ export function saysItWorks(screen: Screen, bottom: readonly string[], family: A
   return bottom.some(says(statusRow)) || footerOf(screen, family).some(says(interruptKey));
 }
 
+/** How Claude Code counts, below its input, what goes on in the background. */
+const leftRunning =
+  /(?:^\s*|· |, )\d+ (?:shells?|monitors?|teams?|local agents?|background (?:tasks?|dynamic workflows?)|MCP tasks?|(?:remote dynamic workflow|cloud session)s?)(?= ·|,|\s*$)/;
+
+/** Whether a program shows that it has left something running, which wakes it when it is done. */
+export const showsLeftRunning = (screen: Screen, family: AgentFamily): boolean =>
+  family === "claude-code" && footerOf(screen, family).some((row) => leftRunning.test(cut(row, longestLine)));
+
 function footerOf(screen: Screen, family: AgentFamily): readonly string[] {
   const input = findInput({ ...screen, firm: screen.rows }, family);
   return input === null ? [] : screen.rows.slice(input.to + 1);

@@ -11,6 +11,8 @@ type Step = Reading<StreamState>;
 /** One line of the file Claude Code keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. */
 export function readClaudeTranscript(before: StreamState, line: Fields, clock: WallClock): Step {
   switch (line.type) {
+    case "queue-operation":
+      return saw(endLeft(before, line.content));
     case "user":
     case "assistant":
     case "system": {
@@ -40,9 +42,27 @@ function readLine(state: StreamState, line: Fields, clock: WallClock): Step {
 function readPromptOrResults(state: StreamState, line: Fields): Step {
   const content = fieldsOf(line.message)?.content;
   const hasResults = listOf(content).some((block) => fieldsOf(block)?.type === "tool_result");
-  if (hasResults) return readUser(state, line);
+  if (hasResults) return readUser(noteLeft(state, fieldsOf(line.toolUseResult)), line);
   const isPrompt = line.isMeta !== true && line.isCompactSummary !== true && line.promptSource !== undefined;
-  return isPrompt ? saw({ ...state, tools: [] }, { kind: "model-asked" }) : saw(state);
+  return isPrompt ? saw({ ...endLeft(state, content), tools: [] }, { kind: "model-asked" }) : saw(state);
+}
+
+const mostLeft = 64;
+
+/** A command or a sub-agent that goes on in the background, or that the agent has ended. The fields are the program's own; what the model reads is not looked at. */
+function noteLeft(state: StreamState, result: Fields | null): StreamState {
+  const agent = result?.status === "async_launched" ? nameOf(result.agentId) : null;
+  const begun = nameOf(result?.backgroundTaskId) ?? agent;
+  if (begun !== null) return { ...state, left: [...state.left, begun].slice(-mostLeft) };
+  const stopped = nameOf(result?.task_id);
+  return stopped === null ? state : { ...state, left: state.left.filter((id) => id !== stopped) };
+}
+
+/** Its program tells it that something in the background is over. */
+function endLeft(state: StreamState, content: unknown): StreamState {
+  const told = state.left.length === 0 ? null : textOf(content);
+  if (told === null || !told.startsWith("<task-notification>")) return state;
+  return { ...state, left: state.left.filter((id) => !told.includes(`<task-id>${id}</task-id>`)) };
 }
 
 function readFailure(state: StreamState, line: Fields, clock: WallClock): Step {
@@ -67,7 +87,10 @@ export const byProgram = <S extends Sight>(sight: S): S =>
 function readSystem(state: StreamState, line: Fields): Step {
   switch (line.subtype) {
     case "turn_duration":
-      return saw({ ...state, tools: [] }, { kind: "turn-ended", outcome: "success", reason: "turn_duration" });
+      return saw(
+        { ...state, tools: [] },
+        { kind: "turn-ended", outcome: "success", reason: "turn_duration", ...waker(state) },
+      );
     case "api_error":
       return saw(state, ...retryIn(retryOf(line)));
     case "compact_boundary":
@@ -76,6 +99,9 @@ function readSystem(state: StreamState, line: Fields): Step {
       return saw(state);
   }
 }
+
+const waker = ({ left }: StreamState): { readonly wokenBy?: "children" } =>
+  left.length > 0 ? { wokenBy: "children" } : {};
 
 const retryOf = (line: Fields): Fields => ({
   attempt: line.retryAttempt,

@@ -60,6 +60,42 @@ describe("the file Claude Code keeps of its conversation", () => {
     ]);
   });
 
+  describe("of work in the background", () => {
+    const result = (toolUseResult: object, text = "ok") => ({
+      ...base,
+      type: "user",
+      toolUseResult,
+      message: { content: [{ type: "tool_result", tool_use_id: "t", content: text }] },
+    });
+    const ended = { ...base, type: "system", subtype: "turn_duration" };
+    const over = (id: string) => `<task-notification>\n<task-id>${id}</task-id>\n<status>completed</status>`;
+    const wakers = (...lines: object[]) =>
+      read("claude-code", lines).flatMap((sight) => (sight.kind === "turn-ended" ? [sight.wokenBy] : []));
+    const shell = result({ stdout: "", backgroundTaskId: "b1" });
+    const helper = result({ status: "async_launched", agentId: "a1" });
+
+    it("tells that it wakes the agent", () => {
+      expect(wakers(shell, ended, ended)).toEqual(["children", "children"]);
+      expect(wakers(helper, ended)).toEqual(["children"]);
+      expect(wakers(result({ stdout: "" }, "Command running in background with ID: b1."), ended)).toEqual([undefined]);
+      expect(wakers(result({ status: "completed", agentId: "a1" }), ended)).toEqual([undefined]);
+    });
+
+    it("is over when the program says so, or the agent has ended it", () => {
+      const queued = (id: string) => ({ ...base, type: "queue-operation", operation: "enqueue", content: over(id) });
+      const prompt = (id: string) => ({
+        ...base,
+        type: "user",
+        promptSource: "system",
+        message: { content: over(id) },
+      });
+      const stopped = result({ message: "Successfully stopped task: b1", task_id: "b1" });
+      for (const end of [queued("b1"), prompt("b1"), stopped]) expect(wakers(shell, end, ended)).toEqual([undefined]);
+      for (const end of [queued("b2"), prompt("b2")]) expect(wakers(shell, end, ended)).toEqual(["children"]);
+      expect(wakers(shell, helper, queued("b1"), ended)).toEqual(["children"]);
+    });
+  });
+
   it("shows that words of ours were put before the model, and nobody else can say so", () => {
     const attachment = { type: "hook_additional_context", content: ["The last 5 calls were identical."] };
     expect(hasWords(JSON.stringify({ type: "attachment", attachment }), "5 calls were identical")).toBe(true);

@@ -31,6 +31,8 @@ export interface StreamState {
   readonly resetsAt: EpochMs | null;
   /** The turn that is under way, where it has a name. */
   readonly turn: string | null;
+  /** Ids of what runs in the background, oldest first, where nothing else tells. */
+  readonly left: readonly string[];
 }
 
 export const startStream = (): StreamState => ({
@@ -46,6 +48,7 @@ export const startStream = (): StreamState => ({
   asking: false,
   resetsAt: null,
   turn: null,
+  left: [],
 });
 
 const mostTools = 64;

@@ -14,6 +14,9 @@ it("a person is told by which eyes an agent is seen, and why not by the others",
     ]),
   ).toBe("hooks, session file; not by: stream (not asked for), screen (unknown)");
   expect(describeEyes([{ eye: "screen", sees: true, because: null }])).toBe("screen");
+  expect(describeEyes([{ eye: "hooks", sees: true, because: "its tools could call them as well" }])).toBe(
+    "hooks (its tools could call them as well)",
+  );
   expect(describeEyes([{ eye: "hooks", sees: false, because: "none heard yet" }])).toBe(
     "nothing; not by: hooks (none heard yet)",
   );

@@ -114,8 +114,11 @@ const eyeNames: Readonly<Record<Eye, string>> = {
 
 /** What is not seen, and why, as well: nobody should take silence of an eye that is shut for rest. */
 export function describeEyes(eyes: readonly EyeState[]): string {
-  const open = eyes.filter(({ sees }) => sees).map(({ eye }) => eyeNames[eye]);
-  const shut = eyes.filter(({ sees }) => !sees).map(({ eye, because }) => `${eyeNames[eye]} (${because ?? "unknown"})`);
+  const name = ({ eye, because }: EyeState) => (because === null ? eyeNames[eye] : `${eyeNames[eye]} (${because})`);
+  const open = eyes.filter(({ sees }) => sees).map(name);
+  const shut = eyes
+    .filter(({ sees }) => !sees)
+    .map(({ because, ...eye }) => name({ ...eye, because: because ?? "unknown" }));
   const seen = open.length === 0 ? "nothing" : open.join(", ");
   return shut.length === 0 ? seen : `${seen}; not by: ${shut.join(", ")}`;
 }

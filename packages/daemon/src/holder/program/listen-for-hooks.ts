@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { isSecret } from "../holder-secret.ts";
+import type { Connection } from "./recognise-caller.ts";
 
 /** What is answered to a hook, and what happens once that is written. */
 export interface HookAnswer {
@@ -23,12 +24,16 @@ const longestBody = 1024 * 1024;
 /** One hook was called; what it is answered, or will be. */
 export type Hear = (body: string) => HookAnswer | Promise<HookAnswer>;
 
+/** Whether whoever made a connection may be heard. Asked once for each. */
+export type Admit = (connection: Connection) => boolean;
+
 /**
  * Hears the hooks of one program on this machine. Whatever is not withheld is answered at once and with nothing that decides anything: a hook that hangs or
  * says no would stop the agent.
  */
-export async function listenForHooks(hear: Hear): Promise<HookEar> {
+export async function listenForHooks(hear: Hear, admit: Admit): Promise<HookEar> {
   const token = randomBytes(32).toString("hex");
+  const admitted = new WeakMap<Socket, boolean>();
   const server = createServer((request, response) => void attend(request, response));
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
@@ -48,8 +53,9 @@ export async function listenForHooks(hear: Hear): Promise<HookEar> {
 
   async function attend(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const shown = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
-    if (!isSecret(shown, token)) {
-      response.writeHead(401).end();
+    const refusal = !isSecret(shown, token) ? 401 : isAdmitted(request.socket) ? null : 403;
+    if (refusal !== null) {
+      response.writeHead(refusal).end();
       return void request.resume();
     }
     const body = await readBody(request).catch(() => null);
@@ -57,6 +63,17 @@ export async function listenForHooks(hear: Hear): Promise<HookEar> {
     response.setHeader("content-type", "application/json");
     response.once("close", () => answer.written?.(response.writableFinished));
     response.end(JSON.stringify(answer.body));
+  }
+
+  function isAdmitted(socket: Socket): boolean {
+    const known = admitted.get(socket);
+    if (known !== undefined) return known;
+    const { remoteAddress, remotePort: from, localPort: to } = socket;
+    // One that is closed already has no ports any more.
+    const isNear = remoteAddress === "127.0.0.1" && from !== undefined && to !== undefined;
+    const may = isNear && admit({ from, to });
+    admitted.set(socket, may);
+    return may;
   }
 }
 

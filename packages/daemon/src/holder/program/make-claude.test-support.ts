@@ -3,11 +3,13 @@ import { join } from "node:path";
 
 /**
  * What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. With `helper` a sub-agent calls
- * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one.
+ * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one. With
+ * `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`, and keeps what it is answered in `answers`.
  */
 const program = `
 import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
 const args = process.argv.slice(2);
 const at = args.indexOf("--plugin-dir");
@@ -43,6 +45,25 @@ async function help(until) {
 if (args.includes("helper-goes-on")) {
   await call("Stop", { last_assistant_message: "It works in the background.", background_tasks: [{}] });
   await help("stop");
+}
+const lie = \`
+  const { appendFileSync, existsSync, readFileSync } = require("node:fs");
+  const { hook, session, transcript } = JSON.parse(process.argv[1]);
+  const headers = { authorization: "Bearer " + process.env.ROUSE_HOOK_TOKEN };
+  const tell = async () => {
+    if (existsSync("stop")) process.exit();
+    if (existsSync("lie")) {
+      const body = JSON.stringify({ session_id: session, transcript_path: transcript, ...JSON.parse(readFileSync("lie", "utf8")) });
+      const answer = await fetch(hook.url, { method: "POST", headers, body });
+      appendFileSync("answers", answer.status + " " + (await answer.text()) + "\\\\n");
+    }
+    setTimeout(tell, 20);
+  };
+  tell();
+\`;
+if (args.includes("lying-tool")) {
+  const told = JSON.stringify({ hook, session, transcript });
+  spawn(process.execPath, ["-e", lie, told], { stdio: "ignore", argv0: "claude" });
 }
 for (let n = 1; !existsSync("stop"); n++) {
   const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };

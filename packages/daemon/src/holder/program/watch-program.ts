@@ -23,9 +23,10 @@ import { type CodexTurn, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findLaterFiles, findSessionFile, hasNeighbour } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
-import { type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
+import { type Admit, type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
 import { nudgeBySteer, type SteerNudges } from "./nudge-by-steer.ts";
+import { type Connection, recogniseCaller } from "./recognise-caller.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
 import { withholdTool } from "./withhold-tools.ts";
 
@@ -76,7 +77,10 @@ const startingMs = 30_000;
 export async function watchProgram(spec: Spec, pluginFolder: string, log: HolderLog): Promise<ProgramWatch> {
   const nudges = nudgeByHook();
   const steer = nudgeBySteer(openTurn, () => attempt(readFile), log);
-  const hooks = await openHooks(spec, pluginFolder, hear, log);
+  const callerOf = recogniseCaller(ownProcesses);
+  let hooksBlind = "none heard yet";
+  let hooksOpenTo: string | null = null;
+  const hooks = await openHooks(spec, pluginFolder, hear, admit, log);
   const prints = optionsOfClaude(findProgram(spec.command)?.args ?? []).has("--print");
   let family: AgentFamily = spec.family;
   let running: Running | null = null;
@@ -95,6 +99,23 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   let tree: TreeWatch | null = null;
   let news: ProgramNews | null = null;
   const looking = createAlarm(look);
+
+  /** Its tools have its token. One of them could speak of a limit that is none, or take a nudge and say that it was read. */
+  function admit(connection: Connection): boolean {
+    const caller = tree === null ? "unknown" : callerOf(connection);
+    if (caller === "unknown") hooksOpenTo = "its tools could call them as well";
+    if (caller === "somebody-else") hooksBlind = "called by another process than its program";
+    return caller !== "somebody-else";
+  }
+
+  /** What was started, and the program where that is something else. */
+  function ownProcesses(): readonly number[] {
+    if (tree === null) return [];
+    const { pid } = tree.root().agent;
+    const members = tree.look();
+    const found = findRunning(pid, members);
+    return [pid, ...(found === null ? [] : processesOf(found, members))];
+  }
 
   function hear(body: string): HookAnswer | Promise<HookAnswer> {
     hooksHeard = true;
@@ -254,7 +275,9 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     if (family === "generic") return [screen];
     return [
       spec.structured ? open("stream") : shut("stream", "not asked for"),
-      hooksHeard ? open("hooks") : shut("hooks", hooks.given.kind === "none" ? hooks.given.because : "none heard yet"),
+      hooksHeard
+        ? { ...open("hooks"), because: hooksOpenTo }
+        : shut("hooks", hooks.given.kind === "none" ? hooks.given.because : hooksBlind),
       tail === null ? shut("session-file", blind) : open("session-file"),
       screen,
     ];
@@ -328,13 +351,13 @@ interface Hooks {
 }
 
 /** An agent is started all the same when its hooks cannot be heard. */
-async function openHooks(spec: Spec, folder: string, hear: Hear, log: HolderLog): Promise<Hooks> {
+async function openHooks(spec: Spec, folder: string, hear: Hear, admit: Admit, log: HolderLog): Promise<Hooks> {
   if (spec.family !== "claude-code") {
     const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
     return { given: { kind: "none", because }, ear: null };
   }
   try {
-    const ear = await listenForHooks(hear);
+    const ear = await listenForHooks(hear, admit);
     const given = giveHooks(spec, ear, folder);
     if (given.kind === "given") return { given, ear };
     ear.close();

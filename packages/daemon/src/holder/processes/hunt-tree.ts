@@ -19,6 +19,8 @@ export interface Hunt {
   thaw(): void;
   /** How many were met so far. */
   count(): number;
+  /** Somebody of the tree was left alone at the last look, because others use it. */
+  spares(): boolean;
 }
 
 export function createHunt(watch: TreeWatch): Hunt {
@@ -26,6 +28,7 @@ export function createHunt(watch: TreeWatch): Hunt {
   const denied = new Set<string>();
   const halted = new Set<string>();
   const proven = new Set<string>();
+  let spares = false;
   const nameOf = ({ pid, startTicks }: ProcessId): string => `${pid}:${startTicks}`;
 
   return {
@@ -39,13 +42,15 @@ export function createHunt(watch: TreeWatch): Hunt {
     killGroup: () => void wholeGroup()?.kill(),
     thaw: () => group()?.thaw(),
     count: () => met.size,
+    spares: () => spares,
   };
 
   function look(): ProcessInfo[] {
     const members = watch.look();
     const ours = withoutShared(watch.root(), members, proven);
     for (const member of ours) met.add(nameOf(member));
-    if (ours.length < members.length && halted.size > 0) letGo(members.filter((member) => !ours.includes(member)));
+    spares = ours.length < members.length;
+    if (spares && halted.size > 0) letGo(members.filter((member) => !ours.includes(member)));
     return ours;
   }
 

@@ -264,6 +264,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     }),
     async conclude(how: ExitStatus): Promise<void> {
       eyes.close();
+      if (leftovers.now().length > 0) noteHomes();
       const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
       await watch.end(how, program.end);
@@ -285,6 +286,14 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       await leftovers.settle(isDone && !terminal.waitedFor());
     } catch (error) {
       log("what the agent left running could not be looked at", error);
+    }
+  }
+
+  function noteHomes(): void {
+    try {
+      claim.amend({ codexHomes: [...(tree.root().codexHomes ?? [])] });
+    } catch (error) {
+      log("where what it left is found could not be written down", error);
     }
   }
 

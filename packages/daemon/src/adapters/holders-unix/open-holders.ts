@@ -14,7 +14,7 @@ import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
 import { askQuota } from "../../holder/program/ask-quota.ts";
-import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec, treeOf } from "../../holder/read-holder-files.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
 import type { HolderFile, ProcessId } from "../../holder/spec.ts";
 import { lifeToCome, startAgain } from "../../holder/start-again.ts";
@@ -118,7 +118,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
 
   async function stop({ key, agentId, incarnation, grace, unlessAttached }: StopRequest): Promise<StopOutcome> {
     const file = readHolderFile(home.folder, agentId);
-    if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
+    const tree = file === null ? null : treeOf(file);
+    if (file === null || tree === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
     const { epoch } = ourselves();
     const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, unlessAttached } };
@@ -126,7 +127,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     if (line !== null) return line.order(order, grace + forceTakes);
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
-      return told ?? stopWithoutHolder(file, file.agent, grace);
+      // Its agent may not be gone: the same tree, found by what the holder left behind.
+      return told ?? stopTree(tree, { graceMs: grace });
     }
     let own: HolderConnection | null = null;
     try {
@@ -251,14 +253,4 @@ export function openHolders(home: HolderHome, log: Log): Holders {
 function whyUnreachable(file: HolderFile, agent: ProcessId, incarnation: number): NudgeRefusal {
   if (file.incarnation !== incarnation) return "wrong-incarnation";
   return isSame(agent) ? "no-input" : "over";
-}
-
-/** The holder is gone, its agent may not be: the same tree, found by what the holder left behind. */
-function stopWithoutHolder(
-  file: HolderFile,
-  agent: NonNullable<HolderFile["agent"]>,
-  grace: DurationMs,
-): Promise<StopOutcome> {
-  const root = { agent, mark: file.mark, cgroup: file.cgroup, ownGroup: 0, useGroup: false, known: [] };
-  return stopTree(root, { graceMs: grace });
 }

@@ -29,14 +29,14 @@ describe("what is said of an agent that was ended", () => {
   });
 
   it("what others use goes on, with its turn broken off or without one", () => {
-    const interrupted = "a ended; its turn in the server that other Codex use was interrupted.";
+    const interrupted = "a ended; its turn in Codex's shared server was interrupted.";
     expect(told(stopped("interrupted"))).toEqual({ text: interrupted, code: 0 });
-    const none = "a ended; the server that other Codex use goes on, without a turn of it.";
+    const none = "a ended; Codex's shared server goes on, without a turn of it.";
     expect(told(stopped("none"))).toEqual({ text: none, code: 0 });
   });
 
   it("its turn may go on there, which is not what was wanted", () => {
-    const text = "a ended; a turn of it may go on in the server that other Codex use.";
+    const text = "a ended; a turn of it may go on in Codex's shared server.";
     expect(told(stopped("may-go-on"))).toEqual({ text, code: 1 });
   });
 });

@@ -4,10 +4,10 @@ import type { SharedTurn } from "@rouse/contract";
 export function wordSharedTurn(turn: SharedTurn): string {
   switch (turn) {
     case "interrupted":
-      return "its turn in the server that other Codex use was interrupted";
+      return "its turn in Codex's shared server was interrupted";
     case "none":
-      return "the server that other Codex use goes on, without a turn of it";
+      return "Codex's shared server goes on, without a turn of it";
     case "may-go-on":
-      return "a turn of it may go on in the server that other Codex use";
+      return "a turn of it may go on in Codex's shared server";
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningProcess } from "@rouse/contract";
 import type { ProcessInfo } from "./read-processes.ts";
-import { withoutShared } from "./spare-shared.ts";
+import { orphanedServers, withoutShared } from "./spare-shared.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
 /** Children of an agent that ends take a moment to notice. */
@@ -23,7 +23,7 @@ export function awaitLeftovers(tree: TreeWatch, tell: () => void): Leftovers {
 
   const lookOnce = (): ProcessInfo[] => {
     const members = tree.look();
-    return withoutShared(tree.root(), members);
+    return [...withoutShared(tree.root(), members), ...orphanedServers(tree.root(), members)];
   };
 
   /** Somebody in the middle of `exec` shows no environment: who is not found is looked for twice. */

@@ -264,7 +264,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     }),
     async conclude(how: ExitStatus): Promise<void> {
       eyes.close();
-      if (leftovers.now().length > 0) noteHomes();
+      if (leftovers.now().length > 0) noteLeft();
       const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
       await watch.end(how, program.end);
@@ -289,11 +289,12 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     }
   }
 
-  function noteHomes(): void {
+  function noteLeft(): void {
+    const { known, codexHomes = [] } = tree.root();
     try {
-      claim.amend({ codexHomes: [...(tree.root().codexHomes ?? [])] });
+      claim.amend({ left: { known: [...known], codexHomes: [...codexHomes] } });
     } catch (error) {
-      log("where what it left is found could not be written down", error);
+      log("what it left running could not be written down", error);
     }
   }
 

@@ -44,8 +44,8 @@ export const doorOf = (home: string, { agentId, socket, store }: HolderFile): Do
 });
 
 /** What an agent whose holder is gone left is found by; `null`: nobody knows its process. */
-export const treeOf = ({ agent, mark, cgroup, codexHomes = [] }: HolderFile): TreeRoot | null =>
-  agent === null ? null : { agent, mark, cgroup, ownGroup: 0, useGroup: false, known: [], codexHomes };
+export const treeOf = ({ agent, mark, cgroup, left }: HolderFile): TreeRoot | null =>
+  agent === null ? null : { agent, mark, cgroup, ownGroup: 0, useGroup: false, known: [], ...left };
 
 /** Not merely a process with its number. */
 export function isHolderAlive({ holder }: Pick<HolderFile, "holder">): boolean {

@@ -11,8 +11,10 @@ import {
 import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
+import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
+import { createTreeWatch } from "../../holder/processes/watch-tree.ts";
 import { askQuota } from "../../holder/program/ask-quota.ts";
 import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec, treeOf } from "../../holder/read-holder-files.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
@@ -33,6 +35,7 @@ import { followLife, type Life, tellPastLife } from "./follow-life.ts";
 import { readHold } from "./read-hold.ts";
 
 const lookEvery: DurationMs = seconds(1);
+const lookForLeftEvery: DurationMs = seconds(2);
 const soon: readonly DurationMs[] = [50, 200, 500];
 /** Stopping by force takes a moment longer than the grace itself. */
 const forceTakes: DurationMs = seconds(20);
@@ -52,6 +55,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   let closed = false;
   const closing = new AbortController();
   let timer: NodeJS.Timeout | null = null;
+  let leftTimer: NodeJS.Timeout | null = null;
   let watcher: FSWatcher | null = null;
 
   /**
@@ -111,6 +115,32 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       if (!(error instanceof Fault))
         log.error({ agentId, error: String(error) }, "the end of an agent could not be told");
     });
+  }
+
+  /** `rouse run` gives its terminal back and does not stay with what is left: its end is seen here. */
+  async function lookForLeft(to: HolderNews): Promise<void> {
+    for (const [agentId, incarnation] of told) {
+      const known = to.standing(agentId);
+      if (known?.incarnation !== incarnation || !known.over || !known.left) continue;
+      const file = readHolderFile(home.folder, agentId);
+      const tree = file?.incarnation === incarnation && !isHolderAlive(file) ? treeOf(file) : null;
+      if (tree === null || (await findLeftovers(createTreeWatch(tree))).length > 0 || closed) continue;
+      await to.nobodyLeft(agentId, incarnation);
+    }
+  }
+
+  /** One round after the other; what could not be told is told by the next. */
+  function lookForLeftAgain(): void {
+    leftTimer = setTimeout(() => {
+      if (news === null) return;
+      lookForLeft(news)
+        .catch((error: unknown) => {
+          if (!(error instanceof Fault)) log.error({ error: String(error) }, "what agents left cannot be looked for");
+        })
+        .finally(() => {
+          if (!closed) lookForLeftAgain();
+        });
+    }, lookForLeftEvery);
   }
 
   const connectTo = async (file: HolderFile): Promise<HolderConnection> =>
@@ -202,6 +232,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       watcher = watch(folder, lookSoon);
       watcher.on("error", () => watcher?.close());
       timer = setInterval(look, lookEvery);
+      lookForLeftAgain();
       look();
     },
     stop,
@@ -242,6 +273,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       closing.abort();
       news = null;
       if (timer !== null) clearInterval(timer);
+      if (leftTimer !== null) clearTimeout(leftTimer);
       watcher?.close();
       for (const life of lives.values()) life.stop();
       await Promise.allSettled([...lives.values()].map(({ over }) => over));

@@ -144,6 +144,21 @@ describe("a command under rouse run in a terminal", () => {
     expect((await daemon.cli("ps")).stdout).not.toContain("left");
   });
 
+  it("has finished once what it left is gone, though nobody stayed with that", async () => {
+    const waits = "until [ -e go ]; do sleep 0.1; done";
+    const leaves = run("--name", "patient", "--", ...sh(`trap '' HUP; read x; (${waits}) & exit 0`));
+    await agentOnce(daemon, "patient", "is held", isHeld);
+    leaves.type("\r");
+    expect(await leaves.ended).toMatchObject({ code: 0 });
+    const left = await agentOnce(daemon, "patient", "is over", isOver);
+    expect(left.terminal?.leftovers?.length).toBeGreaterThan(0);
+    expect(left.activity.kind).not.toBe("FINISHED");
+    writeFileSync(join(desk, "go"), "");
+    const done = await agentOnce(daemon, "patient", "has finished", ({ activity }) => activity.kind === "FINISHED");
+    expect(done.terminal?.leftovers).toBeUndefined();
+    expect((await daemon.cli("ps")).stdout).toMatch(/patient .*ended with 0 /);
+  });
+
   it("is told of a SIGTERM that was meant for rouse run", async () => {
     const terminal = run("--name", "told", "--", ...sh(`trap 'echo told; exit 9' TERM; echo ready; ${forever}`));
     await terminal.shows("ready");

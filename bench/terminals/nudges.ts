@@ -50,6 +50,7 @@ export async function benchNudges({ say }: BenchOptions): Promise<Line[]> {
         held: async () => ({ lastReport: 0, settings }),
         reported: async () => {},
         lost: async () => {},
+        nobodyLeft: async () => {},
       },
       1,
       "bench",

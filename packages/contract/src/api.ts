@@ -5,7 +5,7 @@ import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
-import { OrderRefusal, TreeTier } from "./terminal.ts";
+import { OrderRefusal, SharedTurn, TreeTier } from "./terminal.ts";
 
 /** Every refused request gets this, with the matching HTTP status. */
 export const Problem = z
@@ -158,6 +158,7 @@ export const OrderAnswer = z
       outcome: z.literal("stopped"),
       forced: z.boolean().optional(),
       tier: TreeTier.optional(),
+      sharedTurn: SharedTurn.optional(),
     }),
     z.object({ agentId: z.string(), outcome: z.literal("already-over") }),
     /** It was down and would have been started again: now it will not be. */

@@ -244,6 +244,13 @@ export const TreeTier = z.enum(["cgroup", "marked"]).meta({
 });
 export type TreeTier = z.infer<typeof TreeTier>;
 
+/**
+ * What became of an agent's turn in a server that others use, which a stop spares (Codex has one for each of its homes). `none`: it had none under way;
+ * `may-go-on`: it could not be broken off, or nobody knows which it is.
+ */
+export const SharedTurn = z.enum(["interrupted", "none", "may-go-on"]).meta({ id: "SharedTurn" });
+export type SharedTurn = z.infer<typeof SharedTurn>;
+
 /** How stopping a whole tree of processes ended. Survivors are never reported as done. */
 export const StopOutcome = z
   .discriminatedUnion("kind", [
@@ -253,6 +260,8 @@ export const StopOutcome = z
       forced: z.boolean(),
       processes: z.number().int(),
       tier: TreeTier.optional(),
+      /** Only where such a server was spared, or goes on with the turn. */
+      sharedTurn: SharedTurn.optional(),
     }),
     z.object({ kind: z.literal("already-over") }),
     z.object({

@@ -44,6 +44,8 @@ export type Signal =
       /** Why its holder is of no use; absent (saved by an earlier version): it is gone. */
       readonly because?: HolderLoss;
     }
+  /** Nobody is there any more of what an agent left whose end is known and whose holder is gone. */
+  | { readonly kind: "leftovers-gone"; readonly incarnation: number }
   | OrderSignal
   /** A person's own nudge; the policy's reminder when there is no text. */
   | { readonly kind: "nudge-ordered"; readonly actor: string; readonly text: string | null }

@@ -317,6 +317,30 @@ describe("the end of a process", () => {
     },
   );
 
+  it("in a person's terminal is the end of the work once nobody is left of it, and not before", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    const nobodyLeft = (incarnation: number) => held.agent.take({ kind: "leftovers-gone", incarnation });
+    nobodyLeft(1);
+    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    const exit = { code: 0, signal: null, cause: "by-itself" } as const;
+    held.report([], { exit, leftovers: [{ pid: 77, name: "codex" }] });
+    nobodyLeft(2);
+    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    nobodyLeft(1);
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.terminal?.leftovers).toBeNull();
+    expect(held.agent.eventTypes()).toContain("AGENT_FINISHED");
+  });
+
+  it("in a person's terminal that failed is no end of the work, also when nobody is left of it", () => {
+    const held = heldStory({ hold: { foreground: true } });
+    const exit = { code: 3, signal: null, cause: "by-itself" } as const;
+    held.report([], { exit, leftovers: [{ pid: 77, name: "codex" }] });
+    held.agent.take({ kind: "leftovers-gone", incarnation: 1 });
+    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.record.terminal?.leftovers).toBeNull();
+  });
+
   it("in a person's terminal ends what they were called for", () => {
     const held = heldStory({ hold: { foreground: true } });
     held.prints();

@@ -175,6 +175,20 @@ export function acceptLoss(
   return { record: withClocks(record, ended, now, policy), answer: null, events };
 }
 
+/** Whoever left processes in a person's terminal and was done otherwise has finished with the last of them. */
+export function acceptNobodyLeft(
+  record: AgentRecord,
+  signal: Extract<Signal, { kind: "leftovers-gone" }>,
+  now: MonoMs,
+  policy: Policy,
+): Accepted {
+  const { terminal } = record;
+  const isMeant = signal.incarnation === record.incarnation && (terminal?.leftovers ?? null) !== null;
+  if (terminal === null || terminal.exit === null || !isMeant) return { record, answer: null, events: [] };
+  const ended = takeExit({ ...record, terminal: { ...terminal, leftovers: null } }, terminal.exit);
+  return { record: withClocks(record, ended, now, policy), answer: null, events: [] };
+}
+
 /**
  * Status 0 after a turn that did not fail, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
  * programs end with status 0 after their own stream said that they failed.

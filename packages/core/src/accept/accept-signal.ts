@@ -23,7 +23,7 @@ import {
 } from "../record.ts";
 import type { HeartbeatSignal, Signal } from "../signal.ts";
 import { tellsSteps } from "../terminal-facts.ts";
-import { acceptHold, acceptLoss, acceptReport } from "./accept-report.ts";
+import { acceptHold, acceptLoss, acceptNobodyLeft, acceptReport } from "./accept-report.ts";
 import { acceptSteps } from "./accept-steps.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
@@ -83,6 +83,8 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
       return finishIfQuiet(acceptReport(record, signal, now, policy), now, policy);
     case "holder-lost":
       return acceptLoss(record, signal, now, policy);
+    case "leftovers-gone":
+      return acceptNobodyLeft(record, signal, now, policy);
   }
 }
 

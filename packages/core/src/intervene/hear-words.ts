@@ -40,6 +40,7 @@ export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, poli
     case "held":
     case "reported":
     case "holder-lost":
+    case "leftovers-gone":
     case "ordered":
     case "assigned":
     case "checkpointed":

@@ -42,6 +42,12 @@ describe("an order to stop", () => {
     ]);
   });
 
+  it("tells what became of a turn in a server that others use", () => {
+    const held = isStoppedForErrors("t1");
+    held.handsStopped(key, { kind: "stopped", forced: false, processes: 3, sharedTurn: "may-go-on" });
+    expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([{ sharedTurn: "may-go-on" }]);
+  });
+
   it("with survivors is never called done", () => {
     const held = isStoppedForErrors("t1");
     held.handsStopped(key, { kind: "termination_incomplete", survivors: [{ pid: 77, name: "build" }] });

@@ -21,7 +21,6 @@ import { openOutputRing } from "./output/output-ring.ts";
 import { placeSocket } from "./place-socket.ts";
 import { awaitLeftovers } from "./processes/await-leftovers.ts";
 import { identityOf } from "./processes/read-processes.ts";
-import { stopTree } from "./processes/stop-tree.ts";
 import { createTreeWatch } from "./processes/watch-tree.ts";
 import { watchProgram } from "./program/watch-program.ts";
 import { readAgain } from "./read-again.ts";
@@ -30,6 +29,7 @@ import { sayOpening } from "./say-opening.ts";
 import { listenAt, serve } from "./serve-socket.ts";
 import type { HolderFile, ProcessId, Spec, WatchSettings } from "./spec.ts";
 import { startAgent } from "./start-agent.ts";
+import { stopAgent } from "./stop-agent.ts";
 import { tendTerminal } from "./tend-terminal.ts";
 import { watchAgent } from "./watch-agent.ts";
 import { waysToReach } from "./ways-to-reach.ts";
@@ -158,6 +158,9 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const tree = createTreeWatch(agent.root);
   const leftovers = awaitLeftovers(tree, () => watch.tellSoon());
   const eyes = openEyes(tree, spec, files.home, log);
+  const stop = (graceMs: number) => stopAgent(tree, graceMs, program.codexScreen(), log);
+  /** Of our own accord: we were told to end. */
+  let ending: Promise<void> | null = null;
   const isOver = (): boolean => over || orders.stopping();
   const ways = waysToReach(spec, agent.process, terminal, program, { over: isOver, watch: () => watch });
   const nudges = giveNudges(ways);
@@ -178,7 +181,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const orders = obeyOrders(files.orders, spec.incarnation, {
     refuses: admission.refuses,
     attached: () => spec.foreground || terminal.attached() > 0,
-    stop: (graceMs) => stopTree(tree, { graceMs }),
+    stop,
     nudge: (id, { text, notAfter, whenIdle }, begin) =>
       nudges.give({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),
     withdraw: nudges.withdraw,
@@ -239,7 +242,10 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     },
   });
   terminal.begin(agent.process, service.sizes, () => {
-    stopTree(tree, { graceMs: ownGraceMs }).catch((error: unknown) => log("the agent could not be ended", error));
+    ending = stop(ownGraceMs).then(
+      () => {},
+      (error: unknown) => log("the agent could not be ended", error),
+    );
   });
   if (spec.opening !== undefined)
     sayOpening(nudges.give, spec.opening).catch((error: unknown) => log("it could not be told to go on", error));
@@ -258,13 +264,14 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     }),
     async conclude(how: ExitStatus): Promise<void> {
       eyes.close();
+      if (leftovers.now().length > 0) noteLeft();
       const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
       await watch.end(how, program.end);
       const last = reports.lastSeq();
       await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);
       await linger(patienceOf(near !== null), () => heard >= last, service.watched);
-      await orders.settled();
+      await Promise.all([orders.settled(), ending]);
       await service.close();
       await shown;
       process.off("SIGTERM", passOn);
@@ -279,6 +286,15 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
       await leftovers.settle(isDone && !terminal.waitedFor());
     } catch (error) {
       log("what the agent left running could not be looked at", error);
+    }
+  }
+
+  function noteLeft(): void {
+    const { known, codexHomes = [] } = tree.root();
+    try {
+      claim.amend({ left: { known: [...known], codexHomes: [...codexHomes] } });
+    } catch (error) {
+      log("what it left running could not be written down", error);
     }
   }
 

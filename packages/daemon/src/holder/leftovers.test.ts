@@ -117,6 +117,27 @@ describe("an agent whose server another Codex uses", () => {
     expect(codex.everybody().filter(isThere)).toEqual(codex.everybody());
   });
 
+  it("leaves it to the last one that uses it, which has then left it and is over when it is gone", async () => {
+    codex = makeSharedCodex(world.home, "sleep 1000");
+    const untilThere = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
+    const first = await world.start(world.spec(["sh", "-c", `${codex.startServer}\n${untilThere("joined")}`]));
+    await until(() => codex.hasStarted(), "its server runs");
+    const uses = `export CODEX_HOME=${world.home}/settings; { ${untilThere("over")}; } | ./codex resume; exit 0`;
+    const last = await world.start(world.spec(["sh", "-c", uses], { agentId: "a2" }));
+    for (const id of [last.agent, last.holder]) if (id !== null) left.push(id);
+    const client = await watched(last);
+    await client.hear("report", ({ report }) => (report.process?.processes ?? 0) >= 3);
+    joined();
+    expect((await world.ended(first)).exit.code).toBe(0);
+    expect(codex.everybody().filter(isThere)).toEqual(codex.everybody());
+    writeFileSync(join(world.home, "over"), "");
+    const { report } = await client.hear("report", (each) => each.report.leftovers !== undefined);
+    expect(report.leftovers?.filter(({ name }) => name === "codex")).toHaveLength(2);
+    codex.end();
+    const end = await client.hear("report", (each) => each.report.exit !== null);
+    expect(end.report.exit).toMatchObject({ code: 0, cause: "by-itself" });
+  });
+
   it("gets a next life without ending that", async () => {
     const held = await startBeside("exit 3");
     joined();

@@ -5,6 +5,7 @@ import type { MonitorId } from "./admit-monitors.ts";
 import type { Door } from "./connect-holder.ts";
 import { holderFiles, holdersFolder, storeFile } from "./holder-files.ts";
 import { readSecret } from "./holder-secret.ts";
+import type { TreeRoot } from "./processes/find-tree.ts";
 import { identityOf } from "./processes/read-processes.ts";
 import { ExitFile, HolderFile, Spec, StoreFile } from "./spec.ts";
 
@@ -41,6 +42,10 @@ export const doorOf = (home: string, { agentId, socket, store }: HolderFile): Do
   socket,
   secret: store === undefined ? null : readSecret(holderFiles(home, agentId).secret),
 });
+
+/** What an agent whose holder is gone left is found by; `null`: nobody knows its process. */
+export const treeOf = ({ agent, mark, cgroup, left }: HolderFile): TreeRoot | null =>
+  agent === null ? null : { agent, mark, cgroup, ownGroup: 0, useGroup: false, known: [], ...left };
 
 /** Not merely a process with its number. */
 export function isHolderAlive({ holder }: Pick<HolderFile, "holder">): boolean {

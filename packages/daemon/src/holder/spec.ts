@@ -62,6 +62,8 @@ export const HolderFile = z.object({
   startedAt: z.number(),
   /** The database it belongs to, `null` before the first monitor came. Holders of earlier versions have none, and ask for no secret. */
   store: z.string().nullable().optional(),
+  /** When it left processes: which, and the homes of Codex it ran with, because a server there may be its to end. */
+  left: z.object({ known: z.array(ProcessId), codexHomes: z.array(z.string()) }).optional(),
 });
 export type HolderFile = z.infer<typeof HolderFile>;
 

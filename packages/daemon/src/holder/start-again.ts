@@ -5,7 +5,7 @@ import { lackedConversation } from "./lacked-conversation.ts";
 import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
 import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
-import { isHolderAlive, readExitFile, readHolderFile, readSpec, readStore } from "./read-holder-files.ts";
+import { isHolderAlive, readExitFile, readHolderFile, readSpec, readStore, treeOf } from "./read-holder-files.ts";
 import type { HolderFile, Spec } from "./spec.ts";
 import { type StartOptions, startHolder } from "./start-holder.ts";
 
@@ -102,12 +102,9 @@ async function untilHolderLeft(home: string, agentId: string): Promise<void> {
 /** Processes of the last life would go on with the same work beside the next. */
 async function endLeftovers(home: string, agentId: string): Promise<void> {
   const file = readHolderFile(home, agentId);
-  if (file?.agent == null || file.mark === "") return;
-  const { agent, mark, cgroup } = file;
-  const outcome = await stopTree(
-    { agent, mark, cgroup, ownGroup: 0, useGroup: false, known: [] },
-    { graceMs: leftoverGraceMs },
-  );
+  const left = file === null || file.mark === "" ? null : treeOf(file);
+  if (left === null) return;
+  const outcome = await stopTree(left, { graceMs: leftoverGraceMs });
   if (outcome.kind !== "termination_incomplete") return;
   const pids = outcome.survivors.map(({ pid }) => pid).join(", ");
   throw new Fault("name-taken", `processes of ${agentId} still run and cannot be ended (${pids})`);

@@ -21,8 +21,8 @@ export interface WatchSettings {
 
 /** What holders have to tell. Each call resolves once it is saved: only then is the holder told that it was heard. */
 export interface HolderNews {
-  /** Which life of an agent is known, and whether its end is. `null`: nobody knows it. */
-  standing(agentId: string): { readonly incarnation: number; readonly over: boolean } | null;
+  /** Which life of an agent is known, whether its end is, and whether it left processes. `null`: nobody knows it. */
+  standing(agentId: string): { readonly incarnation: number; readonly over: boolean; readonly left: boolean } | null;
   /** Somebody is held. Resolves to the number of the last report that is known of this life, or `null` when that life is over. */
   held(hold: Hold, adopted: boolean): Promise<{ readonly lastReport: number; readonly settings: WatchSettings } | null>;
   reported(agentId: string, incarnation: number, report: HolderReport): Promise<void>;
@@ -34,6 +34,8 @@ export interface HolderNews {
     exit: ExitStatus | null,
     because?: HolderLoss,
   ): Promise<void>;
+  /** Its end is known, its holder is gone, and so are the processes it left. */
+  nobodyLeft(agentId: string, incarnation: number): Promise<void>;
 }
 
 export interface StopRequest {

@@ -43,7 +43,10 @@ const rules: Rules = {
       pids: p.survivors.map(({ pid }) => pid),
     }),
   AGENT_TERMINATED: (p) => ({
-    ...about(p.agentId, p.reason, pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence")),
+    ...about(p.agentId, p.reason, {
+      ...pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence"),
+      ...(p.sharedTurn === undefined ? {} : pick(p, "sharedTurn")),
+    }),
     action: "terminate",
     actor: p.actor,
   }),

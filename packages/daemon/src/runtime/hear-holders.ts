@@ -1,5 +1,5 @@
 import { Fault, type Settings } from "@rouse/contract";
-import type { Signal } from "@rouse/core";
+import { hasLeftovers, type Signal } from "@rouse/core";
 import type { HolderNews, WatchSettings } from "../ports/holders.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Roster } from "./roster.ts";
@@ -34,7 +34,7 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
     standing(agentId) {
       const record = roster.find(agentId)?.record;
       if (record === undefined || record.terminal === null) return null;
-      return { incarnation: record.incarnation, over: record.terminal.exit !== null };
+      return { incarnation: record.incarnation, over: record.terminal.exit !== null, left: hasLeftovers(record) };
     },
     async held(hold, adopted) {
       refuseWhileDown();
@@ -51,6 +51,7 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
     },
     lost: (agentId, incarnation, process, exit, because = "gone") =>
       tell(agentId, { kind: "holder-lost", incarnation, process, exit, because }, true),
+    nobodyLeft: (agentId, incarnation) => tell(agentId, { kind: "leftovers-gone", incarnation }, true),
   };
 }
 

@@ -29,6 +29,18 @@ describe("an order to stop", () => {
     expect(await answer).toEqual({ agentId: "a", outcome: "stopped", forced: false });
   });
 
+  it("is answered with what became of a turn in a server that others use", async () => {
+    const world = await taskWorld();
+    world.holds({ agentId: "a" });
+    const answer = peopleIn(world).terminate("a", ann);
+    await world.handsAnswer("save-work", { kind: "work", work: { kind: "nothing-to-save" } });
+    await world.handsAnswer("stop-agent", {
+      kind: "stop",
+      stop: { kind: "stopped", forced: false, processes: 1, sharedTurn: "interrupted" },
+    });
+    expect(await answer).toMatchObject({ outcome: "stopped", sharedTurn: "interrupted" });
+  });
+
   it("takes over a stop that is under way: it is answered by that, and nobody is started again after it", async () => {
     const world = await taskWorld();
     world.holds({ agentId: "a" });

@@ -145,9 +145,7 @@ function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "rest
   if (record.restart !== null && record.restart.problem !== null && record.restart !== before.restart)
     return { agentId, outcome: "not-restarted", problem: record.restart.problem };
   if (what === "restart" || stop === null) return null;
-  return {
-    agentId,
-    outcome: stop.kind === "stopped" ? "stopped" : "already-over",
-    ...(stop.kind === "stopped" ? { forced: stop.forced, ...(stop.tier && { tier: stop.tier }) } : {}),
-  };
+  if (stop.kind !== "stopped") return { agentId, outcome: "already-over" };
+  const { forced, tier, sharedTurn } = stop;
+  return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...(sharedTurn && { sharedTurn }) };
 }

@@ -24,6 +24,7 @@ beforeEach(async () => {
       held: async () => ({ lastReport: 0, settings }),
       reported: async () => {},
       lost: async () => {},
+      nobodyLeft: async () => {},
     },
     1,
     storeOfTests,

@@ -28,6 +28,7 @@ it("a monitor that is closed while it meets an agent lets go of it", async () =>
           }),
         reported: async () => {},
         lost: async () => {},
+        nobodyLeft: async () => {},
       },
       1,
       storeOfTests,

@@ -37,6 +37,7 @@ it("a monitor that has been absent has everybody it holds looked at anew, all at
       async reported(agentId, _, report) {
         last.set(agentId, report);
       },
+      nobodyLeft: async () => {},
       async lost() {},
     },
     1,

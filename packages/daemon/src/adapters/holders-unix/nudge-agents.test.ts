@@ -55,6 +55,7 @@ async function monitor(epoch = 1): Promise<Monitor> {
       async reported(_, __, report) {
         reports.push(report);
       },
+      nobodyLeft: async () => {},
       async lost() {},
     },
     epoch,

@@ -50,6 +50,7 @@ async function monitor() {
       async reported(_, __, report) {
         reports.push(report);
       },
+      nobodyLeft: async () => {},
       async lost() {},
     },
     1,

@@ -11,10 +11,12 @@ import {
 import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
+import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
+import { createTreeWatch } from "../../holder/processes/watch-tree.ts";
 import { askQuota } from "../../holder/program/ask-quota.ts";
-import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec, treeOf } from "../../holder/read-holder-files.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
 import type { HolderFile, ProcessId } from "../../holder/spec.ts";
 import { lifeToCome, startAgain } from "../../holder/start-again.ts";
@@ -33,6 +35,7 @@ import { followLife, type Life, tellPastLife } from "./follow-life.ts";
 import { readHold } from "./read-hold.ts";
 
 const lookEvery: DurationMs = seconds(1);
+const lookForLeftEvery: DurationMs = seconds(2);
 const soon: readonly DurationMs[] = [50, 200, 500];
 /** Stopping by force takes a moment longer than the grace itself. */
 const forceTakes: DurationMs = seconds(20);
@@ -52,6 +55,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   let closed = false;
   const closing = new AbortController();
   let timer: NodeJS.Timeout | null = null;
+  let leftTimer: NodeJS.Timeout | null = null;
   let watcher: FSWatcher | null = null;
 
   /**
@@ -113,12 +117,39 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     });
   }
 
+  /** `rouse run` gives its terminal back and does not stay with what is left: its end is seen here. */
+  async function lookForLeft(to: HolderNews): Promise<void> {
+    for (const [agentId, incarnation] of told) {
+      const known = to.standing(agentId);
+      if (known?.incarnation !== incarnation || !known.over || !known.left) continue;
+      const file = readHolderFile(home.folder, agentId);
+      const tree = file?.incarnation === incarnation && !isHolderAlive(file) ? treeOf(file) : null;
+      if (tree === null || (await findLeftovers(createTreeWatch(tree))).length > 0 || closed) continue;
+      await to.nobodyLeft(agentId, incarnation);
+    }
+  }
+
+  /** One round after the other; what could not be told is told by the next. */
+  function lookForLeftAgain(): void {
+    leftTimer = setTimeout(() => {
+      if (news === null) return;
+      lookForLeft(news)
+        .catch((error: unknown) => {
+          if (!(error instanceof Fault)) log.error({ error: String(error) }, "what agents left cannot be looked for");
+        })
+        .finally(() => {
+          if (!closed) lookForLeftAgain();
+        });
+    }, lookForLeftEvery);
+  }
+
   const connectTo = async (file: HolderFile): Promise<HolderConnection> =>
     connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor: ourselves() });
 
   async function stop({ key, agentId, incarnation, grace, unlessAttached }: StopRequest): Promise<StopOutcome> {
     const file = readHolderFile(home.folder, agentId);
-    if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
+    const tree = file === null ? null : treeOf(file);
+    if (file === null || tree === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
     const { epoch } = ourselves();
     const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, unlessAttached } };
@@ -126,7 +157,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     if (line !== null) return line.order(order, grace + forceTakes);
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
-      return told ?? stopWithoutHolder(file, file.agent, grace);
+      // Its agent may not be gone: the same tree, found by what the holder left behind.
+      return told ?? stopTree(tree, { graceMs: grace });
     }
     let own: HolderConnection | null = null;
     try {
@@ -200,6 +232,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       watcher = watch(folder, lookSoon);
       watcher.on("error", () => watcher?.close());
       timer = setInterval(look, lookEvery);
+      lookForLeftAgain();
       look();
     },
     stop,
@@ -240,6 +273,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       closing.abort();
       news = null;
       if (timer !== null) clearInterval(timer);
+      if (leftTimer !== null) clearTimeout(leftTimer);
       watcher?.close();
       for (const life of lives.values()) life.stop();
       await Promise.allSettled([...lives.values()].map(({ over }) => over));
@@ -251,14 +285,4 @@ export function openHolders(home: HolderHome, log: Log): Holders {
 function whyUnreachable(file: HolderFile, agent: ProcessId, incarnation: number): NudgeRefusal {
   if (file.incarnation !== incarnation) return "wrong-incarnation";
   return isSame(agent) ? "no-input" : "over";
-}
-
-/** The holder is gone, its agent may not be: the same tree, found by what the holder left behind. */
-function stopWithoutHolder(
-  file: HolderFile,
-  agent: NonNullable<HolderFile["agent"]>,
-  grace: DurationMs,
-): Promise<StopOutcome> {
-  const root = { agent, mark: file.mark, cgroup: file.cgroup, ownGroup: 0, useGroup: false, known: [] };
-  return stopTree(root, { graceMs: grace });
 }

@@ -26,6 +26,7 @@ const news = {
   held: async () => ({ lastReport: 0, settings }),
   reported: async () => {},
   lost: async () => {},
+  nobodyLeft: async () => {},
 };
 const whom = { agentId: "a1", incarnation: 1 };
 const stop = () => holders.stop({ key: "saved stop", ...whom, grace: 3000, unlessAttached: false });

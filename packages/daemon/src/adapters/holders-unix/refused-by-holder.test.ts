@@ -42,7 +42,7 @@ async function monitor(store: string, epoch = 1) {
   );
   monitors.push(holders);
   const news = {
-    standing: () => (met.length === 0 ? null : { incarnation: 1, over: false }),
+    standing: () => (met.length === 0 ? null : { incarnation: 1, over: false, left: false }),
     async held(hold: Hold) {
       met.push(hold);
       return { lastReport: 0, settings: { patterns: [], completionMarker: "DONE" } };
@@ -50,6 +50,7 @@ async function monitor(store: string, epoch = 1) {
     async reported() {
       reports += 1;
     },
+    nobodyLeft: async () => {},
     async lost(_: string, __: number, process: Loss["process"], exit: ExitStatus | null, because?: HolderLoss) {
       losses.push({ process, because, exit });
     },

@@ -17,7 +17,11 @@ beforeEach(async () => {
   holders = openHolders({ folder: world.home, token: "t", url: () => null }, { info() {}, warn() {}, error() {} });
   const settings = { patterns: [], completionMarker: "DONE" };
   const held = async () => ({ lastReport: 0, settings });
-  await holders.begin({ standing: () => null, held, reported: async () => {}, lost: async () => {} }, 1, storeOfTests);
+  await holders.begin(
+    { standing: () => null, held, reported: async () => {}, lost: async () => {}, nobodyLeft: async () => {} },
+    1,
+    storeOfTests,
+  );
 });
 afterEach(async () => {
   await holders.close();

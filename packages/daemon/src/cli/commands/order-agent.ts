@@ -7,7 +7,6 @@ import {
   OrderAnswer,
   type OrderRequest,
   type StopOutcome,
-  type TreeTier,
 } from "@rouse/contract";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { agentTokenPrefix } from "../../home/agent-token.ts";
@@ -15,6 +14,7 @@ import { exit } from "../exit-codes.ts";
 import { findDaemon, findRunning } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
+import { wordSharedTurn } from "../show/word-shared-turn.ts";
 import type { Surroundings } from "../surroundings.ts";
 
 /** Longer than the daemon itself waits. */
@@ -113,8 +113,10 @@ export async function stopByHolder(here: Surroundings, agentId: string, grace: D
 
 export function answerOf(agentId: string, outcome: StopOutcome): OrderAnswer {
   switch (outcome.kind) {
-    case "stopped":
-      return { agentId, outcome: "stopped", forced: outcome.forced, ...(outcome.tier && { tier: outcome.tier }) };
+    case "stopped": {
+      const { forced, tier, sharedTurn } = outcome;
+      return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...(sharedTurn && { sharedTurn }) };
+    }
     case "already-over":
       return { agentId, outcome: "already-over" };
     case "termination_incomplete":
@@ -134,7 +136,8 @@ export function tellAnswer(
     throw new Fault("daemon-unreachable", "what answered is not a Rouse that this client understands");
   if (json) here.printJson(answer);
   else here.print([describeAnswer(answer)]);
-  finish(asWanted.has(answer.outcome) ? exit.fine : exit.wrong);
+  const goesOn = answer.outcome === "stopped" && answer.sharedTurn === "may-go-on";
+  finish(asWanted.has(answer.outcome) && !goesOn ? exit.fine : exit.wrong);
 }
 
 const asWanted: ReadonlySet<OrderAnswer["outcome"]> = new Set<OrderAnswer["outcome"]>([
@@ -148,7 +151,7 @@ function describeAnswer(answer: OrderAnswer): Line {
   const name = styled("bold", answer.agentId);
   switch (answer.outcome) {
     case "stopped":
-      return [name, answer.forced ? " had to be ended by force; " : " ended; ", whatIsLeft(answer.tier)];
+      return [name, answer.forced ? " had to be ended by force; " : " ended; ", whatIsLeft(answer)];
     case "already-over":
       return [name, " was over already."];
     case "restart-cancelled":
@@ -177,8 +180,11 @@ function describeAnswer(answer: OrderAnswer): Line {
 }
 
 /** Without a control group a process that hid on purpose is not found, and nobody can say that there was none. */
-const whatIsLeft = (tier: TreeTier | undefined): string =>
-  tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
+function whatIsLeft({ tier, sharedTurn }: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
+  if (sharedTurn === "may-go-on") return styled("red", `${wordSharedTurn(sharedTurn)}.`);
+  if (sharedTurn !== undefined) return `${wordSharedTurn(sharedTurn)}.`;
+  return tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
+}
 
 /** A container's user id may have no name. */
 export function nameOfUser(): string {

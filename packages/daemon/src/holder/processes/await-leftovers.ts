@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningProcess } from "@rouse/contract";
 import type { ProcessInfo } from "./read-processes.ts";
-import { withoutShared } from "./spare-shared.ts";
+import { orphanedServers, withoutShared } from "./spare-shared.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
 /** Children of an agent that ends take a moment to notice. */
@@ -21,19 +21,8 @@ export interface Leftovers {
 export function awaitLeftovers(tree: TreeWatch, tell: () => void): Leftovers {
   let left: readonly RunningProcess[] = [];
 
-  const lookOnce = (): ProcessInfo[] => {
-    const members = tree.look();
-    return withoutShared(tree.root(), members);
-  };
-
-  /** Somebody in the middle of `exec` shows no environment: who is not found is looked for twice. */
-  async function look(): Promise<readonly RunningProcess[]> {
-    const found = lookOnce();
-    if (found.length === 0) await pause(5);
-    return (found.length === 0 ? lookOnce() : found)
-      .slice(0, mostListed)
-      .map(({ pid, name }) => ({ pid, name: name.slice(0, 100) }));
-  }
+  const look = async (): Promise<readonly RunningProcess[]> =>
+    (await findLeftovers(tree)).slice(0, mostListed).map(({ pid, name }) => ({ pid, name: name.slice(0, 100) }));
 
   return {
     now: () => left,
@@ -55,4 +44,17 @@ export function awaitLeftovers(tree: TreeWatch, tell: () => void): Leftovers {
       }
     },
   };
+}
+
+/** Whom an agent left whose own process is over. Somebody in the middle of `exec` shows no environment: who is not found is looked for twice. */
+export async function findLeftovers(tree: TreeWatch): Promise<ProcessInfo[]> {
+  const found = lookOnce(tree);
+  if (found.length > 0) return found;
+  await pause(5);
+  return lookOnce(tree);
+}
+
+function lookOnce(tree: TreeWatch): ProcessInfo[] {
+  const members = tree.look();
+  return [...withoutShared(tree.root(), members), ...orphanedServers(tree.root(), members)];
 }

@@ -16,6 +16,8 @@ export interface TreeRoot {
   readonly known: readonly ProcessId[];
   /** Sessions seen led by members: whoever is in one came from the tree, also when the leader is gone. */
   readonly sessions?: readonly number[];
+  /** Homes of Codex that members were seen to run with. */
+  readonly codexHomes?: readonly string[];
 }
 
 /** Everybody of the tree who is alive, oldest first. */

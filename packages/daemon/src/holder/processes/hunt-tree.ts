@@ -2,7 +2,7 @@ import type { ProcessId } from "../spec.ts";
 import { type AgentGroup, openGroup } from "./cgroup.ts";
 import { whomToSpare } from "./find-tree.ts";
 import { isSame, type ProcessInfo, readAllProcesses } from "./read-processes.ts";
-import { withoutShared } from "./spare-shared.ts";
+import { orphanedServers, withoutShared } from "./spare-shared.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
 /** One stop of one tree: who was met, who may not be signalled, and the only place that sends signals. */
@@ -19,13 +19,16 @@ export interface Hunt {
   thaw(): void;
   /** How many were met so far. */
   count(): number;
+  /** Somebody of the tree was left alone at the last look, because others use it. */
+  spares(): boolean;
 }
 
 export function createHunt(watch: TreeWatch): Hunt {
   const met = new Set<string>();
   const denied = new Set<string>();
-  const halted = new Set<string>();
+  const halted = new Map<string, ProcessId>();
   const proven = new Set<string>();
+  let spares = false;
   const nameOf = ({ pid, startTicks }: ProcessId): string => `${pid}:${startTicks}`;
 
   return {
@@ -39,26 +42,26 @@ export function createHunt(watch: TreeWatch): Hunt {
     killGroup: () => void wholeGroup()?.kill(),
     thaw: () => group()?.thaw(),
     count: () => met.size,
+    spares: () => spares,
   };
 
   function look(): ProcessInfo[] {
     const members = watch.look();
-    const ours = withoutShared(watch.root(), members, proven);
-    for (const member of ours) met.add(nameOf(member));
-    if (ours.length < members.length && halted.size > 0) letGo(members.filter((member) => !ours.includes(member)));
+    const own = withoutShared(watch.root(), members, proven);
+    spares = own.length < members.length;
+    const ours = [...own, ...orphanedServers(watch.root(), members)];
+    const names = new Set(ours.map(nameOf));
+    for (const name of names) met.add(name);
+    // Somebody came to use them after we made them stand still.
+    for (const [name, member] of halted) if (!names.has(name) && halted.delete(name)) send(member, "SIGCONT");
     return ours;
-  }
-
-  /** Somebody came to use them after we made them stand still. */
-  function letGo(spared: readonly ProcessInfo[]): void {
-    for (const member of spared) if (halted.delete(nameOf(member))) send(member, "SIGCONT");
   }
 
   function send(member: ProcessId, signal: NodeJS.Signals): void {
     if (!isSame(member)) return;
     try {
       process.kill(member.pid, signal);
-      if (signal === "SIGSTOP") halted.add(nameOf(member));
+      if (signal === "SIGSTOP") halted.set(nameOf(member), member);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EPERM") denied.add(nameOf(member));

@@ -86,6 +86,12 @@ export function hasMark(pid: number, mark: string): boolean {
   return environment?.split("\0").includes(`${markVariable}=${mark}`) ?? false;
 }
 
+/** `null`: it has none, or is another user's. */
+export function markOf(pid: number): string | null {
+  const pairs = readIfThere(`/proc/${pid}/environ`)?.split("\0") ?? [];
+  return pairs.find((pair) => pair.startsWith(`${markVariable}=`))?.slice(markVariable.length + 1) ?? null;
+}
+
 /** Read and written by a process and by children it has waited for, whether it came from a disk or not. */
 export function readIoBytes(pid: number): number {
   const io = readIfThere(`/proc/${pid}/io`) ?? "";

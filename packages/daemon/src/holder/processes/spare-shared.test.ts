@@ -46,7 +46,10 @@ describe.skipIf(!onLinux)("stopping an agent that started the server of several 
   it("spares the server, its tools and what those left behind while another uses it", async () => {
     const root = await startFirst();
     const client = await codex.startClient({ CODEX_HOME: settings() });
-    expect(await stopTree(root, { graceMs: 10_000 })).toMatchObject({ kind: "stopped", forced: false, processes: 1 });
+    expect(await stopTree(root, { graceMs: 10_000 })).toMatchObject({
+      ...{ kind: "stopped", forced: false, processes: 1 },
+      sharedTurn: "may-go-on",
+    });
     expect(isThere(root.agent.pid)).toBe(false);
     expect(alive()).toEqual(codex.everybody());
     expect(isThere(client)).toBe(true);
@@ -76,7 +79,9 @@ describe.skipIf(!onLinux)("stopping an agent that started the server of several 
 
   it("ends them when nobody else uses it", async () => {
     const root = await startFirst();
-    expect(await stopTree(root, { graceMs: 10_000 })).toMatchObject({ kind: "stopped" });
+    const outcome = await stopTree(root, { graceMs: 10_000 });
+    expect(outcome).toMatchObject({ kind: "stopped" });
+    expect(outcome).not.toHaveProperty("sharedTurn");
     expect(nursery.leftovers()).toEqual([]);
   });
 

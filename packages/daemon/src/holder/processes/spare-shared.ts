@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { TreeRoot } from "./find-tree.ts";
-import { hasMark, isAlive, type ProcessInfo, readAllProcesses, readIfThere } from "./read-processes.ts";
+import { hasMark, isAlive, markOf, type ProcessInfo, readAllProcesses, readIfThere } from "./read-processes.ts";
 
 /**
  * Whom of an agent's tree a stop may end, and who is left over of it. Codex's full screen runs its agent in one server for each CODEX_HOME: the
@@ -20,6 +20,47 @@ export function withoutShared(root: TreeRoot, members: ProcessInfo[], proven = n
   for (const member of own) proven.add(nameOf(member));
   return own;
 }
+
+/**
+ * Servers that only this tree uses although another agent of Rouse started them, whose life is over, with all that descends from them: whoever is the
+ * last to use one sees to it. One that has lost its parent may have been left on purpose, and stays.
+ */
+export function orphanedServers(root: TreeRoot, members: readonly ProcessInfo[]): ProcessInfo[] {
+  const homes = root.codexHomes ?? [];
+  if (homes.length === 0) return [];
+  const all = readAllProcesses().filter(isAlive);
+  const ours = new Set(members.map(({ pid }) => pid));
+  const servers = all.filter(
+    (info) => !ours.has(info.pid) && isManaged(info) && homes.includes(homeOf(info.pid) ?? ""),
+  );
+  if (servers.length === 0) return [];
+  const users = homesOfOthers(root, members);
+  const orphaned = servers.filter(
+    ({ pid }) => !users.some((home) => isSameHome(home, homeOf(pid))) && isWithoutStarter(pid, servers, all),
+  );
+  const found = new Set(orphaned);
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    const parents = new Set([...found].map(({ pid }) => pid));
+    for (const info of all) if (parents.has(info.ppid)) found.add(info);
+  }
+  return [...found];
+}
+
+/** Of the agent that it carries the mark of, nobody is left who was there before it. One without a mark is nobody's here. */
+function isWithoutStarter(pid: number, servers: readonly ProcessInfo[], all: readonly ProcessInfo[]): boolean {
+  const mark = markOf(pid);
+  if (mark === null) return false;
+  const own = new Set(servers.map((server) => server.pid));
+  const since = Math.min(...servers.map(({ startTicks }) => startTicks));
+  return !all.some((info) => info.startTicks <= since && !own.has(info.pid) && hasMark(info.pid, mark));
+}
+
+/** Where the Codex among them keep their things. */
+export const homesOfCodex = (members: readonly ProcessInfo[]): string[] =>
+  members
+    .filter(({ pid, name }) => name === "codex" && runsCodex(pid) && argumentsOf(pid)[1] !== "app-server")
+    .flatMap(({ pid }) => homeOf(pid) ?? []);
 
 /**
  * Neither a server nor somebody it may have started. A process that lost its parent may be a tool of another agent: it is ended only if it was
@@ -43,6 +84,11 @@ function comesFromElsewhere(root: TreeRoot, members: readonly ProcessInfo[], sha
     return top.startTicks < since;
   };
 }
+
+/** Started by a full screen of Codex, and not by somebody who wants it to run. */
+const isManaged = (info: ProcessInfo): boolean =>
+  isSharedServer(info) &&
+  (argumentsOf(info.pid).includes("--managed-daemon") || argumentsOf(info.pid).includes("pid-update-loop"));
 
 /** The server, or the one beside it that keeps it up to date. Both lead a session; one that an agent runs as its own program does not. */
 function isSharedServer({ pid, session }: ProcessInfo): boolean {

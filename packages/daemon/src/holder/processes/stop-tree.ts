@@ -39,6 +39,8 @@ async function stop(watch: TreeWatch, graceMs: number): Promise<StopOutcome> {
     forced,
     processes: hunt.count(),
     tier: hasGroup(watch.root()) ? "cgroup" : "marked",
+    // Until somebody has asked.
+    ...(hunt.spares() ? { sharedTurn: "may-go-on" as const } : {}),
   });
   if (await isOver(hunt)) return explainNobody(watch.root());
   hunt.thaw();

@@ -2,6 +2,7 @@ import type { ProcessFacts } from "@rouse/contract";
 import { findTree, type TreeRoot } from "./find-tree.ts";
 import { isAlive, type ProcessInfo, readAllProcesses, readIoBytes, readUnits } from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
+import { homesOfCodex } from "./spare-shared.ts";
 import { createYoungest } from "./youngest-child.ts";
 
 /**
@@ -36,6 +37,7 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
       ...root,
       known: members.map(({ pid, startTicks }) => ({ pid, startTicks })),
       sessions: sessionsOf(members),
+      codexHomes: [...new Set([...(root.codexHomes ?? []), ...homesOfCodex(members)])],
     };
     return members;
   }

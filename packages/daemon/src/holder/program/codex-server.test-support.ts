@@ -27,11 +27,26 @@ export interface Manners {
   notes?: number;
   /** Words came in for the turn that runs. */
   steered?(request: SteerRequest): void;
+  /** The loaded threads in detail, the one above in the middle of its turn when not given. Changed as turns are broken off. */
+  threads?: LoadedThread[];
+  /** What it does with a turn that is to be broken off; as it should when not given. */
+  interrupt?: "silent" | "refuses" | "goes-on" | "hangs-up";
+}
+
+export interface LoadedThread {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly cwd: string;
+  /** The turns it has under way and queued. */
+  readonly turns: string[];
 }
 
 export interface CodexServer {
   readonly steered: readonly SteerRequest[];
   readonly methods: readonly string[];
+  readonly interrupted: readonly string[];
+  /** Conversations whose commands in the background were ended. */
+  readonly cleaned: readonly string[];
   /** Connections so far, and those that are open. */
   connections(): { readonly all: number; readonly open: number };
   stop(): Promise<void>;
@@ -45,9 +60,13 @@ export function linkSocket(codexHome: string, socket: string): string {
   return link;
 }
 
-/** Codex's `app-server` at its shortest: what `turn/steer` needs, over a WebSocket on a socket in the file system. */
+/** Codex's `app-server` at its shortest: what `turn/steer` and `turn/interrupt` need, over a WebSocket on a socket in the file system. */
 export async function startCodexServer(socket: string, manners: Manners = {}): Promise<CodexServer> {
-  const { loaded = [thread], active = turn, notes = 1 } = manners;
+  const { active = turn, notes = 1 } = manners;
+  const { threads = [{ id: thread, sessionId: thread, cwd: "/work", turns: [active] }] } = manners;
+  const { loaded = threads.map(({ id }) => id) } = manners;
+  const interrupted: string[] = [];
+  const cleaned: string[] = [];
   const steered: SteerRequest[] = [];
   const methods: string[] = [];
   let all = 0;
@@ -59,6 +78,7 @@ export async function startCodexServer(socket: string, manners: Manners = {}): P
     client.on("message", async (data) => {
       const { id, method, params } = JSON.parse(String(data)) as { id?: number; method: string; params: SteerRequest };
       methods.push(method);
+      if (method === "turn/interrupt" && manners.interrupt === "hangs-up") return client.terminate();
       if (id === undefined) return;
       for (let note = 0; note < notes; note++) client.send(JSON.stringify({ method: "configWarning", params: {} }));
       const answer = answerTo(method, params);
@@ -82,9 +102,34 @@ export async function startCodexServer(socket: string, manners: Manners = {}): P
         manners.steered?.(params);
         return { result: { turnId: active } };
       }
+      case "thread/read": {
+        const read = threads.find(({ id }) => id === params.threadId);
+        if (read === undefined) return { error: { code: -32600, message: "thread not found" } };
+        const { id, sessionId, cwd, turns } = read;
+        const status = turns.length > 0 ? { type: "active", activeFlags: [] } : { type: "idle" };
+        return { result: { thread: { id, sessionId, cwd, status } } };
+      }
+      case "thread/turns/list": {
+        const [running] = threads.find(({ id }) => id === params.threadId)?.turns ?? [];
+        return { result: { data: running === undefined ? [] : [{ id: running, status: "inProgress" }] } };
+      }
+      case "turn/interrupt":
+        return breakOff(params as unknown as { threadId: string; turnId: string });
+      case "thread/backgroundTerminals/clean":
+        cleaned.push(params.threadId);
+        return { result: {} };
       default:
         return { error: { code: -32601, message: "no such method" } };
     }
+  }
+
+  function breakOff({ threadId, turnId }: { threadId: string; turnId: string }): object | null {
+    interrupted.push(turnId);
+    if (manners.interrupt === "silent") return null;
+    if (manners.interrupt === "refuses") return { error: { code: -32600, message: "expected active turn id" } };
+    const turns = threads.find(({ id }) => id === threadId)?.turns;
+    if (manners.interrupt === undefined) turns?.shift();
+    return { result: {} };
   }
 
   http.listen(socket);
@@ -92,6 +137,8 @@ export async function startCodexServer(socket: string, manners: Manners = {}): P
   return {
     steered,
     methods,
+    interrupted,
+    cleaned,
     connections: () => ({ all, open: server.clients.size }),
     async stop() {
       for (const client of server.clients) client.terminate();

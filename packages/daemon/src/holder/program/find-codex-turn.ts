@@ -12,21 +12,32 @@ export interface CodexTurn {
   readonly turn: string;
 }
 
+/** Codex's full screen, and where the server is that it has its turns in. */
+export interface CodexScreen {
+  /** The path of its socket. */
+  readonly server: string;
+  /** Its conversation; `null` when its session file is not known. */
+  readonly thread: string | null;
+  readonly cwd: string;
+}
+
 /** A conversation that was turned back goes on in another file of the same thread. */
 const rollout = /^rollout-[\dT-]{19}-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:_[\da-f-]+)?\.jsonl$/;
 
 /** Where words can be put into the turn that its session file says is under way; `null`: nowhere. */
-export function findCodexTurn(
-  { family, args, cwd, env }: Running,
-  sessionFile: string,
-  turn: string | null,
-): CodexTurn | null {
-  if (family !== "codex" || turn === null || isCodexExec(args)) return null;
-  const thread = rollout.exec(basename(sessionFile))?.[1];
-  if (thread === undefined) return null;
+export function findCodexTurn(running: Running, sessionFile: string, turn: string | null): CodexTurn | null {
+  const screen = turn === null ? null : findCodexScreen(running, sessionFile);
+  if (screen === null || screen.thread === null || turn === null) return null;
+  return { server: screen.server, thread: screen.thread, turn };
+}
+
+/** `null`: it is none, or has no server that can be spoken to. */
+export function findCodexScreen({ family, args, cwd, env }: Running, sessionFile: string | null): CodexScreen | null {
+  if (family !== "codex" || isCodexExec(args)) return null;
+  const thread = sessionFile === null ? null : (rollout.exec(basename(sessionFile))?.[1] ?? null);
   const home = resolve(cwd, env["CODEX_HOME"] || join(env["HOME"] ?? homedir(), ".codex"));
   const server = findOwnSocket(join(home, "app-server-control", "app-server-control.sock"));
-  return server === null ? null : { server, thread, turn };
+  return server === null ? null : { server, thread, cwd };
 }
 
 /**

@@ -68,6 +68,11 @@ async function nudge(
   return (await client.hear("carried-out", (message) => message.key === key)).outcome;
 }
 
+async function stop(client: Client) {
+  client.say({ say: "order", key: "stop", incarnation: 1, epoch: null, order: { kind: "stop", graceMs: 5000 } });
+  return (await client.hear("carried-out", (message) => message.key === "stop")).outcome;
+}
+
 const sent = { kind: "sent", channel: "steer", echoed: false };
 
 describe("a holder of Codex in the middle of a turn", () => {
@@ -128,6 +133,23 @@ describe("a holder of Codex in the middle of a turn", () => {
     goOn();
     expect(await given).toEqual({ kind: "not-sent", because: "no-input" });
     expect(server?.steered).toEqual([]);
+  });
+
+  it("breaks its turn off once it is stopped, in a server that is not of its tree", async () => {
+    const { client } = await startCodex();
+    expect(await stop(client)).toMatchObject({ kind: "stopped", sharedTurn: "interrupted" });
+    expect(server?.interrupted).toEqual([turn]);
+  });
+
+  it("says that its turn may go on when that could not be broken off", async () => {
+    const { client } = await startCodex({ interrupt: "refuses" });
+    expect(await stop(client)).toMatchObject({ kind: "stopped", sharedTurn: "may-go-on" });
+  });
+
+  it("has nothing to say of a server that it has no turn in", async () => {
+    const { client } = await startCodex({ threads: [] });
+    expect(await stop(client)).not.toHaveProperty("sharedTurn");
+    expect(server?.interrupted).toEqual([]);
   });
 
   it("does not say what has expired", async () => {

@@ -19,7 +19,7 @@ import { inputOf } from "../input-of.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
-import { type CodexTurn, findCodexTurn } from "./find-codex-turn.ts";
+import { type CodexScreen, type CodexTurn, findCodexScreen, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findLaterFiles, findSessionFile, hasNeighbour } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
@@ -62,6 +62,8 @@ export interface ProgramWatch {
   tellsReceipts(): boolean;
   /** Its program asks us before each tool. */
   hooksOpen(): boolean;
+  /** Its full screen, if it is Codex's and has its turns in a server. */
+  codexScreen(): CodexScreen | null;
   /** Reads what its file says by now: whoever is about to tell what came after that wants it told first. */
   catchUp(): void;
   /** A last look at its file. */
@@ -308,6 +310,10 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     },
     tellsReceipts: () => answersByMessage(family) && tail !== null,
     hooksOpen: () => hooksHeard,
+    codexScreen() {
+      if (running === null) attempt(search);
+      return running === null ? null : findCodexScreen(running, tail?.file ?? null);
+    },
     catchUp: () =>
       attempt(() => {
         if (tail === null) search();

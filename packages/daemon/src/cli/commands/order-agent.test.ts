@@ -1,0 +1,42 @@
+import type { OrderAnswer, SharedTurn } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { paintLine } from "../show/styled-text.ts";
+import { readSurroundings } from "../surroundings.ts";
+import { answerOf, tellAnswer } from "./order-agent.ts";
+
+/** What is printed, and how the command ends. */
+function told(answer: OrderAnswer) {
+  let text = "";
+  let code: number | null = null;
+  const print = (lines: readonly Parameters<typeof paintLine>[0][]) => {
+    text += lines.map((line) => paintLine(line, false)).join("\n");
+  };
+  tellAnswer({ ...readSurroundings(), print }, answer, {}, (given) => {
+    code = given;
+  });
+  return { text, code };
+}
+
+const stopped = (sharedTurn?: SharedTurn): OrderAnswer =>
+  answerOf("a", {
+    ...{ kind: "stopped", forced: false, processes: 1, tier: "cgroup" },
+    ...(sharedTurn === undefined ? {} : { sharedTurn }),
+  });
+
+describe("what is said of an agent that was ended", () => {
+  it("nothing is left of it where all of it was found", () => {
+    expect(told(stopped())).toEqual({ text: "a ended; nothing of it is left.", code: 0 });
+  });
+
+  it("what others use goes on, with its turn broken off or without one", () => {
+    const interrupted = "a ended; its turn in Codex's shared server was interrupted.";
+    expect(told(stopped("interrupted"))).toEqual({ text: interrupted, code: 0 });
+    const none = "a ended; Codex's shared server goes on, without a turn of it.";
+    expect(told(stopped("none"))).toEqual({ text: none, code: 0 });
+  });
+
+  it("its turn may go on there, which is not what was wanted", () => {
+    const text = "a ended; a turn of it may go on in Codex's shared server.";
+    expect(told(stopped("may-go-on"))).toEqual({ text, code: 1 });
+  });
+});

@@ -99,6 +99,8 @@ export interface TerminalFacts {
   readonly waitBy: "text" | "stream" | null;
   /** The wait that words speak of: since when, and `novel` when they were last seen. However often they are repeated, it is the same wait. */
   readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
+  /** The last word of its program was that its provider refuses it: `novel` then. Absent or `null`: it has done something since, or never was. */
+  readonly putOff?: { readonly novel: number } | null;
   readonly tools: readonly OpenTool[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;

@@ -18,7 +18,7 @@ import type { Accepted } from "./accept-signal.ts";
 import { stopAwaiting } from "./await-waker.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { noteQuiet } from "./longest-quiet.ts";
-import { keepToLimit } from "./read-limit.ts";
+import { endAtRefusal, keepToLimit } from "./read-limit.ts";
 import { needsYouNoMore, readSight, type Sighted } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
@@ -91,6 +91,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     for (const sight of report.sights) readSight(sighted, sight, context);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
     stopAwaiting(sighted, record.agentId, mark, at, policy);
+    if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, context);
     keepToLimit(sighted, record.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));

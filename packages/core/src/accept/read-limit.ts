@@ -1,5 +1,6 @@
 import {
   type DurationMs,
+  type ExitStatus,
   type LimitKind,
   type MonoMs,
   minutes,
@@ -8,7 +9,7 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
-import { isStanding, type Limit } from "../limit.ts";
+import { isKilled, isStanding, type Limit } from "../limit.ts";
 import type { Activity } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 
@@ -134,6 +135,37 @@ export function keepToLimit(seen: Seen, before: Activity, at: MonoMs): void {
   terminal.wait = "provider";
   terminal.waitBy = limit.by;
   seen.activity = waitFor(limit, before);
+}
+
+interface Ending {
+  limit: Limit | null;
+  readonly terminal: TerminalFacts;
+  readonly activity: Activity;
+  readonly events: RouseEvent[];
+}
+
+/** A remark, a prompt: more than that is work. What is written with the end itself is how a program dies. */
+const afterword = 4;
+
+/**
+ * It gives up, and its last word was that its provider refuses it. That we had stopped waiting for that by then makes no crash of it: it has run into its
+ * limit once more. Of a program that nobody knows, nobody can say whose words they were. `before`: as it was before it told of its end.
+ */
+export function endAtRefusal(
+  ending: Ending,
+  exit: ExitStatus,
+  before: TerminalFacts,
+  { agentId, at, policy }: { readonly agentId: string; readonly at: MonoMs; readonly policy: Policy },
+): void {
+  const { terminal, limit, activity } = ending;
+  const { putOff, family } = terminal;
+  if (putOff == null || limit === null || limit.resumedAt === null || activity.kind === "FINISHED") return;
+  if (limit.by === "text" && family === "generic") return;
+  if (exit.cause !== "by-itself" || exit.code === 0 || isKilled(exit)) return;
+  if (before.novel - putOff.novel > afterword) return;
+  const { pattern, what, by } = limit;
+  ending.limit = meetLimit(limit, { kind: "rate-limited", pattern, what, by, resetsInMs: null }, at, policy);
+  ending.events.push(limitReached(agentId, ending.limit, null));
 }
 
 /** The very wait it was in, where it is the same. */

@@ -116,12 +116,16 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       if (sight.over) {
         terminal.contextLimitAt = null;
         const again = terminal.compactions !== null && terminal.compactions.novel === terminal.novel;
+        terminal.putOff = null;
         terminal.compactions = { times: again ? (terminal.compactions?.times ?? 0) + 1 : 1, novel: terminal.novel };
       }
       return goOn(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
       terminal.tools = [];
-      if (sight.outcome === "success") endLimit(sighted, context);
+      if (sight.outcome === "success") {
+        terminal.putOff = null;
+        endLimit(sighted, context);
+      }
       terminal.wokenBy = sight.wokenBy ?? null;
       if (sight.outcome === "success" || !needsAccount(terminal)) goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
@@ -257,6 +261,7 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
   const until = met.by === "stream" ? met.until : Math.min(met.until, wordsCountUntil(sighted.terminal, context));
   if (until <= at) return;
   sighted.limit = { ...met, until };
+  sighted.terminal.putOff = { novel: sighted.terminal.novel };
   waitForProvider(sighted, until, met.by, at);
   const isNew = met.since === at && before?.since !== at;
   const isSharper = before?.since === met.since && !before.named && met.named;
@@ -394,6 +399,7 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
   const { terminal } = sighted;
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
+  terminal.putOff = null;
   goOnWithTurn(terminal);
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
@@ -407,6 +413,7 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
     ...terminal.tools.slice(1 - mostTools),
     { id, name, timeoutSeconds, at: context.at - context.late },
   ];
+  terminal.putOff = null;
   beginTurn(terminal);
   facts.toolCallCount = (facts.toolCallCount ?? 0) + 1;
   facts.toolCall = context.mark;
@@ -434,6 +441,7 @@ function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
 function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>, context: SightContext): void {
   const { terminal, facts } = sighted;
   terminal.tools = terminal.tools.filter(({ id }) => id !== sight.id);
+  terminal.putOff = null;
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
   noteFact(sighted, context.mark);

@@ -287,6 +287,61 @@ describe("an agent whose process ended at its limit", () => {
     expect(held.agent.record.restarts).toEqual([]);
   });
 
+  /** As Gemini CLI does: it tries again by itself, says so, and gives up when we have stopped waiting. */
+  function givesUp(
+    hold: NonNullable<HeldGiven["hold"]>,
+    after: readonly Sight[],
+    code = 1,
+    by: "text" | "stream" = "text",
+  ) {
+    const held = heldStory({ hold, obedient: true });
+    const refused = hit(null, { by, what: "rate", pattern: "attempt-429" });
+    held.shows({ kind: "output", rows: 9, novel: 9 }, refused);
+    held.passes("50s");
+    held.shows({ kind: "output", rows: 9, novel: 1 }, refused);
+    held.passes("50s");
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "time-up" } }]);
+    held.shows(...after);
+    held.passes("20s");
+    held.report([{ kind: "output", rows: 30, novel: 20 }], { exit: { code, signal: null, cause: "by-itself" } });
+    held.passes("1s");
+    return held;
+  }
+  const gemini: NonNullable<HeldGiven["hold"]> = { family: "gemini-cli", input: "none" };
+  const crashes = (held: HeldStory): number => held.agent.record.restarts.length;
+
+  it("after its time was up, with the provider's refusal as its last word, waits twice as long and has not crashed", () => {
+    const held = givesUp(gemini, []);
+    expect(told(held, "LIMIT_REACHED")).toHaveLength(2);
+    expect([told(held, "INCIDENT_OPENED"), told(held, "RESTART_ORDERED"), held.agent.past]).toEqual([[], [], []]);
+    held.passes("119s");
+    expect(told(held, "RESTART_ORDERED")).toEqual([]);
+    held.passes("45s");
+    expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over" } }]);
+    expect(crashes(held)).toBe(0);
+  });
+
+  it.each([
+    ["it spoke after it", gemini, [{ kind: "said", digest: "d" }]],
+    [
+      "it called a tool after it",
+      gemini,
+      [{ kind: "tool-started", id: "t", name: "sh", argsDigest: "a", timeoutSeconds: null }],
+    ],
+    ["it made room after it", gemini, [{ kind: "compacts", over: true }]],
+    ["its turn ended well after it", gemini, [{ kind: "turn-ended", outcome: "success", reason: "r" }]],
+    ["a tool answered after it", gemini, [{ kind: "tool-ended", id: "t", failed: false, resultDigest: "r" }]],
+    ["it wrote on after it", gemini, [{ kind: "output", rows: 5, novel: 5 }]],
+    ["nobody knows the program whose words they were", { input: "none" }, []],
+  ] as const)("has crashed like any other when %s", (_, hold, after) => {
+    expect(crashes(givesUp(hold, after as readonly Sight[]))).toBe(1);
+  });
+
+  it("has crashed like any other when it was killed, whatever its last word was", () => {
+    expect(crashes(givesUp(gemini, [], 139))).toBe(1);
+    expect(crashes(givesUp(gemini, [], 1, "stream"))).toBe(0);
+  });
+
   it("goes on one by one with the others of its fleet", () => {
     const { agent, shows } = heldStory({ hold: stream });
     shows(hit("1h"));

@@ -1,4 +1,4 @@
-import type { AgentFamily, Sight } from "@rouse/contract";
+import type { AgentFamily, DurationMs, EpochMs, Sight } from "@rouse/contract";
 import { cut, longestLine } from "./mask-text.ts";
 import { readReset } from "./read-reset.ts";
 import type { WallClock } from "./reading.ts";
@@ -7,6 +7,10 @@ type Retry = Extract<Sight, { kind: "retries" }>;
 
 interface RetryLine {
   readonly row: RegExp;
+  /** It stands below the lowest row like this, where nobody else writes. */
+  readonly below?: RegExp;
+  /** The same row in a window too narrow for the words that tell: it counts where it fills the width of the row above. */
+  readonly filled?: RegExp;
   /** Where a window is narrow it goes on in the next row. */
   readonly wraps?: boolean;
   /** Printed and not taken back: of a request that is over by now where anything follows. */
@@ -19,9 +23,11 @@ const lines: Partial<Readonly<Record<AgentFamily, RetryLine>>> = {
   "claude-code": {
     row: /^[·✢✳✶✻✽*] (?:(?<status>\d{3}) )?.{1,120} · Retrying in .{1,60} · attempt (?<attempt>\d{1,3})\/\d{1,3}\s*$/,
   },
-  // "⬝⬝■ Overloaded [retrying in 7s attempt #1]", or cut off.
+  // "⬝⬝■ Overloaded [retrying in 7s attempt #1]", or cut off. While it works, the key that interrupts it stands there.
   opencode: {
     row: /^\s*[⬝■]{1,40} ?(?:(?<status>\d{3}) )?\S.{0,300}? \[retrying\b(?:.{0,60}? attempt #(?<attempt>\d{1,3})\])?/,
+    below: /^\s*╹▀{4}/,
+    filled: /^\s*[⬝■]{1,40} {0,2}(?!esc\b)[^\s⬝■]/,
     wraps: true,
   },
   // `codex exec` does not say why.
@@ -32,15 +38,56 @@ const lines: Partial<Readonly<Record<AgentFamily, RetryLine>>> = {
 export function readRetry(rows: readonly string[], family: AgentFamily, clock: WallClock): Retry | null {
   const line = lines[family];
   if (line === undefined) return null;
-  const lowest = line.stays === true ? rows.length - 1 : 0;
+  const frame = line.below === undefined ? -1 : rows.findLastIndex((row) => line.below?.test(cut(row, longestLine)));
+  if (line.below !== undefined && frame < 0) return null;
+  const lowest = line.stays === true ? rows.length - 1 : frame + 1;
   for (let at = rows.length - 1; at >= lowest; at--) {
+    const first = rows[at] ?? "";
     const more = line.wraps === true ? ` ${(rows[at + 1] ?? "").trim()}` : "";
-    const row = cut(`${rows[at] ?? ""}${more}`, longestLine);
+    const row = cut(`${first}${more}`, longestLine);
     const found = line.row.exec(row);
-    if (found === null) continue;
-    const { attempt = "1", status } = found.groups ?? {};
+    const isCut =
+      line.filled?.test(cut(first, longestLine)) === true && first.length + aWord > (rows[frame] ?? "").length;
+    if (found === null && !isCut) continue;
+    const { attempt = "1", status } = found?.groups ?? {};
     const inMs = readReset(row, clock) ?? 0;
     return { kind: "retries", attempt: Number(attempt), inMs, status: status === undefined ? null : Number(status) };
   }
   return null;
+}
+
+/** So much of a row may be left empty where the next word does not fit. */
+const aWord = 16;
+
+/** Which try of a request a program said it would make next, whether it said when, and until when it was told to wait. */
+export interface ToldRetry {
+  readonly attempt: number;
+  readonly timed: boolean;
+  readonly until: EpochMs;
+}
+
+/** Where a row does not say how long, or its time is up and it still stands there. */
+const whileItStands: DurationMs = 5_000;
+/** Programs round, and count down second by second. */
+const sameEnd: DurationMs = 2_500;
+
+/**
+ * Told once for each try, and again whenever nobody would know by what was told that it still waits: the seconds come a moment later than the rest, the
+ * number of the try is cut off, the time is up, or something else was drawn (`novel`).
+ */
+export function tellRetry(
+  before: ToldRetry | null,
+  retry: Retry | null,
+  novel: boolean,
+  now: EpochMs,
+): { readonly told: ToldRetry | null; readonly sights: readonly Sight[] } {
+  if (retry === null) return { told: null, sights: [] };
+  const { attempt, inMs } = retry;
+  const same = before !== null && before.attempt === attempt ? before : null;
+  const timed = inMs > 0 || same?.timed === true;
+  const isUp = same !== null && now >= same.until;
+  const isLater = same !== null && now + inMs > same.until + sameEnd;
+  if (same !== null && timed === same.timed && !isUp && !isLater && !novel) return { told: same, sights: [] };
+  const waits = inMs === 0 || isUp ? Math.max(inMs, whileItStands) : inMs;
+  return { told: { attempt, timed, until: now + waits }, sights: [{ ...retry, inMs: waits }] };
 }

@@ -401,7 +401,7 @@ describe("a question behind which another eye sees work", () => {
     look(0, prompt);
     expect(asked(look(3, prompt))).toHaveLength(1);
     const resting = { ...startWatching("claude-code"), asked: { what: "prompt", pattern: "p" } as const };
-    expect(overtake(resting, [work])).toBe(resting);
+    expect(overtake(resting, [work])).toEqual(resting);
   });
 });
 

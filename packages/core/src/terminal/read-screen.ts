@@ -4,7 +4,7 @@ import { type Asked, type Bottom, findQuestion } from "./find-question.ts";
 import { digestOf, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
-import { readRetry } from "./read-retry.ts";
+import { readRetry, type ToldRetry, tellRetry } from "./read-retry.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
 import { saysItWorks, showsLeftRunning } from "./says-it-works.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
@@ -20,8 +20,8 @@ export interface ScreenState {
   readonly asked: Asked | null;
   /** Another eye has told of work since: what was asked counts as answered, unless it still stands there. */
   readonly overtaken: boolean;
-  /** Which try of a request it said it would make next, and whether it said when; `null` when it says nothing of the kind. */
-  readonly retry: { readonly attempt: number; readonly timed: boolean } | null;
+  /** What was told of a request that it will try again; `null` when it says nothing of the kind. */
+  readonly retry: ToldRetry | null;
   readonly family: AgentFamily;
   /** An idle prompt, or a line that somebody has begun, that has not stood long enough yet. */
   readonly resting: { readonly pattern: string; readonly picture: string; readonly since: EpochMs } | null;
@@ -63,13 +63,10 @@ export function readScreen(
   // What stood there before the first look is not news.
   const novel = state.looked === null ? 0 : written.novel;
   const limits = readLimits(state, screen, looked, known, clock);
-  const asking = readAsking(state, screen, known, digestOf(looked.join()), clock);
-  const retry = readRetry(bottom.rows, state.family, clock);
+  const next = readRetry(bottom.rows, state.family, clock);
+  const asking = readAsking(state, screen, known, digestOf(looked.join()), next !== null, clock);
+  const retry = tellRetry(state.retry, next, novel > 0, clock.now);
   const sights: Sight[] = novel > 0 ? [{ kind: "output", rows: 0, novel }] : [];
-  // Once per try: the seconds to it are counted down in place. Some say them a moment later than the rest.
-  const before = state.retry?.attempt === retry?.attempt ? state.retry : null;
-  const timed = retry !== null && (retry.inMs > 0 || before?.timed === true);
-  if (retry !== null && before?.timed !== timed) sights.push(retry);
   const { asked, overtaken, resting } = asking;
   return {
     state: {
@@ -77,12 +74,12 @@ export function readScreen(
       seen: written.seen,
       told: limits.told,
       looked,
-      retry: retry && { attempt: retry.attempt, timed },
+      retry: retry.told,
       asked,
       overtaken,
       resting,
     },
-    sights: [...sights, ...limits.sights, ...asking.sights],
+    sights: [...sights, ...retry.sights, ...limits.sights, ...asking.sights],
   };
 }
 
@@ -98,12 +95,13 @@ const showsAnswer: ReadonlySet<Sight["kind"]> = new Set<Sight["kind"]>([
 
 /**
  * Another eye has told of these. A program may work on behind its own question (Gemini CLI does, behind the one about trust; sub-agents do): if it still
- * stands there at the next look, and the program does not say that it is at work, it is asked again.
+ * stands there at the next look, and the program does not say that it is at work, it is asked again. That it will try again is told again, too.
  */
-export const overtake = (state: ScreenState, sights: readonly Sight[]): ScreenState =>
-  state.asked !== null && !isRest(state.asked) && sights.some(({ kind }) => showsAnswer.has(kind))
-    ? { ...state, overtaken: true }
-    : state;
+export function overtake(state: ScreenState, sights: readonly Sight[]): ScreenState {
+  if (!sights.some(({ kind }) => showsAnswer.has(kind))) return state;
+  const overtaken = state.overtaken || (state.asked !== null && !isRest(state.asked));
+  return { ...state, overtaken, retry: null };
+}
 
 const isRest = ({ what }: Asked): boolean => what === "prompt" || what === "draft";
 
@@ -174,11 +172,12 @@ function readAsking(
   screen: ReadableScreen,
   patterns: readonly KnownPattern[],
   picture: string,
+  triesAgain: boolean,
   clock: WallClock,
 ): Asking {
   const bottom = bottomOf(screen);
   const question = findQuestion(bottom, patterns, ["permission", "question"]);
-  const works = saysItWorks(screen, bottom.rows, state.family);
+  const works = triesAgain || saysItWorks(screen, bottom.rows, state.family);
   if (question !== null) return ask(state, question, works);
   const found = works ? null : (draftOn(screen, state.family) ?? findQuestion(bottom, patterns, ["prompt"]));
   if (found === null) return asksNothing(state, null);

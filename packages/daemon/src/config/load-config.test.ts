@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,6 +72,12 @@ describe("a file that cannot be used", () => {
     expect(await complaints(binary)).toEqual([`${binary}: is not UTF-8 text`]);
     const large = write("large.yaml", "#".repeat(2_000_000));
     expect(await complaints(large)).toEqual([`${large}: the file is larger than 1 MB`]);
+  });
+
+  it("keeps nobody waiting where an agent has made a pipe of it", async () => {
+    const botbox = join(places.workingFolder, ".botbox.json");
+    execFileSync("mkfifo", [botbox]);
+    expect(await complaints()).toEqual([`${botbox}: is not a plain file`]);
   });
 
   it("does not keep the problems of the others from being told", async () => {

@@ -1,5 +1,6 @@
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { openPlainFile } from "../read-plain-file.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
@@ -18,8 +19,9 @@ export interface ConfigPlaces {
 export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {
   const named = places.configFile;
   const [file, botbox] = await Promise.all([
-    readText(named ?? join(places.home, "config.yaml"), named !== undefined),
-    readText(join(places.workingFolder, ".botbox.json"), false),
+    readText(named ?? join(places.home, "config.yaml"), named !== undefined, (name) => open(name, "r")),
+    // Its owner may name a pipe. This one lies where agents work, who can put one there, and a reload would wait for ever.
+    readText(join(places.workingFolder, ".botbox.json"), false, openPlainFile),
   ]);
   const reading = readConfig({ file: file.text, botbox: botbox.text, environment: places.environment });
   const problems = [file.problem, botbox.problem].filter((problem) => problem !== null);
@@ -32,10 +34,14 @@ interface TextReading {
   readonly problem: ConfigProblem | null;
 }
 
-async function readText(name: string, mustExist: boolean): Promise<TextReading> {
+type Opens = (name: string) => Promise<FileHandle | null>;
+
+async function readText(name: string, mustExist: boolean, opens: Opens): Promise<TextReading> {
   const refuse = (message: string): TextReading => ({ text: null, problem: { file: name, path: "", message } });
   try {
-    const bytes = await readBounded(name);
+    const handle = await opens(name);
+    if (handle === null) return refuse("is not a plain file");
+    const bytes = await readFile(handle);
     return { text: { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) }, problem: null };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -50,8 +56,7 @@ async function readText(name: string, mustExist: boolean): Promise<TextReading> 
 }
 
 /** One byte more than allowed is enough to know; a size asked for beforehand would say nothing about a pipe or a device. */
-async function readBounded(name: string): Promise<Uint8Array> {
-  const handle = await open(name, "r");
+async function readFile(handle: FileHandle): Promise<Uint8Array> {
   try {
     const bytes = new Uint8Array(largestFile + 1);
     let length = 0;

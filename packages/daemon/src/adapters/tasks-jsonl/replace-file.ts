@@ -1,6 +1,7 @@
-import { readFileSync, renameSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { openPlainFile, readPlainBytes } from "../../read-plain-file.ts";
 
 /** Puts `next` in the place of `expected`, whole. Answers with what was there, still open; `null`: something else lies there by now, nothing was done. */
 export async function replaceFile(target: string, expected: Buffer, next: Buffer): Promise<FileHandle | null> {
@@ -23,13 +24,13 @@ export async function replaceFile(target: string, expected: Buffer, next: Buffer
 
 /** Without a pause between looking and replacing: nothing else of this process comes in between, and hardly anybody else. */
 function putInPlace(temporary: string, target: string, expected: Buffer): boolean {
-  if (!readFileSync(target).equals(expected)) return false;
+  if (readPlainBytes(target, expected.length)?.equals(expected) !== true) return false;
   renameSync(temporary, target);
   return true;
 }
 
 async function openIfThere(target: string): Promise<FileHandle | null> {
-  return open(target, "r").catch((error: NodeJS.ErrnoException) => {
+  return openPlainFile(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });

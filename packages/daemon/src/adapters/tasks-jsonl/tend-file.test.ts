@@ -26,6 +26,7 @@ import type { TaskDesk } from "../../ports/task-source.ts";
 import { openDesk } from "../../runtime/open-desk.ts";
 import { type TaskWorld, taskWorld } from "../../runtime/task-world.test-support.ts";
 import { createMemoryDisk } from "../store-memory/memory-disk.ts";
+import { replaceFile } from "./replace-file.ts";
 import { tendFile } from "./tend-file.ts";
 
 let folder: string;
@@ -484,6 +485,12 @@ describe("a file that cannot be used", () => {
     mkdirSync(path);
     await tending.look();
     expect(said).toEqual(["the task file is not used for now: it is not a file"]);
+  });
+
+  it("because an agent has put a pipe in its place keeps nobody waiting, who was about to write it", async () => {
+    execFileSync("mkfifo", [path]);
+    expect(await replaceFile(path, Buffer.from("before"), Buffer.from("after"))).toBeNull();
+    expect(statSync(path).isFIFO()).toBe(true);
   });
 
   it("while Rouse cannot save anything is tried again, and no task comes twice", async () => {

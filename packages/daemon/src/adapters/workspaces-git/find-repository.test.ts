@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findRepository } from "./find-repository.ts";
 import { standOnGround } from "./work-trees.test-support.ts";
@@ -25,5 +27,21 @@ describe("a repository", () => {
     const repository = await findRepository(tree.top, git());
     expect(repository?.fileSettings).toContain("core.autocrlf=input");
     expect(repository?.fileSettings.join()).not.toContain("evil");
+  });
+
+  it.each([
+    ["a pipe", 'mkfifo "$file"'],
+    ["endless", 'ln -s /dev/zero "$file"'],
+    ["too long", 'truncate -s 1G "$file"'],
+  ])("keeps nobody waiting when the agent makes its commondir %s while it is looked at", async (_, put) => {
+    const tree = ground.repository();
+    const beside = join(ground.root, "beside");
+    tree.git("worktree", "add", "-q", beside);
+    const file = join(tree.top, ".git", "worktrees", "beside", "commondir");
+    const program = join(ground.root, "git-and-agent");
+    const change = `case "$*" in *--get-regexp*) file='${file}'; rm "$file"; ${put};; esac`;
+    writeFileSync(program, `#!/bin/sh\ngit "$@"; status=$?\n${change}\nexit $status\n`, { mode: 0o755 });
+    const looking = findRepository(beside, { program, deadline: AbortSignal.timeout(30_000) });
+    await expect(looking).rejects.toThrow("commondir cannot be read as a file");
   });
 });

@@ -1,6 +1,7 @@
-import { lstat, readFile, realpath, stat } from "node:fs/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { printable } from "@rouse/contract";
+import { openPlainFile, readBounded } from "../../read-plain-file.ts";
 import { plainEnvironment, withoutConfiguredHooks, withSettings } from "./git-surroundings.ts";
 import { demand, failed, type Git, type GitAnswer, GitTrouble, runGit } from "./run-git.ts";
 
@@ -90,10 +91,8 @@ async function topOf(start: string, gitDir: string): Promise<string | null> {
 
 async function whereLeads(entry: string): Promise<string | null> {
   try {
-    const found = await stat(entry);
-    if (found.isDirectory()) return await realpath(entry);
-    if (!found.isFile() || found.size > longestGitFile) return null;
-    const path = /^gitdir: (.+?)[\r\n]*$/s.exec(await readFile(entry, "utf8"))?.[1];
+    if ((await stat(entry)).isDirectory()) return await realpath(entry);
+    const path = /^gitdir: (.+?)[\r\n]*$/s.exec((await readShortFile(entry, longestGitFile)) ?? "")?.[1];
     return path === undefined ? null : await realpath(resolve(dirname(entry), path));
   } catch {
     return null;
@@ -101,8 +100,22 @@ async function whereLeads(entry: string): Promise<string | null> {
 }
 
 async function commonDirOf(gitDir: string): Promise<string> {
-  const written = await readFile(join(gitDir, "commondir"), "utf8").catch(() => null);
-  return written === null ? gitDir : realpath(resolve(gitDir, written.replace(/\n+$/, "")));
+  const file = join(gitDir, "commondir");
+  if ((await lstat(file).catch(() => null)) === null) return gitDir;
+  const written = await readShortFile(file, longestGitFile);
+  if (written === null) throw new GitTrouble("git-failed", `${printable(file)} cannot be read as a file`);
+  return realpath(resolve(gitDir, written.replace(/\n+$/, "")));
+}
+
+/** A file that an agent can replace: whatever lies there by now, nobody waits for it. `null`: nothing that could be read, or too long. */
+export async function readShortFile(path: string, longest: number): Promise<string | null> {
+  const handle = await openPlainFile(path).catch(() => null);
+  if (handle === null) return null;
+  try {
+    return (await readBounded(handle, longest))?.toString("utf8") ?? null;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** The settings of a repository that matter to us, and the hooks that its configuration names. */

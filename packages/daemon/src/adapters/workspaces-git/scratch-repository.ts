@@ -1,19 +1,9 @@
-import { constants, createWriteStream } from "node:fs";
-import {
-  type FileHandle,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  realpath,
-  rm,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { Repository } from "./find-repository.ts";
+import { openPlainFile } from "../../read-plain-file.ts";
+import { type Repository, readShortFile } from "./find-repository.ts";
 import { plainEnvironment, withSettings } from "./git-surroundings.ts";
 import { type IncomingObjects, makeIncoming } from "./incoming-objects.ts";
 import { demand, type Git, type GitAnswer, type GitCall, runGit, tookTooLong } from "./run-git.ts";
@@ -114,20 +104,11 @@ function excludeOwn(folder: string, top: string): string {
     .replace(/[\\*?[!# ]/g, "\\$&")}/\n`;
 }
 
-async function readRules(path: string): Promise<string> {
-  const file = await openPlain(path);
-  if (file === null) return "";
-  try {
-    const { size } = await file.stat();
-    return size > mostRules ? "" : await file.readFile("utf8");
-  } finally {
-    await file.close();
-  }
-}
+const readRules = async (path: string): Promise<string> => (await readShortFile(path, mostRules)) ?? "";
 
 /** With what git knows of each file's size and times, so that only what changed is read again. One that is too large is taken for damaged. */
 async function copyIndex(folder: string, { gitDir }: Repository, { deadline }: Git): Promise<void> {
-  const file = await openPlain(join(gitDir, "index"));
+  const file = await openPlainFile(join(gitDir, "index")).catch(() => null);
   if (file === null) return;
   const to = join(folder, "index");
   const { mtimeNs, size } = await file.stat({ bigint: true });
@@ -144,12 +125,4 @@ async function copyIndex(folder: string, { gitDir }: Repository, { deadline }: G
     // An index may be split in two; the shared part is only read.
     if (/^sharedindex\.[0-9a-f]+$/.test(name)) await symlink(join(gitDir, name), join(folder, name));
   }
-}
-
-/** Never waits, whatever lies there. `null`: nothing that could be read as a file. */
-async function openPlain(path: string): Promise<FileHandle | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
-  if (file === null || (await file.stat()).isFile()) return file;
-  await file.close();
-  return null;
 }

@@ -3,9 +3,9 @@ import { readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { optionsOfCodex } from "@rouse/core";
+import { readPlainFile } from "../../read-plain-file.ts";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { describeRunning, type Running } from "./find-running.ts";
-import { readPlainFile } from "./read-plain-file.ts";
 
 /** Where a program keeps its conversation, or why that cannot be told. */
 export type FoundFile =

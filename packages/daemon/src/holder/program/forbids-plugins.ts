@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { readPlainText } from "./read-plain-file.ts";
+import { readPlainText } from "../../read-plain-file.ts";
 
 /** Where an organization's settings for Claude Code lie, which nobody else can change. */
 const managedFolders: readonly string[] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];

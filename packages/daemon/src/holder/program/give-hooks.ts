@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
+import { readPlainText } from "../../read-plain-file.ts";
 import type { Spec } from "../spec.ts";
 import { writeWhole } from "../write-whole.ts";
 import { forbidsPlugins } from "./forbids-plugins.ts";
 import type { HookEar } from "./listen-for-hooks.ts";
-import { readPlainText } from "./read-plain-file.ts";
 import { toolHookSeconds } from "./withhold-tools.ts";
 
 /** What an agent is started with so that its hooks are heard, or why it has none. */

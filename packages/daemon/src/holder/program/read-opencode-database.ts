@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import type { EpochMs } from "@rouse/contract";
 import { DatabaseSync, readOnce, sqliteCodeOf } from "../../load-sqlite.ts";
-import { isPlainFile } from "./read-plain-file.ts";
+import { isPlainFile } from "../../read-plain-file.ts";
 import type { FileTail } from "./tail-file.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { readSync } from "node:fs";
+import { readPlainFile } from "../../read-plain-file.ts";
 import { type LineSplitter, splitLines } from "../split-lines.ts";
-import { readPlainFile } from "./read-plain-file.ts";
 
 /** A file that somebody else writes line by line. */
 export interface FileTail {

@@ -1,0 +1,76 @@
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+
+export interface PlainFile {
+  readonly handle: number;
+  readonly size: number;
+  readonly inode: number;
+}
+
+/** Opening a pipe would wait for a writer: in this process, or in one of the few threads that all reading is done by. */
+const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** Reads a file that lies where somebody else says, or that an agent can replace. `null`: it is no plain file, or cannot be opened. */
+export function readPlainFile<T>(file: string, read: (found: PlainFile) => T): T | null {
+  try {
+    const handle = openSync(file, withoutWaiting);
+    try {
+      const stat = fstatSync(handle);
+      return stat.isFile() ? read({ handle, size: stat.size, inode: stat.ino }) : null;
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return null;
+  }
+}
+
+/** All of it; `null` also where it has more than `longest` bytes, or grows while it is read. */
+export function readPlainBytes(file: string, longest: number): Buffer | null {
+  return readPlainFile(file, ({ handle, size }) => {
+    const bytes = Buffer.alloc(Math.min(size, longest) + 1);
+    let length = 0;
+    while (length < bytes.length) {
+      const count = readSync(handle, bytes, length, bytes.length - length, null);
+      if (count === 0) return bytes.subarray(0, length);
+      length += count;
+    }
+    return null;
+  });
+}
+
+/** More than any settings a person writes. */
+const longestText = 4 * 1024 * 1024;
+
+export const readPlainText = (file: string, longest = longestText): string | null =>
+  readPlainBytes(file, longest)?.toString("utf8") ?? null;
+
+/** For whoever must not stop at a slow disk. Throws as opening does; `null`: it is no plain file. */
+export async function openPlainFile(file: string): Promise<FileHandle | null> {
+  const handle = await open(file, withoutWaiting);
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  return null;
+}
+
+/** All of it, from where it stands; `null`: it has more than `longest` bytes. */
+export async function readBounded(handle: FileHandle, longest: number): Promise<Buffer | null> {
+  const bytes = Buffer.alloc(longest + 1);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, null);
+    if (bytesRead === 0) return bytes.subarray(0, length);
+    length += bytesRead;
+  }
+  return null;
+}
+
+/** For whoever has others open it. */
+export function isPlainFile(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

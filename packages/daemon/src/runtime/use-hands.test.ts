@@ -1,10 +1,12 @@
 import { Fault, type HolderReport, minutes, seconds } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { describe, expect, it } from "vitest";
+import { openMemoryStates } from "../adapters/states-memory/open-memory-states.ts";
 import { createMemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { type HolderNews, type Holders, noHolders, type Quota, type StopRequest } from "../ports/holders.ts";
+import type { States } from "../ports/states.ts";
 import type { Commit } from "../ports/store.ts";
 import { noWorkspaces, type SnapshotOutcome, type SnapshotRequest } from "../ports/workspaces.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
@@ -22,10 +24,12 @@ interface Given {
   readonly at?: number;
   /** How saving its work goes. */
   readonly save?: () => Promise<SnapshotOutcome>;
+  readonly states?: States;
 }
 
 /** A whole monitor and the hands of a held agent, on a clock and a disk that the story moves. */
-async function world({ hands = {}, config = "preset: default", disk = createMemoryDisk(), at = 0, save }: Given = {}) {
+async function world(given: Given = {}) {
+  const { hands = {}, config = "preset: default", disk = createMemoryDisk(), at = 0, save } = given;
   const time = handWoundTimers();
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const inner = await openMemoryStore(disk);
@@ -64,6 +68,7 @@ async function world({ hands = {}, config = "preset: default", disk = createMemo
     },
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: time.timers,
+    states: given.states ?? handsOff.states,
     alerts: { deliver: async () => {} },
     log: silent,
     config: requireConfig(readConfig({ file: { name: "test", text: config } })),
@@ -71,13 +76,14 @@ async function world({ hands = {}, config = "preset: default", disk = createMemo
   });
 
   let seq = 0;
+  let incarnation = 1;
   function reports(over: Partial<HolderReport> = {}): void {
     const process = { processes: 1, cpuMs: 100, ioBytes: 1000, memoryBytes: 1 };
     const rest = { process, attached: 0, fullScreen: false, outputKept: true, exit: null };
     const report = { seq: seq + 1, at: clock.wall, sights: [], output: { bytes: 0, rows: 0, lastAt: null }, ...rest };
     seq += 1;
     // What could not be taken is told again under the same number.
-    news?.reported("a", 1, { ...report, ...over }).catch(() => {
+    news?.reported("a", incarnation, { ...report, ...over }).catch(() => {
       seq -= 1;
     });
   }
@@ -111,8 +117,10 @@ async function world({ hands = {}, config = "preset: default", disk = createMemo
     clock,
     live,
     reports,
-    isHeld(input: "none" | "stdin" = "none"): void {
-      const whoIs = { agentId: "a", agentType: null, taskId: null, policy: null, incarnation: 1, pid: 4242 };
+    isHeld(input: "none" | "stdin" = "none", life = 1): void {
+      incarnation = life;
+      seq = 0;
+      const whoIs = { agentId: "a", agentType: null, taskId: null, policy: null, incarnation, pid: 4242 };
       const how = { family: "generic", structured: false, foreground: false, startedAt: clock.wall } as const;
       void news?.held({ ...whoIs, ...how, input }, false);
       reports();
@@ -126,6 +134,20 @@ async function world({ hands = {}, config = "preset: default", disk = createMemo
         ),
       );
       return asked(taken);
+    },
+    /** The commit with the next order to stop takes until what this returns is called. */
+    orderIsHeldUp(): () => void {
+      let goOn: (() => void) | null = null;
+      store.refuses = (commit) => {
+        if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (goOn = resolve));
+        return false;
+      };
+      return () => {
+        expect(goOn).not.toBeNull();
+        store.refuses = () => false;
+        store.delay = null;
+        goOn?.();
+      };
     },
     freeze: () => asked(monitor.freeze("anna", "keep still")),
     thaw: () => asked(monitor.thaw("anna", "go on")),
@@ -169,25 +191,63 @@ describe("a stop of our own", () => {
   });
 
   it("whose saving took so long that the agent is well again is not carried out", async () => {
-    const { live, isHeld, beats, stops, store, monitor } = await world();
+    const { live, isHeld, beats, stops, orderIsHeldUp, monitor } = await world();
     isHeld();
     await live(minutes(5));
-    let goOn: () => void = () => undefined;
-    store.refuses = (commit) => {
-      if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (goOn = resolve));
-      return false;
-    };
+    const goesOn = orderIsHeldUp();
     await beats(failing);
     await live(seconds(2));
-    expect(store.delay).not.toBeNull();
     void beats(well);
     await live(minutes(10));
     expect(monitor.agent("a")?.state).toBe("HEALTHY");
-    store.refuses = () => false;
-    goOn();
-    store.delay = null;
+    goesOn();
     await live(seconds(5));
     expect(stops).toEqual([]);
+  });
+
+  it("whose saving took so long that half of what spoke against the agent is gone is not carried out", async () => {
+    const { live, isHeld, beats, reports, stops, orderIsHeldUp } = await world();
+    isHeld();
+    await live(minutes(5));
+    const goesOn = orderIsHeldUp();
+    await beats(failing);
+    await live(seconds(2));
+    // Its processes are at work again; that it fails is all there is now.
+    for (let cpuMs = 5000; cpuMs < 60_000; cpuMs += 5000) {
+      reports({ process: { processes: 1, cpuMs, ioBytes: cpuMs, memoryBytes: 1 } });
+      await live(seconds(5));
+    }
+    goesOn();
+    await live(seconds(1));
+    expect(stops).toEqual([]);
+  });
+
+  it("is not carried out when its agent lives anew meanwhile, however ill that one is", async () => {
+    const { live, isHeld, beats, stops, orderIsHeldUp } = await world();
+    isHeld();
+    await live(minutes(5));
+    const goesOn = orderIsHeldUp();
+    await beats(failing);
+    await live(seconds(2));
+    isHeld("none", 2);
+    await live(minutes(5));
+    void beats(failing);
+    await live(seconds(1));
+    goesOn();
+    await live(seconds(5));
+    expect(stops).toMatchObject([{ incarnation: 2 }]);
+  });
+
+  it("that somebody decided needs their word and one kind of evidence, also at the last look", async () => {
+    const { live, isHeld, stops, reports, monitor } = await world();
+    isHeld();
+    reports({ sights: [{ kind: "output", rows: 1, novel: 1 }] });
+    await live(minutes(20));
+    const [question] = monitor.help.words.escalations();
+    const word = { decision: "terminate_and_recover", actor: "anna", reason: "nothing comes of it" } as const;
+    void monitor.help.words.decide(question?.id ?? "none", word);
+    await live(seconds(2));
+    expect(stops).toMatchObject([{ agentId: "a", incarnation: 1 }]);
   });
 
   it("does not come of an answer that the hands give while the store is down, and nobody is judged by it", async () => {
@@ -363,12 +423,79 @@ describe("in a freeze", () => {
     expect(started).toEqual([2]);
   });
 
-  it("that begins while its program is asked, nobody is started", async () => {
-    const started: number[] = [];
+  it("that begins while its program is asked, nobody is started, and what it goes on with is looked for after it", async () => {
+    const started: (number | null)[] = [];
     const answers: ((quota: Quota) => void)[] = [];
-    const { isHeld, live, reports, freeze, thaw } = await world({
+    const { isHeld, beats, live, reports, freeze, thaw, monitor } = await world({
       hands: {
         quotaOf: () => new Promise((resolve) => answers.push(resolve)),
+        async startAgain(_, after, revival) {
+          started.push(revival?.context.step ?? null);
+          return { incarnation: after + 1, recovery: null };
+        },
+      },
+    });
+    const saves = (step: number) =>
+      void monitor.help.checkpoints.save("t", { step }, { agentId: null, incarnation: null });
+    isHeld();
+    await beats({ agentId: "a", taskId: "t" });
+    saves(1);
+    await live(seconds(1));
+    const limit = { kind: "rate-limited", pattern: "p", resetsInMs: minutes(1), by: "stream", what: "usage" } as const;
+    reports({ sights: [limit], exit: { code: 1, signal: null, cause: "by-itself" } });
+    await live(minutes(2));
+    expect(answers).toHaveLength(1);
+    await freeze();
+    answers[0]?.({ kind: "free" });
+    await live(seconds(30));
+    saves(2);
+    await live(seconds(30));
+    expect(started).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    expect(started).toEqual([2]);
+  });
+
+  it("no program is asked about its limit either", async () => {
+    const before = await world({ hands: { quotaOf: () => new Promise(() => {}) } });
+    before.isHeld();
+    const limit = { kind: "rate-limited", pattern: "p", resetsInMs: minutes(1), by: "stream", what: "usage" } as const;
+    before.reports({ sights: [limit], exit: { code: 1, signal: null, cause: "by-itself" } });
+    await before.live(minutes(2));
+    await before.freeze();
+    before.disk.holder = null;
+    const asked: number[] = [];
+    const { live, thaw } = await world({
+      disk: before.disk,
+      at: before.clock.mono + seconds(60),
+      hands: {
+        async quotaOf(_, after) {
+          asked.push(after);
+          return { kind: "free" };
+        },
+      },
+    });
+    await live(minutes(5));
+    expect(asked).toEqual([]);
+    await thaw();
+    await live(seconds(1));
+    expect(asked).toEqual([1]);
+  });
+
+  it("that begins while what it was doing is read, nobody is started", async () => {
+    const started: number[] = [];
+    let read: () => void = () => undefined;
+    const inner = openMemoryStates();
+    const states: States = {
+      ...inner,
+      async get(hash) {
+        await new Promise<void>((resolve) => (read = resolve));
+        return inner.get(hash);
+      },
+    };
+    const { isHeld, beats, live, reports, freeze, thaw, monitor } = await world({
+      states,
+      hands: {
         async startAgain(_, after) {
           started.push(after + 1);
           return { incarnation: after + 1, recovery: null };
@@ -376,12 +503,14 @@ describe("in a freeze", () => {
       },
     });
     isHeld();
-    const limit = { kind: "rate-limited", pattern: "p", resetsInMs: minutes(1), by: "stream", what: "usage" } as const;
-    reports({ sights: [limit], exit: { code: 1, signal: null, cause: "by-itself" } });
-    await live(minutes(2));
-    expect(answers).toHaveLength(1);
+    await beats({ agentId: "a", taskId: "t" });
+    const large = { step: 1, state: { notes: "x".repeat(100_000) } };
+    void monitor.help.checkpoints.save("t", large, { agentId: null, incarnation: null });
+    await live(minutes(1));
+    reports({ exit: { code: 1, signal: null, cause: "by-itself" } });
+    await live(seconds(1));
     await freeze();
-    answers[0]?.({ kind: "free" });
+    read();
     await live(seconds(30));
     expect(started).toEqual([]);
     await thaw();

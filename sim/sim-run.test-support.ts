@@ -41,6 +41,8 @@ export async function simulateApart(options: SimulationOptions, { progress = fal
     .finally(() => process.off("exit", end));
   const printed = JSON.parse(stdout) as Printed;
   process.stdout.write(`sim: ${tell(printed, held)}\n`);
+  for (const broken of printed.violations)
+    process.stdout.write(`sim: seed ${seed}: BROKEN: ${JSON.stringify(broken)}\n`);
   return printed;
 }
 

@@ -23,6 +23,8 @@ export interface Limit {
    * in which its processes were at work as well.
    */
   readonly lines: { readonly count: number; readonly from: MonoMs; readonly at: MonoMs; readonly busy: number };
+  /** How long its program said, when it was asked, that the limit still stands: only where that is a person's to know. */
+  readonly putOffFor?: DurationMs;
   /** A person was told that it is over and the agent does not go on. */
   readonly told: boolean;
   /** When the agent went on or was made to; `null` while the limit stands. */

@@ -60,12 +60,23 @@ function waitOf(resetsInMs: DurationMs | null, by: Limit["by"], attempts: number
   return Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
 }
 
-/** Its program was asked before it was started again, and says that the limit is not over: another attempt that came to nothing. */
-export function standsAgain(limit: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
-  const attempts = limit.attempts + 1;
-  const until = at + waitOf(resetsInMs, "stream", attempts, policy);
-  const named = resetsInMs !== null;
-  return { ...limit, pattern: "asked", by: "stream", until, named, attempts, told: false, resumedAt: null };
+/**
+ * Its program was asked before it was started again, and says that the limit is not over: another attempt that came to nothing. One answer does not put an
+ * agent off for days: after what words are believed for it is asked again, which costs nothing and is no attempt. A person is told of more than a provider is
+ * waited for that names nothing.
+ */
+export function standsAgain(before: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
+  const { putOffFor: _, ...limit } = before;
+  const isBelieved = resetsInMs === null || resetsInMs <= policy.terminal.maxTextWait;
+  const attempts = isBelieved ? limit.attempts + 1 : limit.attempts;
+  const until = at + (isBelieved ? waitOf(resetsInMs, "stream", attempts, policy) : policy.terminal.maxTextWait);
+  const named = resetsInMs !== null && isBelieved;
+  const isLong = resetsInMs !== null && resetsInMs > policy.longestWait.provider;
+  return {
+    ...limit,
+    ...{ pattern: "asked", by: "stream", until, named, attempts, told: false, resumedAt: null },
+    ...(isLong ? { putOffFor: resetsInMs } : {}),
+  };
 }
 
 /** Words of the program itself are believed to the end of the minute they name. */

@@ -1,5 +1,6 @@
-import type { Policy, Question, RouseEvent } from "@rouse/contract";
-import type { AgentRecord } from "../record.ts";
+import { type AlertSeverity, describeDuration, type Policy, type Question, type RouseEvent } from "@rouse/contract";
+import { isStanding } from "../limit.ts";
+import { type AgentRecord, isStartingAgain } from "../record.ts";
 import type { Action } from "../signal.ts";
 
 /** What nobody but a person can do, and without which the agent does nothing more: waiting for its idle time would only lose that time. */
@@ -29,19 +30,38 @@ export function alertNeed(before: AgentRecord, after: AgentRecord, { mode }: Pol
           actions: [{ kind: "resolve-alert", key: `${was.key}/resolved`, agentId }],
         };
   if (is === null) return over;
-  const { key: alert, summary } = is;
+  const { key: alert, severity, summary } = is;
   return {
-    events: [...over.events, { type: "ALERT_RAISED", payload: { agentId, alert, severity: "critical", summary } }],
-    actions: [...over.actions, { kind: "raise-alert", key: alert, agentId, severity: "critical", summary }],
+    events: [...over.events, { type: "ALERT_RAISED", payload: { agentId, alert, severity, summary } }],
+    actions: [...over.actions, { kind: "raise-alert", key: alert, agentId, severity, summary }],
   };
 }
 
-function keyOf({ agentId, incarnation, terminal }: AgentRecord): { key: string; summary: string } | null {
+interface Need {
+  readonly key: string;
+  readonly severity: AlertSeverity;
+  readonly summary: string;
+}
+
+function keyOf(record: AgentRecord): Need | null {
+  const { agentId, incarnation, terminal } = record;
   const asks = terminal?.asks ?? null;
   const why = asks === null ? undefined : hopeless[asks.what];
-  if (asks === null || why === undefined) return null;
+  if (asks === null || why === undefined) return keyOfLimit(record);
   return {
     key: `${agentId}/${incarnation}/needs-${asks.what}/${asks.since}`,
+    severity: "critical",
     summary: `${agentId} waits for a person: ${why}`,
+  };
+}
+
+/** It was to go on, and its own program says that it may not for long. The same while it is tried again. */
+function keyOfLimit(record: AgentRecord): Need | null {
+  const { agentId, incarnation, limit } = record;
+  if (limit?.putOffFor === undefined || !(isStanding(limit) || isStartingAgain(record))) return null;
+  return {
+    key: `${agentId}/${incarnation}/limit-stands/${limit.since}`,
+    severity: "warning",
+    summary: `${agentId} has reached its provider's limit: by what its program says for another ${describeDuration(limit.putOffFor)}`,
   };
 }

@@ -568,6 +568,37 @@ describe("an agent whose program says that its limit still stands", () => {
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "started-again" } }]);
   });
 
+  const alerts = ({ agent }: HeldStory) => agent.events.filter(({ type }) => type.startsWith("ALERT_"));
+
+  it("for days is believed for six hours, a person is told once, and it is asked again as often as it takes", () => {
+    const held = askedAfter("2s");
+    answer(held, "8d");
+    expect(held.agent.record.limit).toMatchObject({ attempts: 0, named: false, until: held.agent.now + ms("6h") });
+    expect(told(held, "RESTART_PUT_OFF")).toMatchObject([{ payload: { resetsInSeconds: 691_200 } }]);
+    const summary = expect.stringContaining("has reached its provider's limit: by what its program says for another 8");
+    expect(alerts(held)).toMatchObject([{ type: "ALERT_RAISED", payload: { severity: "warning", summary } }]);
+    expect(held.agent.did("raise-alert")).toHaveLength(1);
+    for (let asked = 2; asked < 20; asked++) {
+      held.passes("361m");
+      expect(orders(held)).toHaveLength(asked);
+      answer(held, `${8 * 24 - 6 * asked}h`);
+    }
+    expect(alerts(held)).toHaveLength(1);
+    expect(told(held, "INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("is told to nobody where it is for less than a provider is waited for anyway, and taken back when it is over", () => {
+    const short = askedAfter("2s");
+    answer(short, "1h");
+    expect(alerts(short)).toEqual([]);
+    const held = askedAfter("2s");
+    answer(held, "2h");
+    expect(held.agent.record.limit).toMatchObject({ attempts: 1, named: true });
+    held.passes("121m");
+    held.startsAgain();
+    expect(alerts(held).map(({ type }) => type)).toEqual(["ALERT_RAISED", "ALERT_RESOLVED"]);
+  });
+
   it("has failed at nothing: it is well, nobody is called, and no budget is charged", () => {
     const held = askedAfter("1h", { taskId: "t-1" });
     answer(held, "2h");

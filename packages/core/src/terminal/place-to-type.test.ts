@@ -35,6 +35,20 @@ describe("Claude Code takes a message", () => {
     expect(judge("claude-code", "╭────────╮\n│ >      │\n╰────────╯\n  ? for shortcuts")).toBe("place");
   });
 
+  it("after somebody's Escape, when it asks what to do instead", () => {
+    const interrupted =
+      "❯ can you change it?\n● Bash(sleep 9)\n  ⎿  $ sleep 9\n  ⎿  Interrupted · What should Claude do instead?";
+    expect(judge("claude-code", `${interrupted}\n\n${claudeBox("❯")}`)).toBe("place");
+    const atOnce = `❯ why is it red?\n${interrupted.split("\n").at(-1)}`;
+    expect(judge("claude-code", `${atOnce}\n\n${claudeBox("❯")}`)).toBe("place");
+    expect(judge("claude-code", `${interrupted.replace(" instead", "\n     instead")}\n\n${claudeBox("❯")}`)).toBe(
+      "place",
+    );
+    expect(judge("claude-code", `${interrupted}\n● Shall I go on?\n\n${claudeBox("❯")}`)).toBe("asks");
+    expect(judge("claude-code", `Overwrite it?\n${interrupted.split("\n").at(-1)}\n\n${claudeBox("❯")}`)).toBe("asks");
+    expect(judge("claude-code", `${interrupted.replace("Interrupted · ", "")}\n\n${claudeBox("❯")}`)).toBe("asks");
+  });
+
   it.each([
     ["one line", "❯ fix the"],
     ["one that looks like the suggestion", '❯ Try "fix the tests"'],

@@ -23,6 +23,10 @@ const keysOffered: readonly RegExp[] = [
 ];
 
 const question = /[?？]\s{0,4}(?:[[(<:=].{0,80})?[\s│┃║]*$/;
+/** A program's own question that its input is there to answer, in any words: after somebody's Escape. */
+const invites: Partial<Readonly<Record<AgentFamily, RegExp>>> = {
+  "claude-code": /^\s{1,4}⎿\s{1,4}Interrupted · What should Claude do instead\?$/,
+};
 /** Of a frame nobody has described. A corner or a side alone is how programs hang output below a row. */
 const framed = /^\s*(?:[┃║╌]|[╔╚┌└┏┗╭╰][─━═]|│.{0,2000}│$)/;
 /** Gemini CLI keeps what its tools printed in round frames; in those it asks in, a question mark stands first. */
@@ -41,10 +45,23 @@ export function wantsKeys({ rows }: Screen, { from, to }: Input, family: AgentFa
   const near = [...above.slice(-dialogRows), ...below];
   if (near.some(({ row }) => keysOffered.some((offer) => offer.test(row)))) return true;
   if (below.length > footerRows || below.some(({ row }) => question.test(row) || framed.test(row))) return true;
-  if (above.slice(-questionRows).some(({ row, speaker }) => speaker !== "person" && question.test(row))) return true;
+  if (above.slice(-questionRows).some(isAsked)) return !isInvited(above, family);
   if (family === "gemini-cli") return near.some(({ row }) => foreignToGemini.test(row));
   if (family === "opencode") return near.some(({ row }) => foreignToOpencode.test(row));
   return framed.test(above.at(-1)?.row ?? "");
+}
+
+const isAsked = ({ row, speaker }: Shown): boolean => speaker !== "person" && question.test(row);
+
+/** It is the last that was said, in one row or broken into two, and nothing else is asked above it. */
+function isInvited(above: readonly Shown[], family: AgentFamily): boolean {
+  const near = above.slice(-questionRows);
+  for (const many of [1, 2]) {
+    const [first = "", ...rest] = near.slice(-many).map(({ row }) => row);
+    const said = [first, ...rest.map((row) => row.trim())].join(" ");
+    if (invites[family]?.test(said)) return !near.slice(0, -many).some(isAsked);
+  }
+  return false;
 }
 
 interface Shown {

@@ -161,14 +161,26 @@ describe("a nudge through the holder", () => {
 
   it("is seen when it is part of the conversation, and acted on when something new follows that", () => {
     const held = nudged("stdin");
-    held.prints(3);
+    held.prints(5);
     held.shows({ kind: "nudge-read", nudge: id });
     expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "part of its conversation" }]);
     expect(held.agent.record.nudge).toMatchObject({ receipt: true });
-    expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
     held.passes("10s");
+    expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
     held.prints(5);
     expect(held.agent.told("NUDGE_ACTED")).toMatchObject([{ evidence: "did something new" }]);
+  });
+
+  it("that an earlier version saw to be read is acted on by what came after it was sent", () => {
+    const before = nudged("stdin");
+    before.shows({ kind: "nudge-read", nudge: id });
+    const { record } = before.agent;
+    if (record.nudge === null) throw new Error("it was not nudged");
+    const { seen: _, ...nudge } = record.nudge;
+    before.passes("10s");
+    const agent = story({ preset: "default", record: { ...record, nudge }, now: before.agent.now });
+    agent.take(before.prints(5).signal);
+    expect(agent.told("NUDGE_ACTED")).toHaveLength(1);
   });
 
   it("is seen by its program as far as the screen shows: no receipt, and what it draws then is no work", () => {

@@ -357,6 +357,7 @@ describe("an agent whose process ended at its limit", () => {
       held.passes("22m");
     }
     expect(told(held, "RESTART_ORDERED")).toHaveLength(8);
+    expect(told(held, "RESTART_ORDERED").at(-1)).toMatchObject({ payload: { key: "worker-1/8/limit/8" } });
     expect(told(held, "INCIDENT_CLOSED")).toMatchObject([
       { payload: { ending: "handed-to-a-person", because: "at-its-limit" } },
     ]);
@@ -561,7 +562,8 @@ describe("an agent whose program says that its limit still stands", () => {
     held.passes("2h");
     expect(orders(held)).toHaveLength(1);
     held.passes("1m");
-    expect(orders(held)).toHaveLength(2);
+    // An order that was taken back is remembered by its key: the next one is another.
+    expect(orders(held).map(({ key }) => key)).toEqual(["worker-1/1/limit/1", "worker-1/1/limit/2"]);
     // Ordered twice, and it has not gone on yet.
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.startsAgain();

@@ -41,6 +41,21 @@ describe("a new life", () => {
     expect(held.prints().reply).toMatchObject({ status: "accepted", sequenceNumber: 1 });
   });
 
+  it("that we ask for is ordered under a key that names the life before it and what it is for", () => {
+    const held = startsFailing({ obedient: true });
+    held.passes("1m");
+    held.exits({ code: 1 });
+    expect(held.agent.did("restart-agent").map(({ key }) => key)).toEqual(["worker-1/1/recovery/1"]);
+    const crashed = heldStory({ obedient: true });
+    crashed.exits({ code: 1 });
+    crashed.passes("2m");
+    crashed.exits({ code: 1 });
+    expect(crashed.agent.did("restart-agent").map(({ key }) => key)).toEqual([
+      "worker-1/1/restart/1",
+      "worker-1/2/restart/2",
+    ]);
+  });
+
   it("that nobody asked for is not our restart", () => {
     const held = heldStory();
     held.exits({ code: 0 });

@@ -153,8 +153,38 @@ describe("what several eyes tell of one run", () => {
         ["screen", words],
         ["hooks", told],
         ["screen", words],
+        ["screen", { ...words, resetsInMs: 90_000 }],
       ]),
     ).toEqual([words, told]);
+  });
+
+  it("hears from the screen what only that says, also when the program itself has told of its trouble", () => {
+    const told: Sight = { kind: "rate-limited", pattern: "told", resetsInMs: null, by: "stream" };
+    const failed: Sight = { kind: "error", pattern: "told", digest: "d", text: "t" };
+    const goesOn: Sight = { kind: "rate-limited", pattern: "words", resetsInMs: null, continues: true };
+    const shown: Sight = { kind: "error", pattern: "words", digest: "e", text: "t" };
+    expect(
+      joined([
+        ["stream", told],
+        ["stream", failed],
+        ["screen", goesOn],
+        ["screen", shown],
+      ]),
+    ).toEqual([told, failed, goesOn, shown]);
+  });
+
+  it("has trouble once that several eyes tell", () => {
+    const retry: Sight = { kind: "retries", attempt: 1, inMs: 0, status: null };
+    const failed: Sight = { kind: "error", pattern: "p", digest: "d", text: "t" };
+    expect(
+      joined([
+        ["stream", retry],
+        ["session-file", retry],
+        ["stream", failed],
+        ["session-file", failed],
+        ["screen", retry],
+      ]),
+    ).toEqual([retry, failed]);
   });
 
   it("lets what only a screen shows through", () => {

@@ -101,6 +101,9 @@ describe("a pause", () => {
     expect(containment.withheld()).toBeNull();
     expect(await containment.obey(order("pause", 5))).toEqual(refused("released"));
     expect(await containment.obey(order("pause", 6))).toEqual(refused("released"));
+    // Nor does one to let go that comes late make it younger.
+    await containment.obey(order("let-go", 3));
+    expect(await containment.obey(order("pause", 5))).toEqual(refused("released"));
     expect(containment.withheld()).toBeNull();
     expect(await containment.obey(order("pause", 7))).toEqual({ kind: "contained" });
   });

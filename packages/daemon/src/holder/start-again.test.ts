@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RecoveryContext } from "@rouse/contract";
+import type { AgentFamily, RecoveryContext } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BundledHolder } from "./bundle-holder.test-support.ts";
 import { kill, readHolderFile, run, until, type World } from "./holding.test-support.ts";
@@ -85,11 +85,14 @@ describe("a conversation that is to be gone on with", () => {
   };
 
   /** The second life is resumed and ends so; the third is what is to be seen. */
-  async function afterResume(ends: string): Promise<{ resumed: boolean; conversation: string | undefined }> {
-    const file = join(world.home, "claude");
+  async function afterResume(
+    ends: string,
+    { name, args, family } = { name: "claude", args: ["do it"], family: "claude-code" as AgentFamily },
+  ): Promise<{ resumed: boolean; conversation: string | undefined }> {
+    const file = join(world.home, name);
     const first = 'echo "I read: No conversation found with session ID"';
-    writeFileSync(file, `#!/bin/sh\ncase "$*" in *--resume*) ${ends};; *) ${first};; esac\n`, { mode: 0o755 });
-    await world.ended(await world.start(world.spec([file, "do it"], { family: "claude-code" })));
+    writeFileSync(file, `#!/bin/sh\ncase "$*" in *${session}*) ${ends};; *) ${first};; esac\n`, { mode: 0o755 });
+    await world.ended(await world.start(world.spec([file, ...args], { family })));
     const home = { home: world.home, token: "t".repeat(43), url: null };
     const options = { holderFile: bundled.holderFile };
     await startAgain(home, "a1", 1, { context, state: null, session }, options);
@@ -102,6 +105,18 @@ describe("a conversation that is to be gone on with", () => {
   it("is not tried for ever: when its program does not have it, it is begun anew, and that is said", async () => {
     const none = `echo "No conversation found with session ID: ${session}"`;
     expect(await afterResume(`${none}; exit 1`)).toEqual({ resumed: false, conversation: "lost" });
+  });
+
+  it.each([
+    ["codex", ["exec", "do it"], "codex", `Error: thread/resume failed: no rollout found for thread id ${session}`],
+    ["opencode", ["run", "do it"], "opencode", "Error: Session not found"],
+    ["gemini", ["-p", "do it"], "gemini-cli", "Error resuming session: No previous sessions found for this project."],
+  ] as const)("is begun anew when %s says that it does not have it", async (name, args, family, words) => {
+    const ends = `echo "${words}" >&2; exit 1`;
+    expect(await afterResume(ends, { name, args: [...args], family })).toEqual({
+      resumed: false,
+      conversation: "lost",
+    });
   });
 
   it.each([

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentFamily } from "@rouse/contract";
+import { type AgentFamily, minutes } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { until } from "../holding.test-support.ts";
 import { readProcess } from "../processes/read-processes.ts";
@@ -207,9 +207,16 @@ describe("whoever was asked", () => {
 
   it("is not waited for by somebody who goes away", async () => {
     const away = new AbortController();
-    const answer = askQuota(started("codex", { stays: true }, "codex"), { signal: away.signal });
+    const program = started("codex", { stays: true }, "codex");
+    const answer = askQuota(program, { within: minutes(10), signal: away.signal });
     away.abort();
     expect(await answer).toEqual(unknown("no-answer"));
+    expect(await askQuota(program, { within: minutes(10), signal: away.signal })).toEqual(unknown("no-answer"));
+  });
+
+  it("is left the time to tidy up after its answer", async () => {
+    expect(await codex({ ...codexSays(12, null), tidies: true })).toEqual({ kind: "free" });
+    expect(existsSync(join(folder, "tidied"))).toBe(true);
   });
 
   it("has the environment of the agent, and nothing by which it could speak for it", async () => {

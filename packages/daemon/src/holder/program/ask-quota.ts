@@ -126,7 +126,7 @@ function hear(child: ChildProcessWithoutNullStreams, way: WayToAsk, signal: Abor
         const line = rest;
         rest = next;
         if (++lines > mostLines) return resolve(unknown("nonsense"));
-        const quota = line === "" ? null : listener(parse(line), Date.now());
+        const quota = listener(parse(line), Date.now());
         if (quota !== null) return resolve(quota);
       }
     });

@@ -16,6 +16,8 @@ export interface Plays {
   readonly dies?: true;
   /** It does not go when nothing more is said to it, and has started something. */
   readonly stays?: true;
+  /** When nothing more is said to it, it has something to do before it goes. */
+  readonly tidies?: true;
   /** What it has started leaves its group, and keeps its output open. */
   readonly daemonizes?: true;
 }
@@ -41,6 +43,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (request?.subtype === "get_usage" && plays.usage !== undefined)
     console.log(JSON.stringify({ type: "control_response", response: { subtype: "success", request_id, response: plays.usage } }));
 }
+if (plays.tidies) setTimeout(() => writeFileSync("tidied", ""), 50);
 `;
 
 /** Programs of these names below a folder, which is also where they write down how they were asked. */

@@ -30,6 +30,11 @@ export interface LimitFindings {
 const ownNudges: ReadonlySet<string> = new Set(["reminder", "loop", "limit-over"]);
 const ownQuestions: ReadonlySet<string> = new Set(["ordered", "handoff-requested", "blocker-reported"]);
 
+/** Of a longer answer so much is believed, then the program is asked again: such a start is ordered early, and put off once more. */
+const longestBelieved = 6 * 3600;
+const isBelieved = (resetsInSeconds: number | null): boolean =>
+  resetsInSeconds !== null && resetsInSeconds <= longestBelieved;
+
 /** Holds what is done to agents at their limit against when it really was over. */
 export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver }: Parts) {
   const delays: number[] = [];
@@ -101,7 +106,10 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
           putOff += 1;
           // From here on it knows better, and the start that was ordered too early is none.
           if (actor.limit !== null)
-            Object.assign(actor.limit, { resetAt: actor.limit.overAt, named: event.payload.resetsInSeconds !== null });
+            Object.assign(actor.limit, {
+              resetAt: actor.limit.overAt,
+              named: isBelieved(event.payload.resetsInSeconds),
+            });
           return;
         case "RESTART_ORDERED":
           return noteStart(actor, event.payload.because);

@@ -22,8 +22,9 @@ export interface LimitFindings {
   readonly resumed: number;
   /** Not started, because its program said that its limit still stood. */
   readonly putOff: number;
-  /** From the reset to the start, of those whose process had ended and whose reset was named, in seconds. */
+  /** From the reset to the start, of those whose process had ended and whose reset was named to the second or to the minute, in seconds. */
   readonly delay: Delays;
+  readonly delayToMinute: Delays;
 }
 
 /** What Rouse does of itself; what somebody ordered or decided is theirs. */
@@ -38,13 +39,14 @@ const isBelieved = (resetsInSeconds: number | null): boolean =>
 /** Holds what is done to agents at their limit against when it really was over. */
 export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver }: Parts) {
   const delays: number[] = [];
+  const delaysToMinute: number[] = [];
   let reached = 0;
   let resumed = 0;
   let putOff = 0;
   const told = new Set<WorldLimit>();
 
-  /** Words name the minute, so the minute is waited for. */
-  const allowed = ({ traits }: HeldActor): number => (traits.structured ? minute : 2 * minute);
+  /** Words name the minute, so the minute is waited for to its end, and a moment more, because a fleet goes on one by one. */
+  const allowed = ({ traits }: HeldActor): number => (traits.structured ? minute : minute + 20 * second);
 
   const tell = (actor: HeldActor, limit: WorldLimit, what: string): void =>
     complain(
@@ -71,7 +73,7 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
     const due = Math.max(limit.resetAt, actor.life.exit?.at ?? 0);
     const late = now() - due;
     if (!limit.named || limit.left) return;
-    delays.push(Math.max(0, late) / second);
+    (actor.traits.structured ? delays : delaysToMinute).push(Math.max(0, late) / second);
     // What the monitor hears, saves and does each takes a moment.
     if (late > allowed(actor) + excusedSince(due) + 10 * second)
       complain(`${actor.id} was started again ${(late / second).toFixed(0)} s after its limit was over`);
@@ -134,6 +136,9 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
       }
     },
 
-    findings: (): LimitFindings => ({ reached, resumed, putOff, delay: summarise(delays) }),
+    findings: (): LimitFindings => ({
+      ...{ reached, resumed, putOff },
+      ...{ delay: summarise(delays), delayToMinute: summarise(delaysToMinute) },
+    }),
   };
 }

@@ -24,10 +24,13 @@ export function createLimits({ actors, timeline, random, holders }: Parts) {
     const now = timeline.now();
     const { incarnation } = life;
     actor.limit = { since: now, resetAt, named, overAt, end, incarnation, knownAt: null, left: false };
+    // Words on a screen name the minute.
+    const told = traits.structured ? resetAt : Math.floor(resetAt / minute) * minute;
     const sight: Sight = {
       kind: "rate-limited",
       pattern: "limit-hit",
-      resetsInMs: named ? resetAt - now : null,
+      resetsInMs: named ? Math.max(0, told - now) : null,
+      ...(traits.structured ? {} : { withinMs: minute }),
       by: traits.structured ? "stream" : "text",
       what: "usage",
       continues: end === "continues",

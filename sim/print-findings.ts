@@ -32,8 +32,10 @@ function printHeld(ladder: NonNullable<Findings["ladder"]>, orchestrator: string
   return [
     ...printLadder(ladder),
     "",
-    `limits reached: ${ladder.limits.reached}; put off again: ${ladder.limits.putOff}; started again after one: ${ladder.limits.resumed}, ` +
-      `P95 ${ladder.limits.delay.p95.toFixed(0)} s after its reset, at most ${ladder.limits.delay.max.toFixed(0)} s`,
+    `limits reached: ${ladder.limits.reached}; put off again: ${ladder.limits.putOff}; started again after one: ${ladder.limits.resumed}`,
+    row("started after its reset", "cases", "P50", "P95", "max"),
+    delays("… that a field named", ladder.limits.delay),
+    delays("… that words named to the minute", ladder.limits.delayToMinute),
     `orchestrator: ${orchestrator}; ways of looking at processes that failed: ${ladder.eyeFailures}`,
     "",
     ...printQuiet(ladder.quiet),

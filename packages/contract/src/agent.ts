@@ -82,12 +82,16 @@ export const TerminalReport = z
   .meta({ id: "Terminal" });
 export type TerminalReport = z.infer<typeof TerminalReport>;
 
-/** A provider's limit that an agent waits for. `until`: when it is over, with a margin. `named`: its provider said so. */
+/** A provider's limit that an agent waits for. `until`: when it is taken to be over, with a margin. `named`: its provider said when that is. */
 export const LimitReport = z
   .object({
     what: LimitKind,
     since: z.string(),
     until: z.string(),
+    /** The reset itself, as it was advertised; absent where none was named. */
+    resetsAt: z.string().optional(),
+    /** When Rouse starts the agent again, tells it to go on or calls a person; absent where a person has been called. */
+    seenToAt: z.string().optional(),
     named: z.boolean(),
     by: z.enum(["text", "stream"]),
     /** The program says that it goes on by itself. */

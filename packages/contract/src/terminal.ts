@@ -63,6 +63,8 @@ export const Sight = z
       kind: z.literal("rate-limited"),
       pattern: name,
       resetsInMs: ms.nullable(),
+      /** How much later it may be meant: a minute where the minute is named, 0 where the second is; absent where nobody knows. */
+      withinMs: ms.optional(),
       by: z.enum(["text", "stream"]).optional(),
       what: LimitKind.optional(),
       continues: z.boolean().optional(),

@@ -116,10 +116,10 @@ export function heldStory(given: HeldGiven = {}) {
   const exits = (exit: Partial<ExitStatus>): Turn =>
     report([], { exit: { code: null, signal: null, cause: "by-itself", ...exit } });
 
-  function startsAgain(pid = 4343): Turn {
+  function startsAgain(pid = 4343, ago = "0s"): Turn {
     seq = 0;
     const incarnation = agent.record.incarnation + 1;
-    return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false });
+    return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false, ago: ms(ago) });
   }
 
   agent.take({ kind: "held", hold: holdOf(), adopted: false });

@@ -1,6 +1,6 @@
 import { type DurationMs, type ExitStatus, type LimitKind, type MonoMs, minutes, seconds } from "@rouse/contract";
 import { jitterOf } from "./jitter.ts";
-import type { AgentRecord } from "./record.ts";
+import { type AgentRecord, isOver } from "./record.ts";
 
 /**
  * A provider's limit: a wait with a known end. It belongs to the agent and not to its terminal, so that neither a screen drawn anew nor the next life of
@@ -13,6 +13,10 @@ export interface Limit {
   readonly since: MonoMs;
   /** The advertised reset and a margin; where none was named, as long as is waited without one. */
   readonly until: MonoMs;
+  /** The advertised reset itself, the first moment that may be meant; absent where none was named, and in what an earlier version saved. */
+  readonly resetsAt?: MonoMs;
+  /** Its words name the minute, which may be any moment of it: it is waited for to the end. */
+  readonly toMinute?: boolean;
   readonly named: boolean;
   /** The program says that it goes on by itself. */
   readonly continues: boolean;
@@ -34,8 +38,9 @@ export interface Limit {
 /** Resumes in a row that ran into the limit again, before it is a person's matter. */
 export const mostResumes = 8;
 
-/** Everybody's quota is back at the same moment: a fleet goes on one by one within this time. */
+/** Everybody's quota is back at the same moment: a fleet goes on one by one within this time, which is shorter after a whole minute was waited for. */
 const spreadSeconds = 40;
+const spreadAfterMinute = 15;
 /** What a program that goes on by itself may take to do so. */
 const continuesWithin: DurationMs = minutes(3);
 
@@ -45,13 +50,20 @@ export const isStanding = (limit: Limit | null): limit is Limit => limit !== nul
 export function heldByLimit(record: { readonly agentId: string; readonly limit: Limit | null }): MonoMs | null {
   const { limit, agentId } = record;
   if (!isStanding(limit)) return null;
-  return limit.until + seconds(Math.round(spreadSeconds * jitterOf(`${agentId}/${limit.since}`)));
+  const spread = limit.toMinute === true ? spreadAfterMinute : spreadSeconds;
+  return limit.until + seconds(Math.round(spread * jitterOf(`${agentId}/${limit.since}`)));
 }
 
 /** The same for one that lives: its own program is left the time to go on. */
 export function goesOnUntil(record: { readonly agentId: string; readonly limit: Limit | null }): MonoMs | null {
   const held = heldByLimit(record);
   return held === null || record.limit?.continues !== true ? held : held + continuesWithin;
+}
+
+/** When something is done about it: whose process ended is started again, whose program lives is told to go on, or a person is. */
+export function limitSeenToAt(record: AgentRecord): MonoMs | null {
+  if (isOver(record)) return heldByLimit(record);
+  return record.limit?.told === true ? null : goesOnUntil(record);
 }
 
 type AtLimit = Pick<AgentRecord, "agentId" | "activity" | "limit" | "terminal" | "stop" | "restart">;

@@ -76,6 +76,8 @@ export interface HeldSignal {
   readonly kind: "held";
   readonly hold: Hold;
   readonly adopted: boolean;
+  /** How long before now its process was started: long when the monitor was away. */
+  readonly ago?: DurationMs;
 }
 
 export interface ReportSignal {

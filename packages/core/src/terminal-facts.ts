@@ -52,6 +52,8 @@ export interface TreeFacts {
 /** What is known of a held agent from its terminal, its stream and its processes. Every list in it is bounded. */
 export interface TerminalFacts {
   readonly pid: number;
+  /** Its process, by the clocks of its machine: for people. Absent where an earlier version met it. */
+  readonly startedAt?: MonoMs;
   readonly family: AgentFamily;
   /** The program that its command is; `generic` for a script, whatever that runs. Absent where an earlier version met it. */
   readonly startedAs?: AgentFamily;
@@ -127,9 +129,10 @@ export interface TerminalFacts {
   readonly leftovers?: { readonly processes: readonly RunningProcess[]; readonly since: MonoMs } | null;
 }
 
-export function newTerminal(hold: Hold, born: Mark): TerminalFacts {
+export function newTerminal(hold: Hold, born: Mark, ago: DurationMs = 0): TerminalFacts {
   return {
     pid: hold.pid,
+    startedAt: born.at - ago,
     family: hold.family,
     startedAs: hold.family,
     structured: hold.structured,

@@ -45,7 +45,8 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     heardAt: now,
     // A process that never writes a word is found by its clock: from here on that runs, once the startup is over, or at once where its owner said so.
     work: sameTerminal ? base.work : firstClock(base, hold, now, policy),
-    terminal: sameTerminal && base.terminal !== null ? returned(base.terminal, mark) : newTerminal(hold, mark),
+    terminal:
+      sameTerminal && base.terminal !== null ? returned(base.terminal, mark) : newTerminal(hold, mark, signal.ago),
   };
   const events: RouseEvent[] = [];
   if (isNew) {
@@ -83,8 +84,9 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     steps: record.steps,
     events: [],
   };
+  const limited = report.sights.some(({ kind }) => kind === "rate-limited");
   const heldBack = isHeldBack(record.containment ?? null);
-  const context = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, policy };
+  const context = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, limited, policy };
   const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {

@@ -17,21 +17,22 @@ type LimitSight = Extract<Sight, { kind: "rate-limited" }>;
 
 /** Who runs into a limit this soon after the last one has not got past it. */
 const relapse: DurationMs = minutes(30);
-/** A field of a stream names the second. Words name the minute, and the policy's margin covers it. */
+/** Of what names the second. */
 const exactMargin: DurationMs = seconds(5);
 
 /** What is known of the limit with this sight. While one stands, what names no reset adds nothing to it, and words add nothing to what a field said. */
 export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, policy: Policy): Limit {
   const { pattern, resetsInMs, by = "text", continues = false } = sight;
   const named = resetsInMs !== null;
-  const standing = isStanding(before) && at < before.until ? before : null;
+  const standing = isStanding(before) && at < before.until && !isAnother(before, resetsInMs, at) ? before : null;
   const attempts = standing?.attempts ?? attemptsAfter(before, at);
   const fresh: Limit = {
     what: sight.what ?? kindOf(pattern),
     pattern,
     by,
     since: at,
-    until: at + waitOf(resetsInMs, by, attempts, policy),
+    until: at + (resetsInMs === null ? backoff(attempts, policy) : resetsInMs + marginOf(sight, policy)),
+    ...(resetsInMs === null ? {} : { resetsAt: at + resetsInMs, toMinute: (sight.withinMs ?? 0) > 0 }),
     named,
     continues,
     attempts,
@@ -42,23 +43,27 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
   if (standing === null) return fresh;
   const known = { ...standing, continues: standing.continues || continues, lines: fresh.lines };
   if (!named || (standing.named && standing.by === "stream" && by === "text")) return known;
-  const isSharper =
-    !standing.named || (standing.by === "text" && by === "stream") || namesTheSecond(fresh.until, standing.until);
-  const until = isSharper ? fresh.until : Math.max(standing.until, fresh.until);
+  const isSharper = !standing.named || (standing.by === "text" && by === "stream") || namesTheSecond(fresh, standing);
+  const { until, resetsAt, toMinute } =
+    isSharper || (fresh.until > standing.until && !namesTheSecond(standing, fresh)) ? fresh : standing;
   return {
     ...known,
     named,
     by,
     until,
+    ...(resetsAt === undefined ? {} : { resetsAt }),
+    ...(toMinute === undefined ? {} : { toMinute }),
     what: isSharper ? fresh.what : known.what,
     pattern: isSharper ? pattern : known.pattern,
   };
 }
 
-function waitOf(resetsInMs: DurationMs | null, by: Limit["by"], attempts: number, policy: Policy): DurationMs {
-  if (resetsInMs !== null) return resetsInMs + marginOf(by, policy);
-  return Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
-}
+/** The reset it named has come, and now a later one is named: it ran into the next, or into the same once more. */
+const isAnother = (before: Limit, resetsInMs: DurationMs | null, at: MonoMs): boolean =>
+  resetsInMs !== null && isLifted(before, at) && at + resetsInMs > before.until;
+
+const backoff = (attempts: number, policy: Policy): DurationMs =>
+  Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
 
 /**
  * Its program was asked before it was started again, and says that the limit is not over: another attempt that came to nothing. One answer does not put an
@@ -66,21 +71,27 @@ function waitOf(resetsInMs: DurationMs | null, by: Limit["by"], attempts: number
  * waited for that names nothing.
  */
 export function standsAgain(before: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
-  const { putOffFor: _, ...limit } = before;
+  const { putOffFor: _, resetsAt: __, toMinute: ___, ...limit } = before;
   const isBelieved = resetsInMs === null || resetsInMs <= policy.terminal.maxTextWait;
   const attempts = isBelieved ? limit.attempts + 1 : limit.attempts;
-  const until = at + (isBelieved ? waitOf(resetsInMs, "stream", attempts, policy) : policy.terminal.maxTextWait);
   const named = resetsInMs !== null && isBelieved;
+  const wait = named ? resetsInMs + exactMargin : isBelieved ? backoff(attempts, policy) : policy.terminal.maxTextWait;
   const isLong = resetsInMs !== null && resetsInMs > policy.longestWait.provider;
   return {
     ...limit,
-    ...{ pattern: "asked", by: "stream", until, named, attempts, told: false, resumedAt: null },
+    ...{ pattern: "asked", by: "stream", until: at + wait, named, attempts, told: false, resumedAt: null },
+    ...(named ? { resetsAt: at + resetsInMs } : {}),
     ...(isLong ? { putOffFor: resetsInMs } : {}),
   };
 }
 
-/** Words of the program itself are believed to the end of the minute they name. */
-const namesTheSecond = (fresh: MonoMs, standing: MonoMs): boolean => fresh < standing && standing - fresh <= minutes(1);
+/** The same reset, which the other names to the minute only. */
+const namesTheSecond = (exact: Limit, other: Limit): boolean =>
+  exact.toMinute !== true &&
+  other.toMinute === true &&
+  exact.resetsAt !== undefined &&
+  other.resetsAt !== undefined &&
+  Math.abs(exact.resetsAt - other.resetsAt) <= minutes(1);
 
 /** One that was to be over and is met again was not over. */
 function attemptsAfter(before: Limit | null, at: MonoMs): number {
@@ -113,24 +124,27 @@ const linesThatMove = 5;
  * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
  * coming: a few of each moment are counted. Once the reset it named has come, a handful is enough.
  */
-export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs, policy: Policy): Limit {
+export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs): Limit {
   const { lines } = limit;
-  const lifted = isLifted(limit, at, policy);
+  const lifted = isLifted(limit, at);
   if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
-  const isOld = lifted ? !isLifted(limit, lines.at, policy) : at - lines.from > linesCountFor;
+  const isOld = lifted ? !isLifted(limit, lines.at) : at - lines.from > linesCountFor;
   const { count, from } = isOld ? { count: 0, from: at } : lines;
   const counted = count + (lifted ? novel : Math.min(novel, linesOfMoment));
   return { ...limit, lines: { count: counted, from, at, busy: lines.busy + (busy && at >= limit.until ? 1 : 0) } };
 }
 
-export const isWorkedOn = (limit: Limit, at: MonoMs, policy: Policy): boolean =>
-  limit.lines.busy >= momentsOfWork || limit.lines.count >= (isLifted(limit, at, policy) ? linesThatMove : linesOfWork);
+export const isWorkedOn = (limit: Limit, at: MonoMs): boolean =>
+  limit.lines.busy >= momentsOfWork || limit.lines.count >= (isLifted(limit, at) ? linesThatMove : linesOfWork);
 
 /** The reset it named has come, with or without the margin. Where none was named, nobody knows whether it has. */
-const isLifted = ({ until, named, by }: Limit, at: MonoMs, policy: Policy): boolean =>
-  named && at >= until - marginOf(by, policy);
+const isLifted = ({ until, named, resetsAt = until }: Limit, at: MonoMs): boolean => named && at >= resetsAt;
 
-const marginOf = (by: Limit["by"], policy: Policy): DurationMs => (by === "stream" ? exactMargin : policy.waitMargin);
+/** A minute is waited for to its end. How exact other words of a screen are, nobody knows. */
+function marginOf({ by = "text", withinMs }: LimitSight, policy: Policy): DurationMs {
+  if (withinMs === undefined) return by === "stream" ? exactMargin : policy.waitMargin;
+  return Math.max(withinMs, by === "text" && withinMs > 0 ? policy.waitMargin : exactMargin);
+}
 
 interface Seen {
   readonly limit: Limit | null;

@@ -53,6 +53,8 @@ interface SightContext extends Moment {
   readonly late: DurationMs;
   /** We keep it from going on: that its turn ends is our doing. */
   readonly heldBack: boolean;
+  /** The same report tells of a limit: what is drawn with that is no work. */
+  readonly limited: boolean;
   readonly policy: Policy;
 }
 
@@ -160,7 +162,8 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   if (sight.novel === 0) return;
   // Output alone does not start the progress clock of an agent that never spoke of progress; it does move one that runs.
   if (sighted.facts.progress !== null) noteProgress(sighted, context.mark);
-  if (isStanding(sighted.limit)) return workOn(sighted, sighted.limit, sight.novel, context);
+  if (isStanding(sighted.limit))
+    return context.limited ? undefined : workOn(sighted, sighted.limit, sight.novel, context);
   if (terminal.wait === "provider") stopWaiting(sighted, context);
   if (terminal.novel - terminal.novelAtMarker > afterword) takeUpAgain(sighted, context);
 }
@@ -238,8 +241,8 @@ export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, poli
 /** Lines that keep coming show that it is at work again. */
 function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
   const busy = sighted.terminal.tree?.busyAt === context.at;
-  sighted.limit = countLines(limit, novel, busy, context.at, context.policy);
-  if (!isWorkedOn(sighted.limit, context.at, context.policy)) return;
+  sighted.limit = countLines(limit, novel, busy, context.at);
+  if (!isWorkedOn(sighted.limit, context.at)) return;
   endLimit(sighted, context);
   stopWaiting(sighted, context);
 }

@@ -13,7 +13,7 @@ import { type Incident, isSettled } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { concludeNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
+import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
 
 export function openIncident(
   record: AgentRecord,
@@ -67,7 +67,7 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  const nudged = isNeededNoMore(before.nudge, ending) ? concludeNudge(before, now) : nothing(before);
+  const nudged = isNeededNoMore(before.nudge, ending) ? dropNudge(before, now) : nothing(before);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",

@@ -469,12 +469,30 @@ describe("a nudge that nobody wants given any more", () => {
     const held = queued();
     held.passes("10s");
     held.prints(5);
-    expect(held.agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
     held.handsAnswer(id, sent);
     held.handsAnswer(id, sent);
     expect(held.agent.told("NUDGE_SENT")).toMatchObject([{ nudge: id }]);
-    held.passes("20m");
-    expect(held.agent.told("NUDGE_UNCONFIRMED")).toHaveLength(1);
+    held.passes("11m");
+    expect(held.agent.eventTypes().filter((type) => type.startsWith("NUDGE_"))).toEqual([
+      "NUDGE_QUEUED",
+      "NUDGE_SENT",
+      "NUDGE_UNCONFIRMED",
+    ]);
+  });
+
+  it("is told as not sent when its holder had not given it, and as unconfirmed when its holder never says", () => {
+    const withdraws = queued();
+    const silent = queued();
+    for (const held of [withdraws, silent]) {
+      held.passes("10s");
+      held.prints(5);
+    }
+    withdraws.handsAnswer(id, { kind: "nudge", delivery: { kind: "not-sent", because: "expired" } });
+    withdraws.passes("20m");
+    silent.passes("20m");
+    expect(withdraws.agent.told("NUDGE_NOT_SENT")).toMatchObject([{ nudge: id, because: "expired" }]);
+    expect(withdraws.agent.told("NUDGE_UNCONFIRMED")).toEqual([]);
+    expect(silent.agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id }]);
   });
 
   it("counts when it was on its way already: who falls back again and again is asked about, not nudged for ever", () => {

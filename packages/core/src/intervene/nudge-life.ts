@@ -169,6 +169,10 @@ const isForIncident = ({ incident }: AgentRecord, nudge: NudgeLife): boolean =>
 
 function countSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): AgentRecord {
   const { incident } = record;
+  const { cause, actor } = nudge;
+  // It was on its way when its incident ended: one more that did not keep the agent from falling back.
+  if (incident === null && actor === "rouse" && cause !== null && isReminder(nudge))
+    return { ...record, nudged: spendNudge(record, cause, now, policy) };
   if (incident === null || !isForIncident(record, nudge)) return record;
   const nudged = spendNudge(record, incident.cause, now, policy);
   return { ...record, nudged, incident: { ...incident, nudges: incident.nudges + 1 } };
@@ -286,6 +290,12 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
     ],
     actions: withdrawNudge(record, nudge, now),
   };
+}
+
+/** There is no more need of it. Whether its holder has given it by now, the holder is about to say: until then nothing is told of it. */
+export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
+  const actions = record.nudge === null ? [] : withdrawNudge(record, record.nudge, now);
+  return actions.length === 0 ? concludeNudge(record, now) : { record, events: [], actions };
 }
 
 /** A hook may be long in coming: what waits for it would reach one that is well by then. */

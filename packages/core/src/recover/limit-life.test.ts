@@ -39,6 +39,24 @@ function decidedAfter(held: HeldStory, kind: string, within: string): number | n
 }
 
 describe("an agent at its usage limit", () => {
+  it("that runs into it again has not gone on: the limit is told once more, whatever else was drawn with it", () => {
+    const held = heldStory({ hold: claude });
+    held.prints(9);
+    const words = { by: "text", continues: true, pattern: "claude-limit-continues" } as const;
+    held.shows(hit("1h", words));
+    held.passes("1h");
+    held.passes("2s");
+    held.shows({ kind: "output", rows: 9, novel: 9 }, hit("3h", words));
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    expect(told(held, "LIMIT_REACHED")).toMatchObject([
+      { payload: { resetsInSeconds: 3600 } },
+      { payload: { resetsInSeconds: 10_800 } },
+    ]);
+    held.passes("3h");
+    held.prints(9);
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+  });
+
   it("waits for its provider whatever is drawn: footers, a prompt, a tip, everything anew, an unknown busy line", () => {
     const held = heldStory({ hold: claude, taskId: "t-1" });
     held.prints(9);
@@ -340,6 +358,28 @@ describe("an agent whose process ended at its limit", () => {
   it("has crashed like any other when it was killed, whatever its last word was", () => {
     expect(crashes(givesUp(gemini, [], 139))).toBe(1);
     expect(crashes(givesUp(gemini, [], 1, "stream"))).toBe(0);
+  });
+
+  const toMinute = { by: "text", withinMs: 60_000 } as const;
+  it.each([
+    ["a field, that is not before the margin of 5 s", {}, 5, 46],
+    ["words to the second, the same", { by: "text", withinMs: 0 } as const, 5, 46],
+    ["words to the minute, that is not before its end, and soon after", toMinute, 60, 76],
+    ["words of its own program to the minute, the same", { ...toMinute, by: "stream" } as const, 60, 76],
+    ["words whose exactness nobody knows, not before the margin for words", { by: "text" } as const, 60, 101],
+  ])("is started again when its reset is named by %s", (_, more, from, to) => {
+    const after: number[] = [];
+    for (const delay of ["0s", "3s", "7s", "11s", "20s", "40s"]) {
+      const held = heldStory({ hold: stream });
+      held.passes(delay);
+      held.shows(hit("20m", more));
+      held.exits({ code: 1 });
+      held.passes("20m");
+      after.push(decidedAfter(held, "restart-agent", "3m") ?? Number.POSITIVE_INFINITY);
+    }
+    expect(Math.min(...after)).toBeGreaterThanOrEqual(from);
+    expect(Math.max(...after)).toBeLessThanOrEqual(to);
+    expect(new Set(after).size).toBeGreaterThan(2);
   });
 
   it("goes on one by one with the others of its fleet", () => {

@@ -8,7 +8,15 @@ import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
 import { limitOverWording } from "../intervene/word-nudge.ts";
-import { endedAtLimit, goesOnUntil, heldByLimit, isStanding, type Limit, mostResumes } from "../limit.ts";
+import {
+  endedAtLimit,
+  goesOnUntil,
+  heldByLimit,
+  isStanding,
+  type Limit,
+  limitSeenToAt,
+  mostResumes,
+} from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import { aMoment, reviveAfterLimit } from "./restart-life.ts";
@@ -34,7 +42,7 @@ export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): Mono
   const { restart, health } = record;
   const failed = isOver(record) && restart?.because === "limit-over" && restart.problem !== null;
   if (failed && health.state === "HEALTHY") return now + aMoment;
-  const due = isOver(record) ? heldByLimit(record) : record.limit?.told === true ? null : goesOnUntil(record);
+  const due = limitSeenToAt(record);
   return due !== null && due > now ? due : null;
 }
 

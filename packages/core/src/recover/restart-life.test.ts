@@ -200,6 +200,19 @@ describe("a replacement", () => {
     }
   });
 
+  it("took as long as it was down, however long the monitor was away and whoever spoke first", () => {
+    for (const answersFirst of [true, false]) {
+      const held = isStopped();
+      held.agent.silentFor("4s");
+      held.agent.monitorIsBlindFor("10m");
+      if (answersFirst) held.handsAnswer("worker-1/1/recovery/1", restarted);
+      held.startsAgain(4343, "597s");
+      held.agent.silentFor("20s");
+      if (!answersFirst) held.handsAnswer("worker-1/1/recovery/1", restarted);
+      expect(held.agent.told("RECOVERY_COMPLETED")).toMatchObject([{ tookSeconds: 7 }]);
+    }
+  });
+
   it("is who is told, not its predecessor's last word that came late", () => {
     const held = isStopped();
     held.handsAnswer("worker-1/1/recovery/1", restarted);

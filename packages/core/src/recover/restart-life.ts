@@ -182,7 +182,8 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
   const isNews = recovered?.life === after.incarnation && !hasBegun(before, recovered.life);
   if (recovered === null || !isNews) return events;
   const { checkpoint, step, lost } = recovered.context;
-  const downAt = after.formerEndAt ?? after.bornAt;
+  const startedAt = after.terminal?.startedAt ?? after.bornAt;
+  const downFor = Math.max(0, startedAt - (after.formerEndAt ?? startedAt));
   events.push({
     type: "RECOVERY_COMPLETED",
     payload: {
@@ -193,7 +194,7 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
       fromCheckpoint: checkpoint,
       step,
       lost,
-      tookSeconds: Math.round((now - downAt) / 100) / 10,
+      tookSeconds: Math.round(downFor / 100) / 10,
     },
   });
   return events;

@@ -1,7 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import { digestOf, maskDetails } from "./mask-text.ts";
 import { type Match, wordsOf } from "./patterns.ts";
-import { readReset } from "./read-reset.ts";
+import { findReset } from "./read-reset.ts";
 import type { WallClock } from "./reading.ts";
 
 export type Notice = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
@@ -49,8 +49,8 @@ export function errorIn(line: string, pattern: string): Notice {
 function limitIn(lines: readonly string[], at: number, clock: WallClock) {
   const sentence = lines.slice(at, at + 1 + mayContinue).map((line) => wordsOf(line).trim());
   const whole = sentence.join(" ");
-  const resetsInMs = readReset(sentence[0] ?? "", clock) ?? readReset(whole, clock);
-  return { resetsInMs, ...(continuing.test(whole) ? { continues: true } : {}) };
+  const reset = findReset(sentence[0] ?? "", clock) ?? findReset(whole, clock) ?? { resetsInMs: null };
+  return { ...reset, ...(continuing.test(whole) ? { continues: true } : {}) };
 }
 
 const continuing = /\bcontinuing (?:automatically|shortly)\b/i;

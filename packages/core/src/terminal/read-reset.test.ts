@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { daysFromCivil, instantOf, yearAt } from "./civil-time.ts";
-import { readLastReset, readReset } from "./read-reset.ts";
+import { findReset, readReset } from "./read-reset.ts";
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 /** Noon in UTC, two in the afternoon where the machine is. */
@@ -73,12 +73,17 @@ describe("the time until a limit is lifted", () => {
   });
 
   it("lasts at most to the end of the minute it names, and to the second where it names that", () => {
-    expect(readLastReset("try again at 2:51 PM.", clock)).toBe(52 * minute);
-    expect(readLastReset("resets 2pm", { ...clock, now: clock.now + 20 * second })).toBe(40 * second);
-    expect(readLastReset("resets 2pm", { ...clock, now: clock.now + 5 * minute })).toBe(0);
-    expect(readLastReset("resets at 2026-10-20T12:00:30Z", clock)).toBe(30 * second);
-    expect(readLastReset("try again in 20s", clock)).toBe(20 * second);
-    expect(readLastReset("try again later", clock)).toBeNull();
+    const within = (line: string, later = 0) => findReset(line, { ...clock, now: clock.now + later })?.withinMs;
+    expect(within("try again at 2:51 PM.")).toBe(minute);
+    expect(within("resets 2pm", 20 * second)).toBe(40 * second);
+    expect(within("resets 2pm", 5 * minute)).toBe(0);
+    expect(within("resets in 2h 14m")).toBe(minute);
+    expect(within("resets at 2026-10-20T12:00:30Z")).toBe(0);
+    expect(within("resets at 15:00:00")).toBe(0);
+    expect(within(`limit reached|${Date.UTC(2026, 9, 20, 13) / 1000}`)).toBe(0);
+    expect(within("try again in 20s")).toBe(0);
+    expect(within("try again in 1m 30s")).toBe(0);
+    expect(within("try again later")).toBeUndefined();
   });
 
   it("is read from a program that goes on by itself then", () => {

@@ -13,20 +13,18 @@ const announcement =
 const mostAnnouncements = 8;
 
 /** How long until a limit is lifted, as the line says it; `null` when it does not say, or says nonsense. */
-export const readReset = (line: string, clock: WallClock): DurationMs | null => findReset(line, clock)?.from ?? null;
+export const readReset = (line: string, clock: WallClock): DurationMs | null =>
+  findReset(line, clock)?.resetsInMs ?? null;
 
-/** The same until the last moment that the words may mean. */
-export const readLastReset = (line: string, clock: WallClock): DurationMs | null => findReset(line, clock)?.to ?? null;
-
-/** From now on. What is named to the minute may be any moment of it. */
-interface Reset {
-  readonly from: DurationMs;
-  readonly to: DurationMs;
+/** From now on. `withinMs`: how much later it may be meant, because it is named to the minute. */
+export interface Reset {
+  readonly resetsInMs: DurationMs;
+  readonly withinMs: DurationMs;
 }
 
 const oneMinute: DurationMs = 60_000;
 
-function findReset(line: string, clock: WallClock): Reset | null {
+export function findReset(line: string, clock: WallClock): Reset | null {
   const text = cut(line, longestLine);
   let looked = 0;
   for (const found of text.matchAll(announcement)) {
@@ -34,38 +32,48 @@ function findReset(line: string, clock: WallClock): Reset | null {
     const rest = text.slice(found.index + found[0].length);
     const secondsMeant = /retry-after|retry[\s:]+after/i.test(found[0]);
     const lasts = readDuration(rest, secondsMeant);
-    if (lasts !== null) return lasts > 0 && lasts <= longestWait ? resetAfter(lasts, 0) : null;
+    if (lasts !== null)
+      return lasts.ms > 0 && lasts.ms <= longestWait ? resetAfter(lasts.ms, lasts.exact ? 0 : oneMinute) : null;
     const instant = readInstant(rest, clock);
     if (instant === null) continue;
     const wait = instant - clock.now;
     const isMeant = wait > -justPast && wait <= longestWait;
-    return isMeant ? resetAfter(wait, instant % oneMinute === 0 ? oneMinute : 0) : null;
+    return isMeant ? resetAfter(wait, namesSecond.test(rest) ? 0 : oneMinute) : null;
   }
   return null;
 }
 
-const resetAfter = (wait: DurationMs, lasts: DurationMs): Reset => ({
-  from: Math.max(0, Math.round(wait)),
-  to: Math.max(0, Math.round(wait + lasts)),
-});
+/** An epoch, or a time of day with its seconds. */
+const namesSecond = /^1\d{9}|^.{0,40}?\d:\d\d:\d\d/;
+
+/** Of a minute that has begun, the rest. */
+function resetAfter(wait: DurationMs, lasts: DurationMs): Reset {
+  const resetsInMs = Math.max(0, Math.round(wait));
+  return { resetsInMs, withinMs: Math.max(0, Math.round(wait + lasts) - resetsInMs) };
+}
 
 const part =
   /^(-?\d{1,9}(?:\.\d{1,9})?)\s?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])[\s,]{0,3}(?:and )?/i;
 const mostParts = 5;
 
 /** "1m30.5s", "2 days 17 hours 14 minutes", and bare seconds where a header has them. */
-function readDuration(text: string, secondsMeant: boolean): DurationMs | null {
+function readDuration(
+  text: string,
+  secondsMeant: boolean,
+): { readonly ms: DurationMs; readonly exact: boolean } | null {
   let rest = text;
   let total: DurationMs | null = null;
+  let smallest = dayMs;
   for (let parts = 0; parts < mostParts; parts++) {
     const found = part.exec(rest);
     if (found === null) break;
-    total = (total ?? 0) + Number(found[1]) * unitMs(found[2] ?? "");
+    smallest = unitMs(found[2] ?? "");
+    total = (total ?? 0) + Number(found[1]) * smallest;
     rest = rest.slice(found[0].length);
   }
-  if (total !== null || !secondsMeant) return total;
-  const seconds = /^(-?\d{1,7}(?:\.\d{1,9})?)["']?(?![\w:/-])/.exec(rest);
-  return seconds === null ? null : Number(seconds[1]) * 1000;
+  if (total !== null) return { ms: total, exact: smallest < oneMinute };
+  const seconds = secondsMeant ? /^(-?\d{1,7}(?:\.\d{1,9})?)["']?(?![\w:/-])/.exec(rest) : null;
+  return seconds === null ? null : { ms: Number(seconds[1]) * 1000, exact: true };
 }
 
 function unitMs(unit: string): DurationMs {

@@ -262,6 +262,7 @@ describe("a limit that stands on the screen", () => {
       kind: "rate-limited",
       pattern: "claude-limit-hit",
       resetsInMs: 599_000,
+      withinMs: 60_000,
       what: "usage",
     });
     for (const second of [2, 40, 300, 611, 8000]) expect(look(second, footer)).toEqual([]);

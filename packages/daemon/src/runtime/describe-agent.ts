@@ -14,6 +14,7 @@ import {
   beatRhythm,
   type Doubt,
   type Finding,
+  limitSeenToAt,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
@@ -138,11 +139,18 @@ function describeActivity({ activity, terminal }: AgentRecord, iso: (at: MonoMs)
 }
 
 /** Only while it stands and the agent is to go on after it. */
-function describeLimit({ limit, activity, health }: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
+function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
+  const { limit, activity, health } = record;
   if (limit === null || limit.resumedAt !== null) return null;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
-  const { what, named, by, continues, attempts } = limit;
-  return { what, since: iso(limit.since), until: iso(limit.until), named, by, continues, attempts };
+  const { what, named, by, continues, attempts, resetsAt } = limit;
+  const seenToAt = limitSeenToAt(record);
+  return {
+    ...{ what, since: iso(limit.since), until: iso(limit.until) },
+    ...(resetsAt === undefined ? {} : { resetsAt: iso(resetsAt) }),
+    ...(seenToAt === null ? {} : { seenToAt: iso(seenToAt) }),
+    ...{ named, by, continues, attempts },
+  };
 }
 
 const describeFinding = ({ since, ...finding }: Finding, iso: (at: MonoMs) => string): FindingReport => ({

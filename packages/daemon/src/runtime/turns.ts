@@ -71,7 +71,8 @@ export function createTurns(parts: TurnParts) {
     takeHold(hold: Hold, adopted: boolean, moment: Moment): Reply | null {
       const { agentId, agentType, taskId, incarnation } = hold;
       const watched = roster.find(agentId) ?? enroll(agentId, { agentType, taskId, incarnation }, moment);
-      return take(watched, { kind: "held", hold, adopted }, moment);
+      const ago = Math.max(0, moment.time - hold.startedAt);
+      return take(watched, { kind: "held", hold, adopted, ago }, moment);
     },
     /** The hands report back. */
     actionDone(action: Action, outcome: ActionOutcome, moment: Moment): void {

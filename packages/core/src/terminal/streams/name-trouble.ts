@@ -1,6 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import { digestOf, maskDetails } from "../mask-text.ts";
-import { readLastReset, readReset } from "../read-reset.ts";
+import { findReset } from "../read-reset.ts";
 import type { WallClock } from "../reading.ts";
 
 type Trouble = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
@@ -28,15 +28,15 @@ const longestMessage = 4000;
 export function nameTrouble(message: string, pattern: string, clock: WallClock): Trouble {
   const text = message.slice(0, longestMessage);
   const limit = putOff.find(([, phrase]) => phrase.test(text));
-  if (limit !== undefined) return { kind: "rate-limited", pattern: limit[0], resetsInMs: readReset(text, clock) };
+  if (limit !== undefined)
+    return { kind: "rate-limited", pattern: limit[0], ...(findReset(text, clock) ?? { resetsInMs: null }) };
   if (contextFull.test(text)) return { kind: "context-limit", pattern };
   const masked = maskDetails(text);
   return { kind: "error", pattern, digest: digestOf(masked), text: masked };
 }
 
-/** The same of what the program itself says in a place where no agent can write: it is believed for as long as it names, to the end of the minute. */
+/** The same of what the program itself says in a place where no agent can write. */
 export function nameOwnTrouble(message: string, pattern: string, clock: WallClock): Trouble {
   const trouble = nameTrouble(message, pattern, clock);
-  if (trouble.kind !== "rate-limited") return trouble;
-  return { ...trouble, resetsInMs: readLastReset(message.slice(0, longestMessage), clock), by: "stream" };
+  return trouble.kind === "rate-limited" ? { ...trouble, by: "stream" } : trouble;
 }

@@ -142,7 +142,9 @@ function troubleIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): r
   const trouble = nameOwnTrouble(message, info ?? "error", clock);
   const isExact = trouble.kind === "rate-limited" && info === "usage_limit_exceeded" && resetsAt !== null;
   const resetsInMs = (resetsAt ?? 0) - clock.now;
-  return isExact && resetsInMs >= 0 && resetsInMs <= longestWait ? [{ ...trouble, resetsInMs }] : [trouble];
+  return isExact && resetsInMs >= 0 && resetsInMs <= longestWait
+    ? [{ ...trouble, resetsInMs, withinMs: 0 }]
+    : [trouble];
 }
 
 /** Weekly limits are the longest there are. */

@@ -95,8 +95,8 @@ describe("a run of Codex", () => {
       { kind: "tokens", total: 24_500 },
       { kind: "turn-ended", outcome: "success", reason: "turn.completed" },
       { kind: "model-asked" },
-      { kind: "rate-limited", pattern: "usage limit", resetsInMs: 7_500_000 },
-      { kind: "rate-limited", pattern: "usage limit", resetsInMs: 7_500_000 },
+      { kind: "rate-limited", pattern: "usage limit", resetsInMs: 7_500_000, withinMs: 60_000 },
+      { kind: "rate-limited", pattern: "usage limit", resetsInMs: 7_500_000, withinMs: 60_000 },
       { kind: "turn-ended", outcome: "failure", reason: "usage limit" },
     ] satisfies Sight[]);
   });

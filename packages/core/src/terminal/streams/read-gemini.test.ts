@@ -53,7 +53,7 @@ describe("a run of Gemini CLI", () => {
       },
       { kind: "model-asked" },
       { kind: "error", pattern: "warning", digest: digestOf(loop), text: loop },
-      { kind: "rate-limited", pattern: "quota", resetsInMs: 34_000 },
+      { kind: "rate-limited", pattern: "quota", resetsInMs: 34_000, withinMs: 0 },
       { kind: "said", digest: digestOf("Done."), class: classOfText("Done.") },
       { kind: "tokens", total: 900 },
       { kind: "turn-ended", outcome: "success", reason: "success" },

@@ -141,14 +141,17 @@ describe("the file Codex keeps of its conversation", () => {
     const words = "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com) or try again at 2:51 PM.";
     const over = ended("usage_limit_exceeded", words);
     const failed = { kind: "turn-ended", outcome: "failure", reason: "usage_limit_exceeded" };
-    const limited = (resetsInMs: number) => [{ kind: "rate-limited", by: "stream", resetsInMs }, failed];
+    const limited = (resetsInMs: number, withinMs = 0) => [
+      { kind: "rate-limited", by: "stream", resetsInMs, withinMs },
+      failed,
+    ];
     expect(read("codex", [counted(used(100, now + 40), used(30, now + 400_000)), over])).toMatchObject(limited(40_000));
     expect(read("codex", [counted(used(100, now + 40), used(100, now + 90_000)), over])).toMatchObject(
       limited(90_000_000),
     );
     // Windows that are not used up say nothing, nor does one that is over; the words may mean any moment of their minute.
     const unused = [counted(used(90, now + 40), null), counted(null, null), counted(used(100, now - 40), null)];
-    for (const told of unused) expect(read("codex", [told, over])).toMatchObject(limited(52 * 60_000));
+    for (const told of unused) expect(read("codex", [told, over])).toMatchObject(limited(51 * 60_000, 60_000));
   });
 
   it("tells a turn that failed from one that succeeded, though both are complete", () => {

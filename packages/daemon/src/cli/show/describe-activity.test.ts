@@ -22,7 +22,19 @@ it.each([
   ["2026-11-16T14:59:15.000Z", true, "limit, resets in 45s"],
   ["2026-11-16T14:00:00.000Z", false, "limit, tried again in 1h 00m"],
   ["2026-11-16T15:00:01.000Z", true, "limit is over"],
+  ["2026-11-16T15:00:01.000Z", false, "limit is over"],
 ])("a limit until three, looked at %s, is told as: %s %s", (now, named, told) => {
   const limit = { what: "usage", since: waiting.since, until, named, by: "stream", continues: false, attempts: 0 };
   expect(describeLimit(limit as LimitReport, Date.parse(now))).toBe(told);
+});
+
+it("a limit is told with the reset that was advertised, and after that with when Rouse sees to it", () => {
+  const limit: LimitReport = {
+    ...{ what: "usage", since: waiting.since, until: "2026-11-16T15:01:00.000Z", named: true, by: "text" },
+    ...{ resetsAt: until, seenToAt: "2026-11-16T15:01:12.000Z", continues: false, attempts: 0 },
+  };
+  const at = (time: string): string => describeLimit(limit, Date.parse(`2026-11-16T${time}.000Z`));
+  expect(at("14:50:00")).toBe("limit, resets in 10m 00s");
+  expect(at("15:00:02")).toBe("limit is over, seen to in 1m 10s");
+  expect(at("15:01:12")).toBe("limit is over");
 });

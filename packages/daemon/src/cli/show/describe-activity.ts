@@ -8,8 +8,10 @@ export function describeActivity({ kind, open, for: what, by, until }: ActivityR
   return what === undefined ? kind : `${kind} for ${what}`;
 }
 
-/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again; once it is over, that it has not been seen to go on. */
-export function describeLimit({ named, until }: LimitReport, now: EpochMs): string {
-  const left = Date.parse(until) - now;
-  return left <= 0 ? "limit is over" : `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;
+/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again; after the reset, when Rouse sees to it, and then that it has not been seen to go on. */
+export function describeLimit({ named, until, resetsAt = until, seenToAt = until }: LimitReport, now: EpochMs): string {
+  const left = Date.parse(named ? resetsAt : seenToAt) - now;
+  if (left > 0) return `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;
+  const rest = Date.parse(seenToAt) - now;
+  return rest > 0 ? `limit is over, seen to in ${countdown(rest)}` : "limit is over";
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Running } from "./find-running.ts";
-import { findLaterFiles, findSessionFile } from "./find-session-file.ts";
+import { findOtherFiles, findSessionFile, lastWritten } from "./find-session-file.ts";
 
 let home: string;
 let cwd: string;
@@ -135,9 +135,56 @@ describe("a later conversation of Codex", () => {
     rollout("12-10-00", { cwd: "/elsewhere" });
     rollout("12-20-00", { thread_source: "subagent" });
     rollout("12-30-00", {}, startedAt - 60_000);
-    expect(findLaterFiles(running("codex"), current)).toEqual([]);
+    expect(findOtherFiles(running("codex"), current)).toEqual([]);
     const [next, last] = [rollout("13-00-00", { thread_source: "user" }), rollout("14-00-00", {})];
-    expect(findLaterFiles(running("codex"), current)).toEqual([next, last]);
+    expect(findOtherFiles(running("codex"), current)).toEqual([
+      { file: next, isLater: true },
+      { file: last, isLater: true },
+    ]);
+  });
+});
+
+describe("another conversation of Claude Code", () => {
+  const transcript = (n: number, wroteAt: number, entrypoint = "cli", begunAt = startedAt, changedAt?: number) =>
+    write(
+      join(
+        home,
+        ".claude/projects",
+        cwd.replace(/[^A-Za-z0-9]/g, "-"),
+        `0000000${n}-0000-4000-8000-000000000000.jsonl`,
+      ),
+      [{ timestamp: iso(begunAt), entrypoint }, { timestamp: iso(wroteAt), entrypoint }, { type: "cost-state" }],
+      changedAt,
+    );
+  const others = (over: Partial<Running> = {}) => findOtherFiles(running("claude-code", over), current);
+  let current: string;
+  beforeEach(() => {
+    current = transcript(0, startedAt + 5000);
+  });
+
+  it("is later when it went on after the one it has, also when it was begun long before", () => {
+    const before = transcript(1, startedAt + 1000);
+    const resumed = transcript(2, startedAt + 9000, "cli", startedAt - 1e9);
+    const cleared = transcript(3, startedAt + 7000);
+    expect(others()).toEqual([
+      { file: before, isLater: false },
+      { file: cleared, isLater: true },
+      { file: resumed, isLater: true },
+    ]);
+    expect(lastWritten(current)).toBe(startedAt + 5000);
+    expect(lastWritten(join(home, "nowhere"))).toBeNull();
+  });
+
+  it("is not its own when a program without a screen has it, and none of a helper or of an earlier life is looked at", () => {
+    const printed = transcript(1, startedAt + 9000, "sdk-cli");
+    transcript(2, startedAt + 9000, "cli", startedAt, startedAt - 60_000);
+    write(join(current, "../agent-a1.jsonl"), [{ timestamp: iso(startedAt + 9000), entrypoint: "cli" }]);
+    expect(others()).toEqual([{ file: printed, isLater: false }]);
+  });
+
+  it("is not looked for where no person can go to one", () => {
+    transcript(1, startedAt + 9000);
+    expect(others({ args: ["-p", "x"] })).toEqual([]);
   });
 });
 

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { optionsOfCodex } from "@rouse/core";
+import type { EpochMs } from "@rouse/contract";
+import { optionsOfClaude, optionsOfCodex } from "@rouse/core";
 import { readPlainFile } from "../../read-plain-file.ts";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { describeRunning, type Running } from "./find-running.ts";
@@ -91,11 +92,66 @@ function choose(
   return { kind: "found", file };
 }
 
+/** Another conversation in the folder where a program works. `isLater`: it went on after the one that the program has, by the same kind of program. */
+export interface OtherFile {
+  readonly file: string;
+  readonly isLater: boolean;
+}
+
 /**
- * Conversations of Codex that were begun after the one it has, by the same kind of program in the same folder: `/new` in its screen begins another file, and
- * nothing else tells. Newest last.
+ * A person may go to another conversation in the screen of a program (`/new` of Codex, `/clear` and `/resume` of Claude Code), and nothing but its files tells.
+ * Newest last.
  */
-export function findLaterFiles(running: Running, current: string): readonly string[] {
+export function findOtherFiles(running: Running, current: string): readonly OtherFile[] {
+  switch (running.family) {
+    case "codex":
+      return laterRollouts(running, current).map((file) => ({ file, isLater: true }));
+    case "claude-code":
+      return otherTranscripts(running, current);
+    default:
+      return [];
+  }
+}
+
+/** One that is gone back to goes on in its own file, so it counts which was written to last. */
+function otherTranscripts(running: Running, current: string): readonly OtherFile[] {
+  // One that only prints has no screen in which a person could go elsewhere.
+  if (optionsOfClaude(running.args).has("--print")) return [];
+  const known = lastStamp(current);
+  const stamped = claudeFiles(running)
+    .filter((file) => file !== current && isTranscript.test(basename(file)))
+    .map((file) => ({ file, stamp: lastStamp(file) }));
+  const at = ({ stamp }: (typeof stamped)[number]): string => stamp?.timestamp ?? "";
+  return stamped
+    .sort((a, b) => (at(a) < at(b) ? -1 : 1))
+    .map(({ file, stamp }) => ({ file, isLater: known !== null && stamp !== null && isAfter(stamp, known) }));
+}
+
+/** Those of helpers have other names. */
+const isTranscript = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/;
+
+/** When a conversation last went on, and in what kind of program: one without a screen is a tool that somebody has run. */
+interface Stamp {
+  readonly timestamp: string;
+  readonly entrypoint: unknown;
+}
+
+const isAfter = (a: Stamp, b: Stamp): boolean => a.entrypoint === b.entrypoint && a.timestamp > b.timestamp;
+
+function lastStamp(file: string): Stamp | null {
+  const lines = readPiece(file, (size) => Math.max(0, size - pieceBytes));
+  const last = lines.findLast(({ timestamp, entrypoint }) => typeof timestamp === "string" && entrypoint !== undefined);
+  return last === undefined ? null : { timestamp: last["timestamp"] as string, entrypoint: last["entrypoint"] };
+}
+
+/** When a conversation of Claude Code last went on. */
+export const lastWritten = (file: string): EpochMs | null => {
+  const at = Date.parse(lastStamp(file)?.timestamp ?? "");
+  return Number.isNaN(at) ? null : at;
+};
+
+/** Conversations of Codex that were begun after the one it has, by the same kind of program in the same folder: each is another file. */
+function laterRollouts(running: Running, current: string): readonly string[] {
   const originator = originatorOf(current);
   const recent = codexFolders(running).slice(-newestDays).flatMap(list);
   return recent
@@ -178,14 +234,17 @@ function isBegunBy(file: string, running: Running): boolean {
 
 const hashOf = (folder: string): string => createHash("sha256").update(folder).digest("hex");
 
-const headBytes = 256 * 1024;
+const pieceBytes = 256 * 1024;
 
-function readHead(file: string): Record<string, unknown>[] {
-  const head = readPlainFile(file, ({ handle }) => {
-    const bytes = Buffer.alloc(headBytes);
-    return bytes.subarray(0, readSync(handle, bytes, 0, headBytes, 0)).toString("utf8");
+const readHead = (file: string): Record<string, unknown>[] => readPiece(file, () => 0, 50);
+
+/** The lines of one piece of a file. */
+function readPiece(file: string, from: (size: number) => number, most?: number): Record<string, unknown>[] {
+  const piece = readPlainFile(file, ({ handle, size }) => {
+    const bytes = Buffer.alloc(pieceBytes);
+    return bytes.subarray(0, readSync(handle, bytes, 0, pieceBytes, from(size))).toString("utf8");
   });
-  return (head ?? "").split("\n").slice(0, 50).flatMap(parse);
+  return (piece ?? "").split("\n").slice(0, most).flatMap(parse);
 }
 
 function parse(line: string): Record<string, unknown>[] {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 /**
  * What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. With `helper` a sub-agent calls
- * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one. With
- * `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`, and keeps what it is answered in `answers`.
+ * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one. A
+ * file `go-to` names the conversation that it goes on with. With `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`, and keeps what it is answered in `answers`.
  */
 const program = `
 import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
@@ -14,11 +14,11 @@ import { join } from "node:path";
 const args = process.argv.slice(2);
 const at = args.indexOf("--plugin-dir");
 const hook = at === -1 ? null : JSON.parse(readFileSync(join(args[at + 1], "hooks/hooks.json"), "utf8")).hooks.Stop[0].hooks[0];
-const session = randomUUID();
+let session = randomUUID();
 const folder = join(process.env.HOME, ".claude/projects", process.cwd().replace(/[^A-Za-z0-9]/g, "-"));
 mkdirSync(folder, { recursive: true });
-const transcript = join(folder, session + ".jsonl");
-const keep = (line) => appendFileSync(transcript, JSON.stringify({ sessionId: session, version: "0", isSidechain: false, timestamp: new Date().toISOString(), ...line }) + "\\n");
+let transcript = join(folder, session + ".jsonl");
+const keep = (line) => appendFileSync(transcript, JSON.stringify({ sessionId: session, entrypoint: "cli", version: "0", isSidechain: false, timestamp: new Date().toISOString(), ...line }) + "\\n");
 async function call(event, more = {}) {
   if (hook === null) return {};
   const headers = { authorization: hook.headers.Authorization.replace("$ROUSE_HOOK_TOKEN", process.env.ROUSE_HOOK_TOKEN) };
@@ -65,7 +65,12 @@ if (args.includes("lying-tool")) {
   const told = JSON.stringify({ hook, session, transcript });
   spawn(process.execPath, ["-e", lie, told], { stdio: "ignore", argv0: "claude" });
 }
+const goTo = (id) => {
+  session = id;
+  transcript = join(folder, session + ".jsonl");
+};
 for (let n = 1; !existsSync("stop"); n++) {
+  if (existsSync("go-to")) goTo(readFileSync("go-to", "utf8"));
   const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };
   keep({ type: "assistant", message: { id: "m" + n, content: [{ type: "tool_use", id: tool.tool_use_id, name: "Bash", input: tool.tool_input }], usage: { output_tokens: 10 } } });
   await call("PreToolUse", tool);
@@ -77,7 +82,7 @@ for (let n = 1; !existsSync("stop"); n++) {
     keep({ type: "attachment", attachment: { type: "hook_additional_context", content: [hookSpecificOutput.additionalContext] } });
     break;
   }
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await new Promise((resolve) => setTimeout(resolve, args.includes("slowly") ? 100 : 5));
 }
 keep({ type: "assistant", message: { id: "last", content: [{ type: "text", text: "I stop here." }] } });
 await call("Stop", { last_assistant_message: "I stop here." });

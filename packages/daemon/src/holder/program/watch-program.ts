@@ -1,4 +1,4 @@
-import type { AgentFamily, AgentInput, Eye, EyeState, Sight } from "@rouse/contract";
+import type { AgentFamily, AgentInput, EpochMs, Eye, EyeState, Sight } from "@rouse/contract";
 import {
   answersByMessage,
   findCompletion,
@@ -21,7 +21,7 @@ import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
 import { type CodexScreen, type CodexTurn, findCodexScreen, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
-import { findLaterFiles, findSessionFile, hasNeighbour } from "./find-session-file.ts";
+import { findOtherFiles, findSessionFile, hasNeighbour, lastWritten } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Admit, type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
@@ -134,11 +134,11 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   }
 
   /** A conversation that was begun anew is kept in another file. */
-  function follow({ file, conversation }: Followed): void {
+  function follow({ file, conversation, since = null }: Followed): void {
     if (file === tail?.file && conversation === tail.conversation) return;
     const followed = conversation === undefined ? tailFile(file) : database?.tailConversation(file, conversation);
     if (followed === undefined) return;
-    tail = { ...followed, file, ...(conversation === undefined ? {} : { conversation }) };
+    tail = { ...followed, file, since, ...(conversation === undefined ? {} : { conversation }) };
     fileState = startStream();
   }
 
@@ -163,29 +163,37 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     const isKnown = spec.family !== "generic" && running !== null && tail !== null && tail.conversation === undefined;
     searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
     if (tree === null) return;
-    if (isKnown) return searchLater(tree);
+    if (isKnown) return searchLater(tree.look);
     const members = tree.look();
     const found = findRunning(tree.root().agent.pid, members);
     if (found === null && spec.family === "generic") leave();
     else if (found !== null && !isSame(found, running)) enter(found);
     if (running === null) return;
     if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
+    else if (tail.conversation === undefined) searchLater(() => members);
     // The conversation that went on last may be that of another one, which a tool of it runs.
     else if (fileState.tools.length === 0) searchFile(running, processesOf(running, members));
   }
 
-  /** A person may begin another conversation in its screen. One that came while others worked there is not taken for its own, also when they are gone. */
-  function searchLater(of: TreeWatch): void {
-    if (running?.family !== "codex" || spec.structured || tail === null || fileState.tools.length > 0) return;
-    const later = findLaterFiles(running, tail.file).filter((file) => !othersFiles.has(file));
-    const newest = later[later.length - 1];
-    if (newest === undefined) return;
-    if (hasNeighbour(running, new Set(of.look().map(({ pid }) => pid)))) {
-      for (const file of later) othersFiles.add(file);
+  /**
+   * A person may go to another conversation in its screen, which hooks tell. One that was there while others worked in its folder is not taken for its own, also
+   * when they are gone.
+   */
+  function searchLater(look: TreeWatch["look"]): void {
+    if (running === null || tail === null || spec.structured || hooksHeard || fileState.tools.length > 0) return;
+    const others = findOtherFiles(running, tail.file).filter(({ file }) => !othersFiles.has(file));
+    if (others.length === 0) return;
+    const members = look();
+    const isCodex = running.family === "codex";
+    if (hasNeighbour(running, isCodex ? new Set(members.map(({ pid }) => pid)) : processesOf(running, members))) {
+      for (const { file } of others) othersFiles.add(file);
       return;
     }
+    const newest = others.findLast(({ isLater }) => isLater);
+    if (newest === undefined) return;
     session = null;
-    follow({ file: newest });
+    // What is older in it was said before, in this life or in another.
+    follow({ file: newest.file, since: isCodex ? null : lastWritten(tail.file) });
   }
 
   /** What a script runs now may be another program than what it ran before. */
@@ -241,7 +249,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
 
   function readFile(): void {
     if (tail === null || news === null) return;
-    const since = running?.startedAt ?? startedAt;
+    const since = tail.since ?? running?.startedAt ?? startedAt;
     const seen: Sight[] = [];
     for (const line of tail.look()) {
       const given = nudges.given();
@@ -338,6 +346,8 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
 interface Followed {
   readonly file: string;
   readonly conversation?: string;
+  /** Only what came after that is of this life; `null`: after it was started. */
+  readonly since?: EpochMs | null;
 }
 
 /** One that was over before anybody looked at its process: it was where it was started, as far as anybody can know. */

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Client, until } from "../holding.test-support.ts";
@@ -18,8 +18,22 @@ function script(...lines: string[]): string {
 }
 
 /** A loop of a shell that calls the program, as many people's agents are. */
-const startScript = (): Promise<Client> =>
-  place.start(["sh", script(`${process.execPath} ${makeClaude(place.home)} -p x`, "sleep 100")]);
+const startScript = (args = "-p x"): Promise<Client> =>
+  place.start(["sh", script(`${process.execPath} ${makeClaude(place.home)} ${args}`, "sleep 100")]);
+
+const sessions = (client: Client): string[] => ofKind(client, "session").map(({ id }) => id);
+const another = "0a0a0a0a-0000-4000-8000-000000000000";
+
+/** One more line of a conversation, as old as its first. */
+function saidAtTheBeginning(session: string): void {
+  const folder = join(place.home, ".claude/projects", place.cwd.replace(/[^A-Za-z0-9]/g, "-"));
+  const file = join(folder, `${session}.jsonl`);
+  const first = JSON.parse(readFileSync(file, "utf8").split("\n")[0] ?? "") as object;
+  const message = { id: "m0", content: [{ type: "text", text: "I begin." }] };
+  appendFileSync(file, `${JSON.stringify({ ...first, type: "assistant", promptSource: undefined, message })}\n`);
+}
+
+const goTo = (session: string) => writeFileSync(join(place.cwd, "go-to"), session);
 
 const waits = (ms = 100_000): readonly string[] => [process.execPath, "-e", `"setTimeout(Date, ${ms})"`];
 /** What is left at the end is a shell whose prompt looks like an input. */
@@ -48,6 +62,40 @@ describe("a holder of a script", () => {
     } finally {
       other.kill("SIGKILL");
     }
+  });
+
+  it("follows the program into another conversation and back, as a person goes, and counts nothing twice", async () => {
+    const client = await startScript("slowly");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    const [first = ""] = sessions(client);
+    saidAtTheBeginning(first);
+    await until(() => ofKind(client, "said").length === 1, "what it said is known");
+    goTo(another);
+    await until(() => sessions(client).length === 2, "the other one is read");
+    goTo(first);
+    await until(() => sessions(client).length === 3, "the first one is read again");
+    expect(sessions(client)).toEqual([first, another, first]);
+    const asked = ofKind(client, "tool-started").map(({ id }) => id);
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(ofKind(client, "said")).toHaveLength(1);
+  });
+
+  it("does not follow it into one that was there while another one worked in its folder, also when that is gone", async () => {
+    const { cwd } = place;
+    const client = await startScript("");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 100_000)"], { argv0: "claude", cwd });
+    try {
+      goTo(another);
+      const seenAt = Date.now();
+      // It is looked for every second.
+      await client.hear("report", ({ report }) => report.at > seenAt + 3000);
+    } finally {
+      other.kill("SIGKILL");
+    }
+    const goneAt = Date.now();
+    await client.hear("report", ({ report }) => report.at > goneAt + 3000);
+    expect(sessions(client)).not.toContain(another);
   });
 
   it("types nothing into a shell that is left when the program is over", async () => {

@@ -29,10 +29,11 @@ interface Given {
   readonly typed?: (scene: Scene) => void;
   /** Once what was typed has been seen to stand there. */
   readonly seen?: (scene: Scene) => void;
+  readonly enter?: () => void;
 }
 
 /** A program that draws an input like Claude Code's and shows what is typed into it. */
-function program({ draws = (screen) => draw(screen, box()), begin, person, text = fact, typed, seen }: Given) {
+function program({ draws = (screen) => draw(screen, box()), begin, person, text = fact, typed, seen, enter }: Given) {
   const keys: string[] = [];
   const taken: string[] = [];
   const screen = keepScreen({ cols: 80, rows: 24 }, () => {});
@@ -65,6 +66,7 @@ function program({ draws = (screen) => draw(screen, box()), begin, person, text 
       shown += bytes.toString();
       draw(screen, wipe + box(shown));
       if (keys.length === 1) typed?.(scene);
+      if (bytes.toString() === "\r") enter?.();
     },
   };
   const nudge: Nudge = {
@@ -166,6 +168,21 @@ describe("when something happens between the text and Enter", () => {
     const { keys, deliver } = program({ seen });
     expect(await deliver()).toEqual({ kind: "not-sent", because });
     expect(keys).toEqual([fact]);
+  });
+
+  it("Enter is pressed late enough not to be taken for part of something pasted, as Codex does within 120 ms", async () => {
+    let typedAt = Number.POSITIVE_INFINITY;
+    let isPasted = false;
+    const { keys, deliver } = program({
+      typed() {
+        typedAt = performance.now();
+      },
+      enter() {
+        isPasted = performance.now() - typedAt < 120;
+      },
+    });
+    expect(await deliver()).toMatchObject({ kind: "sent" });
+    expect({ keys, isPasted }).toEqual({ keys: [fact, "\r"], isPasted: false });
   });
 
   const long = "The last call failed. ".repeat(40);

@@ -4,7 +4,9 @@ import { join } from "node:path";
 /**
  * What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. With `helper` a sub-agent calls
  * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one. A
- * file `go-to` names the conversation that it goes on with. With `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`, and keeps what it is answered in `answers`.
+ * file `go-to` names the conversation that it goes on with. With `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`,
+ * and keeps what it is answered in `answers`. With `--resume` its conversation holds a call from before it was started, and it goes on once there is a
+ * file `go`; with `dies` it is gone in the middle of its first call, after some seconds.
  */
 const program = `
 import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
@@ -14,7 +16,8 @@ import { join } from "node:path";
 const args = process.argv.slice(2);
 const at = args.indexOf("--plugin-dir");
 const hook = at === -1 ? null : JSON.parse(readFileSync(join(args[at + 1], "hooks/hooks.json"), "utf8")).hooks.Stop[0].hooks[0];
-let session = randomUUID();
+const resumed = args.indexOf("--resume");
+let session = resumed === -1 ? randomUUID() : args[resumed + 1];
 const folder = join(process.env.HOME, ".claude/projects", process.cwd().replace(/[^A-Za-z0-9]/g, "-"));
 mkdirSync(folder, { recursive: true });
 let transcript = join(folder, session + ".jsonl");
@@ -24,6 +27,12 @@ async function call(event, more = {}) {
   const headers = { authorization: hook.headers.Authorization.replace("$ROUSE_HOOK_TOKEN", process.env.ROUSE_HOOK_TOKEN) };
   const body = JSON.stringify({ session_id: session, transcript_path: transcript, hook_event_name: event, ...more });
   return (await fetch(hook.url, { method: "POST", headers, body })).json();
+}
+const callOf = (id, input) => ({ type: "assistant", message: { id: "m" + id, content: [{ type: "tool_use", id, name: "Bash", input }], usage: { output_tokens: 10 } } });
+const resultOf = (id) => ({ type: "user", message: { content: [{ type: "tool_result", tool_use_id: id, is_error: true, content: "Exit code 1" }] } });
+if (resumed !== -1) {
+  for (const line of [callOf("toolu_old", {}), resultOf("toolu_old")]) keep({ timestamp: new Date(performance.timeOrigin - 2500).toISOString(), ...line });
+  await new Promise((resolve) => setInterval(() => existsSync("go") && resolve(), 50));
 }
 keep({ type: "user", promptSource: "typed", message: { content: "go" } });
 await call("UserPromptSubmit");
@@ -72,11 +81,12 @@ const goTo = (id) => {
 for (let n = 1; !existsSync("stop"); n++) {
   if (existsSync("go-to")) goTo(readFileSync("go-to", "utf8"));
   const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };
-  keep({ type: "assistant", message: { id: "m" + n, content: [{ type: "tool_use", id: tool.tool_use_id, name: "Bash", input: tool.tool_input }], usage: { output_tokens: 10 } } });
+  keep(callOf(tool.tool_use_id, tool.tool_input));
+  if (args.includes("dies")) await new Promise(() => setTimeout(() => process.exit(1), 4000));
   await call("PreToolUse", tool);
   if (args.includes("helper")) await help("done");
   await call("PostToolUseFailure", { ...tool, error: "Exit code 1" });
-  keep({ type: "user", message: { content: [{ type: "tool_result", tool_use_id: tool.tool_use_id, is_error: true, content: "Exit code 1" }] } });
+  keep(resultOf(tool.tool_use_id));
   const { hookSpecificOutput } = await call("PostToolBatch", { tool_calls: [{ ...tool, tool_response: "Exit code 1" }] });
   if (hookSpecificOutput) {
     keep({ type: "attachment", attachment: { type: "hook_additional_context", content: [hookSpecificOutput.additionalContext] } });

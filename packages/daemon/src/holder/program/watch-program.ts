@@ -198,14 +198,12 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
 
   /** What a script runs now may be another program than what it ran before. */
   function enter(found: Running): void {
-    const isNext = running !== null && spec.family === "generic";
     running = found;
-    if (isNext) {
-      tail = null;
-      session = null;
-      fileState = startStream();
-    }
-    if (spec.family !== "generic" || found.family === family) return;
+    if (spec.family !== "generic") return;
+    tail = null;
+    session = null;
+    fileState = startStream();
+    if (found.family === family) return;
     family = found.family;
     news?.runs(family);
   }

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -50,6 +51,22 @@ describe("a holder of a script", () => {
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
     expect(familyOf(client)).toBe("claude-code");
     expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started by a script" });
+  });
+
+  it("follows the next program that the script runs, also when the one before was killed in the middle of a call", async () => {
+    const claude = `${process.execPath} ${makeClaude(place.home)} -p x`;
+    const client = await place.start(["sh", script(`${claude} dies`, claude)]);
+    await until(() => ofKind(client, "tool-started").length >= 1, "a call is seen");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls of the next are seen");
+  });
+
+  it("does not tell what a conversation held before the program went on with it, also when the script ran already", async () => {
+    const claude = `${process.execPath} ${makeClaude(place.home)} -p x --resume ${randomUUID()}`;
+    const client = await place.start(["sh", script("sleep 3", claude)]);
+    await until(() => eyeOf(client, "session-file")?.sees === true, "its file is followed");
+    writeFileSync(join(place.cwd, "go"), "");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    expect(ofKind(client, "tool-started").map(({ id }) => id)).not.toContain("toolu_old");
   });
 
   it("stays blind, and says why, where another one works in the same folder", async () => {

@@ -1,9 +1,9 @@
 import { open } from "node:fs/promises";
-import { join } from "node:path";
 import type { ConfigProblem } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
-import type { Environment } from "./read-environment.ts";
+import { botboxFileIn, configFileIn } from "./shipped-config.ts";
+import type { Environment } from "./variables.ts";
 
 export interface ConfigPlaces {
   /** What `--config` names. Then config.yaml of the home folder is not looked at. */
@@ -18,8 +18,8 @@ export interface ConfigPlaces {
 export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {
   const named = places.configFile;
   const [file, botbox] = await Promise.all([
-    readText(named ?? join(places.home, "config.yaml"), named !== undefined),
-    readText(join(places.workingFolder, ".botbox.json"), false),
+    readText(named ?? configFileIn(places.home), named !== undefined),
+    readText(botboxFileIn(places.workingFolder), false),
   ]);
   const reading = readConfig({ file: file.text, botbox: botbox.text, environment: places.environment });
   const problems = [file.problem, botbox.problem].filter((problem) => problem !== null);

@@ -1,27 +1,40 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { importPastIndex } from "./import-past-index.mjs";
 import { repository } from "./repository.mjs";
 
-/** npm packages stay outside the bundle; our own (@rouse/*, rouse) and relative files go in. */
-const keepPackagesOutside = {
+/** npm packages stay outside the bundle; our own (@rouse/*, rouse), relative files and the packages `inside` go in. */
+const keepPackagesOutside = (inside) => ({
   name: "keep-packages-outside",
   setup(build) {
-    build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+    build.onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) => {
       if (kind === "entry-point" || /^(@rouse\/|rouse$)/.test(path)) return undefined;
+      if (inside.includes(nameOfPackage(path)) || importer.includes("/node_modules/")) return undefined;
       return { path, external: true };
     });
   },
-};
+});
 
 /**
  * Bundles each entry point of `{ output without .js: source }` into an ES module for Node; with `splitting`, what is imported
- * on demand or shared goes into files of its own beside it.
- * Returns the npm packages the outputs import at run time. Each file appears whole or not at all,
- * because another process may be starting from it.
+ * on demand or shared goes into files of its own beside it. Packages named by `inside` become part of it.
+ * Returns what esbuild tells of the outputs. Each file appears whole or not at all, because another process may be starting from it.
  */
-export async function bundle(entryPoints, outdir, { splitting = false } = {}) {
+export async function bundle(entryPoints, outdir, { splitting = false, inside = [] } = {}) {
+  const { outputFiles, metafile } = await bundleInMemory(entryPoints, outdir, { splitting, inside });
+  for (const { path, contents } of outputFiles) {
+    mkdirSync(dirname(path), { recursive: true });
+    const unfinished = `${path}.${process.pid}`;
+    writeFileSync(unfinished, contents);
+    renameSync(unfinished, path);
+  }
+  if (splitting) removeOldChunks(outdir, new Set(outputFiles.map(({ path }) => basename(path))));
+  return metafile;
+}
+
+export async function bundleInMemory(entryPoints, outdir, { splitting = false, inside = [] } = {}) {
   const { build } = await import("esbuild");
-  const result = await build({
+  return build({
     absWorkingDir: repository,
     entryPoints,
     outdir,
@@ -35,19 +48,11 @@ export async function bundle(entryPoints, outdir, { splitting = false } = {}) {
     splitting,
     chunkNames: "chunk-[hash]",
     conditions: ["source"],
-    plugins: [keepPackagesOutside],
+    plugins: [...(splitting ? [importPastIndex] : []), keepPackagesOutside(inside)],
     // Code that still calls require() finds none in an ES module.
     banner: { js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);' },
     logLevel: "silent", // the error that is thrown says it all
   });
-  for (const { path, contents } of result.outputFiles) {
-    mkdirSync(dirname(path), { recursive: true });
-    const unfinished = `${path}.${process.pid}`;
-    writeFileSync(unfinished, contents);
-    renameSync(unfinished, path);
-  }
-  if (splitting) removeOldChunks(outdir, new Set(result.outputFiles.map(({ path }) => basename(path))));
-  return packagesImportedBy(result.metafile);
 }
 
 function removeOldChunks(outdir, current) {
@@ -56,10 +61,14 @@ function removeOldChunks(outdir, current) {
   }
 }
 
-function packagesImportedBy(metafile) {
-  const imported = Object.values(metafile.outputs).flatMap((output) => output.imports);
-  const packages = imported
+/** The npm packages that the outputs import at run time or have inside. */
+export function packagesOf({ inputs, outputs }) {
+  const imported = Object.values(outputs)
+    .flatMap((output) => output.imports)
     .filter(({ path, external }) => external && !path.startsWith("node:"))
-    .map(({ path }) => path.split("/", path.startsWith("@") ? 2 : 1).join("/"));
-  return [...new Set(packages)];
+    .map(({ path }) => path);
+  const inside = Object.keys(inputs).flatMap((path) => path.split("node_modules/").slice(1));
+  return [...new Set([...imported, ...inside].map(nameOfPackage))];
 }
+
+const nameOfPackage = (path) => path.split("/", path.startsWith("@") ? 2 : 1).join("/");

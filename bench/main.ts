@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { benchCli } from "./cli.ts";
 import { benchDetection } from "./detection.ts";
 import { startEchoServer } from "./echo-server.ts";
 import { benchFleet } from "./fleet.ts";
@@ -35,6 +36,11 @@ const benches: readonly Bench[] = [
       ...(await benchFleet(options)),
       ...(await benchRestart(options)),
     ],
+  },
+  {
+    name: "cli",
+    about: "CPU and wall of short commands and of spawn, beside node -e 0, tmux and pm2; memory of a holder",
+    run: benchCli,
   },
   {
     name: "throughput",

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createFrameReader, jsonFrame } from "../packages/daemon/src/holder/frames.ts";
 import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
 import { readSecret } from "../packages/daemon/src/holder/holder-secret.ts";
-import { readStore } from "../packages/daemon/src/holder/read-holder-files.ts";
+import { readStore } from "../packages/daemon/src/holder/read-store.ts";
 import type { HolderFile } from "../packages/daemon/src/holder/spec.ts";
 import { agentTokenPrefix } from "../packages/daemon/src/home/agent-token.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";

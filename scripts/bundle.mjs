@@ -1,13 +1,17 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { importPastIndex } from "./import-past-index.mjs";
 import { repository } from "./repository.mjs";
 
-/** npm packages stay outside the bundle; relative files go in, and our own packages (@rouse/*, rouse) unless it is a library. */
-const keepPackagesOutside = ({ library }) => ({
+/**
+ * npm packages stay outside the bundle; relative files and the packages `inside` go in, and our own packages (@rouse/*, rouse) unless it is a library.
+ */
+const keepPackagesOutside = ({ library, inside }) => ({
   name: "keep-packages-outside",
   setup(build) {
-    build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+    build.onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) => {
       if (kind === "entry-point" || (!library && /^(@rouse\/|rouse$)/.test(path))) return undefined;
+      if (inside.includes(nameOfPackage(path)) || importer.includes("/node_modules/")) return undefined;
       return { path, external: true };
     });
   },
@@ -22,13 +26,26 @@ const forNode = {
 
 /**
  * Bundles each entry point of `{ output without .js: source }` into an ES module for Node; with `splitting`, what is imported
- * on demand or shared goes into files of its own beside it. A `library` shares the packages it imports with whoever imports it, and may run in a browser.
- * Returns the npm packages the outputs import at run time. Each file appears whole or not at all,
- * because another process may be starting from it.
+ * on demand or shared goes into files of its own beside it. Packages named by `inside` become part of it. A `library` shares the packages it imports with
+ * whoever imports it, and may run in a browser.
+ * Returns what esbuild tells of the outputs. Each file appears whole or not at all, because another process may be starting from it.
  */
-export async function bundle(entryPoints, outdir, { splitting = false, library = false } = {}) {
+export async function bundle(entryPoints, outdir, options = {}) {
+  const { outputFiles, metafile } = await bundleInMemory(entryPoints, outdir, options);
+  for (const { path, contents } of outputFiles) {
+    mkdirSync(dirname(path), { recursive: true });
+    const unfinished = `${path}.${process.pid}`;
+    writeFileSync(unfinished, contents);
+    renameSync(unfinished, path);
+  }
+  const { splitting = false, library = false } = options;
+  if (splitting || library) removeOldOutputs(outdir, new Set(outputFiles.map(({ path }) => basename(path))));
+  return metafile;
+}
+
+export async function bundleInMemory(entryPoints, outdir, { splitting = false, inside = [], library = false } = {}) {
   const { build } = await import("esbuild");
-  const result = await build({
+  return build({
     absWorkingDir: repository,
     entryPoints,
     outdir,
@@ -39,18 +56,10 @@ export async function bundle(entryPoints, outdir, { splitting = false, library =
     target: "node20",
     splitting,
     chunkNames: "chunk-[hash]",
-    plugins: [keepPackagesOutside({ library })],
+    plugins: [...(splitting ? [importPastIndex] : []), keepPackagesOutside({ library, inside })],
     ...(library ? { platform: "neutral" } : forNode),
     logLevel: "silent", // the error that is thrown says it all
   });
-  for (const { path, contents } of result.outputFiles) {
-    mkdirSync(dirname(path), { recursive: true });
-    const unfinished = `${path}.${process.pid}`;
-    writeFileSync(unfinished, contents);
-    renameSync(unfinished, path);
-  }
-  if (splitting || library) removeOldOutputs(outdir, new Set(result.outputFiles.map(({ path }) => basename(path))));
-  return packagesImportedBy(result.metafile);
 }
 
 /** What an earlier build left would be published. */
@@ -60,10 +69,14 @@ function removeOldOutputs(outdir, current) {
   }
 }
 
-function packagesImportedBy(metafile) {
-  const imported = Object.values(metafile.outputs).flatMap((output) => output.imports);
-  const packages = imported
+/** The npm packages that the outputs import at run time or have inside. */
+export function packagesOf({ inputs, outputs }) {
+  const imported = Object.values(outputs)
+    .flatMap((output) => output.imports)
     .filter(({ path, external }) => external && !path.startsWith("node:"))
-    .map(({ path }) => path.split("/", path.startsWith("@") ? 2 : 1).join("/"));
-  return [...new Set(packages)];
+    .map(({ path }) => path);
+  const inside = Object.keys(inputs).flatMap((path) => path.split("node_modules/").slice(1));
+  return [...new Set([...imported, ...inside].map(nameOfPackage))];
 }
+
+const nameOfPackage = (path) => path.split("/", path.startsWith("@") ? 2 : 1).join("/");

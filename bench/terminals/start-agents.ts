@@ -19,10 +19,19 @@ export async function startAgent(home: string, name: string, command: readonly s
   const begun = performance.now();
   await runRouse(home, ["spawn", "--json", "--name", name, "--", ...command]);
   const spawnMs = performance.now() - begun;
-  const { holder, agent } = JSON.parse(readFileSync(join(home, "holders", name, "holder.json"), "utf8"));
+  const { holder, agent } = holderOf(home, name);
   const holderMs = (agent.startTicks - holder.startTicks) * msPerTick;
   return { name, holderPid: holder.pid, agentPid: agent.pid, spawnMs, holderMs };
 }
+
+interface Started {
+  readonly pid: number;
+  readonly startTicks: number;
+}
+
+/** What the holder of an agent says of both. */
+export const holderOf = (home: string, name: string): { readonly holder: Started; readonly agent: Started } =>
+  JSON.parse(readFileSync(join(home, "holders", name, "holder.json"), "utf8"));
 
 export const isAlive = (pid: number): boolean => {
   try {

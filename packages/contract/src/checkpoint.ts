@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { CallerName } from "./audit.ts";
 import { AgentId } from "./heartbeat.ts";
+import { checkpointIdPattern } from "./ids.ts";
 
-const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex digits");
+const Sha256 = z.string().regex(checkpointIdPattern, "must be 64 hex digits");
 export const CheckpointId = Sha256.meta({ id: "CheckpointId" });
 
 /** What one state may be, so that taking it never holds up the monitor: larger data belongs in the workspace, and a reference to it in the state. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LostWork } from "./checkpoint.ts";
-import { FindingReport, findingKinds, HealthReason, HealthState } from "./health.ts";
+import { FindingReport, HealthReason, HealthState } from "./health.ts";
+import { findingKinds } from "./health-words.ts";
 import { AckReason, Heartbeat } from "./heartbeat.ts";
 import {
   AgentAnswer,

@@ -1,15 +1,6 @@
 import { z } from "zod";
+import { evidenceClasses, findingKinds, findingLevels, healthReasons, healthStates } from "./health-words.ts";
 
-/** Is it there, is it getting anywhere, is it breaking things? */
-export const healthStates = [
-  "HEALTHY",
-  "DEGRADED",
-  "UNRESPONSIVE",
-  "STUCK",
-  "FAILING",
-  "QUARANTINED",
-  "TERMINATED",
-] as const;
 export const HealthState = z.enum(healthStates).meta({ id: "HealthState" });
 export type HealthState = z.infer<typeof HealthState>;
 
@@ -44,73 +35,12 @@ export const ActivityReport = z
   .meta({ id: "Activity" });
 export type ActivityReport = z.infer<typeof ActivityReport>;
 
-/** What a detector can conclude. `note` is worth showing; the others are the health state it argues for. */
-export const findingLevels = ["note", "degraded", "stuck", "failing", "unresponsive"] as const;
 export const FindingLevel = z.enum(findingLevels).meta({ id: "FindingLevel" });
 export type FindingLevel = z.infer<typeof FindingLevel>;
 
-/** What the steps of a run can show by repeating themselves. */
-export const loopKinds = [
-  "identical-step",
-  "identical-call",
-  "identical-change",
-  "cycle",
-  "error-class",
-  "error-streak",
-  "blocked-call",
-  "replies-only",
-  "same-words",
-  "no-novelty",
-  "stale-results",
-] as const;
-export type LoopKind = (typeof loopKinds)[number];
-
-export const findingKinds = [
-  "missed-beats",
-  "stale-checkpoint",
-  "no-progress",
-  "no-tool-call",
-  "zero-tokens",
-  "token-spike",
-  "error-rate",
-  "consecutive-failures",
-  "task-not-started",
-  "self-reported",
-  "memory-pressure",
-  "no-output",
-  "repeated-error",
-  "token-burn",
-  "completion-timeout",
-  "context-exhausted",
-  "spinning-on-file",
-  "rate-limited",
-  "process-exited",
-  "holder-lost",
-  "api-errors",
-  "overdue-call",
-  "memory-limit",
-  ...loopKinds,
-] as const;
 export const FindingKind = z.enum(findingKinds).meta({ id: "FindingKind" });
 export type FindingKind = z.infer<typeof FindingKind>;
 
-/**
- * Kinds of evidence. A stop needs absence and one other, or two others; absence is one kind, however many eyes report it: no beats, no output, no
- * progress, low CPU. `overdue`: a call is open beyond the time-out its program keeps. `owner-rule`: the owner said in advance that this agent is to be
- * stopped for it. `resource` and `self-report` are shown; only a limit the owner set makes the first one count.
- */
-export const evidenceClasses = [
-  "absence",
-  "process",
-  "repetition",
-  "explicit-error",
-  "overdue",
-  "unanswered-nudge",
-  "resource",
-  "owner-rule",
-  "order",
-  "self-report",
-] as const;
 export const EvidenceClass = z.enum(evidenceClasses).meta({ id: "EvidenceClass" });
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 
@@ -134,14 +64,5 @@ export const FindingReport = z
   .meta({ id: "Finding" });
 export type FindingReport = z.infer<typeof FindingReport>;
 
-/** Why health changed: a finding, or one of the few things that change it otherwise. */
-export const healthReasons = [
-  ...findingKinds,
-  "registered",
-  "findings-cleared",
-  "new-incarnation",
-  "finished",
-  "terminated",
-] as const;
 export const HealthReason = z.enum(healthReasons).meta({ id: "HealthReason" });
 export type HealthReason = z.infer<typeof HealthReason>;

@@ -1,24 +1,14 @@
 import { z } from "zod";
 import { OpenWork, WaitKind } from "./health.ts";
+import { idPattern, idRule, ownPrefix, ownPrefixRule } from "./ids.ts";
 import { AgentAnswer } from "./incident.ts";
 
-/**
- * Ids end up in file names, terminals, URLs and templates, so they are kept plain. The prefix `rouse.` is the monitor's own.
- */
-export const Id = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}$/,
-    "must be 1 to 128 letters, digits or . _ : @ + - and start with a letter or digit",
-  );
+export const Id = z.string().regex(idPattern, idRule);
 
 /** The monitor's own beat, sent through the whole path to show that it works. */
 export const canaryId = "rouse.canary";
 
-export const AgentId = Id.refine(
-  (id) => !id.startsWith("rouse."),
-  "the prefix rouse. is reserved for the monitor itself",
-);
+export const AgentId = Id.refine((id) => !id.startsWith(ownPrefix), ownPrefixRule);
 
 const AgentTime = z
   .string()

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CallerName } from "./audit.ts";
+import { escalationIdPattern, isEscalationId, longestEscalationId } from "./ids.ts";
 
 /** How bad an incident is. SEV-1: several critical tasks blocked, or nobody answers for the orchestrator. SEV-2: over a limit. SEV-3: one agent. */
 export const Severity = z.enum(["SEV-1", "SEV-2", "SEV-3"]).meta({ id: "Severity" });
@@ -77,16 +78,15 @@ export const EscalationDecision = z
   .meta({ id: "EscalationDecision" });
 export type EscalationDecision = z.infer<typeof EscalationDecision>;
 
-/** Such as `worker-1.3`: the agent, and which question about it. */
 export const EscalationId = z
   .string()
-  .max(160)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@+-]*\.[1-9]\d{0,14}$/, "must be the id of an escalation, such as worker-1.3")
+  .max(longestEscalationId)
+  .regex(escalationIdPattern, "must be the id of an escalation, such as worker-1.3")
   .meta({ id: "EscalationId" });
 
 /** Whom an escalation is about, or `null` when no escalation has such an id. */
 export const agentOfEscalation = (id: string): string | null =>
-  EscalationId.safeParse(id).success ? id.slice(0, id.lastIndexOf(".")) : null;
+  isEscalationId(id) ? id.slice(0, id.lastIndexOf(".")) : null;
 
 /** Why the orchestrator is asked. */
 export const EscalationReason = z

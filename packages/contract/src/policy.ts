@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type LoopKind, loopKinds } from "./health.ts";
+import { type LoopKind, loopKinds } from "./health-words.ts";
 import { ContainmentMeans, UserPattern } from "./terminal.ts";
 import { type DurationMs, days, hours, minutes, seconds } from "./time.ts";
 

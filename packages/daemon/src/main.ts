@@ -1,10 +1,17 @@
 import { join } from "node:path";
-import { runCli } from "./cli/run-cli.ts";
 import { openAnchorsBy } from "./ports/anchors.ts";
+import { version } from "./version.ts";
 
+const words = process.argv.slice(2);
+// Scripts ask for it before anything else, and need nothing else for it.
+if (words[0] === "-V" || words[0] === "--version") {
+  process.stdout.write(`${version}\n`);
+  process.exit();
+}
+const { runCli } = await import("./cli/run-cli.ts");
 // What `rouse up` needs is loaded only for it: the other commands are asked for an answer, and should give it at once.
 process.exitCode = await runCli(
-  process.argv.slice(2),
+  words,
   async (options) => {
     const [
       { runDaemon },

@@ -1,10 +1,22 @@
 import { type DurationMs, Fault, seconds } from "@rouse/contract";
 
+/** As much of `fetch` as is used here. */
+export type Fetch = (
+  url: string,
+  request: {
+    readonly method?: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+    readonly redirect: "manual";
+    readonly signal: AbortSignal;
+  },
+) => Promise<Pick<Response, "ok" | "status" | "text" | "json" | "body">>;
+
 export interface ConnectOptions {
   /** Where it listens, such as http://127.0.0.1:7433. */
   readonly url: string;
   readonly token: string;
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: Fetch;
   /** How long an answer may take; 10 s when not given. Streams are not cut off by it. */
   readonly timeout?: DurationMs;
 }
@@ -13,13 +25,13 @@ export interface ConnectOptions {
 export interface Line {
   readonly base: string;
   readonly token: string;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
   readonly timeout: DurationMs;
 }
 
 export function openLine({ url, token, fetch, timeout = seconds(10) }: ConnectOptions): Line {
   // A browser's fetch insists on being called as a method of the window.
-  const call: typeof globalThis.fetch = fetch ?? ((...request) => globalThis.fetch(...request));
+  const call: Fetch = fetch ?? ((...request) => globalThis.fetch(...request));
   return { base: readBase(url), token: readToken(token), fetch: call, timeout };
 }
 

@@ -1,13 +1,12 @@
 import {
   type Checkpoint,
-  CheckpointId,
   type CheckpointList,
   type CheckpointVerdict,
   type CheckpointWithState,
   Fault,
-  Id,
+  isCheckpointId,
+  isId,
   type NewCheckpoint,
-  RecoveryContext,
   seconds,
 } from "@rouse/contract";
 import { ask } from "./call-api.ts";
@@ -36,7 +35,7 @@ export function checkpointCalls(line: Line): CheckpointCalls {
       return (await ask<CheckpointList>(line, { path: `${chainPath(taskId)}${search}` })).checkpoints;
     },
     async checkpoint(id) {
-      if (!CheckpointId.safeParse(id).success)
+      if (!isCheckpointId(id))
         throw new Fault("checkpoint-unknown", "no checkpoint has such an id: it is 64 hex digits");
       return ask(line, { path: `/api/v1/checkpoints/${id}` });
     },
@@ -52,24 +51,6 @@ export const connectCheckpoints = (options: ConnectOptions): CheckpointCalls => 
 
 /** An id such as `..` would make another path of it. */
 function chainPath(taskId: string): string {
-  if (Id.safeParse(taskId).success) return `/api/v1/tasks/${encodeURIComponent(taskId)}/checkpoints`;
+  if (isId(taskId)) return `/api/v1/tasks/${encodeURIComponent(taskId)}/checkpoints`;
   throw new Fault("task-unknown", "no task has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
-}
-
-/**
- * What Rouse told an agent that it brought back, out of the environment it was started with: where to go on, why, and what was lost. `null` when it
- * was not brought back. What a newer Rouse says beyond this is left out.
- */
-export function readRecovery(environment: Readonly<Record<string, string | undefined>>): RecoveryContext | null {
-  const told = parse(environment["ROUSE_RECOVERY"] ?? "");
-  if (typeof told !== "object" || told === null) return null;
-  return RecoveryContext.safeParse({ taskId: null, stateFile: null, workspace: null, ...told }).data ?? null;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

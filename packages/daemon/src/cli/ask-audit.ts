@@ -51,7 +51,7 @@ async function readPage(daemon: DaemonAddress, page: AuditPage): Promise<AuditRe
 }
 
 async function get<T>({ url, token, fetch }: DaemonAddress, path: string): Promise<T> {
-  const response = await fetch(new URL(path, url), {
+  const response = await fetch(new URL(path, url).href, {
     headers: { authorization: `Bearer ${token}`, accept: "application/json" },
     redirect: "manual",
     signal: AbortSignal.timeout(patience),

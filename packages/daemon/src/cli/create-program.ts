@@ -1,34 +1,10 @@
 import { Command } from "commander";
-import { noWorkspaces } from "../ports/workspaces.ts";
 import { version } from "../version.ts";
-import { addAdopt } from "./commands/adopt.ts";
-import { addAttach } from "./commands/attach.ts";
-import { addAudit } from "./commands/audit.ts";
-import { addCheckpoints, type OpenWorkspaces } from "./commands/checkpoints.ts";
-import { addConfig } from "./commands/config.ts";
-import { addDemo } from "./commands/demo.ts";
-import { addDoctor } from "./commands/doctor.ts";
-import { addEscalate } from "./commands/escalate.ts";
-import { addEscalations } from "./commands/escalations.ts";
-import { addEvents } from "./commands/events.ts";
-import { addFreeze, addThaw } from "./commands/freeze.ts";
-import { addHealth } from "./commands/health.ts";
-import { addLogs } from "./commands/logs.ts";
-import { addMcp } from "./commands/mcp.ts";
-import { addNudge } from "./commands/nudge.ts";
-import { addPs } from "./commands/ps.ts";
-import { addRecord } from "./commands/record.ts";
-import { addRecover } from "./commands/recover.ts";
-import { addReplay } from "./commands/replay.ts";
-import { addRun } from "./commands/run.ts";
-import { addSpawn } from "./commands/spawn.ts";
-import { addTasks } from "./commands/tasks.ts";
-import { addTerminate } from "./commands/terminate.ts";
-import { addToken } from "./commands/token.ts";
-import { addUp, type Up } from "./commands/up.ts";
-import { addWhy } from "./commands/why.ts";
+import type { AddCommand } from "./commands/add-command.ts";
+import type { OpenWorkspaces } from "./commands/checkpoints.ts";
+import type { Up } from "./commands/up.ts";
 import { exitMeanings } from "./exit-codes.ts";
-import { noAuditHands, type OpenAuditHands } from "./gather-trail.ts";
+import type { OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
@@ -41,13 +17,52 @@ const examples: readonly (readonly [string, string])[] = [
   ["rouse health worker-1 || notify-me", "a condition in a script"],
 ];
 
-export function createProgram(
+interface Hands {
+  readonly up: Up;
+  readonly openWorkspaces?: OpenWorkspaces | undefined;
+  readonly openAuditHands?: OpenAuditHands | undefined;
+}
+
+/** In the order of the help. Each is loaded when it is asked for, because what all of them load takes several times as long as most of them work. */
+const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
+  up: async ({ up }) => (await import("./commands/up.ts")).addUp(up),
+  run: async () => (await import("./commands/run.ts")).addRun,
+  spawn: async () => (await import("./commands/spawn.ts")).addSpawn,
+  ps: async () => (await import("./commands/ps.ts")).addPs,
+  tasks: async () => (await import("./commands/tasks.ts")).addTasks,
+  attach: async () => (await import("./commands/attach.ts")).addAttach,
+  nudge: async () => (await import("./commands/nudge.ts")).addNudge,
+  escalate: async () => (await import("./commands/escalate.ts")).addEscalate,
+  escalations: async () => (await import("./commands/escalations.ts")).addEscalations,
+  terminate: async () => (await import("./commands/terminate.ts")).addTerminate,
+  recover: async () => (await import("./commands/recover.ts")).addRecover,
+  adopt: async () => (await import("./commands/adopt.ts")).addAdopt,
+  health: async () => (await import("./commands/health.ts")).addHealth,
+  why: async () => (await import("./commands/why.ts")).addWhy,
+  logs: async () => (await import("./commands/logs.ts")).addLogs,
+  events: async () => (await import("./commands/events.ts")).addEvents,
+  audit: async ({ openAuditHands }) => (await import("./commands/audit.ts")).addAudit(openAuditHands),
+  checkpoints: async ({ openWorkspaces }) => (await import("./commands/checkpoints.ts")).addCheckpoints(openWorkspaces),
+  record: async () => (await import("./commands/record.ts")).addRecord,
+  replay: async () => (await import("./commands/replay.ts")).addReplay,
+  config: async () => (await import("./commands/config.ts")).addConfig,
+  freeze: async () => (await import("./commands/freeze.ts")).addFreeze,
+  thaw: async () => (await import("./commands/freeze.ts")).addThaw,
+  token: async () => (await import("./commands/token.ts")).addToken,
+  mcp: async () => (await import("./commands/mcp.ts")).addMcp,
+  demo: async () => (await import("./commands/demo.ts")).addDemo,
+  doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
+};
+
+/** The program that understands `words`: with the command they name, or with all of them where there is something to explain. */
+export async function createProgram(
+  words: readonly string[],
   here: Surroundings,
   up: Up,
   finish: (code: number) => void,
-  openWorkspaces: OpenWorkspaces = async () => noWorkspaces,
-  openAuditHands: OpenAuditHands = noAuditHands,
-): Command {
+  openWorkspaces?: OpenWorkspaces,
+  openAuditHands?: OpenAuditHands,
+): Promise<Command> {
   const program = new Command("rouse")
     .description("Health monitoring for autonomous agents.")
     .version(version, "-V, --version", "print the version")
@@ -62,38 +77,14 @@ export function createProgram(
     .addHelpText("after", helpTail())
     .enablePositionalOptions()
     .exitOverride();
-  const commands = [
-    addUp(up),
-    addRun,
-    addSpawn,
-    addPs,
-    addTasks,
-    addAttach,
-    addNudge,
-    addEscalate,
-    addEscalations,
-    addTerminate,
-    addRecover,
-    addAdopt,
-    addHealth,
-    addWhy,
-    addLogs,
-    addEvents,
-    addAudit(openAuditHands),
-    addCheckpoints(openWorkspaces),
-    addRecord,
-    addReplay,
-    addConfig,
-    addFreeze,
-    addThaw,
-    addToken,
-    addMcp,
-    addDemo,
-    addDoctor,
-  ];
-  for (const add of commands) add(program, here, finish);
+  const hands = { up, openWorkspaces, openAuditHands };
+  const adding = await Promise.all(namesIn(words).map((name) => commands[name]?.(hands)));
+  for (const add of adding) add?.(program, here, finish);
   return program;
 }
+
+const namesIn = ([first = ""]: readonly string[]): readonly string[] =>
+  Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
 
 function describeUse(command: Command): string {
   const words = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));

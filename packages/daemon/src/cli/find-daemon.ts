@@ -1,16 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
-import { connectRouse, type RouseClient } from "@rouse/sdk";
+import { connectRouse, type Fetch, type RouseClient } from "@rouse/sdk";
 import { identityOf, isSame, isSupported } from "../holder/processes/read-processes.ts";
 import type { DaemonFile } from "../home/open-home.ts";
+import { fetchOverHttp } from "./fetch-over-http.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface DaemonAddress {
   readonly url: string;
   readonly token: string;
   /** Sends only while whoever was found is there: a command that follows events may outlive the daemon. */
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
 }
 
 type Places = Pick<Surroundings, "environment" | "home">;
@@ -26,7 +27,7 @@ export async function findDaemon(here: Places): Promise<DaemonAddress> {
   if (url === undefined) throw notRunning();
   refuseInTheClear(url);
   const token = here.environment.ROUSE_TOKEN || (await readToken(here.home));
-  return { url, token, fetch: named ? fetch : fetchWhileRunning(here.home, url) };
+  return { url, token, fetch: named ? fetchOverHttp : fetchWhileRunning(here.home, url) };
 }
 
 const notRunning = (): Fault =>
@@ -34,10 +35,10 @@ const notRunning = (): Fault =>
 
 /** One that was started again at the same address is as good. */
 const fetchWhileRunning =
-  (home: string, url: string): typeof fetch =>
+  (home: string, url: string): Fetch =>
   async (...request) => {
     if ((await findRunning(home))?.url !== url) throw notRunning();
-    return fetch(...request);
+    return fetchOverHttp(...request);
   };
 
 /**

@@ -1,12 +1,20 @@
 import { basename, resolve } from "node:path";
-import { AgentId, type DurationMs, Fault, Id, type Settings, settingsOf } from "@rouse/contract";
+import {
+  type DurationMs,
+  Fault,
+  idRule,
+  isAgentId,
+  isId,
+  ownPrefixRule,
+  type Settings,
+  settingsOf,
+} from "@rouse/contract";
 import { chooseFamily, takesMessages } from "@rouse/core";
-import { loadConfig } from "../config/load-config.ts";
-import type { Config } from "../config/read-config.ts";
+import { isConfigured, type SettingsBook, shippedConfig } from "../config/shipped-config.ts";
 import { environmentFor } from "../holder/agent-environment.ts";
 import { nextIncarnation } from "../holder/claim-name.ts";
 import { findCommand } from "../holder/find-command.ts";
-import { isHolderAlive, readHolderFile, readStore } from "../holder/read-holder-files.ts";
+import { readStore } from "../holder/read-store.ts";
 import type { Spec } from "../holder/spec.ts";
 import { openHome } from "../home/open-home.ts";
 import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
@@ -48,9 +56,9 @@ export interface PreparedAgent {
 export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<PreparedAgent> {
   const { folder: home, token } = openHome(here.home);
   const { command } = wishes;
-  const name = wishes.name === undefined ? null : checked(AgentId, wishes.name, "--name");
-  const agentType = wishes.type === undefined ? null : checked(Id, wishes.type, "--type");
-  const taskId = wishes.task === undefined ? null : checked(Id, wishes.task, "--task");
+  const name = wishes.name === undefined ? null : checkAgentId(wishes.name, "--name");
+  const agentType = wishes.type === undefined ? null : checkId(wishes.type, "--type");
+  const taskId = wishes.task === undefined ? null : checkId(wishes.task, "--task");
   const [{ agentId, daemon }, { config, settings }] = await Promise.all([
     name === null ? findName(here, home, wishes) : askDaemon(here, name).then((daemon) => ({ agentId: name, daemon })),
     readSettings(here),
@@ -83,20 +91,19 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
   return { spec, home, settings: own, watched: daemon.url !== null };
 }
 
-function checked<T>(
-  schema: {
-    safeParse(value: unknown): { success: boolean; data?: T; error?: { issues: readonly { message: string }[] } };
-  },
-  value: string,
-  option: string,
-): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data as T;
-  throw new Fault("bad-request", `${option}: ${parsed.error?.issues[0]?.message ?? "not a usable name"}`);
+function checkAgentId(value: string, option: string): string {
+  if (isAgentId(checkId(value, option))) return value;
+  throw new Fault("bad-request", `${option}: ${ownPrefixRule}`);
+}
+
+function checkId(value: string, option: string): string {
+  if (isId(value)) return value;
+  throw new Fault("bad-request", `${option}: ${idRule}`);
 }
 
 /** `claude-1`, `claude-2`, …: the first that nobody holds and nobody beats under. */
 async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes): Promise<NamedAgent> {
+  const { isHolderAlive, readHolderFile } = await import("../holder/read-holder-files.ts");
   const stem = stemOf(command[0] ?? "");
   for (let n = 1; ; n++) {
     const agentId = `${stem}-${n}`;
@@ -124,8 +131,10 @@ function stemOf(command: string): string {
 }
 
 /** A config with mistakes is the daemon's to refuse; an agent is started all the same, read with the shipped settings. */
-async function readSettings(here: Surroundings): Promise<{ config: Config | null; settings: Settings }> {
+async function readSettings(here: Surroundings): Promise<{ config: SettingsBook | null; settings: Settings }> {
   const { home, workingFolder, environment } = here;
+  if (!isConfigured(here)) return { config: shippedConfig, settings: shippedConfig.settings };
+  const { loadConfig } = await import("../config/load-config.ts");
   const reading = await loadConfig({ configFile: undefined, home, workingFolder, environment }).catch(() => null);
   if (reading?.ok) return { config: reading.config, settings: reading.config.settings };
   here.warn(
@@ -134,7 +143,7 @@ async function readSettings(here: Surroundings): Promise<{ config: Config | null
   return { config: null, settings: settingsOf("default") };
 }
 
-function checkPolicy(config: Config | null, name: string): string {
+function checkPolicy(config: SettingsBook | null, name: string): string {
   const names = config?.policyNames() ?? [];
   if (config === null || names.includes(name)) return name;
   throw new Fault("bad-request", `--policy: there is no policy ${name}; there are ${names.join(", ")}`);

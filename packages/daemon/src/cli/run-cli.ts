@@ -1,6 +1,5 @@
 import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
-import { agentTokenPrefix } from "../home/agent-token.ts";
 import type { OpenWorkspaces } from "./commands/checkpoints.ts";
 import type { Up } from "./commands/up.ts";
 import { createProgram } from "./create-program.ts";
@@ -23,7 +22,8 @@ export async function runCli(
   let staysUp = false;
   leaveWhenNobodyReads(() => staysUp);
   let code: number = exit.fine;
-  const program = createProgram(
+  const program = await createProgram(
+    words,
     here,
     (options) => {
       staysUp = true;
@@ -42,12 +42,14 @@ export async function runCli(
     // Commander has already said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exit.fine : exit.usage;
     if (!(error instanceof Fault)) throw error;
-    here.warn([error.message, ...adviceOn(error, here)].join("\n"));
+    here.warn([error.message, ...(await adviceOn(error, here))].join("\n"));
     return exitCodeOf(error);
   }
 }
 
-function adviceOn({ code }: Fault, { environment }: Surroundings): string[] {
+async function adviceOn({ code }: Fault, { environment }: Surroundings): Promise<string[]> {
   if (code === "unauthorized") return [tokenAdvice];
-  return code === "forbidden" && environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix) ? [shellAdvice] : [];
+  if (code !== "forbidden") return [];
+  const { agentTokenPrefix } = await import("../home/agent-token.ts");
+  return environment.ROUSE_TOKEN?.startsWith(agentTokenPrefix) ? [shellAdvice] : [];
 }

@@ -1,7 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import { type EpochMs, printable } from "@rouse/contract";
-import { homeFolder } from "../home/open-home.ts";
+import { homeFolder } from "../home/home-folder.ts";
 import { type Line, paintLine } from "./show/styled-text.ts";
 
 /** Everything a command reads from or writes to outside itself, except the daemon. */

@@ -19,7 +19,17 @@ export interface CheckedSchema {
   readonly node: SchemaNode;
 }
 
-const withNode = (zod: z.ZodType): CheckedSchema => ({ zod, node: inlineDefinitions(z.toJSONSchema(zod)) });
+/** Most who read a configuration find nothing to complain about, and need no words for it. */
+function withNode(zod: z.ZodType): CheckedSchema {
+  let node: SchemaNode | undefined;
+  return {
+    zod,
+    get node() {
+      node ??= inlineDefinitions(z.toJSONSchema(zod));
+      return node;
+    },
+  };
+}
 
 const partialSettings = partialOf(Settings);
 

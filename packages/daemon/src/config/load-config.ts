@@ -1,10 +1,10 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { join } from "node:path";
 import { openPlainFile } from "../read-plain-file.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
-import type { Environment } from "./read-environment.ts";
+import { botboxFileIn, configFileIn } from "./shipped-config.ts";
+import type { Environment } from "./variables.ts";
 
 export interface ConfigPlaces {
   /** What `--config` names. Then config.yaml of the home folder is not looked at. */
@@ -19,9 +19,9 @@ export interface ConfigPlaces {
 export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {
   const named = places.configFile;
   const [file, botbox] = await Promise.all([
-    readText(named ?? join(places.home, "config.yaml"), named !== undefined, (name) => open(name, "r")),
+    readText(named ?? configFileIn(places.home), named !== undefined, (name) => open(name, "r")),
     // Its owner may name a pipe. This one lies where agents work, who can put one there, and a reload would wait for ever.
-    readText(join(places.workingFolder, ".botbox.json"), false, openPlainFile),
+    readText(botboxFileIn(places.workingFolder), false, openPlainFile),
   ]);
   const reading = readConfig({ file: file.text, botbox: botbox.text, environment: places.environment });
   const problems = [file.problem, botbox.problem].filter((problem) => problem !== null);

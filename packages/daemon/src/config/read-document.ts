@@ -18,7 +18,7 @@ export interface DocumentReading {
 
 /** Takes config.yaml apart. An empty file is an empty document: everything comes from the preset. */
 export function readDocument(parsed: ParsedText): DocumentReading {
-  const filled = fillEmptySections(parsed.value ?? {}, documentSchema.node);
+  const filled = parsed.value == null ? {} : fillEmptySections(parsed.value, documentSchema.node);
   const preset = valueAt(filled, ["preset"]);
   return {
     preset: presetNames.find((name) => name === preset) ?? "default",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { describeProblem } from "./config-problem.ts";
 import { type Config, readConfig, requireConfig } from "./read-config.ts";
-import type { Environment } from "./read-environment.ts";
+import type { Environment } from "./variables.ts";
 
 const configFrom = (environment: Environment): Config => requireConfig(readConfig({ environment }));
 

@@ -3,25 +3,7 @@ import { checkShape } from "./check-shape.ts";
 import { settingsSchema } from "./config-document.ts";
 import { type ConfigProblem, describeFound, type Locate } from "./config-problem.ts";
 import type { Layer } from "./layer.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-interface Variable {
-  readonly name: string;
-  readonly setting: readonly [string, string];
-  readonly kind: "duration" | "number" | "flag";
-}
-
-export const variables: readonly Variable[] = [
-  { name: "RESTART_COOLDOWN", setting: ["restart", "cooldown_seconds"], kind: "duration" },
-  { name: "MAX_RESTART_ATTEMPTS", setting: ["restart", "max_attempts"], kind: "number" },
-  { name: "ESCALATION_WINDOW", setting: ["restart", "escalation_window_seconds"], kind: "duration" },
-  { name: "ANOMALY_THRESHOLD", setting: ["anomaly", "threshold"], kind: "number" },
-  { name: "ANOMALY_CONSECUTIVE", setting: ["anomaly", "consecutive"], kind: "number" },
-  { name: "ACK_SLA", setting: ["escalation", "ack_sla_seconds"], kind: "duration" },
-  { name: "DIAG_ON_ANOMALY", setting: ["anomaly", "diagnose_on_anomaly"], kind: "flag" },
-  { name: "DIAG_ON_RESTART_ESCALATION", setting: ["anomaly", "diagnose_on_restart_escalation"], kind: "flag" },
-];
+import { type Environment, givenIn, type Variable } from "./variables.ts";
 
 const expected = {
   duration: "a duration such as 60s, 5m or 1h, or a number of seconds",
@@ -35,11 +17,10 @@ export interface EnvironmentReading {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** An empty variable is one that is not set: that is how shells and compose files leave one out. */
 export function readEnvironment(environment: Environment): EnvironmentReading {
   const values: Record<string, Record<string, unknown>> = {};
   const problems: ConfigProblem[] = [];
-  const given = variables.filter(({ name }) => (environment[name] ?? "").trim() !== "");
+  const given = givenIn(environment);
   for (const { name, setting, kind } of given) {
     const text = environment[name] ?? "";
     const value = parseVariable(text.trim(), kind);

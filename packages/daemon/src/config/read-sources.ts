@@ -3,8 +3,9 @@ import type { Layer } from "./layer.ts";
 import { type NamedText, type ParsedText, parseYaml } from "./parse-yaml.ts";
 import { hasBotboxHealth, isInBotboxForm, readBotbox } from "./read-botbox.ts";
 import { type DocumentReading, readDocument } from "./read-document.ts";
-import { type Environment, readEnvironment } from "./read-environment.ts";
+import { readEnvironment } from "./read-environment.ts";
 import { valueAt } from "./schema-node.ts";
+import type { Environment } from "./variables.ts";
 
 export interface ConfigSources {
   /** config.yaml, or a `.json` file in either form. */

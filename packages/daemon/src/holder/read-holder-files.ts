@@ -1,13 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { AgentId } from "@rouse/contract";
 import type { z } from "zod";
-import type { MonitorId } from "./admit-monitors.ts";
 import type { Door } from "./connect-holder.ts";
-import { holderFiles, holdersFolder, storeFile } from "./holder-files.ts";
+import { holderFiles, holdersFolder } from "./holder-files.ts";
 import { readSecret } from "./holder-secret.ts";
 import type { TreeRoot } from "./processes/find-tree.ts";
 import { identityOf } from "./processes/read-processes.ts";
-import { ExitFile, HolderFile, Spec, StoreFile } from "./spec.ts";
+import { ExitFile, HolderFile, Spec } from "./spec.ts";
 
 /** An agent that was ever started by Rouse here, whether it still runs or not. */
 export type HeldName = string;
@@ -33,9 +32,6 @@ export const readHolderFile = (home: string, agentId: HeldName): HolderFile | nu
 
 export const readExitFile = (home: string, agentId: HeldName): ExitFile | null =>
   readWhole(holderFiles(home, agentId).exit, ExitFile);
-
-/** The monitor that came last; `null` when none ever did. */
-export const readStore = (home: string): MonitorId | null => readWhole(storeFile(home), StoreFile);
 
 /** How to get in to who holds an agent. */
 export const doorOf = (home: string, { agentId, socket, store }: HolderFile): Door => ({

@@ -67,8 +67,5 @@ export const HolderFile = z.object({
 });
 export type HolderFile = z.infer<typeof HolderFile>;
 
-/** Which monitor came last. */
-export const StoreFile = z.object({ store: z.string(), epoch: z.number().int() });
-
 export const ExitFile = z.object({ incarnation: z.number().int(), at: z.number(), exit: ExitStatus });
 export type ExitFile = z.infer<typeof ExitFile>;

@@ -5,7 +5,8 @@ import { lackedConversation } from "./lacked-conversation.ts";
 import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
 import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
-import { isHolderAlive, readExitFile, readHolderFile, readSpec, readStore, treeOf } from "./read-holder-files.ts";
+import { isHolderAlive, readExitFile, readHolderFile, readSpec, treeOf } from "./read-holder-files.ts";
+import { readStore } from "./read-store.ts";
 import type { HolderFile, Spec } from "./spec.ts";
 import { type StartOptions, startHolder } from "./start-holder.ts";
 

@@ -11,7 +11,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
@@ -32,9 +31,6 @@ export interface Home {
   announce(daemon: DaemonFile): void;
   withdraw(): void;
 }
-
-export const homeFolder = (environment: NodeJS.ProcessEnv): string =>
-  environment["ROUSE_HOME"] || join(homedir(), ".rouse");
 
 /** The data folder: made on first use, for its owner only, with a token nobody else can read. */
 export function openHome(folder: string): Home {

@@ -32,7 +32,7 @@ async function isUnderstood(command: string): Promise<boolean> {
     printText: quiet,
     warn: quiet,
   };
-  const program = createProgram(here, async () => undefined, quiet);
+  const program = await createProgram([], here, async () => undefined, quiet);
   const [, name, ...words] = command.split(" ");
   const found = program.commands.find((one) => one.name() === name);
   if (found === undefined) return false;

@@ -7,7 +7,7 @@ import { adoptAgent } from "../../holder/adopt-agent.ts";
 import { createFrameReader, jsonFrame } from "../../holder/frames.ts";
 import { kill, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
 import { identityOf } from "../../holder/processes/read-processes.ts";
-import { readStore } from "../../holder/read-holder-files.ts";
+import { readStore } from "../../holder/read-store.ts";
 import type { HolderFile } from "../../holder/spec.ts";
 import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
 import type { Holders } from "../../ports/holders.ts";

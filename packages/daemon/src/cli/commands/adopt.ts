@@ -37,9 +37,10 @@ export const addAdopt: AddCommand = (program, here, finish) => {
 
 /** `null`: everybody who is still held. */
 async function adoptAgents(here: Surroundings, named: readonly string[] | null): Promise<Adopted[]> {
-  const [{ adoptAgent }, { listHeld, readStore }, { findHolder }] = await Promise.all([
+  const [{ adoptAgent }, { listHeld }, { readStore }, { findHolder }] = await Promise.all([
     import("../../holder/adopt-agent.ts"),
     import("../../holder/read-holder-files.ts"),
+    import("../../holder/read-store.ts"),
     import("../find-holder.ts"),
   ]);
   const ours = readStore(here.home);

@@ -3,13 +3,13 @@ import { verifyAudit } from "../../runtime/verify-audit.ts";
 import { askForLines, askForTrail, linesPerPage } from "../ask-audit.ts";
 import { printTrail, readText, readTrail, writeTrail } from "../audit-file.ts";
 import { exit } from "../exit-codes.ts";
-import { gatherTrail, type OpenAuditHands, readAnchors } from "../gather-trail.ts";
+import { gatherTrail, noAuditHands, type OpenAuditHands, readAnchors } from "../gather-trail.ts";
 import { fingerprintOf, showLines, showVerdict } from "../show/audit.ts";
 import type { AddCommand } from "./add-command.ts";
 import { readWhole } from "./read-whole.ts";
 
 export const addAudit =
-  (openHands: OpenAuditHands): AddCommand =>
+  (openHands: OpenAuditHands = noAuditHands): AddCommand =>
   (program, here, finish) => {
     const audit = program.command("audit").description("every intervention, refusal and manual action, and who did it");
     addList(audit, here, finish);

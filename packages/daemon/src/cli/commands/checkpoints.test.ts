@@ -47,7 +47,8 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     printText: say,
     warn: complain,
   };
-  const program = createProgram(
+  const program = await createProgram(
+    ["checkpoints"],
     here,
     async () => undefined,
     (code) => {

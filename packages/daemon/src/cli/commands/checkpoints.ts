@@ -1,6 +1,6 @@
 import { type CheckpointWithState, Fault } from "@rouse/contract";
 import { type CheckpointCalls, connectCheckpoints } from "@rouse/sdk";
-import type { Workspaces } from "../../ports/workspaces.ts";
+import { noWorkspaces, type Workspaces } from "../../ports/workspaces.ts";
 import { exit } from "../exit-codes.ts";
 import { findDaemon } from "../find-daemon.ts";
 import { showCheckpoint, showCheckpoints, showVerdict } from "../show/checkpoints.ts";
@@ -25,7 +25,7 @@ Examples:
   rouse checkpoints restore fix-42/7 --to ../look-at-it`;
 
 export const addCheckpoints =
-  (openWorkspaces: OpenWorkspaces): AddCommand =>
+  (openWorkspaces: OpenWorkspaces = async () => noWorkspaces): AddCommand =>
   (program, here, finish) => {
     const checkpoints = program
       .command("checkpoints")

@@ -58,7 +58,8 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     printText: say,
     warn: complain,
   };
-  const program = createProgram(
+  const program = await createProgram(
+    words,
     here,
     async () => undefined,
     (outcome) => {

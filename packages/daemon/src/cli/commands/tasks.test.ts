@@ -77,7 +77,7 @@ async function rouseIn(environment: Record<string, string>, ...words: string[]):
   const finish = (outcome: number): void => {
     told.code = outcome;
   };
-  const program = createProgram(here, async () => undefined, finish);
+  const program = await createProgram(["tasks"], here, async () => undefined, finish);
   const listen = (command: Command): void => {
     command.configureOutput({ writeErr: complain, writeOut: say });
     for (const under of command.commands) listen(under);

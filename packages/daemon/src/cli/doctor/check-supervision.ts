@@ -3,7 +3,8 @@ import { whyRefused } from "../../holder/admit-monitors.ts";
 import { connectHolder, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { isSupported } from "../../holder/processes/read-processes.ts";
 import { type HostTier, tierOfHost } from "../../holder/processes/tier-of-host.ts";
-import { doorOf, isHolderAlive, listHeld, readHolderFile, readStore } from "../../holder/read-holder-files.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile } from "../../holder/read-holder-files.ts";
+import { readStore } from "../../holder/read-store.ts";
 import type { HolderFile } from "../../holder/spec.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 

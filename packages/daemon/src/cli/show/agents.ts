@@ -7,7 +7,14 @@ import { type Line, styled, styledState } from "./styled-text.ts";
 import { ago } from "./tell-time.ts";
 
 const none = styled("dim", "–");
-const byName = new Intl.Collator("en", { numeric: true });
+
+let byName: Intl.Collator | undefined;
+
+/** Node takes a while to make the first of these, and one agent needs no order. */
+function compareNames(a: AgentHealth, b: AgentHealth): number {
+  byName ??= new Intl.Collator("en", { numeric: true });
+  return byName.compare(a.agentId, b.agentId);
+}
 
 const psColumns: readonly Column[] = [
   { title: "AGENT", least: 12 },
@@ -23,7 +30,7 @@ const psColumns: readonly Column[] = [
 export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   if (agents.length === 0) return [["No agents yet. Start one with `rouse run`, or let it send a heartbeat."]];
   const rows = agents
-    .toSorted((a, b) => byName.compare(a.agentId, b.agentId))
+    .toSorted(compareNames)
     .map((agent) => [
       agent.agentId,
       styledState(agent.state),
@@ -75,7 +82,7 @@ const healthColumns: readonly Column[] = [
 /** `rouse health`: who is how, the worst first, and why. */
 export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   const rows = agents
-    .toSorted((a, b) => badness(b.state) - badness(a.state) || byName.compare(a.agentId, b.agentId))
+    .toSorted((a, b) => badness(b.state) - badness(a.state) || compareNames(a, b))
     .map((agent) => [
       agent.agentId,
       styledState(agent.state),

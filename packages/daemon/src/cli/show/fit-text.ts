@@ -1,15 +1,22 @@
 import { type Line, type Span, spansOf } from "./styled-text.ts";
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const plain = /^[\x20-\x7e…–—·→]*$/;
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f|[\u{20000}-\u{3fffd}]/u;
+
+let graphemes: Intl.Segmenter | undefined;
+
+/** Most texts are plain, and Node takes a while to make the first of these. */
+function segmentsOf(text: string): Intl.Segments {
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return graphemes.segment(text);
+}
 
 /** Columns a text takes in a terminal: Chinese characters and emoji take two. */
 export function widthOf(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of segmentsOf(text)) width += wide.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -18,7 +25,7 @@ export function cutText(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";
   let used = 1;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     used += wide.test(segment) ? 2 : 1;
     if (used > width) break;
     kept += segment;
@@ -65,7 +72,7 @@ function breakWord(span: Span, width: number): Span[] {
   if (widthOf(span.text.trimEnd()) <= width) return [span];
   const pieces: Span[] = [];
   let piece = "";
-  for (const { segment } of graphemes.segment(span.text)) {
+  for (const { segment } of segmentsOf(span.text)) {
     if (widthOf(piece + segment) > width) {
       pieces.push({ ...span, text: piece });
       piece = "";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { isSecret } from "../holder-secret.ts";
 import type { Connection } from "./recognise-caller.ts";
@@ -34,6 +34,8 @@ export type Admit = (connection: Connection) => boolean;
 export async function listenForHooks(hear: Hear, admit: Admit): Promise<HookEar> {
   const token = randomBytes(32).toString("hex");
   const admitted = new WeakMap<Socket, boolean>();
+  // An import of node:http makes the newer Nodes load their `fetch` with it, which takes 10 MB in each holder.
+  const { createServer } = process.getBuiltinModule("node:http");
   const server = createServer((request, response) => void attend(request, response));
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {

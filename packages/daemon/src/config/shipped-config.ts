@@ -1,0 +1,33 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { presetNames, settingsOf } from "@rouse/contract";
+import type { ConfigPlaces } from "./load-config.ts";
+import type { Config } from "./read-config.ts";
+import { givenIn } from "./variables.ts";
+
+// Most people configure nothing, and loading what reads a configuration takes longer than the rest of `rouse spawn`.
+
+export const configFileIn = (home: string): string => join(home, "config.yaml");
+export const botboxFileIn = (workingFolder: string): string => join(workingFolder, ".botbox.json");
+
+/** Whether there is anything to read. When in doubt there is: whoever reads it says what is wrong. */
+export const isConfigured = ({ home, workingFolder, environment }: Omit<ConfigPlaces, "configFile">): boolean =>
+  givenIn(environment).length > 0 || isThere(configFileIn(home)) || isThere(botboxFileIn(workingFolder));
+
+function isThere(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+/** What the settings of an agent are looked up in. */
+export type SettingsBook = Pick<Config, "settings" | "settingsFor" | "policyNames">;
+
+/** The one that is read where nothing is configured. */
+export const shippedConfig: SettingsBook = {
+  settings: settingsOf("default"),
+  settingsFor: ({ policy }) => settingsOf(presetNames.find((name) => name === policy) ?? "default"),
+  policyNames: () => presetNames,
+};

@@ -36,6 +36,7 @@ function belongings(folder: string): string[] {
     ...namesIn(join(folder, "dist"))
       .filter((name) => name.endsWith(".js"))
       .map((name) => `dist/${name}`),
+    ...(folder === "packages/daemon" ? ["dist/licenses.txt"] : []),
     ...typed.map((name) => `dist/types/${name.replace(/ts$/, "d.ts")}`),
   ];
 }
@@ -90,6 +91,15 @@ describe.each(published)("what is published of %s", (folder) => {
     expect(posix.join(folder, readManifest(folder).scripts["prepack"]?.replace(/^node /, "") ?? "")).toBe(
       "scripts/build.mjs",
     );
+  });
+});
+
+describe("what is bundled", () => {
+  it("brings the terms along under which it may be", () => {
+    const text = read("packages/daemon", "dist/licenses.txt");
+    for (const name of ["@xterm/headless", "commander", "json-canonicalize", "yaml", "zod"])
+      expect(text).toMatch(new RegExp(`^${name} \\d.* · (MIT|ISC|Apache-2.0)`, "m"));
+    expect(text).toContain("Permission is hereby granted");
   });
 });
 

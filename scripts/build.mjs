@@ -1,7 +1,7 @@
 // npm run build: JavaScript and declarations of what is published; each package's `prepack` runs it.
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ensureBuilt } from "./ensure-built.mjs";
+import { ensureBuilt, splitUp } from "./ensure-built.mjs";
 import { ensureInstalled } from "./ensure-installed.mjs";
 import { giveUp, inRepository } from "./repository.mjs";
 import { nodeSucceeds, programs } from "./run-program.mjs";
@@ -12,6 +12,7 @@ await ensureInstalled();
 await ensureBuilt();
 if (!nodeSucceeds([programs.tsc, "-b", ...folders])) giveUp("the types do not check; see the errors above.");
 for (const folder of folders) removeOldTypes(folder);
+writeFileSync(inRepository("packages/daemon/dist/licenses.txt"), splitUp.inside.map(licenseOf).join("\n\n"));
 
 /** The compiler leaves the declarations of a source that is gone, and they would be published. */
 function removeOldTypes(folder) {
@@ -20,4 +21,14 @@ function removeOldTypes(folder) {
     const source = inRepository(folder, "src", name.replace(/\.d\.ts$/, ".ts"));
     if (name.endsWith(".d.ts") && !existsSync(source)) rmSync(join(types, name));
   }
+}
+
+/** What is bundled has to bring the terms along under which it may be. */
+function licenseOf(name) {
+  const folder = inRepository("node_modules", name);
+  const { version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const by = typeof author === "string" ? author : author?.name;
+  const head = [`${name} ${version}`, license, by].filter(Boolean).join(" · ");
+  return file === undefined ? head : `${head}\n\n${readFileSync(join(folder, file), "utf8").trim()}`;
 }

@@ -352,6 +352,20 @@ describe("the end of a process", () => {
     expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "finished" });
   });
 
+  it.each([{ code: 0 }, { code: 130 }])("by a person's hand does not make it well: they ended it (%j)", (exit) => {
+    const held = heldStory({ hold: { foreground: true } });
+    held.prints();
+    held.passes("2h");
+    expect(held.agent.state).toBe("STUCK");
+    held.exits({ ...exit, cause: "person" });
+    held.passes("10m");
+    expect(held.agent.record).toMatchObject({ incident: null, alert: null, activity: { kind: "FINISHED" } });
+    expect(held.agent.told("INCIDENT_CLOSED")).toMatchObject([
+      { ending: "handed-to-a-person", because: "ended-by-person" },
+    ]);
+    expect(held.agent.eventTypes()).not.toContain("AGENT_RECOVERED");
+  });
+
   it("with a full context says so, instead of what its program calls that", () => {
     const ended = (family: AgentFamily) => {
       const held = heldStory({ hold: { structured: true, family } });

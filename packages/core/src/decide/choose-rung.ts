@@ -61,7 +61,10 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   const { stage } = incident;
   // Who was told to let go of its task and ends has not done it by that.
   const handsOff = stage.kind === "stopping" && stage.next === "hand-off";
-  if (record.activity.kind === "FINISHED") return recovered(handsOff ? "handed-off" : "finished");
+  if (record.activity.kind === "FINISHED") {
+    if (!handsOff && record.terminal?.exit?.cause === "person") return handOver("ended-by-person");
+    return recovered(handsOff ? "handed-off" : "finished");
+  }
   const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
   // Whoever switched to watching only has it in their own hands.
   if (policy.mode === "observe" && question === null) return handOver("mode");

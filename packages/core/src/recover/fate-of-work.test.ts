@@ -31,6 +31,20 @@ describe("the work of an agent", () => {
     expect(fates).toEqual(["completed"]);
   });
 
+  it.each([
+    ["in the middle", [], 0, "released: agent-stopped"],
+    ["in the middle, and it says so", [], 130, "released: agent-stopped"],
+    ["at its prompt", [{ kind: "asks", what: "prompt", pattern: "p" }], 0, "completed"],
+    ["at its prompt, and it failed", [{ kind: "asks", what: "prompt", pattern: "p" }], 130, "released: agent-stopped"],
+  ] as const)("that a person left is done unless it was broken off: %s", (_, sights, code, fate) => {
+    const { fates, given } = noteFates();
+    const held = heldStory({ ...given, hold: { family: "claude-code", foreground: true } });
+    held.prints();
+    held.report(sights);
+    held.exits({ code, cause: "person" });
+    expect(fates).toEqual([fate]);
+  });
+
   it("that a person stopped can be taken up by others, once", () => {
     const { fates, given } = noteFates();
     const held = heldStory(given);

@@ -1,6 +1,7 @@
 import type { TaskReason } from "@rouse/contract";
 import { endedAtLimit } from "../limit.ts";
 import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
+import type { TerminalFacts } from "../terminal-facts.ts";
 
 /** What a turn of an agent means for the tasks it holds. */
 export type Fate =
@@ -43,12 +44,19 @@ const wasHandedOff = (before: AgentRecord, { handedOver }: AgentRecord): boolean
   handedOver?.because === "handed-off" && handedOver.incident !== before.handedOver?.incident;
 
 function fateOfDead({ terminal, activity, stop, handedOver }: AgentRecord): Fate {
-  if (activity.kind === "FINISHED" && terminal?.exit?.cause !== "person") return { kind: "completed" };
+  if (activity.kind === "FINISHED" && !isBrokenOff(terminal)) return { kind: "completed" };
   if (stop?.cause === "repeated-error") return { kind: "blocked", because: "repeated-error" };
   const because = handedOver?.because;
   if (because === "recoveries-exhausted" || because === "relapse" || because === "restarts-exhausted")
     return { kind: "blocked", because: "recoveries-exhausted" };
   return { kind: "released", because: "agent-stopped" };
+}
+
+/** A person ended it in the middle. After its turn, with status 0, it is how one leaves a program that is done. */
+function isBrokenOff(terminal: TerminalFacts | null): boolean {
+  if (terminal?.exit?.cause !== "person") return false;
+  const isDone = terminal.completedAt !== null || terminal.turnEndedAt !== null;
+  return terminal.exit.code !== 0 || !isDone;
 }
 
 /** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */

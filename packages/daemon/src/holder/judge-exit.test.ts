@@ -28,6 +28,11 @@ describe("why an agent is over", () => {
     expect(causeOf({ code: 1 }, { typedAt: 99_000 })).toBe("by-itself");
   });
 
+  it("is a person who pressed Ctrl-C a moment before it ended as if nothing had happened", () => {
+    expect(causeOf({ code: 0 }, { typedAt: 99_000 })).toBe("person");
+    expect(causeOf({ code: 0 }, { typedAt: 90_000 })).toBe("by-itself");
+  });
+
   it("is a person who closed its terminal, unless it went on regardless", () => {
     expect(causeOf({ signal: "SIGHUP" }, { hungUpAt: 1 })).toBe("person");
     expect(causeOf({ code: 4 }, { hungUpAt: 99_000 })).toBe("person");

@@ -24,7 +24,8 @@ export const endsPrograms = (typed: Buffer): boolean => endings.some((key) => ty
 export function judgeExit({ code, signal }: Ended, meddling: Meddling, now: number): ExitStatus {
   const { ordered, typedAt, hungUpAt, terminated } = meddling;
   const interrupted = signal === "SIGINT" || signal === "SIGQUIT" || code === 130 || code === 131;
-  const typed = interrupted && typedAt !== null && now - typedAt <= latelyMs;
+  // Some take an interrupt for a proper end (Claude Code's `-p` does). One that failed a moment after a key may have done so for any reason.
+  const typed = (interrupted || code === 0) && typedAt !== null && now - typedAt <= latelyMs;
   const leftAlone = hungUpAt !== null && (signal === "SIGHUP" || code === 129 || now - hungUpAt <= tidyingMs);
   if (ordered) return { code, signal, cause: "stopped" };
   if (typed || leftAlone || terminated) return { code, signal, cause: "person" };

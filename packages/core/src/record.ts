@@ -262,6 +262,7 @@ const noFacts: Facts = {
   tokenRate: null,
   outcomes: [],
   failingBeats: 0,
+  sinceFailure: 0,
   reportedFailures: null,
   reportedErrorRate: null,
   memory: null,

@@ -8,12 +8,14 @@ export async function agentOnce(
   agentId: string,
   what: string,
   wanted: (agent: AgentHealth) => boolean,
+  deadline?: number,
 ): Promise<AgentHealth> {
   let last: AgentHealth | null = null;
-  return until(`${agentId} ${what}`, async () => {
+  const look = async () => {
     last = await rouse.getAgentHealth(agentId).catch(ifUnknown);
     return last !== null && wanted(last) && last;
-  }).catch((error: Error) => {
+  };
+  return until(`${agentId} ${what}`, look, deadline).catch((error: Error) => {
     throw new Error(`${error.message}; it is ${JSON.stringify(last)}`);
   });
 }

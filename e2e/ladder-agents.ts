@@ -35,11 +35,13 @@ export async function eventOnce<T extends EventType>(
   daemon: Daemon,
   agentId: string,
   type: T,
+  deadline?: number,
 ): Promise<Extract<SavedEvent, { type: T }>> {
-  return until(`${type} of ${agentId}`, async () => {
+  const look = async () => {
     const found = (await eventsOf(daemon, agentId)).find((event) => event.type === type);
     return found as Extract<SavedEvent, { type: T }> | undefined;
-  });
+  };
+  return until(`${type} of ${agentId}`, look, deadline);
 }
 
 /** Comes back on the same data, as after a power cut. */

@@ -96,8 +96,8 @@ export function judgeHeld(parts: Parts) {
       // Fallen ill again only just, as far as the monitor could know of it, or held by nobody who could see. Failures are told by beats alone.
       const knownAfter = sickness.kind === "failing" ? detectedWithin(actor, policyOf(actor.id)) : 5 * minute;
       const lasts = now() - sickness.since - excusedSince(sickness.since);
-      // Whose processes compute is at work for as long as children may be waited for.
-      const isNew = lasts < (sickness.busy ? policyOf(actor.id).longestWait.children : knownAfter);
+      // Whose processes compute is at work for as long as children may be waited for, from the last that was heard of its work.
+      const isNew = lasts < knownAfter + (sickness.busy ? policyOf(actor.id).longestWait.children : 0);
       if (isNew || holderOf(actor.id)?.dead === true) return;
       // Silence of one whose processes nobody can look at is a warning.
       if (!eyes.wasOpenSince("processes", actor.id, sickness.since)) return;

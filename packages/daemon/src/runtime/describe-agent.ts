@@ -18,6 +18,7 @@ import {
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
+  tellsSteps,
   workedSince,
 } from "@rouse/core";
 import { describeIncident, interventionsOf } from "./describe-incident.ts";
@@ -80,6 +81,7 @@ function describeTerminal(
     attached,
     holder,
     lastOutput: facts.wroteAt === null ? null : iso(facts.wroteAt),
+    ...(tellsSteps(facts) && facts.output.at > record.bornAt ? { lastTold: iso(facts.output.at) } : {}),
     outputBytes: facts.bytes,
     outputKept,
     needsYou:

@@ -54,10 +54,23 @@ describe("the way to an agent", () => {
     expect(chooseChannel(agent.record)).toBe("acknowledgement");
   });
 
+  it("one that read them in its last life is not reached by them before it has beaten in this one", () => {
+    const again = heldStory({ hold: { input: "terminal" } });
+    again.agent.beats({ seen: ["earlier"] });
+    again.exits({ code: 1 });
+    again.startsAgain();
+    expect(chooseChannel(again.agent.record)).toBe("terminal");
+    again.agent.beats();
+    expect(chooseChannel(again.agent.record)).toBe("acknowledgement");
+  });
+
   it("there is none through a holder that is gone, and none to an agent that is over", () => {
-    const lost = heldStory({ hold: { input: "terminal" } });
-    lost.holderIsLost("alive");
-    expect(chooseChannel(lost.agent.record)).toBeNull();
+    for (const input of ["stdin", "hook", "steer", "terminal"] as const) {
+      const lost = heldStory({ hold: { input } });
+      expect(chooseChannel(lost.agent.record)).toBe(input);
+      lost.holderIsLost("alive");
+      expect(chooseChannel(lost.agent.record)).toBeNull();
+    }
     const over = heldStory({ hold: { input: "terminal" } });
     over.agent.beats();
     over.exits({ code: 1 });

@@ -9,13 +9,12 @@ export function chooseChannel(record: AgentRecord): NudgeChannel | null {
   const { terminal, beats, readsCommands, nudge } = record;
   if (terminal !== null && terminal.exit !== null) return null;
   const acknowledged = beats.accepted > 0;
+  const input = terminal?.holder === "here" ? terminal.input : null;
   const ways: NudgeChannel[] = [];
   if (acknowledged && readsCommands) ways.push("acknowledgement");
-  if (terminal?.input === "stdin" && terminal.holder === "here") ways.push("stdin");
-  if (terminal?.input === "hook" && terminal.holder === "here") ways.push("hook");
-  if (terminal?.input === "steer" && terminal.holder === "here") ways.push("steer");
+  if (input === "stdin" || input === "hook" || input === "steer") ways.push(input);
   if (acknowledged && !readsCommands) ways.push("acknowledgement");
-  if (terminal?.input === "terminal" && terminal.holder === "here") ways.push("terminal");
+  if (input === "terminal") ways.push("terminal");
   const failed = nudge !== null && (nudge.state === "unconfirmed" || nudge.state === "not-sent") ? nudge.channel : null;
   return ways.find((way) => way !== failed) ?? ways[0] ?? null;
 }

@@ -1,5 +1,4 @@
 import type { AlertSeverity, HealthReason, HealthState, Policy } from "@rouse/contract";
-import { isIll } from "../assess/health-machine.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 
@@ -41,6 +40,6 @@ function calmResponse(record: AgentRecord): Response {
   return alert !== null && (isWell || isOver) ? { kind: "resolve" } : { kind: "nothing", because: "not-ill" };
 }
 
-/** What a person has been called for stays as loud as it was told them; a mere question gives way to an illness. */
-const isAPersonsMatter = ({ alert, handedOver, health }: AgentRecord): boolean =>
-  alert !== null && handedOver !== null && !isSettled(handedOver) && !(handedOver.asked && isIll(health.state));
+/** What a person has been called for stays as loud as it was told them. A mere question is theirs no more once its agent is ill. */
+const isAPersonsMatter = ({ alert, handedOver }: AgentRecord): boolean =>
+  alert !== null && handedOver !== null && !isSettled(handedOver);

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
+import { startsFailing } from "../ladder-story.test-support.ts";
+import { runStory } from "../run-story.test-support.ts";
 import { type Story, story } from "../story.test-support.ts";
 
 const done = (agent: Story): string[] =>
@@ -103,6 +106,47 @@ describe("an alert", () => {
     expect(agent.did("raise-alert").map(({ severity }) => severity)).toEqual(["warning", "critical"]);
   });
 
+  it("is about what the agent is ill with, not about a warning that would be worth one by itself", () => {
+    const held = heldStory({ settings: { mode: "assist" } });
+    held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    held.holderIsLost("alive");
+    held.agent.silentFor("1m");
+    held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    expect(held.agent.finding("holder-lost")).toMatchObject({ level: "degraded" });
+    expect(held.agent.did("raise-alert").map(({ key }) => key)).toEqual(["worker-1/1/consecutive-failures/1"]);
+  });
+
+  it("is not over while an agent that was stopped is about to be started again", () => {
+    const held = startsFailing();
+    held.isOrdered("restart");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    expect(held.agent.state).toBe("TERMINATED");
+    expect(held.agent.record.alert?.cause).toBe("consecutive-failures");
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    held.startsAgain();
+    expect(held.agent.record.alert).toBeNull();
+  });
+
+  it("of a mere question that went to a person gives way to one of what its agent falls ill with", () => {
+    const held = heldStory({ settings: { mode: "assist" } });
+    held.agent.isEscalatedBy("operator");
+    held.passes("16m");
+    expect(held.agent.record.handedOver).toMatchObject({ asked: true });
+    held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    expect(held.agent.record.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
+  });
+
+  it("of a mere question that went to a person is over with an agent that was stopped", () => {
+    const held = heldStory({ obedient: true });
+    held.agent.isEscalatedBy("operator");
+    held.passes("16m");
+    expect(held.agent.record.handedOver).toMatchObject({ asked: true });
+    expect(held.agent.record.alert).not.toBeNull();
+    held.isOrdered("stop");
+    expect(held.agent.state).toBe("TERMINATED");
+    expect(held.agent.record.alert).toBeNull();
+  });
+
   it("is known to be out once the hands say so, by its key", () => {
     const agent = story();
     agent.beats();
@@ -119,6 +163,18 @@ describe("an alert", () => {
     agent.silentFor("12s");
     expect(agent.state).toBe("DEGRADED");
     expect(done(agent)).toEqual([]);
+  });
+
+  it("is not raised for tokens that are worth a note, although there is a warning beside them", () => {
+    const run = runStory();
+    for (const tokens of [10_000, 70_000]) {
+      run.tell({ kind: "tool_call", tool: "shell", args_digest: "ls", tokens });
+      run.tell({ kind: "tool_result", text_digest: "files", failed: false });
+    }
+    run.agent.beats({ healthMetrics: { memory: 0.99, errorRate: 1 } });
+    expect(run.agent.finding("token-burn")).toMatchObject({ level: "note" });
+    expect(run.agent.state).toBe("DEGRADED");
+    expect(done(run.agent)).toEqual([]);
   });
 
   it("is not raised in observe mode, though the verdict is the same", () => {

@@ -134,7 +134,8 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
     const other = Number(nursery.lines("rest")[0]);
     expect(readProcess(other)?.pgid).toBe(pid);
     const root = { ...rootOf({ pid }, "of-the-agent"), useGroup: false };
-    expect(await stopTree(root, { graceMs })).toMatchObject({ kind: "stopped", forced: false, processes: 1 });
+    const outcome = await stopTree(root, { graceMs: 10_000 });
+    expect(outcome).toMatchObject({ kind: "stopped", forced: false, processes: 1 });
     expect(isThere(other)).toBe(true);
   });
 

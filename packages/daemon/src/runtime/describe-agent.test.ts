@@ -34,7 +34,7 @@ function show(eyes: readonly EyeState[], sights: readonly Sight[]) {
     eyes: [...eyes],
   };
   const { record } = supervise(held, { kind: "reported", incarnation: 1, report, ago: 0 }, 60_000, policy, noDoubt);
-  return describeAgent(record, 60_000, (at) => at, policy).terminal;
+  return describeAgent(record, 60_000, (at) => at + 0, policy).terminal;
 }
 
 const hooks: EyeState = { eye: "hooks", sees: true, because: null };

@@ -58,6 +58,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       loop: byWork,
       nudge: byWork,
       contain: byWork,
+      rate: byWork,
       limit: byWork,
       killed: byWork,
     },

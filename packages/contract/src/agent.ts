@@ -56,6 +56,8 @@ export const TerminalReport = z
     attached: z.number().int(),
     holder: z.enum(["here", "lost"]),
     lastOutput: z.string().nullable(),
+    /** When its program last told of its work by its hooks or in its file; absent where it has not. */
+    lastTold: z.string().optional(),
     outputBytes: z.number(),
     outputKept: z.boolean(),
     needsYou: z.object({ what: Question, since: z.string() }).nullable(),

@@ -56,3 +56,4 @@ export { findCompletion, readStreamLine, type StreamState, startStream } from ".
 export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts";
 export { findWayToInterrupt, interruptLine, type WayToInterrupt } from "./terminal/way-to-interrupt.ts";
 export type * from "./terminal-facts.ts";
+export { tellsSteps } from "./terminal-facts.ts";

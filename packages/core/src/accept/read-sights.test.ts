@@ -87,13 +87,33 @@ describe("a rate limit", () => {
 
   it("a retry the program announces is the same wait", () => {
     const held = heldStory({ hold: { structured: true } });
-    held.shows({ kind: "retries", attempt: 3, inMs: minutes(20), status: 529 });
+    held.shows({ kind: "retries", attempt: 3, inMs: minutes(20), status: 500 });
     expect(waitLeft(held)).toBe(minutes(20));
     held.passes("25m");
     expect(held.agent.past).toEqual([]);
+    expect(told(held, "LIMIT_REACHED")).toEqual([]);
     held.shows({ kind: "said", digest: "on" });
     expect(held.agent.record.activity.kind).toBe("RUNNING");
   });
+
+  it.each([
+    [429, "rate"],
+    [529, "overloaded"],
+  ] as const)(
+    "a retry after a %i that names a time is a limit with its reset, and a short one is none",
+    (status, what) => {
+      const held = heldStory({ hold: { structured: true } });
+      held.shows({ kind: "retries", attempt: 1, inMs: 20_000, status });
+      expect(told(held, "LIMIT_REACHED")).toEqual([]);
+      held.shows({ kind: "retries", attempt: 2, inMs: minutes(20), status });
+      expect(told(held, "LIMIT_REACHED")).toMatchObject([{ payload: { what, resetsInSeconds: 1200 } }]);
+      held.passes("19m");
+      expect(held.agent.past).toEqual([]);
+      held.shows({ kind: "said", digest: "on" });
+      expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+      expect(held.agent.record.activity.kind).toBe("RUNNING");
+    },
+  );
 
   it("of a program at its prompt is still the provider's wait", () => {
     const held = heldStory({ hold: { family: "claude-code" } });

@@ -1,6 +1,7 @@
 import {
   type DurationMs,
   type MonoMs,
+  minutes,
   type Policy,
   type Question,
   type RouseEvent,
@@ -68,7 +69,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "rate-limited":
       return readRateLimit(sighted, sight, context);
     case "retries":
-      return waitForProvider(sighted, at + sight.inMs, "stream", at);
+      return readRetry(sighted, sight, context);
     case "asks":
       return readQuestion(sighted, sight, context);
     case "asks-no-more":
@@ -255,6 +256,17 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
   const isNew = met.since === at && before?.since !== at;
   const isSharper = before?.since === met.since && !before.named && met.named;
   if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
+}
+
+/** A program that is put off for so long says by when it tries again: that is a limit with its reset. Less is a matter of its own. */
+const retryIsLimit = minutes(1);
+
+function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retries" }>, context: SightContext): void {
+  const { inMs, status } = sight;
+  const what = status === 429 ? "rate" : status === 529 ? "overloaded" : null;
+  if (what === null || inMs < retryIsLimit) return waitForProvider(sighted, context.at + inMs, "stream", context.at);
+  const limit = { kind: "rate-limited", pattern: `api ${status}`, resetsInMs: inMs, by: "stream", what } as const;
+  readRateLimit(sighted, limit, context);
 }
 
 /** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */

@@ -140,10 +140,13 @@ describe("force_handoff", () => {
     expect(held.agent.did("stop-agent")).toHaveLength(1);
   });
 
-  it("does not bring back either one that took the hint and ended by itself", () => {
+  it.each([
+    ["took the hint and ended by itself", { code: 1 }],
+    ["a person ended meanwhile", { code: 130, cause: "person" }],
+  ] as const)("does not bring back either one that %s", (_, exit) => {
     const held = goesQuiet({ work: null, settings: { intervention: { nudge: { enabled: false } } } });
     held.agent.decides("force_handoff");
-    held.exits({ code: 1 });
+    held.exits(exit);
     held.passes("3h");
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(held.agent.told("INCIDENT_OPENED")).toHaveLength(1);

@@ -17,6 +17,7 @@ import {
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
+  tellsSteps,
   workedSince,
 } from "@rouse/core";
 import { describeIncident, interventionsOf } from "./describe-incident.ts";
@@ -79,6 +80,7 @@ function describeTerminal(
     attached,
     holder,
     lastOutput: facts.wroteAt === null ? null : iso(facts.wroteAt),
+    ...(tellsSteps(facts) && facts.output.at > record.bornAt ? { lastTold: iso(facts.output.at) } : {}),
     outputBytes: facts.bytes,
     outputKept,
     needsYou:

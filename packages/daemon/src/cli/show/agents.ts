@@ -58,11 +58,10 @@ function describeEnd({ code, signal }: ExitStatus, failed: boolean): string {
 export const limitInTheWay = ({ activity, terminal, limit }: AgentHealth): AgentHealth["limit"] =>
   terminal?.exit != null && (terminal.foreground || activity.kind === "FINISHED") ? null : limit;
 
-/** Its own word, or what it wrote. */
+/** Its own word, what it wrote, or what its program told. */
 export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
-  const lastOutput = terminal?.lastOutput ?? null;
-  if (lastHeartbeat === null || lastOutput === null) return lastHeartbeat ?? lastOutput;
-  return lastHeartbeat > lastOutput ? lastHeartbeat : lastOutput;
+  const heard = [lastHeartbeat, terminal?.lastOutput, terminal?.lastTold].filter((at) => at != null);
+  return heard.sort().at(-1) ?? null;
 }
 
 const healthColumns: readonly Column[] = [

@@ -24,6 +24,14 @@ describe("rouse ps", () => {
     );
   });
 
+  it("has heard one that prints nothing when its program tells of its work", () => {
+    const held = { ...stuck, lastHeartbeat: null, terminal: { ...heldFor(60), lastOutput: null } };
+    const heard = (more: object) =>
+      plain(showAgents([{ ...held, terminal: { ...held.terminal, ...more } }], now, 120)).includes(" s ago ");
+    expect(heard({})).toBe(false);
+    expect(heard({ lastTold: new Date(now - 7000).toISOString() })).toBe(true);
+  });
+
   it("says how to get an agent when there is none", () => {
     expect(plain(showAgents([], now, 80))).toMatch(/rouse run.*heartbeat/);
   });

@@ -1,0 +1,49 @@
+import { type EyeState, type HolderReport, policyFrom, type Sight, settingsOf } from "@rouse/contract";
+import { newRecord, noDoubt, supervise } from "@rouse/core";
+import { expect, it } from "vitest";
+import { describeAgent } from "./describe-agent.ts";
+
+const policy = policyFrom("default", settingsOf("default"));
+
+/** What is shown of a held agent that has printed nothing, a minute after its start. */
+function show(eyes: readonly EyeState[], sights: readonly Sight[]) {
+  const born = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
+  const hold = {
+    agentId: "a",
+    agentType: null,
+    taskId: null,
+    policy: null,
+    incarnation: 1,
+    pid: 1,
+    family: "claude-code",
+    structured: false,
+    foreground: false,
+    startedAt: 0,
+  } as const;
+  const held = supervise(born, { kind: "held", hold, adopted: false }, 0, policy, noDoubt).record;
+  const report: HolderReport = {
+    seq: 1,
+    at: 60_000,
+    sights: [...sights],
+    output: { bytes: 0, rows: 0, lastAt: null },
+    process: null,
+    attached: 0,
+    fullScreen: false,
+    outputKept: true,
+    exit: null,
+    eyes: [...eyes],
+  };
+  const { record } = supervise(held, { kind: "reported", incarnation: 1, report, ago: 0 }, 60_000, policy, noDoubt);
+  return describeAgent(record, 60_000, (at) => Number(at), policy).terminal;
+}
+
+const hooks: EyeState = { eye: "hooks", sees: true, because: null };
+
+it("shows when an agent that prints nothing last told of its work", () => {
+  expect(show([hooks], [{ kind: "model-asked" }])).toMatchObject({
+    lastOutput: null,
+    lastTold: "1970-01-01T00:01:00.000Z",
+  });
+  expect(show([hooks], [])).not.toHaveProperty("lastTold");
+  expect(show([], [{ kind: "output", rows: 1, novel: 1 }])).not.toHaveProperty("lastTold");
+});

@@ -45,7 +45,7 @@ export function createHunt(watch: TreeWatch): Hunt {
     const members = watch.look();
     const ours = withoutShared(watch.root(), members, proven);
     for (const member of ours) met.add(nameOf(member));
-    if (ours.length < members.length && halted.size > 0) letGo(members.filter((member) => !ours.includes(member)));
+    if (halted.size > 0) letGo(members.filter((member) => !ours.includes(member)));
     return ours;
   }
 

@@ -110,10 +110,18 @@ describe("mass silence", () => {
     const world = fleetOf(10);
     world.fallQuiet("a0", "a1");
     world.leave("a0", ...ids(6, 4));
+    expect(world.fleet.size()).toBe(3);
     world.fallQuiet("a2");
     expect(world.scopes()).toEqual([]); // two silent ones among four
     world.fallQuiet("a3");
     expect(world.scopes()).toEqual([wholeFleet]);
+  });
+
+  it("of agents on many nodes is a matter of the fleet, and of each of them", () => {
+    const world = fleetOf(10, (i) => `node ${i % 5}`);
+    world.fallQuiet("a0", "a1", "a2");
+    expect(world.scopes()).toEqual([wholeFleet]);
+    expect(world.around("a9").hold).toMatchObject({ because: "mass-silence" });
   });
 
   it("an agent that moves to another node counts there", () => {
@@ -251,6 +259,32 @@ describe("a hold", () => {
     world.endHolds();
     expect(world.scopes()).toEqual([]);
   });
+
+  it("of a node ends, and that is told, also when nobody is left there", () => {
+    const world = fleetOf(20, (i) => (i < 3 ? "east" : "west"));
+    world.fallQuiet("a0", "a1", "a2");
+    world.leave("a0", "a1", "a2");
+    world.endHolds();
+    expect(world.ended()).toMatchObject([{ scope: "node east" }]);
+  });
+
+  it("does not come of one that is back, a canary that passes or a look when nobody is held", () => {
+    const world = fleetOf(6);
+    world.fallQuiet("a0");
+    world.comeBack("a0");
+    world.canaryPasses();
+    world.endHolds();
+    expect(world.scopes()).toEqual([]);
+    expect([...world.started(), ...world.ended()]).toEqual([]);
+  });
+
+  it("that is over does not come back with one that was judged in it", () => {
+    const world = held();
+    world.leave("a0", "a1", "a2");
+    world.endHolds();
+    world.hear("a0");
+    expect(world.scopes()).toEqual([]);
+  });
 });
 
 describe("peers", () => {
@@ -275,6 +309,17 @@ describe("peers", () => {
     expect(world.around("a0").peers).toBe(2);
     expect(world.around("a4").peers).toBe(11);
     expect(world.around("a9").peers).toBe(6);
+  });
+
+  it("of a node are heard there, by whoever speaks on it", () => {
+    const world = fleetOf(12, (i) => (i < 3 ? "east" : "west"));
+    world.pass(1000);
+    world.hear("a0");
+    const inTheEast = world.now;
+    world.pass(1000);
+    world.hear("a9");
+    expect(world.around("a1").peersHeardAt).toBe(inTheEast);
+    expect(world.around("a8").peersHeardAt).toBe(world.now);
   });
 
   it("an agent that is not in the fleet yet has everybody as peers", () => {

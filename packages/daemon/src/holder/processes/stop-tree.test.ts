@@ -46,6 +46,16 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
     expect(nursery.lines("farewell")).toEqual(["bye"]);
   });
 
+  it("asks each of them once: many take a second time for an order to drop everything", async () => {
+    const hears = `trap 'echo asked >> ${nursery.folder}/heard' TERM`;
+    // Several looks later.
+    const leaves = [`until [ -s ${nursery.folder}/heard ]; do sleep 0.02; done`, ...Array(20).fill("sleep 0.02")];
+    const { root } = startAgent(nursery.write("agent.sh", [hears, say(), ...leaves]));
+    await ready();
+    expect(await stopTree(root, { graceMs: 30_000 })).toMatchObject({ kind: "stopped", forced: false });
+    expect(nursery.lines("heard")).toEqual(["asked"]);
+  });
+
   it("forces whoever does not listen, and whoever starts them again", async () => {
     const child = nursery.write("child.sh", ["trap '' TERM", say(), `exec ${nursery.linger}`]);
     const agent = nursery.write("agent.sh", ["trap '' TERM", say(), `while :; do setsid sh ${child}; done`]);
@@ -192,17 +202,23 @@ describe.skipIf(!onLinux)("stopping is refused for", patient, () => {
     group.remove();
   });
 
-  it("nobody else of a tree whose agent's pid was given away: those are stopped by their mark", async () => {
-    const innocent = startBystander(nursery, true);
-    const { root } = startAgent(nursery.write("agent.sh", [`exec ${nursery.linger}`]));
-    const agent = { pid: innocent, startTicks: (readProcess(innocent)?.startTicks ?? 0) - 1 };
-    await until(() => createTreeWatch(root).look().length === 1, "the marked one");
-    expect(await stopTree({ ...root, agent, known: [agent] }, { graceMs })).toMatchObject({
-      kind: "stopped",
-      processes: 1,
-    });
-    expect(nursery.leftovers()).toEqual([innocent]);
-  });
+  it.each([
+    ["elsewhere", true],
+    ["in our own process group", false],
+  ])(
+    "nobody else of a tree whose agent's pid was given away %s: those are stopped by their mark",
+    async (_, elsewhere) => {
+      const innocent = startBystander(nursery, elsewhere);
+      const { root } = startAgent(nursery.write("agent.sh", [`exec ${nursery.linger}`]));
+      const agent = { pid: innocent, startTicks: (readProcess(innocent)?.startTicks ?? 0) - 1 };
+      await until(() => createTreeWatch(root).look().length === 1, "the marked one");
+      expect(await stopTree({ ...root, agent, known: [agent] }, { graceMs })).toMatchObject({
+        kind: "stopped",
+        processes: 1,
+      });
+      expect(nursery.leftovers()).toEqual([innocent]);
+    },
+  );
 });
 
 function fail(): never {

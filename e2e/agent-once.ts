@@ -8,14 +8,12 @@ export async function agentOnce(
   agentId: string,
   what: string,
   wanted: (agent: AgentHealth) => boolean,
-  deadline?: number,
 ): Promise<AgentHealth> {
   let last: AgentHealth | null = null;
-  const look = async () => {
+  return until(`${agentId} ${what}`, async () => {
     last = await rouse.getAgentHealth(agentId).catch(ifUnknown);
     return last !== null && wanted(last) && last;
-  };
-  return until(`${agentId} ${what}`, look, deadline).catch((error: Error) => {
+  }).catch((error: Error) => {
     throw new Error(`${error.message}; it is ${JSON.stringify(last)}`);
   });
 }

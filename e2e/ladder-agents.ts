@@ -35,13 +35,11 @@ export async function eventOnce<T extends EventType>(
   daemon: Daemon,
   agentId: string,
   type: T,
-  deadline?: number,
 ): Promise<Extract<SavedEvent, { type: T }>> {
-  const look = async () => {
+  return until(`${type} of ${agentId}`, async () => {
     const found = (await eventsOf(daemon, agentId)).find((event) => event.type === type);
     return found as Extract<SavedEvent, { type: T }> | undefined;
-  };
-  return until(`${type} of ${agentId}`, look, deadline);
+  });
 }
 
 /** Comes back on the same data, as after a power cut. */

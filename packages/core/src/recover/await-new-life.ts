@@ -6,7 +6,7 @@ import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { failRestart } from "./restart-life.ts";
 
 /**
- * Several times what a start may take on a slow machine: half a minute until the old holder has left and the new one is ready, a second until it is
+ * More than a start may take on a slow machine: a minute and some seconds until the old holder has left and the new one is ready, a second until it is
  * found. After it the order is given again, which starts nothing beside a life that is there after all.
  */
 const longestBirth: DurationMs = minutes(2);

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { RecoveryContext } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BundledHolder } from "./bundle-holder.test-support.ts";
@@ -56,6 +57,28 @@ describe("a start that failed", () => {
     const { incarnation, agent } = holds();
     expect(incarnation).toBe(2);
     expect(agent !== null && isSame(agent)).toBe(true);
+  });
+
+  it("is not one that takes almost a minute, as on a machine that is busy; longer is not waited", async () => {
+    await isOver(...longSecondLife);
+    const go = join(world.home, "go");
+    const slow = join(world.home, "slow.mjs");
+    const wait = `import { existsSync } from "node:fs"; while (!existsSync(${JSON.stringify(go)})) await new Promise((r) => setTimeout(r, 20));`;
+    writeFileSync(slow, `${wait}\nawait import(${JSON.stringify(bundled.holderFile.href)});\n`);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const failing = again(1, pathToFileURL(slow));
+      await until(() => vi.getTimerCount() > 0, "it is waited for");
+      vi.advanceTimersByTime(60_000);
+      await expect(failing).rejects.toThrow("was not ready within 60 s");
+      const starting = again(1, pathToFileURL(slow));
+      await until(() => vi.getTimerCount() > 0, "it is waited for once more");
+      vi.advanceTimersByTime(59_000);
+      writeFileSync(go, "");
+      expect(await starting).toMatchObject({ incarnation: 2 });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("because whoever wrote it down was killed before it came to that, is tried again", async () => {

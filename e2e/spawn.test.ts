@@ -210,7 +210,7 @@ describe("a spawned agent", () => {
   it("that ended at its limit is nobody's matter, and stays down when a person wants that", async () => {
     await spawnAgent("put-off", "echo 'Rate limit reached for x (TPM). Please try again in 2h.'; sleep 2; exit 1");
     await agentOnce(daemon, "put-off", "has ended", ({ terminal }) => terminal?.exit != null);
-    expect((await daemon.cli("ps")).stdout).toMatch(/put-off +HEALTHY +limit, resets in 2h 0\dm/);
+    expect((await daemon.cli("ps")).stdout).toMatch(/put-off +HEALTHY +limit, resets in (1h 59|2h 00)m/);
     const { stdout, code } = await daemon.cli("terminate", "put-off");
     expect({ stdout, code }).toMatchObject({ stdout: expect.stringContaining("will not be started again"), code: 0 });
     expect(await typesOf("put-off")).toContain("RESTART_CANCELLED");

@@ -52,9 +52,13 @@ function isWithoutStarter(pid: number, servers: readonly ProcessInfo[], all: rea
   const mark = markOf(pid);
   if (mark === null) return false;
   const own = new Set(servers.map((server) => server.pid));
-  const since = Math.min(...servers.map(({ startTicks }) => startTicks));
-  return !all.some((info) => info.startTicks <= since && !own.has(info.pid) && hasMark(info.pid, mark));
+  const first = servers.reduce((a, b) => (isOlder(b, a) ? b : a));
+  return !all.some((info) => isOlder(info, first) && !own.has(info.pid) && hasMark(info.pid, mark));
 }
+
+/** What a server starts at once has the same hundredth of a second, and a later number. */
+const isOlder = (a: ProcessInfo, b: ProcessInfo): boolean =>
+  a.startTicks < b.startTicks || (a.startTicks === b.startTicks && a.pid < b.pid);
 
 /** Where the Codex among them keep their things. */
 export const homesOfCodex = (members: readonly ProcessInfo[]): string[] =>

@@ -202,7 +202,7 @@ describe("a spawned agent", () => {
   it("that is put off by its provider is waiting for it", async () => {
     await spawnAgent("limited", `echo 'HTTP 429 Too Many Requests'; ${forever}`);
     await agentOnce(daemon, "limited", "waits", ({ activity }) => activity.kind === "WAITING");
-    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +limit, tried again in (1m 00|\d+)s/);
+    expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +limit, tried again in (1m \d\d|\d+)s/);
     expect((await daemon.cli("health", "limited")).stdout).toContain("by its own words");
     expect(await typesOf("limited")).toContain("LIMIT_REACHED");
   });

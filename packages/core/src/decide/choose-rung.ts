@@ -117,8 +117,8 @@ function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy): Rung {
   const illness = illnessOf(record, now, policy);
   const { handedOver } = record;
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
-  if (policy.mode === "observe" || !policy.enabled) return wait();
-  if (illness === null) return wait(unchangedAt(record, now, policy));
+  if (policy.mode === "observe") return wait();
+  if (illness === null) return wait(unchangedAt(record, policy));
   return { kind: "open", illness, cause: causeOf(record) };
 }
 
@@ -143,22 +143,22 @@ function isBack(
 export function illnessOf(record: AgentRecord, now: MonoMs, policy: Policy): Illness | null {
   const { state } = record.health;
   if (state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING") return state;
-  const at = unchangedAt(record, null, policy);
+  const at = unchangedAt(record, policy);
   return at !== null && at <= now ? "DEGRADED" : null;
 }
 
-/** Warnings below this are shown to whoever looks, and nobody is called for them. */
+/** Warnings below this are shown to whoever looks, and nobody is called for them. What our own doubt explains is below it. */
 const worthACall = 0.5;
 
 /** What was worth a note before it was a warning counts from then on. */
-function unchangedAt({ health, findings }: AgentRecord, after: MonoMs | null, policy: Policy): MonoMs | null {
+function unchangedAt({ health, findings }: AgentRecord, policy: Policy): MonoMs | null {
   if (health.state !== "DEGRADED") return null;
   let at: MonoMs | null = null;
-  for (const { level, confidence, since, held } of findings) {
-    if (level === "degraded" && confidence >= worthACall && held === undefined)
+  for (const { level, confidence, since } of findings) {
+    if (level === "degraded" && confidence >= worthACall)
       at = earliest(at, Math.max(since, health.since) + policy.escalation.unchangedAfter);
   }
-  return at !== null && after !== null && at <= after ? null : at;
+  return at;
 }
 
 /** A new life. One that we asked for after a recovery is watched; every other ends the matter. */

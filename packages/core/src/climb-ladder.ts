@@ -71,7 +71,7 @@ export function climbLadder(
       const others = [
         nudgeExpires(record),
         lookForNewLife(record, now, doubt),
-        limitDue(record, now, policy),
+        limitDue(record, now),
         burnDue(record, now),
       ];
       return wakeFor(tellWhomItConcerns(before, at, now, policy), others.reduce(earliest, rung.until));

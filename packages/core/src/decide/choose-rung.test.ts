@@ -303,6 +303,14 @@ describe("a question that somebody ordered", () => {
     expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
   });
 
+  it("is moot when the agent crashes: it is started again as ever", () => {
+    const held = heldStory();
+    held.agent.isEscalatedBy("operator");
+    held.passes("1m");
+    held.exits({ code: 1 });
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
+  });
+
   it("is its person's no more when the agent has finished", () => {
     const agent = story();
     agent.beats();
@@ -333,6 +341,13 @@ describe("an agent whose next life would end as its last", () => {
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(endings(held)).toEqual([`handed-to-a-person: ${because}`]);
     expect(held.agent.record.alert?.severity).toBe("critical");
+  });
+
+  it("is started again when somebody who looked at it says so", () => {
+    const held = fails("authentication_failed");
+    held.agent.isEscalatedBy("operator");
+    held.agent.decides("terminate_and_recover");
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
   });
 
   it("is started again when something else ended it", () => {

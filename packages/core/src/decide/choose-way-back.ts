@@ -32,7 +32,7 @@ export function chooseWayBack(
   if (policy.mode !== "act") return handOver("mode");
   const final = stage.pressed ? null : finalTurn(record);
   if (final !== null) return handOver(final);
-  const limited = afterLimit(record, incident, stage, now, policy);
+  const limited = afterLimit(record, incident, stage, policy);
   if (limited !== null) return limited;
   return bringBack(record, stage, now, policy, doubt);
 }
@@ -42,13 +42,12 @@ function afterLimit(
   { limit }: AgentRecord,
   incident: Incident,
   { pressed }: Extract<Stage, { kind: "down" }>,
-  now: MonoMs,
   policy: Policy,
 ): Rung | null {
   if (!isStanding(limit) || pressed) return null;
   const { afterExit } = policy.limitResume;
   if (limit.attempts >= mostResumes || afterExit === "off") return handOver("at-its-limit");
-  if (afterExit === "auto" || incident.escalations > 0 || now < limit.until) return null;
+  if (afterExit === "auto" || incident.escalations > 0) return null;
   return { kind: "escalate", reason: "limit-over", otherwise: { kind: "hand-over", because: "nobody-answered" } };
 }
 

@@ -29,12 +29,11 @@ export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, do
 const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 
 /** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
-export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): MonoMs | null {
-  if (!policy.enabled) return null;
+export function limitDue(record: AgentRecord, now: MonoMs): MonoMs | null {
   const { restart, health } = record;
   const failed = isOver(record) && restart?.because === "limit-over" && restart.problem !== null;
   if (failed && health.state === "HEALTHY") return now + aMoment;
-  const due = isOver(record) ? heldByLimit(record) : record.limit?.told === true ? null : goesOnUntil(record);
+  const due = isOver(record) ? heldByLimit(record) : goesOnUntil(record);
   return due !== null && due > now ? due : null;
 }
 

@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { type Guard, guards } from "./guards.ts";
 import type { Findings } from "./judge.ts";
 
 const usage = `npm run guards -- [--only TEXT] [--no-sim]
 
-Takes out every guard between an agent and a stop, one at a time, in a copy of the repository, and prints what noticed: the unit tests of core, and half
+Takes out every guard between an agent and a stop, one at a time, in a copy of the repository, and prints what noticed: the unit tests around it, and half
 a day of 300 simulated agents whose questions nobody answers (a minute for each guard). --only: those whose name has TEXT in it.
 Exit code 1 when nothing noticed that a guard was gone.`;
 
@@ -42,9 +42,12 @@ interface Ran {
   readonly stderr: string;
 }
 
-async function look(copy: string): Promise<Noticed> {
-  const core = ["vitest", "run", "--project", "unit", "packages/core", "--bail=1", "--reporter=json"];
-  const { numFailedTests: tests } = await readDocument<{ numFailedTests: number }>(copy, "npx", core);
+/** What core judges is tested all over core; elsewhere a guard is tested beside it. */
+const testsAround = (file: string): string => (file.startsWith("packages/core/") ? "packages/core" : dirname(file));
+
+async function look(copy: string, around = "packages/core"): Promise<Noticed> {
+  const unit = ["vitest", "run", "--project", "unit", around, "--bail=1", "--reporter=json"];
+  const { numFailedTests: tests } = await readDocument<{ numFailedTests: number }>(copy, "npx", unit);
   if (values["no-sim"]) return { tests, world: null };
   const day = ["scripts/run.mjs", "sim/main.ts", ...world];
   const { violations, ladder } = await readDocument<Pick<Findings, "violations" | "ladder">>(
@@ -63,7 +66,7 @@ async function lookWithout({ file, find, replace }: Guard, copy: string): Promis
     source.replace(find, () => replace),
   );
   try {
-    return await look(copy);
+    return await look(copy, testsAround(file));
   } finally {
     writeFileSync(path, source);
   }
@@ -86,7 +89,7 @@ async function main(): Promise<number> {
     await run("cp", ["-al", "node_modules", copy]);
     const sources = readdirSync(".").filter((name) => name !== "node_modules" && name !== ".git");
     await run("cp", ["-r", ...sources, copy]);
-    process.stdout.write("| removed | in the simulation | unit tests of core |\n|---|---|---|\n");
+    process.stdout.write("| removed | in the simulation | unit tests |\n|---|---|---|\n");
     process.stdout.write(describe("nothing", await look(copy)));
     let unnoticed = 0;
     for (const guard of chosen) {

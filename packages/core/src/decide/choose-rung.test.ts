@@ -290,6 +290,38 @@ describe("a question that is open", () => {
   });
 });
 
+describe("a question that somebody ordered", () => {
+  it("is not given up in a freeze, however long nobody answers", () => {
+    const agent = story();
+    agent.beats();
+    agent.isEscalatedBy("operator");
+    agent.monitorDoubts({ frozen: true });
+    agent.beatsEvery("5s", "1h");
+    expect(endings({ agent })).toEqual([]);
+    agent.monitorDoubts({ frozen: false });
+    agent.beatsEvery("5s", "16m");
+    expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
+  });
+
+  it("is moot when the agent crashes: it is started again as ever", () => {
+    const held = heldStory();
+    held.agent.isEscalatedBy("operator");
+    held.passes("1m");
+    held.exits({ code: 1 });
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("is its person's no more when the agent has finished", () => {
+    const agent = story();
+    agent.beats();
+    agent.isEscalatedBy("operator");
+    agent.beatsEvery("5s", "16m");
+    expect(agent.record.handedOver).toMatchObject({ asked: true });
+    agent.beats({ status: "FINISHED" });
+    expect(agent.record.handedOver).toBeNull();
+  });
+});
+
 describe("an agent whose next life would end as its last", () => {
   const fails = (reason: string, cause: "by-itself" | "killed" = "by-itself") => {
     const held = heldStory({ hold: { structured: true, family: "claude-code" } });
@@ -309,6 +341,13 @@ describe("an agent whose next life would end as its last", () => {
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(endings(held)).toEqual([`handed-to-a-person: ${because}`]);
     expect(held.agent.record.alert?.severity).toBe("critical");
+  });
+
+  it("is started again when somebody who looked at it says so", () => {
+    const held = fails("authentication_failed");
+    held.agent.isEscalatedBy("operator");
+    held.agent.decides("terminate_and_recover");
+    expect(held.agent.did("restart-agent")).toHaveLength(1);
   });
 
   it("is started again when something else ended it", () => {
@@ -380,6 +419,20 @@ describe("an agent that repeats an error", () => {
   });
 });
 
+describe("an agent on probation", () => {
+  it("is not given up for a warning, however long that stands", () => {
+    const settings = { intervention: { escalation: { unchanged_after_seconds: 60 } } };
+    const held = startsFailing({ obedient: true, settings });
+    expect(held.agent.record.incident?.stage.kind).toBe("probation");
+    for (let n = 0; n < 60; n++) {
+      held.agent.beats({ healthMetrics: { errorRate: 0.5 }, progressIndicator: `${n}` });
+      held.passes("30s");
+    }
+    expect(held.agent.state).toBe("DEGRADED");
+    expect(endings(held)[0]).toBe("recovered: stood-probation");
+  });
+});
+
 describe("an agent that breaks things", () => {
   it("is stopped at once and brought back", () => {
     const held = startsFailing({ obedient: true });
@@ -440,6 +493,38 @@ describe("an agent that is not there", () => {
     held.agent.monitorDoubts({ brake: null });
     held.agent.beats(says);
     expect(held.agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("and speaks again when its stop is out already is not nudged beside it: what comes of the stop is waited for", () => {
+    const held = heldStory({ taskId: "t1", hold: { input: "stdin" }, settings: restarting });
+    beatsByTimer(held, "5m");
+    const says = { progressIndicator: "p2", toolCallCount: 3, tokenCount: 10 };
+    held.agent.beats({ ...says, progressIndicator: "p1" });
+    held.agent.beats(says);
+    held.passes("31m");
+    expect(held.agent.did("stop-agent")).toHaveLength(1);
+    const nudged = held.agent.told("NUDGE_QUEUED").length;
+    held.agent.beats(says);
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.record.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
+    expect(held.agent.told("NUDGE_QUEUED")).toHaveLength(nudged);
+  });
+
+  it("and speaks again while a stop that somebody decided waits for the budget is stopped all the same: it gets nowhere", () => {
+    const held = heldStory({ taskId: "t1", hold: { input: "stdin" } });
+    const says = { progressIndicator: "p2", toolCallCount: 3, tokenCount: 10 };
+    held.agent.beats({ ...says, progressIndicator: "p1" });
+    held.agent.beats(says);
+    held.passes("40m");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 3_600_000 } });
+    held.agent.decides("terminate_and_recover");
+    held.agent.beats(says);
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.record.incident).toMatchObject({ stage: { kind: "stopping", cause: "decided" } });
+    held.agent.monitorDoubts({ brake: null });
+    held.agent.beats(says);
+    expect(held.agent.did("stop-agent")).toHaveLength(1);
   });
 
   it("while its process lives is stopped and started again where its policy says so and its beats came by a timer", () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
+import { goesQuiet } from "../ladder-story.test-support.ts";
 import { kindsOfEvidence } from "./evidence.ts";
 
-/** It gets nowhere, is nudged by the answer to a beat, says that it has read it, and then beats on as before. */
-function readsNudge(seenBy: "agent" | "program", lost: number): readonly string[] {
+/** It gets nowhere, is nudged by the answer to a beat, says that it has read it, and then beats on as before. `says`: with the next. */
+function readsNudge(seenBy: "agent" | "program", lost: number, says: object = {}): readonly string[] {
   const { agent, passes, prints } = heldStory({
     hold: { input: "none" },
     settings: { intervention: { nudge: { max_attempts: 1 } } },
@@ -22,7 +23,7 @@ function readsNudge(seenBy: "agent" | "program", lost: number): readonly string[
   expect(nudge).toBeDefined();
   beat({ seen: [nudge], seenBy });
   passes("5m");
-  beat({}, lost);
+  beat(says, lost);
   passes("4m");
   beat();
   passes("4m");
@@ -36,6 +37,20 @@ describe("a nudge that was read and not answered in its time", () => {
 
   it("says nothing of an agent around which a program read it", () => {
     expect(readsNudge("program", 0)).toEqual(["absence"]);
+  });
+
+  it("says nothing of an agent that has answered, whatever it does then", () => {
+    expect(readsNudge("agent", 0, { answer: { kind: "update" } })).toEqual(["absence"]);
+  });
+
+  it("says nothing of an agent that went on before its program showed that it had the words", () => {
+    const { agent, passes, prints, shows } = goesQuiet({ hold: { input: "stdin", structured: true } });
+    passes("10s");
+    prints(3);
+    shows({ kind: "nudge-read", nudge: agent.told("NUDGE_SENT")[0]?.nudge ?? "none" });
+    passes("14m");
+    expect(agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
+    expect([...kindsOfEvidence(agent.record, agent.now, agent.policy)]).toEqual([]);
   });
 
   it("says nothing when a beat was lost since, which may have held the answer", () => {

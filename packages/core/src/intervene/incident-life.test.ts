@@ -84,6 +84,9 @@ describe("a warning that stands", () => {
     expect(agent.when("INCIDENT_OPENED")).toEqual(["3600s INCIDENT_OPENED"]);
     agent.beatsEvery("5s", "16m", warned);
     expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
+    agent.beats({ healthMetrics: { errorRate: 0 } });
+    expect(agent.state).toBe("HEALTHY");
+    expect(agent.record.handedOver).toBeNull();
   });
 
   it("counts from when it became a warning, not from when it was worth a note", () => {
@@ -95,7 +98,8 @@ describe("a warning that stands", () => {
   });
 
   it("that is hardly sure calls nobody, nor one that our own doubt explains", () => {
-    const unsure = heldStory({ processes: "busy" });
+    const soon = { intervention: { escalation: { unchanged_after_seconds: 1200 } } };
+    const unsure = heldStory({ processes: "busy", settings: soon });
     unsure.prints();
     unsure.passes("55m");
     expect(unsure.agent.finding("no-output")).toMatchObject({ level: "degraded", confidence: 0.4 });

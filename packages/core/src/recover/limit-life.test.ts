@@ -300,6 +300,7 @@ describe("an agent whose process ended at its limit", () => {
     expect(after).toBeLessThanOrEqual(60);
     expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over", attempt: 1 } }]);
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "started-again" } }]);
+    expect(held.agent.did("restart-agent")).toMatchObject([{ reason: "its provider's limit is over" }]);
     expect(told(held, "INCIDENT_OPENED")).toEqual([]);
     // The budget of crashes is untouched.
     expect(held.agent.record.restarts).toEqual([]);
@@ -416,6 +417,50 @@ describe("an agent whose process ended at its limit", () => {
     expect(told(held, "RESTART_ORDERED")).toHaveLength(5);
   });
 
+  it("is not asked about twice when whoever was asked wants it to wait", () => {
+    const held = heldStory({ hold: stream, settings: resumes("ask", "ask") });
+    held.shows(hit("2h"));
+    held.exits({ code: 1 });
+    held.passes("121m");
+    held.agent.decides("allow_more_time", { more: "10m" });
+    held.passes("9m");
+    expect(done(held)).not.toContain("restart-agent");
+    held.passes("2m");
+    expect(told(held, "ESCALATION_TRIGGERED")).toHaveLength(1);
+    expect(done(held)).toContain("restart-agent");
+  });
+
+  it("is started when somebody wants it back although it ran into the limit too often", () => {
+    const held = heldStory({ hold: stream, obedient: true });
+    for (let i = 0; i < 9; i++) {
+      held.shows(hit("20m"));
+      held.exits({ code: 1 });
+      held.passes("22m");
+    }
+    const before = held.agent.did("restart-agent").length;
+    held.agent.isEscalatedBy("operator");
+    held.agent.decides("terminate_and_recover");
+    expect(held.agent.did("restart-agent")).toHaveLength(before + 1);
+  });
+
+  it("is not looked at all the time while it is started, nor when that failed", () => {
+    const held = heldStory({ hold: stream });
+    held.shows(hit("20m"));
+    held.exits({ code: 1 });
+    held.passes("21m");
+    const [order] = held.agent.did("restart-agent");
+    const looksIn = (duration: string): number => {
+      const before = held.agent.looks;
+      held.agent.silentFor(duration);
+      return held.agent.looks - before;
+    };
+    expect(looksIn("30s")).toBeLessThan(10);
+    held.handsAnswer(order?.key ?? "", { kind: "not-restarted", problem: "no such folder" });
+    held.agent.silentFor("1s");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    expect(looksIn("30s")).toBeLessThan(10);
+  });
+
   it("begins anew to count once it has worked for half an hour", () => {
     const held = heldStory({ hold: stream, obedient: true });
     held.shows(hit("20m"));
@@ -434,8 +479,10 @@ describe("an agent whose process ended at its limit", () => {
     expect(done(asked)).toEqual([]);
     asked.passes("1m");
     expect(told(asked, "ESCALATION_TRIGGERED")).toMatchObject([{ payload: { reason: "limit-over" } }]);
+    asked.passes("5m");
+    expect(done(asked)).not.toContain("restart-agent");
     asked.agent.decides("terminate_and_recover");
-    expect(done(asked)).toContain("restart-agent");
+    expect(told(asked, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "process-exited", attempt: 1 } }]);
     const off = heldStory({ hold: stream, settings: resumes("off", "off") });
     off.shows(hit("2h"));
     off.exits({ code: 1 });
@@ -691,6 +738,11 @@ describe("an agent whose program says that its limit still stands", () => {
     const before = late.agent.record;
     for (const order of orders(late)) answer(late, "2h", order);
     expect(late.agent.record).toMatchObject({ limit: before.limit, restart: before.restart });
+    const failed = askedAfter("1h");
+    const [order] = orders(failed);
+    failed.handsAnswer(order?.key ?? "", { kind: "not-restarted", problem: "no such folder" });
+    answer(failed, "2h", order);
+    expect(told(failed, "RESTART_PUT_OFF")).toEqual([]);
     const twice = askedAfter("1h");
     answer(twice, "2h");
     answer(twice, "5h");

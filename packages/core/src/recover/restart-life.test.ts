@@ -56,6 +56,43 @@ describe("a new life", () => {
     ]);
   });
 
+  it("that a person asked for waits for the end of a freeze, and is nobody's matter until then", () => {
+    const held = startsFailing();
+    held.isOrdered("restart");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.agent.monitorDoubts({ frozen: true });
+    held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    held.passes("10m");
+    expect(endings(held)).toEqual([]);
+    held.agent.monitorDoubts({ frozen: false });
+    held.passes("10s");
+    expect(held.agent.did("restart-agent")).toMatchObject([{ reason: "a person asked for it" }]);
+  });
+
+  it("after a recovery is charged to the recoveries, and after a crash to the restarts", () => {
+    const recovered = startsFailing({ obedient: true });
+    expect(recovered.agent.record).toMatchObject({ restarts: [], restartedAt: null });
+    expect(recovered.agent.record.recoveries).toHaveLength(1);
+    const crashed = heldStory();
+    crashed.exits({ code: 1 });
+    expect(crashed.agent.record).toMatchObject({ recoveries: [], restartedAt: crashed.agent.now });
+    expect(crashed.agent.record.restarts).toHaveLength(1);
+  });
+
+  it("is told as a recovery when there is a task to recover, or when it was stopped to be recovered", () => {
+    const initiated = (held: HeldStory) => held.agent.told("RECOVERY_INITIATED").map(({ because }) => because);
+    const crashed = heldStory();
+    crashed.exits({ code: 1 });
+    expect(initiated(crashed)).toEqual([]);
+    const atWork = heldStory({ taskId: "t1" });
+    atWork.exits({ code: 1 });
+    expect(initiated(atWork)).toEqual(["UNRESPONSIVE: process-exited, by-itself"]);
+    const stopped = heldStory({ obedient: true });
+    stopped.passes("5m");
+    stopped.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    expect(initiated(stopped)).toEqual(["FAILING: consecutive-failures, stopped: consecutive-failures"]);
+  });
+
   it("that nobody asked for is not our restart", () => {
     const held = heldStory();
     held.exits({ code: 0 });
@@ -121,6 +158,7 @@ describe("a restart that failed", () => {
     held.isOrdered("restart");
     held.exits({ signal: "SIGTERM", cause: "stopped" });
     held.handsStopped("worker-1/1/stop/consecutive-failures/1");
+    expect(endings(held)).toEqual([]);
     held.handsAnswer("worker-1/1/stop/consecutive-failures/1/restart", failed);
     expect(endings(held)).toEqual(["handed-to-a-person: restart-failed"]);
   });
@@ -132,6 +170,26 @@ describe("a restart that failed", () => {
     held.handsAnswer("order-1/restart", failed);
     held.isOrdered("restart", "order-2");
     expect(orders(held)).toEqual(["restart-agent order-1/restart", "restart-agent order-2/restart"]);
+  });
+
+  it("is not the failure of the next one when the answer to it comes again", () => {
+    const held = heldStory({ taskId: "t1" });
+    held.exits({ code: 1 });
+    held.handsAnswer("worker-1/1/restart/1", failed);
+    held.passes("1m");
+    expect(orders(held)).toHaveLength(2);
+    held.handsAnswer("worker-1/1/restart/1", failed);
+    expect(held.agent.told("RESTART_FAILED")).toHaveLength(1);
+    held.startsAgain();
+    expect(told(held, "AGENT_RESTARTED")).toHaveLength(1);
+  });
+
+  it("has nothing to do with a life that somebody else began", () => {
+    const held = heldStory();
+    held.exits({ code: 1 });
+    held.handsAnswer("worker-1/1/restart/1", failed);
+    held.startsAgain();
+    expect(told(held, "AGENT_RESTARTED")).toEqual([]);
   });
 
   it("is not tried again because the same order came twice", () => {
@@ -213,6 +271,40 @@ describe("a replacement", () => {
     }
   });
 
+  it("is told once also when the hands say it twice, or say it of a life that is over", () => {
+    const held = isStopped();
+    held.startsAgain();
+    held.handsAnswer("worker-1/1/recovery/1", restarted);
+    expect(recoveryOf(held.agent.beats({ sequenceNumber: 1 }))).toHaveLength(1);
+    held.handsAnswer("worker-1/1/recovery/1", restarted);
+    expect(recoveryOf(held.agent.beats({ sequenceNumber: 2 }))).toEqual([]);
+    const late = isStopped();
+    late.startsAgain();
+    late.startsAgain();
+    late.handsAnswer("worker-1/1/recovery/1", restarted);
+    expect(late.agent.record.recovered).toBeNull();
+  });
+
+  it("that starts over although there were checkpoints is somebody's matter, and no other", () => {
+    const alerts = (startsOver: boolean, checkpoints: number): string[] => {
+      const held = isStopped();
+      const lost = { ...context.lost, startsOver, checkpoints };
+      held.handsAnswer("worker-1/1/recovery/1", { ...restarted, recovery: { ...context, lost } });
+      return held.agent.did("raise-alert").flatMap(({ key }) => (key.endsWith("/starts-over") ? [key] : []));
+    };
+    expect(alerts(true, 3)).toEqual(["worker-1/2/starts-over"]);
+    expect(alerts(true, 0)).toEqual([]);
+    expect(alerts(false, 3)).toEqual([]);
+  });
+
+  it("took as long as there was nobody", () => {
+    const held = isStopped();
+    held.agent.silentFor("5s");
+    held.handsAnswer("worker-1/1/recovery/1", restarted);
+    held.startsAgain();
+    expect(held.agent.told("RECOVERY_COMPLETED")).toMatchObject([{ tookSeconds: 5 }]);
+  });
+
   it("is who is told, not its predecessor's last word that came late", () => {
     const held = isStopped();
     held.handsAnswer("worker-1/1/recovery/1", restarted);
@@ -261,6 +353,22 @@ describe("a person's order to start it again", () => {
       expect(held.agent.record.restarts).toEqual([]);
       expect(orders(held)).toHaveLength(2);
     }
+  });
+
+  it("that comes twice while it is stopped does not start it before that is answered", () => {
+    const held = heldStory();
+    held.isOrdered("restart");
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.isOrdered("restart");
+    expect(orders(held)).toEqual(["stop-agent order-1"]);
+  });
+
+  it("starts it also when it ended by itself just before it was to be stopped", () => {
+    const held = heldStory();
+    held.isOrdered("restart");
+    held.exits({ code: 1 });
+    held.handsStopped("order-1", { kind: "already-over" });
+    expect(orders(held)).toEqual(["stop-agent order-1", "restart-agent order-1/restart"]);
   });
 
   it("of one that is over starts it at once, also one that finished or ran in their terminal", () => {

@@ -1,6 +1,7 @@
 import { type DurationMs, type ExitStatus, type LimitKind, type MonoMs, minutes, seconds } from "@rouse/contract";
 import { jitterOf } from "./jitter.ts";
 import { type AgentRecord, isOver } from "./record.ts";
+import type { RestartLife } from "./terminal-facts.ts";
 
 /**
  * A provider's limit: a wait with a known end. It belongs to the agent and not to its terminal, so that neither a screen drawn anew nor the next life of
@@ -76,10 +77,14 @@ export function endedAtLimit(record: AtLimit): boolean {
   const exit = terminal?.exit ?? null;
   if (exit === null || exit.cause === "stopped" || stop?.cause === "ordered") return false;
   if (terminal?.foreground === true) return false;
-  if (restart !== null && restart.problem === null && restart.because === "limit-over") return true;
+  if (restart !== null && restart.problem === null && isOutOfLimit(restart)) return true;
   if (isKilled(exit)) return false;
   return isStanding(limit) && limit.attempts < mostResumes;
 }
+
+/** An order of an earlier version says so by its cause alone. */
+export const isOutOfLimit = ({ outOfLimit, because }: RestartLife): boolean =>
+  outOfLimit === true || because === "limit-over";
 
 /** A program that gives up at a limit exits: none explains a crash, whoever told of it. Shells pass a signal on as 128 and more. */
 export const isKilled = ({ code, signal }: ExitStatus): boolean => signal !== null || (code ?? 0) > 128;

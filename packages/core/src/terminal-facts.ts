@@ -224,6 +224,8 @@ export interface RestartLife {
   readonly key: string;
   readonly because: RestartCause;
   readonly attempt: number;
+  /** Its last life ended at a limit that stood: while it is being started, that end is no matter for anybody, whoever ordered the start. */
+  readonly outOfLimit?: true;
   /** Since when its new life would have been heard of, had it come; `null` while that could not be said. */
   readonly awaitedSince: MonoMs | null;
   readonly problem: string | null;

@@ -307,13 +307,16 @@ function sightsOfReading(
   { process: facts, sights }: HolderReport,
   activity: Activity,
 ): readonly Sight[] {
-  const { asks, tree, structured } = before;
+  const { asks, tree, structured, output } = before;
   const reads = facts?.readsTerminal ?? null;
   const goesOn =
     reads === false || (reads === null && sights.some((sight) => sight.kind === "output" && sight.novel > 0));
   if (asks?.what === "input" && goesOn) return [{ kind: "asks-no-more" }];
+  if (structured || reads !== true || tree?.readsTerminal !== true) return [];
   const isAtWork = activity.kind === "STARTING" || (activity.kind === "RUNNING" && activity.open === null);
-  if (asks !== null || structured || !isAtWork || reads !== true || tree?.readsTerminal !== true) return [];
+  // That a person was told of its limit is no question on its screen: who has written since then wants something else.
+  const isPastLimit = asks?.what === "limit" && output.at > asks.since;
+  if (!isPastLimit && (asks !== null || !isAtWork)) return [];
   return [{ kind: "asks", what: "input", pattern: "reads its terminal" }];
 }
 

@@ -29,3 +29,30 @@ describe("an agent that waited in a read of its terminal when somebody could las
     expect(held.agent.state).toBe("STUCK");
   });
 });
+
+describe("an agent of whose limit a person was told, which named no reset", () => {
+  function toldOfLimit() {
+    const held = heldStory();
+    held.shows({ kind: "rate-limited", pattern: "limit-hit", resetsInMs: null, what: "usage" });
+    held.passes("10m");
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toMatchObject([{ what: "limit" }]);
+    return held;
+  }
+
+  it("has another question when it wrote and then waits in a read of its terminal, and that one's time counts from there", () => {
+    const held = toldOfLimit();
+    held.passes("20h");
+    held.prints(2);
+    held.processesShow({ readsTerminal: true });
+    held.passes("23h");
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toMatchObject([{ what: "limit" }, { what: "input" }]);
+    expect(held.agent.past).toEqual([]);
+  });
+
+  it("has the same one as long as it wrote nothing", () => {
+    const held = toldOfLimit();
+    held.processesShow({ readsTerminal: true });
+    held.passes("10m");
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toMatchObject([{ what: "limit" }]);
+  });
+});

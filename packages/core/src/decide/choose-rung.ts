@@ -18,7 +18,7 @@ import {
   unanswered,
 } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
-import { chooseWayBack } from "./choose-way-back.ts";
+import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
 import { isRuledByOwner } from "./evidence.ts";
 import { passGate } from "./pass-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
@@ -68,8 +68,9 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
   // Whoever switched to watching only has it in their own hands.
   if (policy.mode === "observe" && question === null) return handOver("mode");
-  // Its end is its limit's matter, and what was asked about it before is nobody's any more.
-  if (endedAtLimit(record) && beforeTheEnd.has(stage.kind) && illnessOf(record, now, policy) === null)
+  // Its end is its limit's matter: no relapse, and what was asked about it before is nobody's any more.
+  const isMoot = stage.kind !== "escalated" || !isAboutTheDead(stage.escalation, record);
+  if (endedAtLimit(record) && isMoot && beforeTheEnd.has(stage.kind) && illnessOf(record, now, policy) === null)
     return recovered("well-again");
   if (isOver(record)) return chooseWayBack(record, incident, now, policy, doubt);
   if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);
@@ -104,7 +105,13 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   }
 }
 
-const beforeTheEnd: ReadonlySet<Stage["kind"]> = new Set<Stage["kind"]>(["open", "nudged", "escalated", "more-time"]);
+const beforeTheEnd: ReadonlySet<Stage["kind"]> = new Set<Stage["kind"]>([
+  "open",
+  "nudged",
+  "escalated",
+  "more-time",
+  "probation",
+]);
 
 /** It is to be stopped for what it no longer suffers from, and nobody has begun to. What it does suffer from has a ladder of its own. */
 const stopsForAnother = (

@@ -79,7 +79,7 @@ function afterOrder({ stop, restart }: AgentRecord): Rung {
 }
 
 /** Asked when it was down already; any other question is moot once its process is over. */
-const isAboutTheDead = (escalation: Escalation, { terminal }: AgentRecord): boolean =>
+export const isAboutTheDead = (escalation: Escalation, { terminal }: AgentRecord): boolean =>
   escalation.reason === "restarts-exhausted" ||
   escalation.reason === "recoveries-exhausted" ||
   escalation.reason === "limit-over" ||

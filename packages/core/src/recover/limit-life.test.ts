@@ -288,6 +288,19 @@ describe("an agent whose process ended at its limit", () => {
     expect(told(held, "RESTART_ORDERED")).toMatchObject([{ payload: { because: "limit-over" } }]);
   });
 
+  it("is somebody's question when they ask about it after its end, until it is back", () => {
+    const held = heldStory({ hold: stream, obedient: true });
+    held.shows(hit("1h"));
+    held.exits({ code: 1 });
+    held.passes("1s");
+    held.agent.isEscalatedBy("ada");
+    held.passes("5m");
+    expect(held.agent.record.incident?.stage).toMatchObject({ kind: "escalated", escalation: { reason: "ordered" } });
+    held.passes("57m");
+    held.startsAgain();
+    expect(held.agent.record.incident).toBeNull();
+  });
+
   it("is started again within a minute of the reset, not before, and is nobody's matter meanwhile", () => {
     const held = heldStory({ hold: stream, taskId: "t-1", obedient: true });
     held.shows(hit("2h"));
@@ -522,6 +535,18 @@ describe("an agent whose process ended at its limit", () => {
     held.passes("20s");
     expect(held.agent.past).toEqual([]);
     expect(told(held, "INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("is nobody's matter while it is started by a person's order, and is one when that failed", () => {
+    const held = heldStory();
+    held.shows(hit("4h"));
+    held.exits({ code: 1 });
+    held.isOrdered("restart", "order-1");
+    held.passes("10s");
+    expect(held.agent.record.health.state).toBe("HEALTHY");
+    held.handsAnswer("order-1/restart", { kind: "not-restarted", problem: "no folder" });
+    held.passes("10s");
+    expect(held.agent.record.health.state).toBe("UNRESPONSIVE");
   });
 
   it("is started again within a minute of the reset also when it had said that it goes on by itself", () => {

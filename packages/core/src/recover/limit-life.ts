@@ -12,6 +12,7 @@ import {
   endedAtLimit,
   goesOnUntil,
   heldByLimit,
+  isOutOfLimit,
   isStanding,
   type Limit,
   limitSeenToAt,
@@ -40,7 +41,7 @@ const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], ac
 export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): MonoMs | null {
   if (!policy.enabled) return null;
   const { restart, health } = record;
-  const failed = isOver(record) && restart?.because === "limit-over" && restart.problem !== null;
+  const failed = isOver(record) && restart !== null && isOutOfLimit(restart) && restart.problem !== null;
   if (failed && health.state === "HEALTHY") return now + aMoment;
   const due = limitSeenToAt(record);
   return due !== null && due > now ? due : null;

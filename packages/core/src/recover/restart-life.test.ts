@@ -313,6 +313,18 @@ describe("a replacement", () => {
     expect(recoveryOf(held.agent.beats({ sequenceNumber: 1 }))).toHaveLength(1);
   });
 
+  it("that ends at its provider's limit on probation has not relapsed: it is started again when the limit is over", () => {
+    const held = isStopped();
+    held.startsAgain();
+    held.report(
+      [{ kind: "rate-limited", pattern: "rate_limit_event", resetsInMs: 3_600_000, by: "stream", what: "usage" }],
+      { exit: { code: 1, signal: null, cause: "by-itself" } },
+    );
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    held.passes("62m");
+    expect(held.agent.did("restart-agent").map(({ reason }) => reason)).toContain("its provider's limit is over");
+  });
+
   it("that falls ill on probation goes to a person; one that ends its work has recovered", () => {
     const relapsed = isStopped();
     relapsed.startsAgain();

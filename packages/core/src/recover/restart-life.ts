@@ -3,7 +3,7 @@ import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts
 import { recentRestarts } from "../decide/choose-revival.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
-import { isStanding, type Limit } from "../limit.ts";
+import { endedAtLimit, isStanding, type Limit } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
 import type { Signal } from "../signal.ts";
 
@@ -44,7 +44,10 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
     record: {
       ...record,
       limit: resumed(record.limit, now),
-      restart: { key, because, attempt, awaitedSince: now, problem: null },
+      restart: {
+        ...{ key, because, attempt, awaitedSince: now, problem: null },
+        ...(endedAtLimit(record) ? { outOfLimit: true } : {}),
+      },
     },
     events,
     actions: [

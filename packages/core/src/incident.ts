@@ -145,6 +145,8 @@ export interface NudgeLife {
   readonly sent: Reached["sent"] | null;
   /** When it was seen; absent before, and in what an earlier version saved. */
   readonly seen?: Reached["sent"];
+  /** Its holder was asked to let it be, and has not said yet what became of it. */
+  readonly withdrawn?: true;
   /** From then on nobody waits for it any more. */
   readonly expiresAt: MonoMs;
   /** For how long of the time since it was queued nobody was there to see what came of it. */

@@ -465,6 +465,20 @@ describe("a nudge that nobody wants given any more", () => {
     expect(held.agent.did("withdraw-nudge")).toHaveLength(1);
   });
 
+  it("is withdrawn once, whatever else ends before its holder has answered", () => {
+    const held = queued();
+    held.passes("10s");
+    held.prints(5);
+    held.agent.isNudgedBy("anna", "try something else");
+    expect(held.agent.did("withdraw-nudge")).toHaveLength(1);
+    const again = queued();
+    again.passes("10s");
+    again.prints(5);
+    again.holderIsLost("gone");
+    again.startsAgain();
+    expect(again.agent.did("withdraw-nudge")).toHaveLength(1);
+  });
+
   it("is told as sent, once, when it was on its way already", () => {
     const held = queued();
     held.passes("10s");

@@ -294,14 +294,17 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
 
 /** There is no more need of it. Whether its holder has given it by now, the holder is about to say: until then nothing is told of it. */
 export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
-  const actions = record.nudge === null ? [] : withdrawNudge(record, record.nudge, now);
-  return actions.length === 0 ? concludeNudge(record, now) : { record, events: [], actions };
+  const { nudge } = record;
+  if (nudge?.withdrawn === true) return { record, events: [], actions: [] };
+  const actions = nudge === null ? [] : withdrawNudge(record, nudge, now);
+  if (nudge === null || actions.length === 0) return concludeNudge(record, now);
+  return { record: { ...record, nudge: { ...nudge, withdrawn: true } }, events: [], actions };
 }
 
 /** A hook may be long in coming: what waits for it would reach one that is well by then. */
 function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, now: MonoMs): readonly Action[] {
-  const { id, state, channel, expiresAt } = nudge;
-  if (state !== "queued" || channel === "acknowledgement" || !isReminder(nudge) || now >= expiresAt) return [];
+  const { id, state, channel, expiresAt, withdrawn } = nudge;
+  if (withdrawn === true || state !== "queued" || channel === "acknowledgement" || !isReminder(nudge) || now >= expiresAt) return [];
   return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 

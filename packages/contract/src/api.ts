@@ -43,6 +43,17 @@ export const SelfDoubtReport = z
   .object({
     lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
     holds: z.array(z.object({ because: HoldCause, scope: z.string(), since: z.string() })),
+    /** Many that fell silent together, as one matter. `silent` of those that `came` are so still; `escalation`: the question about them, while it is open. */
+    fleetIncidents: z.array(
+      z.object({
+        id: z.string(),
+        scope: z.string(),
+        since: z.string(),
+        silent: z.number(),
+        came: z.number(),
+        escalation: z.string().nullable(),
+      }),
+    ),
     lagSeconds: z.number(),
     frozen: z
       .object({ since: z.string(), actor: z.string(), as: z.string().optional(), reason: z.string() })
@@ -115,6 +126,8 @@ export const WhyReport = z
       clockSkewSeconds: z.number().nullable(),
     }),
     policy: z.object({ id: z.string(), mode: z.string() }),
+    /** The incident of the fleet that its silence is part of. */
+    partOf: z.string().nullable(),
     /** The last steps it told of, oldest first. */
     steps: z.array(StepReport),
     monitor: SelfDoubtReport,

@@ -325,6 +325,22 @@ const payloads = {
   MONITOR_GAP: z.object({ cause: GapCause, lastedSeconds: z.number(), detail: z.string() }),
   HOLD_STARTED: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
   HOLD_ENDED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
+  /** `agents`: the first hundred of those that are silent. */
+  FLEET_INCIDENT_OPENED: z.object({
+    incident: z.string(),
+    scope: z.string(),
+    silent: z.number(),
+    of: z.number(),
+    agents: z.array(z.string()),
+  }),
+  FLEET_INCIDENT_CLOSED: z.object({
+    incident: z.string(),
+    scope: z.string(),
+    because: z.enum(["all-heard", "part-of-a-wider-one"]),
+    /** How many it was about in all. */
+    came: z.number(),
+    lastedSeconds: z.number(),
+  }),
   AUDIT_ANCHOR_FAILED: z.object({ anchor: z.string(), problem: z.string() }),
   AUDIT_ANCHOR_RESTORED: z.object({ anchor: z.string(), number: z.number() }),
   CONFIG_RELOADED: z.object({ policy: z.string() }),

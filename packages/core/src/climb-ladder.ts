@@ -74,7 +74,7 @@ export function climbLadder(
         limitDue(record, now, policy),
         burnDue(record, now),
       ];
-      return wakeFor(tellWhomItConcerns(before, at, now, policy), others.reduce(earliest, rung.until));
+      return wakeFor(tellWhomItConcerns(before, at, now, policy, doubt), others.reduce(earliest, rung.until));
     }
     at = join(at, takeRung(at.record, rung, now, policy, doubt));
   }
@@ -82,9 +82,15 @@ export function climbLadder(
 }
 
 /** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
-function tellWhomItConcerns(before: AgentRecord, at: Intervened, now: MonoMs, policy: Policy): Intervened {
+function tellWhomItConcerns(
+  before: AgentRecord,
+  at: Intervened,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
   if (at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
-  return join(at, respond(at.record, chooseResponse(at.record, policy), now));
+  return join(at, respond(at.record, chooseResponse(at.record, policy, doubt), now));
 }
 
 function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {

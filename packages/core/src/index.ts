@@ -7,9 +7,18 @@ export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { type Kill, type KillBudgetKeeper, keepKillBudget } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
-export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./decide/watch-fleet.ts";
 export * from "./doubt.ts";
 export { type Eye, eyesOn, type Seen } from "./eyes.ts";
+export {
+  type DecidedForAll,
+  type FleetDoings,
+  type FleetIncident,
+  type FleetIncidents,
+  keepFleetIncidents,
+  type SavedFleet,
+  summariseFleet,
+} from "./fleet/fleet-incidents.ts";
+export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./fleet/watch-fleet.ts";
 export { type Foreseen, foresee } from "./foresee.ts";
 export * from "./incident.ts";
 export { openEscalation } from "./intervene/escalation-life.ts";

@@ -64,6 +64,12 @@ export type Signal =
       readonly reason: string;
       readonly more: DurationMs | null;
     }
+  /** Somebody decided for all whose silence is one incident of the fleet. */
+  | {
+      readonly kind: "decided-for-all";
+      readonly decision: Exclude<EscalationDecision, "allow_more_time">;
+      readonly actor: string;
+    }
   | { readonly kind: "acknowledged"; readonly escalation: string; readonly actor: string }
   | { readonly kind: "answered"; readonly answer: AgentAnswer }
   /** The agent itself came for what is to be said to it. No beat: who checks in now and then has not promised to. */

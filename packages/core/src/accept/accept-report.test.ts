@@ -519,3 +519,67 @@ it("a job at 14 % of a core is at work, a spinner is not", () => {
   expect(uses(0.14)).toBe("degraded");
   expect(uses(0.03)).toBe("stuck");
 });
+
+describe("a held agent that says by its beats that it has finished, while its process lives", () => {
+  const says = { status: "FINISHED" } as const;
+
+  it("is believed when nothing follows", () => {
+    const held = heldStory();
+    held.prints();
+    held.agent.beats(says);
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    held.passes("40s");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+  });
+
+  it("is watched like any other when it goes on to fail, however often it says so", () => {
+    const held = heldStory();
+    held.prints();
+    for (let i = 0; i < 6; i++) {
+      held.agent.beats(says);
+      held.shows({ kind: "output", rows: 1, novel: 0 }, { kind: "error", pattern: "e", digest: "e", text: "e" });
+      held.passes("1m");
+    }
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("idles where its owner wants it stopped when it idles, whatever it says it does or waits for", () => {
+    for (const word of [says, { status: "IDLE" }, { waitingFor: "children" }, { waitingFor: "schedule" }] as const) {
+      const held = heldStory({ obedient: true, hold: { idleKillMs: 15_000 } });
+      held.prints();
+      held.agent.beats(word);
+      held.passes("3m");
+      expect(held.agent.told("TERMINATION_ORDERED")[0]).toMatchObject({ because: "no-output" });
+    }
+    const asks = heldStory({ obedient: true, hold: { idleKillMs: 15_000 } });
+    asks.prints();
+    asks.shows({ kind: "asks", what: "permission", pattern: "p" });
+    asks.passes("3m");
+    expect(asks.agent.told("TERMINATION_ORDERED")).toEqual([]);
+  });
+});
+
+describe("what an agent says of its own type", () => {
+  it("counts where its owner gave it none, and not against its owner's word", () => {
+    const typed = heldStory({ hold: { agentType: "worker" } });
+    typed.agent.beats({ agentType: "lenient" });
+    expect(typed.agent.record.agentType).toBe("worker");
+    const untyped = heldStory();
+    untyped.agent.beats({ agentType: "reviewer" });
+    expect(untyped.agent.record.agentType).toBe("reviewer");
+  });
+});
+
+describe("a program that prints nothing", () => {
+  it("has started once a start may take no longer, unless it says by its beats that it still starts", () => {
+    const held = heldStory({ settings: { heartbeat: { startup_grace_seconds: 60 } } });
+    held.passes("50s");
+    expect(held.agent.record.activity.kind).toBe("STARTING");
+    held.passes("20s");
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", since: held.agent.record.bornAt + 60_000 });
+    const starting = heldStory({ settings: { heartbeat: { startup_grace_seconds: 60 } } });
+    starting.agent.beats({ status: "STARTING" });
+    starting.passes("2m");
+    expect(starting.agent.record.activity.kind).toBe("STARTING");
+  });
+});

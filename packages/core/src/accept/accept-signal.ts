@@ -32,7 +32,7 @@ import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
 import { answeredAfter, noticeResumed } from "./read-limit.ts";
-import { finishIfQuiet } from "./read-sights.ts";
+import { claimEnd, finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
 export interface Accepted {
@@ -54,9 +54,9 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "ordered":
     case "nudge-ordered":
     case "reflection-wanted":
-    case "task-taken":
     case "escalation-ordered":
     case "decided":
+    case "decided-for-all":
     case "acknowledged":
       return { record, answer: null, events: [] };
     case "answered":
@@ -65,6 +65,13 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
       return {
         record: { ...record, heard: true, heardAt: now },
         answer: { status: "accepted", sequence: null, because: null },
+        events: [],
+      };
+    case "task-taken":
+      // What is no longer its own it need not start.
+      return {
+        record: record.taskId === signal.taskId ? { ...record, taskAssignedAt: null } : record,
+        answer: null,
         events: [],
       };
     case "assigned":
@@ -284,10 +291,12 @@ function takeIn(
   const metLimit = record.limit !== null && (record.beats.lastAt ?? 0) < record.limit.since;
   const answered = moved && !metLimit && beat.waitingFor !== "provider" ? answeredAfter(record.limit, now) : null;
   const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
-  const activity =
+  const said =
     !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
       ? readActivity(record.activity, signal, moved || nextTask, now)
       : record.activity;
+  const claimed = said !== record.activity && said.kind === "FINISHED" ? claimEnd(record, now, policy) : null;
+  const activity = claimed?.activity ?? said;
   const work =
     activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
@@ -303,7 +312,8 @@ function takeIn(
     failuresAllowed: policy.consecutiveFailures,
   });
   const next = draftOf(record);
-  next.agentType = beat.agentType ?? record.agentType;
+  // What its owner called it when they started it, they did: its policy is not the agent's to choose.
+  next.agentType = isHeld(record) ? (record.agentType ?? beat.agentType ?? null) : (beat.agentType ?? record.agentType);
   next.node = beat.node ?? record.node;
   if (beat.seen !== undefined && beat.seen.length > 0) next.readsCommands = true;
   if (record.taskClaimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== record.taskId)
@@ -312,6 +322,7 @@ function takeIn(
   if (answered !== null) next.limit = answered;
   // It worked on: the next time that it says it waits is another wait.
   if (moved && !isLimited && record.terminal !== null) next.terminal = { ...record.terminal, textWait: null };
+  if (claimed !== null && next.terminal !== null) next.terminal = { ...next.terminal, ...claimed.terminal };
   next.work = work;
   next.facts = facts;
   const ledger = draftOfLedger(record.beats);

@@ -20,6 +20,7 @@ import {
 import { chooseChannel } from "./choose-channel.ts";
 import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
 import { isRuledByOwner } from "./evidence.ts";
+import { isMatterOfFleet } from "./matter-of-fleet.ts";
 import { passGate } from "./pass-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
@@ -29,17 +30,26 @@ import { handOver, type Rung, recovered, wait } from "./rung.ts";
  */
 export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const rung = chooseNext(record, now, policy, doubt);
+  if (isDecided(record)) return rung;
   const until = heldByLimit(record);
-  return until !== null && now < until && waitsForLimit(rung, record) ? wait(until) : rung;
+  if (until !== null && now < until && ownSteps.has(rung.kind)) return wait(until);
+  const ends = endsBy(record);
+  return ends !== null && now < ends && ownStops.has(rung.kind) ? wait(ends) : rung;
 }
 
-/** Whatever we would do of ourselves waits until a limit is over; what somebody decided is done. */
-function waitsForLimit({ kind }: Rung, { incident }: AgentRecord): boolean {
+/** Whatever we would do of ourselves waits until a limit is over, and for who says that it is done; what somebody decided is done. */
+function isDecided({ incident }: AgentRecord): boolean {
   const stage = incident?.stage ?? null;
-  const isDecided =
-    (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
-  return !isDecided && ownSteps.has(kind);
+  return (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
 }
+
+/** It says that it is done, has written nothing since, and is believed by then. */
+function endsBy({ terminal }: AgentRecord): MonoMs | null {
+  if (terminal === null || terminal.finishesAt === null || terminal.completedAt === null) return null;
+  return terminal.output.at <= terminal.completedAt ? terminal.finishesAt : null;
+}
+
+const ownStops: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>(["stop", "save-work", "order-stop"]);
 
 const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
   "open",
@@ -56,7 +66,7 @@ const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
 
 function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const { incident } = record;
-  if (incident === null) return chooseOpening(record, now, policy);
+  if (incident === null) return chooseOpening(record, now, policy, doubt);
   if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
   const { stage } = incident;
   // Who was told to let go of its task and ends has not done it by that.
@@ -124,12 +134,14 @@ const stopsForAnother = (
 
 const gravityOf: Readonly<Record<Illness, number>> = { DEGRADED: 0, STUCK: 1, FAILING: 2, UNRESPONSIVE: 3 };
 
-function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy): Rung {
+function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const illness = illnessOf(record, now, policy);
   const { handedOver } = record;
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
   if (policy.mode === "observe" || !policy.enabled) return wait();
   if (illness === null) return wait(unchangedAt(record, now, policy));
+  // What its owner said in advance needs nobody's answer.
+  if (isMatterOfFleet(record, doubt) && stopByRule(record, policy) === null) return wait();
   return { kind: "open", illness, cause: causeOf(record) };
 }
 
@@ -178,10 +190,10 @@ function welcome(stage: Stage): Rung {
   return stage.by === "recovery" ? { kind: "watch-closely" } : recovered("replaced");
 }
 
-/** A relapse is a person's matter: whatever was wrong, starting over did not cure it. */
+/** A relapse is a person's matter: whatever was wrong, starting over did not cure it. Its owner's rule holds for every life of it. */
 function watchReplacement(record: AgentRecord, until: MonoMs, now: MonoMs, policy: Policy): Rung {
   const illness = illnessOf(record, now, policy);
-  if (illness !== null && illness !== "DEGRADED") return handOver("relapse");
+  if (illness !== null && illness !== "DEGRADED") return stopByRule(record, policy) ?? handOver("relapse");
   return now < until ? wait(until) : recovered("stood-probation");
 }
 

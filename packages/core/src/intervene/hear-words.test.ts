@@ -229,6 +229,15 @@ describe("what an agent is told besides", () => {
     expect(agent.told("INCIDENT_OPENED")).toEqual([]);
   });
 
+  it("and is not told to start what is no longer its own", () => {
+    const agent = story({ settings: { health_check: { task_not_started_seconds: 30 } } });
+    agent.beats({ taskId: "t1", status: "IDLE" });
+    agent.take(taken);
+    agent.beatsEvery("5s", "10m", { taskId: "t1", status: "IDLE" });
+    expect(agent.finding("task-not-started")).toBeUndefined();
+    expect(agent.told("NUDGE_SENT").map(({ message }) => message)).toEqual([expect.stringMatching(/^FACT: task t1 /)]);
+  });
+
   it("and what was started for it and is down is not brought back for it any more", () => {
     const down = heldStory({ taskId: "t1", settings: { restart: { cooldown_seconds: 600 } } });
     down.exits({ code: 1 });

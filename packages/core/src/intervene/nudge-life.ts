@@ -189,7 +189,11 @@ function noteSent(before: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Po
   const { agentId } = record;
   const { id, attempt, channel, text, cause } = nudge;
   const sent = markSent(record, now);
-  const told: AgentRecord = { ...record, nudge: { ...nudge, state: "sent", sent } };
+  // However long it took to be given: the time to answer counts from here.
+  const told: AgentRecord = {
+    ...record,
+    nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval },
+  };
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.
     record: tellsToStop(nudge) ? told : clearEvidence(told, { cause, sent }),
@@ -304,7 +308,14 @@ export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
 /** A hook may be long in coming: what waits for it would reach one that is well by then. */
 function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, now: MonoMs): readonly Action[] {
   const { id, state, channel, expiresAt, withdrawn } = nudge;
-  if (withdrawn === true || state !== "queued" || channel === "acknowledgement" || !isReminder(nudge) || now >= expiresAt) return [];
+  if (
+    withdrawn === true ||
+    state !== "queued" ||
+    channel === "acknowledgement" ||
+    !isReminder(nudge) ||
+    now >= expiresAt
+  )
+    return [];
   return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 

@@ -155,6 +155,8 @@ describe("what goes into the audit trail", () => {
       "ASSIGNMENTS_RESTORED",
       "BRAKE_STARTED",
       "BRAKE_ENDED",
+      "FLEET_INCIDENT_OPENED",
+      "FLEET_INCIDENT_CLOSED",
       "HOLD_STARTED",
       "HOLD_ENDED",
       "AUDIT_ANCHOR_FAILED",

@@ -8,6 +8,7 @@ import type { Commit, Resumption, Store } from "../ports/store.ts";
 import { announceCommits } from "./announce-commits.ts";
 import { keepAuditTrail, whereTrailEnds } from "./audit-trail.ts";
 import { createChores } from "./chores.ts";
+import { recallFleet } from "./fleet-matters.ts";
 import { groupCommits } from "./group-commit.ts";
 import { tickEvery } from "./judge-due.ts";
 import { keepRecords } from "./keep-records.ts";
@@ -46,7 +47,8 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
   const fleet = watchFleet(() => config().selfCheck);
   const killed = JSON.parse(resumption.marks["kills"] ?? "[]") as Kill[];
   const budget = keepKillBudget(() => config().killBudget, killed);
-  const doubt = doubtSelf(fleet, budget, started.now);
+  const incidents = recallFleet(resumption, started, config);
+  const doubt = doubtSelf(fleet, incidents, budget, started.now);
   const self = watchSelf(
     { clock, doubt, fleet, log, config, turns: () => turns, lookAnew: parts.holders.lookAnew },
     started.now,
@@ -69,6 +71,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     roster,
     wheel,
     fleet,
+    incidents,
     doubt,
     commits,
     records,
@@ -88,6 +91,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     roster,
     wheel,
     fleet,
+    incidents,
     budget,
     doubt,
     self,

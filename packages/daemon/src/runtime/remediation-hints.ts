@@ -46,6 +46,10 @@ const byReason: Readonly<Record<EscalationReason, Advice>> = {
     look,
   ],
   ordered: ["a person asked for a decision", look],
+  "mass-silence": [
+    "many fell silent at once: look at what they share (machine, network, orchestrator) before you look at each",
+    "rouse ps",
+  ],
 };
 
 const byFinding: Readonly<Record<FindingKind, Advice>> = {

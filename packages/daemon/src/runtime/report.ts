@@ -15,12 +15,13 @@ import {
   toIso,
   type WhyReport,
 } from "@rouse/contract";
-import type { AgentRecord, FleetWatch } from "@rouse/core";
+import type { AgentRecord, FleetIncidents, FleetWatch } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { EventQuery, Store } from "../ports/store.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
 import { describeSteps } from "./describe-steps.ts";
+import { describeFleetIncidents } from "./fleet-matters.ts";
 import { readHistory } from "./read-history.ts";
 import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -46,6 +47,7 @@ interface ReportParts {
   readonly clock: SteadyClock;
   readonly doubt: SelfDoubt;
   readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
   readonly config: () => Config;
   readonly readClock: () => Moment;
   readonly lastBeatAt: () => MonoMs | null;
@@ -75,6 +77,7 @@ export function createReports(parts: ReportParts): Reports {
     const lasted = gap === null ? 0 : Math.round((gap.to - gap.from) / 1000);
     return {
       lastGap: gap === null ? null : { cause: gap.cause, endedAt: iso(gap.to), lastedSeconds: lasted },
+      fleetIncidents: describeFleetIncidents(parts.incidents, iso),
       holds: holds.map(({ scope, hold }) => ({ because: hold.because, scope, since: iso(hold.since) })),
       lagSeconds: doubt.lag(readClock().now) / 1000,
       frozen: frozen === null ? null : { ...frozen, since: iso(frozen.since) },
@@ -114,6 +117,7 @@ export function createReports(parts: ReportParts): Reports {
         agent: show(record, now),
         ...describeOutlook(record, now, policy, about, clock.toWall),
         ...describeGrounds(record, now, policy, about, clock.toWall),
+        partOf: about.partOf,
         steps: describeSteps(record),
         monitor: selfDoubt(),
         events,

@@ -25,6 +25,7 @@ function styledType(event: RouseEvent): Line[number] {
   const styles: Partial<Record<string, Style>> = {
     ALERT_RAISED: "red",
     HOLD_STARTED: "yellow",
+    FLEET_INCIDENT_OPENED: "yellow",
     AUDIT_ANCHOR_FAILED: "yellow",
     MONITOR_GAP: "yellow",
     AGENT_NEEDS_YOU: "yellow",
@@ -96,11 +97,19 @@ export function describeEvent(event: RouseEvent): string {
 
 type MonitorEvent = Extract<
   RouseEvent,
-  { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` | `BRAKE_${string}` | `AUDIT_${string}` }
+  {
+    type:
+      | `MONITOR_${string}`
+      | `HOLD_${string}`
+      | `FLEET_${string}`
+      | `CONFIG_${string}`
+      | `BRAKE_${string}`
+      | `AUDIT_${string}`;
+  }
 >;
 
 const isOfMonitor = (event: RouseEvent): event is MonitorEvent =>
-  /^(MONITOR|HOLD|CONFIG|BRAKE|AUDIT)_/.test(event.type);
+  /^(MONITOR|HOLD|FLEET|CONFIG|BRAKE|AUDIT)_/.test(event.type);
 
 /** What happens to an agent that Rouse started. */
 type HeldEvent = Extract<
@@ -213,6 +222,14 @@ function describeMonitorEvent(event: MonitorEvent): string {
     case "HOLD_ENDED": {
       const { because, scope, lastedSeconds } = event.payload;
       return `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`;
+    }
+    case "FLEET_INCIDENT_OPENED": {
+      const { incident, scope, silent, of } = event.payload;
+      return `${incident} (${scope}): ${silent} of ${of} silent`;
+    }
+    case "FLEET_INCIDENT_CLOSED": {
+      const { incident, because, lastedSeconds } = event.payload;
+      return `${incident} after ${describeSeconds(lastedSeconds)}: ${inWords(because)}`;
     }
     case "BRAKE_STARTED":
       return `${event.payload.kills} agents stopped in ${describeSeconds(event.payload.windowSeconds)}: no more for now`;

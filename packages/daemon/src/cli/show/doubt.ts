@@ -38,6 +38,13 @@ export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   for (const { because, scope, since } of doubt.holds) {
     lines.push([styled("yellow", "on hold"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
   }
+  for (const { id, scope, since, silent, came, escalation } of doubt.fleetIncidents) {
+    const asked = escalation === null ? "" : `; \`rouse escalations show ${escalation}\``;
+    lines.push([
+      styled("red", id),
+      ` (${scope}) for ${lasting(since, now)}: ${silent} of ${came} that fell silent together are so still${asked}`,
+    ]);
+  }
   if (lastGap !== null) {
     const lasted = describeSeconds(lastGap.lastedSeconds);
     lines.push([`blind for ${lasted} until ${ago(lastGap.endedAt, now)}: ${gaps[lastGap.cause] ?? lastGap.cause}`]);

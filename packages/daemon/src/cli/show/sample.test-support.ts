@@ -95,6 +95,7 @@ export const status: SystemStatus = {
   monitor: {
     lastGap: { cause: "suspend", endedAt: "2026-02-05T10:08:00.000Z", lastedSeconds: 300 },
     holds: [{ because: "mass-silence", scope: "node build-1", since: "2026-02-05T10:09:00.000Z" }],
+    fleetIncidents: [],
     lagSeconds: 0,
     frozen: null,
   },
@@ -122,6 +123,7 @@ export const why: WhyReport = {
   },
   beats: { accepted: 120, duplicates: 1, stale: 0, refused: 0, lost: 2, clockSkewSeconds: -1.5 },
   policy: { id: "default@1a2b3c4d", mode: "act" },
+  partOf: null,
   steps: [],
   monitor: status.monitor,
   events: [

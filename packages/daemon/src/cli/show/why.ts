@@ -20,6 +20,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   return [
     ...section(null, [...verdict(report, now), ...describeOutlook(report, now)], width),
     ...showIncident(agent, now, width),
+    ...showFleetIncident(report, width),
     ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...showSteps(report.steps, width),
@@ -62,6 +63,24 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
             ],
           ]),
       ...nudged,
+    ],
+    width,
+  );
+}
+
+/** Its silence alone is nobody's question: it is asked about with the others. */
+function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[] {
+  const incident = monitor.fleetIncidents.find(({ id }) => id === partOf);
+  if (incident === undefined) return [];
+  const { id, silent, escalation } = incident;
+  const asked = escalation === null ? "" : `: \`rouse escalations show ${escalation}\``;
+  return section(
+    "Incident",
+    [
+      [
+        styled("yellow", id),
+        `: it fell silent together with others, ${silent} are so still; asked about at once${asked}`,
+      ],
     ],
     width,
   );

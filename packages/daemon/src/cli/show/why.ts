@@ -79,7 +79,7 @@ function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[
     [
       [
         styled("yellow", id),
-        `: it fell silent together with others, ${silent} are so still; asked about at once${asked}`,
+        `: it fell silent together with others, ${silent} are so still; asked about together${asked}`,
       ],
     ],
     width,

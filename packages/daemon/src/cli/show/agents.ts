@@ -50,7 +50,9 @@ export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
   if (terminal?.exit == null)
-    return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
+    return terminal?.needsYou == null
+      ? describeActivity(activity, now)
+      : `needs you: ${inWords(terminal.needsYou.what)}`;
   const end = describeEnd(terminal.exit, terminal.failedTurn !== undefined && activity.kind !== "FINISHED");
   return terminal.leftovers === undefined ? end : `${end}, left ${countProcesses(terminal.leftovers)}`;
 }

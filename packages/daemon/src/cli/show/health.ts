@@ -69,7 +69,7 @@ export function describeSince(agent: AgentHealth, now: EpochMs): string {
   if (limit !== null)
     return exit === null ? `${doing}${said}` : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
   return exit === null
-    ? `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`
+    ? `${describeActivity(agent.activity, now)}, for ${lasting(agent.activity.since, now)}`
     : `${doing} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
 }
 

@@ -66,6 +66,30 @@ describe("a monitor that is killed again and again while its agents write", () =
     }
   }, 240_000);
 
+  it("calls nobody stuck who wrote all the while, however short its patience is", async () => {
+    const home = `${makeFolder()}/home`;
+    endHeldAfterwards(home);
+    const config = "health_monitoring: { terminal: { idle_timeout_minutes: 0.05 } }\n";
+    let daemon = await startDaemon({ home, config });
+    const few = names.slice(0, 4);
+    for (const name of few) await spawnAgent(home, name, counting);
+    await until("everyone is held", async () => (await heldNow(daemon)).length === few.length);
+    for (let round = 0; round < 3; round++) {
+      await daemon.end("SIGKILL");
+      const before = outputOf(home, "worker-1").end;
+      // Some 50 lines of 0.2 s each: longer than its patience, and than anybody's records are late.
+      await until("it has written for a while", () => outputOf(home, "worker-1").end > before + 800);
+      daemon = await startDaemon({ home });
+      const adopted = Date.now();
+      await until("everyone has been looked at since", async () =>
+        (await daemon.rouse.getAllAgentHealth()).every(
+          ({ terminal }) => Date.parse(terminal?.lastOutput ?? "1970") > adopted,
+        ),
+      );
+    }
+    expect(await daemon.events("HEALTH_STATE_CHANGED", "ALERT_RAISED", "INCIDENT_OPENED")).toEqual([]);
+  }, 120_000);
+
   it("hears every question once, also those asked while nobody was there", async () => {
     const home = `${makeFolder()}/home`;
     endHeldAfterwards(home);

@@ -236,10 +236,14 @@ describe.skipIf(!mayMount)("a disk that is full", () => {
   it("costs lines of the log, which says how many, and not the daemon", async () => {
     const disk = mountDisk();
     if (disk === null) throw new Error("a disk could be mounted a moment ago");
-    const { home, rouse } = newPlace(disk.folder);
-    await rouse("up", "-d", "--port", "0", "--log-max-size", "1kB", "--log-keep", "100");
+    const { home, rouse, with: having } = newPlace(disk.folder);
+    const warn = join(makeFolder(), "warn.cjs");
+    writeFileSync(warn, 'process.on("SIGUSR2", () => process.emitWarning("of Node itself, to stderr"));');
+    const { rouse: rouseThatWarns } = having({ NODE_OPTIONS: `--require=${warn}` });
+    await rouseThatWarns("up", "-d", "--port", "0", "--log-max-size", "1kB", "--log-keep", "100");
     const { pid } = left(home);
     disk.fill();
+    process.kill(pid, "SIGUSR2");
     await until("a new log was begun that has no room for a line", () => {
       process.kill(pid, "SIGHUP");
       return statSync(join(home, "rouse.log")).size === 0;

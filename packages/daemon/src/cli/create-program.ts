@@ -28,6 +28,7 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   up: async ({ up }) => (await import("./commands/up.ts")).addUp(up),
   down: async () => (await import("./commands/down.ts")).addDown,
   status: async () => (await import("./commands/status.ts")).addStatus,
+  service: async () => (await import("./commands/service.ts")).addService,
   run: async () => (await import("./commands/run.ts")).addRun,
   spawn: async () => (await import("./commands/spawn.ts")).addSpawn,
   ps: async () => (await import("./commands/ps.ts")).addPs,

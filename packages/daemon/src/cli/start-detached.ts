@@ -35,7 +35,7 @@ export async function startDetached(here: Places, words: readonly string[]): Pro
     if (outcome.kind !== "ended") return outcome;
     const said = readAll(stderr);
     forgetStderr(folder, process.pid, fstatSync(stderr).ino);
-    const other = outcome.code === anotherHasTheFolder ? await awaitOther(folder) : null;
+    const other = outcome.code === anotherHasTheFolder ? await awaitDaemon(folder) : null;
     if (other !== null) return { kind: "already-running", daemon: other };
     return { kind: "failed", said, code: outcome.code === anotherHasTheFolder ? exit.taken : outcome.code };
   } finally {
@@ -92,12 +92,12 @@ const tooSlow = (home: string, pid: number | undefined): Fault =>
     `process ${pid} was started, but does not answer after ${patience / 1000} s. It may still be on its way: \`rouse status\` tells, and so does ${logFileIn(home)}`,
   );
 
-/** Of two that are started at the same moment, one has the folder and is soon live. */
-async function awaitOther(home: string): Promise<DaemonFile | null> {
+/** One that somebody else started: of two that are started at the same moment, one has the folder and is soon live. */
+export async function awaitDaemon(home: string, isHopeless = (): boolean => false): Promise<DaemonFile | null> {
   const giveUpAt = performance.now() + patience / 4;
   for (;;) {
     const daemon = await findLive(home);
-    if (daemon !== null || performance.now() > giveUpAt) return daemon;
+    if (daemon !== null || performance.now() > giveUpAt || isHopeless()) return daemon;
     await pause(lookEvery);
   }
 }

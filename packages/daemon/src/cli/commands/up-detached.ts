@@ -32,7 +32,9 @@ export function startForOwner(here: Surroundings, options: Omit<UpOptions, "star
   return startDetached(here, wordsOf({ ...options, port }));
 }
 
-export function wordsOf(options: Omit<UpOptions, "startedBy">): string[] {
+type Words = { readonly [Name in keyof Omit<UpOptions, "startedBy">]: UpOptions[Name] | undefined };
+
+export function wordsOf(options: Words): string[] {
   const given: readonly (readonly [string, string | number | undefined])[] = [
     ["--port", options.port],
     ["--host", options.host],

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import { findRunning } from "./find-daemon.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** What `--daemon` and `--no-daemon` say; `undefined`: neither was given. */
+export interface DaemonWish {
+  readonly daemon?: boolean;
+  /** Somebody reads the output with a program. */
+  readonly json?: true;
+}
+
+export type Offered =
+  /** One runs by now. */
+  | { readonly kind: "started" }
+  | { readonly kind: "none" }
+  /** The command is over before anything was started. */
+  | { readonly kind: "over"; readonly code: number };
+
+export const nobodyWatches = "no Rouse is running, so nobody watches yet; `rouse up -d` picks this agent up";
+
+export const addDaemonOptions = (command: Command): Command =>
+  command
+    .option("--daemon", "start a Rouse in the background if none is running, without asking")
+    .option("--no-daemon", "start none, and do not ask");
+
+/**
+ * For an agent that nobody would watch: starts a Rouse as `rouse up -d` does, if that is wanted. Asked is only a person who sees the question and can
+ * answer it; an agent that starts another is not one.
+ */
+export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise<Offered> {
+  const wanted = wish.daemon ?? mayAsk(here, wish);
+  // A Rouse that is named by its address is not ours to start, and one that refuses our token is there.
+  if (!wanted || here.environment.ROUSE_URL || (await findRunning(here.home)) !== null) return { kind: "none" };
+  if (wish.daemon === undefined && !(await askPerson())) return { kind: "none" };
+  const { startForOwner, tellFailure } = await import("./commands/up-detached.ts");
+  const outcome = await startForOwner(here);
+  if (outcome.kind === "failed") return { kind: "over", code: tellFailure(here, outcome) };
+  const { pid, url } = outcome.daemon;
+  here.warn(`Rouse is watching on ${url} now (process ${pid}); \`rouse down\` stops it`);
+  return { kind: "started" };
+}
+
+function mayAsk({ environment }: Surroundings, { json }: DaemonWish): boolean {
+  const { stdin, stdout, stderr } = process;
+  const seen = stdin.isTTY && stdout.isTTY && stderr.isTTY;
+  return seen && json === undefined && environment.ROUSE_AGENT_ID === undefined;
+}
+
+/** Ctrl-C ends the command as it always does: the terminal is as it was. No more input is a no. */
+async function askPerson(): Promise<boolean> {
+  const { createInterface } = await import("node:readline");
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  try {
+    ask();
+    for await (const line of lines) {
+      const answer = line.trim().toLowerCase();
+      if (["", "y", "yes"].includes(answer)) return true;
+      if (["n", "no"].includes(answer)) return false;
+      ask();
+    }
+    return false;
+  } finally {
+    lines.close();
+  }
+}
+
+const ask = (): void => void process.stderr.write("No Rouse is running. Start one in the background? [Y/n] ");

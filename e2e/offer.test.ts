@@ -139,16 +139,30 @@ describe("nobody is asked", () => {
     expect(processesOf(home)).toContain(daemon);
   });
 
-  it("inside an agent, which has a terminal but no person", async () => {
+  it("inside an agent, which has a terminal but no person, and which cannot start one either", async () => {
     const { home, runs } = newPlace();
-    await spawnAgent(home, "outer", [
-      "sh",
-      "-c",
-      `"${process.execPath}" "${program}" run --name inner -- echo here; echo code $?; exec sleep 1000`,
-    ]);
-    await until("the inner one ran", () => outputOf(home, "outer").text.includes("code 0"));
-    expect(outputOf(home, "outer").text).not.toContain("[Y/n]");
-    expect(outputOf(home, "outer").text).toContain("nobody watches");
+    const rouse = `"${process.execPath}" "${program}"`;
+    const script = [
+      `${rouse} run --name inner -- echo here; echo first $?`,
+      `${rouse} run --daemon --name inner -- echo here; echo second $?`,
+      `unset ROUSE_URL; ${rouse} run --name inner -- echo here; echo third $?`,
+      "exec sleep 1000",
+    ];
+    await spawnAgent(home, "outer", ["sh", "-c", script.join("\n")]);
+    await until("the last one ran", () => outputOf(home, "outer").text.includes("third 0"));
+    const { text } = outputOf(home, "outer");
+    expect(text).not.toContain("[Y/n]");
+    expect(text).toMatch(/nobody watches.*first 0.*would end with that agent.*second 4.*nobody watches/s);
     expect(await runs()).toBe(false);
+  });
+
+  it("where ROUSE_URL names a Rouse at another place, which is not ours to start", async () => {
+    const { home } = newPlace();
+    const surroundings = { home, environment: { ROUSE_URL: "http://127.0.0.1:1", ROUSE_TOKEN: "t".repeat(40) } };
+    const terminal = openRouse(["run", "--", "echo", "here"], surroundings);
+    expect(await terminal.ended).toMatchObject({ code: 0 });
+    expect(terminal.text()).not.toContain("[Y/n]");
+    const told = await runRouse(["run", "--daemon", "--", "echo", "here"], surroundings);
+    expect(told).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("ROUSE_URL names") });
   });
 });

@@ -1,3 +1,4 @@
+import { Fault } from "@rouse/contract";
 import type { Command } from "commander";
 import { findRunning } from "./find-daemon.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -28,9 +29,12 @@ export const addDaemonOptions = (command: Command): Command =>
  * answer it; an agent that starts another is not one.
  */
 export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise<Offered> {
-  const wanted = wish.daemon ?? mayAsk(here, wish);
-  // A Rouse that is named by its address is not ours to start, and one that refuses our token is there.
-  if (!wanted || here.environment.ROUSE_URL || (await findRunning(here.home)) !== null) return { kind: "none" };
+  const { ROUSE_URL: named, ROUSE_AGENT_ID: inside } = here.environment;
+  if (wish.daemon && named && inside === undefined)
+    throw new Fault("bad-request", `--daemon: ROUSE_URL names the Rouse at ${named}, which is started where it runs`);
+  const wanted = wish.daemon ?? (canBeAsked(wish) && !named && inside === undefined);
+  // One that refuses our token is there all the same.
+  if (!wanted || (await findRunning(here.home)) !== null) return { kind: "none" };
   if (wish.daemon === undefined && !(await askPerson())) return { kind: "none" };
   const { startForOwner, tellFailure } = await import("./commands/up-detached.ts");
   const outcome = await startForOwner(here);
@@ -40,11 +44,9 @@ export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise
   return { kind: "started" };
 }
 
-function mayAsk({ environment }: Surroundings, { json }: DaemonWish): boolean {
-  const { stdin, stdout, stderr } = process;
-  const seen = stdin.isTTY && stdout.isTTY && stderr.isTTY;
-  return seen && json === undefined && environment.ROUSE_AGENT_ID === undefined;
-}
+/** Somebody who reads only the output, or only the errors, would wait for an answer that nobody knows to give. */
+const canBeAsked = ({ json }: DaemonWish): boolean =>
+  [process.stdin, process.stdout, process.stderr].every(({ isTTY }) => isTTY) && json === undefined;
 
 /** Ctrl-C ends the command as it always does: the terminal is as it was. No more input is a no. */
 async function askPerson(): Promise<boolean> {

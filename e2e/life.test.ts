@@ -367,4 +367,16 @@ describe("rouse status", () => {
     expect(stdout).toContain("does not answer");
     expect(stdout).toContain("rouse down");
   });
+
+  it("ends with 3 when nobody answers at ROUSE_URL, and with 4 when the token there is another", async () => {
+    const { home, rouse, with: having } = newPlace();
+    const { port: silent, free } = await takePort();
+    await free();
+    const lost = await having({ ROUSE_URL: `http://127.0.0.1:${silent}`, ROUSE_TOKEN: "t".repeat(40) }).rouse("status");
+    expect(lost).toMatchObject({ code: 3, stdout: expect.stringContaining("is ROUSE_URL right?") });
+    await rouse("up", "-d", "--port", "0");
+    const stranger = await having({ ROUSE_URL: left(home).url, ROUSE_TOKEN: "t".repeat(40) }).rouse("status");
+    expect(stranger).toMatchObject({ code: 4, stdout: expect.stringContaining("token") });
+    expect(await having({ ROUSE_URL: left(home).url }).rouse("status")).toMatchObject({ code: 0 });
+  });
 });

@@ -31,7 +31,7 @@ export async function findDaemon(here: Places): Promise<DaemonAddress> {
 }
 
 const notRunning = (): Fault =>
-  new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up`", { retryable: true });
+  new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up -d`", { retryable: true });
 
 /** One that was started again at the same address is as good. */
 const fetchWhileRunning =

@@ -1,4 +1,4 @@
-import { Fault, type SystemStatus } from "@rouse/contract";
+import { Fault, type FaultCode, type SystemStatus } from "@rouse/contract";
 import { connectRouse } from "@rouse/sdk";
 import { readLastWords } from "../home/keep-stderr.ts";
 import type { DaemonFile } from "../home/open-home.ts";
@@ -14,8 +14,11 @@ export interface Problem {
   readonly advice: string;
 }
 
-/** `live`: it answers. `ready`: it can save what it hears. */
-export type Life = "ready" | "not-ready" | "no-answer" | "not-running";
+/**
+ * `ready`: it can save what it hears. `no-answer`: its process is there, and does not answer. `unreachable`: nobody answers where ROUSE_URL says.
+ * `refused`: somebody is there, and the token here is not for that.
+ */
+export type Life = "ready" | "not-ready" | "refused" | "no-answer" | "not-running" | "unreachable";
 
 export interface StatusReport {
   readonly life: Life;
@@ -42,7 +45,7 @@ export async function gatherStatus(here: Surroundings): Promise<StatusReport> {
     elsewhere === null ? checkPlace(here) : [],
   ]);
   const runs = left !== null && isRunning(left);
-  const life = lifeOf(asked, runs || elsewhere !== null);
+  const life = lifeOf(asked, elsewhere === null ? (runs ? "no-answer" : "not-running") : "unreachable");
   const lastWords = life === "not-running" ? readLastWords(here.home) : "";
   return {
     life,
@@ -52,7 +55,7 @@ export async function gatherStatus(here: Surroundings): Promise<StatusReport> {
     answer: asked instanceof Fault ? null : asked,
     held: elsewhere === null ? findHeldAgents(here.home) : [],
     lastWords,
-    problems: [...problemsOfDaemon(asked, life, left), ...home],
+    problems: [...problemsOfDaemon(asked, life), ...home],
   };
 }
 
@@ -65,21 +68,21 @@ async function ask(here: Surroundings): Promise<SystemStatus | Fault> {
   }
 }
 
-function lifeOf(asked: SystemStatus | Fault, runs: boolean): Life {
+function lifeOf(asked: SystemStatus | Fault, unheard: Life): Life {
   if (!(asked instanceof Fault)) return asked.status === "store-unavailable" ? "not-ready" : "ready";
-  if (!runs) return "not-running";
-  // Whoever refuses us is there.
-  return asked.code === "daemon-unreachable" ? "no-answer" : "not-ready";
+  const refusals: readonly FaultCode[] = ["unauthorized", "forbidden", "too-many-attempts", "host-refused"];
+  return unheard !== "not-running" && refusals.includes(asked.code) ? "refused" : unheard;
 }
 
-function problemsOfDaemon(asked: SystemStatus | Fault, life: Life, left: DaemonFile | null): Problem[] {
+const advices: Readonly<Partial<Record<Life, string>>> = {
+  "no-answer": "`rouse down` and `rouse up -d` start it again; its log may say why",
+  refused: "ROUSE_TOKEN is not the owner's; without it the token in ROUSE_HOME counts",
+  unreachable: "is ROUSE_URL right?",
+};
+
+function problemsOfDaemon(asked: SystemStatus | Fault, life: Life): Problem[] {
   if (life === "not-running") return [];
-  if (asked instanceof Fault) {
-    const log = left?.log ?? "its log";
-    const advice =
-      life === "no-answer" ? `look at ${log}; \`rouse down\` and \`rouse up -d\` start it again` : "see ROUSE_TOKEN";
-    return [{ what: asked.message, advice }];
-  }
+  if (asked instanceof Fault) return [{ what: asked.message, advice: advices[life] ?? "" }];
   const problems: Problem[] = [];
   if (asked.status === "store-unavailable")
     problems.push({ what: "it cannot save anything, so nobody is judged", advice: "look at its log and at the disk" });

@@ -1,5 +1,4 @@
 import { Fault } from "@rouse/contract";
-import type { Command } from "commander";
 import { findRunning } from "./find-daemon.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -19,10 +18,9 @@ export type Offered =
 
 export const nobodyWatches = "no Rouse is running, so nobody watches yet; `rouse up -d` picks this agent up";
 
-export const addDaemonOptions = (command: Command): Command =>
-  command
-    .option("--daemon", "start a Rouse in the background if none is running, without asking")
-    .option("--no-daemon", "start none, and do not ask");
+/** For `option` of both commands. The first of the two has to be added first: then neither is the default. */
+export const daemonOption = ["--daemon", "start a Rouse if none is running, without asking"] as const;
+export const noDaemonOption = ["--no-daemon", "start none, and do not ask"] as const;
 
 /**
  * For an agent that nobody would watch: starts a Rouse as `rouse up -d` does, if that is wanted. Asked is only a person who sees the question and can

@@ -127,7 +127,7 @@ describe("rouse", () => {
     expect(await rouse(["ps"])).toEqual({
       code: 3,
       out: "",
-      err: "rouse: no Rouse is running; start it with `rouse up`\n",
+      err: "rouse: no Rouse is running; start it with `rouse up -d`\n",
     });
     const environment = await serve(() => undefined);
     await new Promise((resolve) => server?.close(resolve));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type DurationMs, describeDuration, Fault, parseDuration, seconds } from "@rouse/contract";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { isSupported } from "../../holder/processes/read-processes.ts";
 import type { DaemonFile } from "../../home/open-home.ts";
 import { answersAt } from "../answers-at.ts";
@@ -28,7 +28,11 @@ export const addDown: AddCommand = (program, here, finish) => {
   program
     .command("down")
     .description("stop watching; agents run on")
-    .option("--timeout <duration>", "how long to wait until it is gone", readTimeout, seconds(30))
+    .addOption(
+      new Option("--timeout <duration>", "how long to wait until it is gone")
+        .argParser(readTimeout)
+        .default(seconds(30), "30s"),
+    )
     .option("--json", "print one JSON document")
     .addHelpText("after", afterword)
     .action(async (options: DownOptions) => {

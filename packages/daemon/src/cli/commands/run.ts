@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { type ExitStatus, Fault } from "@rouse/contract";
-import { addDaemonOptions, type DaemonWish, nobodyWatches, offerDaemon } from "../offer-daemon.ts";
+import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../offer-daemon.ts";
 import { type AgentWishes, prepareAgent, type Surface } from "../prepare-agent.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -24,7 +24,8 @@ Examples:
   rouse run -- python3 agent.py | tee agent.log`;
 
 export const addRun: AddCommand = (program, here, finish) => {
-  addDaemonOptions(program.command("run"))
+  program
+    .command("run")
     .description("run a command here and watch it")
     .usage("[options] -- COMMAND...")
     .argument("<command...>", "what to run, after --")
@@ -33,6 +34,8 @@ export const addRun: AddCommand = (program, here, finish) => {
     .option("--type <id>", "its type, for settings of that type")
     .option("--task <id>", "the task it works on")
     .option("--policy <name>", "a policy of config.yaml or a preset")
+    .option(...daemonOption)
+    .option(...noDaemonOption)
     .addHelpText("after", afterword)
     .action(async (command: string[], options: RunOptions) => {
       const { stdin, stdout } = process;

@@ -1,7 +1,7 @@
 import { type DurationMs, days, parseDuration, seconds } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { awaitKnown } from "../ask-daemon.ts";
-import { addDaemonOptions, type DaemonWish, nobodyWatches, offerDaemon } from "../offer-daemon.ts";
+import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../offer-daemon.ts";
 import { prepareAgent } from "../prepare-agent.ts";
 import { describeOwnerRules } from "../show/owner-rules.ts";
 import { styled } from "../show/styled-text.ts";
@@ -44,7 +44,8 @@ function readIdleKill(text: string): DurationMs {
 }
 
 export const addSpawn: AddCommand = (program, here, finish) => {
-  addDaemonOptions(program.command("spawn"))
+  program
+    .command("spawn")
     .description("start a command in a terminal of its own and watch it")
     .usage("--name NAME [options] -- COMMAND...")
     .argument("<command...>", "what to run, after --")
@@ -57,6 +58,8 @@ export const addSpawn: AddCommand = (program, here, finish) => {
     .option("--cwd <folder>", "where it runs; here when not given")
     .option("--env <NAME=VALUE>", "a variable of its environment; may be given more than once", collect)
     .option("--idle-kill <duration>", "stop it after so long without any sign of work, such as 30m", readIdleKill)
+    .option(...daemonOption)
+    .option(...noDaemonOption)
     .option("--json", "print one JSON document")
     .addHelpText("after", afterword)
     .action(async (command: string[], options: SpawnOptions, cli: Command) => {

@@ -1,10 +1,21 @@
 import { version } from "../../version.ts";
-import { exit } from "../exit-codes.ts";
+import { type ExitCode, exit } from "../exit-codes.ts";
+import type { Life } from "../gather-status.ts";
 import type { AddCommand } from "./add-command.ts";
 
 const afterword = `
 It ends with 0 when Rouse runs and can save what it hears, with 3 when none is
-running, and with 1 when one is there but does not answer or cannot save.`;
+running, with 1 when one is there but does not answer or cannot save, and with 4
+when the token here is not for asking.`;
+
+const exits: Readonly<Record<Life, ExitCode>> = {
+  ready: exit.fine,
+  "not-ready": exit.wrong,
+  "no-answer": exit.wrong,
+  "not-running": exit.noDaemon,
+  unreachable: exit.noDaemon,
+  refused: exit.notAuthorised,
+};
 
 export const addStatus: AddCommand = (program, here, finish) => {
   program
@@ -29,6 +40,6 @@ export const addStatus: AddCommand = (program, here, finish) => {
         const { showStatus } = await import("../show/status.ts");
         here.print(showStatus(report, here.now(), here.width));
       }
-      finish(life === "ready" ? exit.fine : life === "not-running" ? exit.noDaemon : exit.wrong);
+      finish(exits[life]);
     });
 };

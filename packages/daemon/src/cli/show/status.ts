@@ -10,8 +10,10 @@ import { stampAndAge } from "./tell-time.ts";
 const headlines: Readonly<Record<Life, readonly [Style, string]>> = {
   ready: ["green", "Rouse is running and ready."],
   "not-ready": ["red", "Rouse is running, but not ready."],
+  refused: ["yellow", "Rouse is running, but tells us no more."],
   "no-answer": ["red", "Rouse is running, but does not answer."],
   "not-running": ["yellow", "No Rouse is running."],
+  unreachable: ["red", "No Rouse can be reached."],
 };
 
 const places: Readonly<Record<Starter, string>> = {
@@ -34,10 +36,11 @@ export function showStatus(report: StatusReport, now: EpochMs, width: number): L
 }
 
 function factsOfRunning({ daemon, url, answer }: StatusReport, now: EpochMs): Fact[] {
+  const version = answer?.version ?? daemon?.version;
   const since = answer?.started_at ?? daemon?.startedAt;
   const doubts = answer === null ? [] : describeDoubt(answer.monitor, now);
   return [
-    ["version", [answer?.version ?? daemon?.version ?? "unknown"]],
+    ...(version === undefined ? [] : [["version", [version]] as Fact]),
     ...(url === null ? [] : [["address", [url]] as Fact]),
     ...(daemon === null ? [] : [["process", [`${daemon.pid}, ${places[daemon.startedBy]}`]] as Fact]),
     ...(since === undefined ? [] : [["since", [stampAndAge(since, now)]] as Fact]),

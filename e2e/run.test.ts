@@ -229,7 +229,7 @@ describe("a command that runs before Rouse does", () => {
     lone.child.kill("SIGUSR1");
     const { code, stderr } = await lone.ended;
     expect(code).toBe(5);
-    expect(stderr).toMatch(/^rouse: no Rouse is running[^\n]*`rouse up`[^\n]*\n$/);
+    expect(stderr).toMatch(/^rouse: no Rouse is running[^\n]*`rouse up -d`[^\n]*\n$/);
     const over = await agentOnce(later, "lone", "is over", isOver);
     expect(over.terminal).toMatchObject({ exit: { code: 5 }, outputBytes: 10 });
     const gone = await agentOnce(later, "early", "is known", isOver);

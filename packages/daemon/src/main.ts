@@ -18,7 +18,7 @@ process.exitCode = await runCli(
       { openSqliteStore },
       { alertsToLog },
       { openHolders },
-      { openLog },
+      { openFileLog, openLog },
       { systemClock, systemTimers },
       { openFileStates },
       { openGitWorkspaces },
@@ -42,7 +42,7 @@ process.exitCode = await runCli(
       import("./adapters/workspaces-git/open-git-anchor.ts"),
       import("./adapters/orchestrator-webhook/open-webhook-anchor.ts"),
     ]);
-    const log = openLog();
+    const log = options.logFile === undefined ? openLog() : openFileLog(options.logFile);
     await runDaemon(options, {
       openStore: (folder) => openSqliteStore({ folder }),
       alerts: alertsToLog,

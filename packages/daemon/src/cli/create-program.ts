@@ -8,7 +8,7 @@ import type { OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
-  ["rouse up", "start watching, in one terminal"],
+  ["rouse up -d", "start watching, in the background"],
   ["rouse run -- claude", "run an agent here and watch it"],
   ["rouse spawn --name w1 -- ./agent.sh", "the same in the background"],
   ["rouse ps", "who is there"],
@@ -26,6 +26,9 @@ interface Hands {
 /** In the order of the help. Each is loaded when it is asked for, because what all of them load takes several times as long as most of them work. */
 const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
   up: async ({ up }) => (await import("./commands/up.ts")).addUp(up),
+  down: async () => (await import("./commands/down.ts")).addDown,
+  status: async () => (await import("./commands/status.ts")).addStatus,
+  service: async () => (await import("./commands/service.ts")).addService,
   run: async () => (await import("./commands/run.ts")).addRun,
   spawn: async () => (await import("./commands/spawn.ts")).addSpawn,
   ps: async () => (await import("./commands/ps.ts")).addPs,
@@ -103,6 +106,7 @@ function helpTail(): string {
     "",
     "Environment:",
     "  ROUSE_HOME   data, token and config.yaml (default: ~/.rouse)",
+    "  ROUSE_PORT   where `rouse up` listens (default: 7433)",
     "  ROUSE_URL    a Rouse other than the one of ROUSE_HOME",
     "  ROUSE_TOKEN  its token, when it is not in ROUSE_HOME",
     "  NO_COLOR     no colours",

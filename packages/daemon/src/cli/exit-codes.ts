@@ -18,7 +18,7 @@ export const interrupted = 130;
 
 export const exitMeanings: readonly (readonly [ExitCode | typeof interrupted, string])[] = [
   [exit.fine, "fine"],
-  [exit.wrong, "something is wrong: doctor found a fault, or the agent is ill"],
+  [exit.wrong, "something is wrong: a fault, an ill agent, a Rouse that is not ready"],
   [exit.usage, "bad usage or bad configuration"],
   [exit.noDaemon, "no Rouse can be reached"],
   [exit.notAuthorised, "not authorised: the token is missing or wrong, or not for this"],

@@ -18,7 +18,7 @@ import { readStore } from "../holder/read-store.ts";
 import type { Spec } from "../holder/spec.ts";
 import { openHome } from "../home/open-home.ts";
 import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
-import { defaultPort } from "./commands/up.ts";
+import { choosePort, defaultPort } from "./choose-port.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** What a person says of an agent they start. */
@@ -66,7 +66,7 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
   const policy = wishes.policy === undefined ? null : checkPolicy(config, wishes.policy);
   const own = config?.settingsFor({ agentId, agentType, taskId, policy }) ?? settings;
   const incarnation = Math.max(nextIncarnation(home, agentId), (daemon.incarnation ?? 0) + 1);
-  const url = daemon.url ?? `http://127.0.0.1:${defaultPort}`;
+  const url = daemon.url ?? `http://127.0.0.1:${choosePort(undefined, here.environment) || defaultPort}`;
   const base = { ...definedOnly(here.environment), ...readVariables(wishes.env ?? []) };
   const spec: Spec = {
     agentId,

@@ -60,12 +60,13 @@ export function writeJson(document: unknown, indent: number): string {
   );
 }
 
-/** `rouse ps | head` closes our output early: that is the end of the command, not an error. A daemon goes on without a reader. */
+/** `rouse ps | head` closes our output early: that is the end of the command, not an error. A daemon goes on, whether nobody reads it or its disk is full. */
 export function leaveWhenNobodyReads(stays: () => boolean): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (stays()) return;
       if (error.code !== "EPIPE") throw error;
-      if (!stays()) process.exit();
+      process.exit();
     });
   }
 }

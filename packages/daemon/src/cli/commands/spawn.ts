@@ -1,12 +1,13 @@
 import { type DurationMs, days, parseDuration, seconds } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { awaitKnown } from "../ask-daemon.ts";
+import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../offer-daemon.ts";
 import { prepareAgent } from "../prepare-agent.ts";
 import { describeOwnerRules } from "../show/owner-rules.ts";
 import { styled } from "../show/styled-text.ts";
 import type { AddCommand } from "./add-command.ts";
 
-interface SpawnOptions {
+interface SpawnOptions extends DaemonWish {
   readonly name: string;
   readonly type?: string;
   readonly task?: string;
@@ -15,7 +16,6 @@ interface SpawnOptions {
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly idleKill?: DurationMs;
-  readonly json?: true;
 }
 
 const afterword = `
@@ -43,7 +43,7 @@ function readIdleKill(text: string): DurationMs {
   throw new InvalidArgumentError("Expected a duration such as 30m or 2h, from 1s to 30d.");
 }
 
-export const addSpawn: AddCommand = (program, here) => {
+export const addSpawn: AddCommand = (program, here, finish) => {
   program
     .command("spawn")
     .description("start a command in a terminal of its own and watch it")
@@ -58,6 +58,8 @@ export const addSpawn: AddCommand = (program, here) => {
     .option("--cwd <folder>", "where it runs; here when not given")
     .option("--env <NAME=VALUE>", "a variable of its environment; may be given more than once", collect)
     .option("--idle-kill <duration>", "stop it after so long without any sign of work, such as 30m", readIdleKill)
+    .option(...daemonOption)
+    .option(...noDaemonOption)
     .option("--json", "print one JSON document")
     .addHelpText("after", afterword)
     .action(async (command: string[], options: SpawnOptions, cli: Command) => {
@@ -71,7 +73,12 @@ export const addSpawn: AddCommand = (program, here) => {
         rows: stdout.rows || 40,
       } as const;
       const policy = options.healthPolicy ?? options.policy;
-      const { spec, home, watched, settings } = await prepareAgent(here, { ...options, command, policy }, surface);
+      const prepare = () => prepareAgent(here, { ...options, command, policy }, surface);
+      let prepared = await prepare();
+      const offered = prepared.watched ? null : await offerDaemon(here, options);
+      if (offered?.kind === "over") return finish(offered.code);
+      if (offered?.kind === "started") prepared = await prepare();
+      const { spec, home, watched, settings } = prepared;
       const { startHolder } = await import("../../holder/start-holder.ts");
       const held = await startHolder(home, spec);
       const pid = held.agent?.pid ?? null;
@@ -89,6 +96,6 @@ export const addSpawn: AddCommand = (program, here) => {
         ],
         ...describeOwnerRules(agentId, idleKill, settings).map((rule) => [rule]),
       ]);
-      if (!watched) here.warn("no Rouse is running, so nobody watches yet; `rouse up` picks this agent up");
+      if (!watched) here.warn(nobodyWatches);
     });
 };

@@ -1,5 +1,6 @@
 import type {
   AgentHealth,
+  AgentList,
   AgentRegistration,
   FreezeRequest,
   HealthMonitoringService,
@@ -39,6 +40,8 @@ export interface RouseClient
     CheckpointCalls,
     TaskCalls {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
+  /** The same with what the monitor holds against itself: freeze, hold, amnesty. */
+  fleet(): Promise<AgentList>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
@@ -91,6 +94,7 @@ function agentCalls(line: Line) {
       const search = only.filter === undefined ? "" : `?filter=${only.filter}`;
       return (await ask<{ agents: AgentHealth[] }>(line, { path: `/api/v1/agents${search}` })).agents;
     },
+    fleet: () => ask<AgentList>(line, { path: "/api/v1/agents" }),
     async getHealthHistory(agentId: string, duration: number) {
       const path = `${agentPath(agentId)}/history?duration=${duration}ms`;
       return (await ask<HistoryReport>(line, { path })).history;

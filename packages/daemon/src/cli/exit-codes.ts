@@ -1,4 +1,4 @@
-import type { FaultCode, HealthState } from "@rouse/contract";
+import { type AgentHealth, type FaultCode, type HealthState, isGoodEnd } from "@rouse/contract";
 
 /** What a script can tell from the way `rouse` ended. */
 export const exit = {
@@ -78,4 +78,6 @@ const byState: Readonly<Record<HealthState, ExitCode>> = {
   TERMINATED: exit.wrong,
 };
 
-export const exitCodeOfState = (state: HealthState): ExitCode => byState[state];
+/** Of one that is over it counts how it ended. */
+export const exitCodeOfStanding = ({ state, over }: Pick<AgentHealth, "state" | "over">): ExitCode =>
+  over ? (isGoodEnd(over) ? exit.fine : exit.wrong) : byState[state];

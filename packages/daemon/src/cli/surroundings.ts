@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly width: number;
   now(): EpochMs;
   print(lines: readonly Line[]): void;
+  /** The same as text, with colours where they are shown. */
+  paint(line: Line): string;
   /** One document, spread out where a person looks at it. */
   printJson(document: unknown): void;
   /** One of many documents, each on a line of its own. */
@@ -32,6 +34,7 @@ export function readSurroundings(): Surroundings {
     home: resolve(homeFolder(env)),
     width,
     now: () => Date.now(),
+    paint: (line) => paintLine(line, colours),
     print: (lines) => void stdout.write(lines.map((line) => `${paintLine(line, colours)}\n`).join("")),
     printJson: (document) => void stdout.write(`${writeJson(document, stdout.isTTY ? 2 : 0)}\n`),
     printJsonLine: (document) => void stdout.write(`${writeJson(document, 0)}\n`),

@@ -112,7 +112,10 @@ export function openApiDocument(version: string): object {
       ),
       "/api/v1/agents": {
         ...get("Every agent's health", ref("Agents"), [
-          query("filter", "unhealthy: only those that are neither HEALTHY nor TERMINATED"),
+          query(
+            "filter",
+            "unhealthy: only those that are neither HEALTHY nor over, and those that ended and are a person's matter",
+          ),
         ]),
         ...withEitherToken(
           post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),

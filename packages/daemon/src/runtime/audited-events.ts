@@ -12,6 +12,7 @@ type Rules = { readonly [T in EventType]: ((payload: Payload<T>) => Entry | null
 /** What goes into the audit trail. A new event does not compile until somebody decides here. */
 const rules: Rules = {
   AGENT_HEARTBEAT: null,
+  AGENT_ACTIVITY_CHANGED: null,
   AGENT_REGISTERED: null,
   AGENT_INCARNATION_STARTED: null,
   AGENT_FINISHED: null,

@@ -42,6 +42,7 @@ import { recallOrders } from "./recall-orders.ts";
 import { createReports, type Reports } from "./report.ts";
 import { recallSeals, sealRuns } from "./seal-trail.ts";
 import type { Moment } from "./steady-clock.ts";
+import type { ActivityListener } from "./tell-activity.ts";
 import { tidyAway, tidyEvery } from "./tidy-away.ts";
 import type { Counters } from "./turns.ts";
 
@@ -96,6 +97,8 @@ export interface Monitor extends Reports {
   sendCanaryBy(send: () => Promise<void>): void;
   onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
   onBeat(listener: (beat: Heartbeat, time: number) => void): () => void;
+  /** An agent does something else now. */
+  onActivity(listener: ActivityListener): () => void;
   lastEventId(): number;
   config(): Config;
   counters(): Counters & { agents: number; outbox: number; storeDown: boolean };
@@ -175,6 +178,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     sendCanaryBy,
     onEvents: news.onEvents,
     onBeat,
+    onActivity: ground.onActivity,
     lastEventId: news.lastEventId,
     config,
     counters: () => ({

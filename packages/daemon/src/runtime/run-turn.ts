@@ -27,6 +27,7 @@ interface RunningParts {
   readonly keepTurn: TurnKeeper["keepTurn"];
   readonly saveEvents: DraftFiller["saveEvents"];
   readonly afterTurn: AfterTurn;
+  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly counters: { turns: number; wakes: number };
 }
 
@@ -35,7 +36,7 @@ export type AfterTurn = (before: AgentRecord, after: AgentRecord, moment: Moment
 
 /** One turn of one agent: core judges, what comes out is kept for the next commit, and wheel, fleet and tasks are told. */
 export function runTurns(parts: RunningParts) {
-  const { roster, wheel, fleet, doubt, config, keepTurn, saveEvents, afterTurn, counters } = parts;
+  const { roster, wheel, fleet, doubt, config, keepTurn, saveEvents, afterTurn, noteActivity, counters } = parts;
   const toWake: string[] = [];
 
   function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
@@ -51,6 +52,7 @@ export function runTurns(parts: RunningParts) {
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(turn.record), moment.now), moment.time);
     if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);
+    noteActivity(before, turn.record, moment.time);
     return turn;
   }
 

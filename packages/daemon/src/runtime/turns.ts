@@ -1,5 +1,5 @@
-import type { Hold } from "@rouse/contract";
-import type { Action, ActionOutcome, FleetWatch, KillBudgetKeeper, Reply, Signal } from "@rouse/core";
+import type { EpochMs, Hold } from "@rouse/contract";
+import type { Action, ActionOutcome, AgentRecord, FleetWatch, KillBudgetKeeper, Reply, Signal } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { enrollAgents } from "./enroll-agents.ts";
@@ -26,6 +26,7 @@ export interface TurnParts {
   readonly budget: KillBudgetKeeper;
   readonly audit: AuditTrail;
   readonly afterTurn: AfterTurn;
+  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly lastSignalId: number;
   readonly lastEventId: number;
 }

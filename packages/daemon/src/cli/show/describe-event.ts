@@ -57,6 +57,8 @@ export function describeEvent(event: RouseEvent): string {
   // A newer daemon may know events that we do not.
   if (!eventTypes.includes(event.type)) return JSON.stringify(event.payload);
   switch (event.type) {
+    case "AGENT_ACTIVITY_CHANGED":
+      return `${event.payload.from} → ${event.payload.to}`;
     case "AGENT_HEARTBEAT":
       return [event.payload.status, event.payload.progressIndicator].filter(Boolean).join(": ");
     case "AGENT_REGISTERED":

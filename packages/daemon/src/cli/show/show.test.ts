@@ -1,4 +1,4 @@
-import { type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
+import { type AgentHealth, type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { writeJson } from "../surroundings.ts";
 import { showAgents } from "./agents.ts";
@@ -30,6 +30,53 @@ describe("rouse ps", () => {
       plain(showAgents([{ ...held, terminal: { ...held.terminal, ...more } }], now, 120)).includes(" s ago ");
     expect(heard({})).toBe(false);
     expect(heard({ lastTold: new Date(now - 7000).toISOString() })).toBe(true);
+  });
+
+  const over = (agentId: string, how: "finished" | "exited", code: number): AgentHealth => ({
+    ...healthy,
+    agentId,
+    activity: { kind: how === "finished" ? "FINISHED" : "EXITED", since: "2026-02-05T10:00:00.000Z" },
+    over: { how, code, signal: null, at: "2026-02-05T10:00:00.000Z" },
+  });
+  const ended = [over("done-1", "finished", 0), over("done-2", "finished", 0), over("broken", "exited", 7)];
+
+  it("leaves out who is over, and says how many and how they ended", () => {
+    const lines = plain(showAgents([...ended, stuck], now, 120)).split("\n");
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["AGENT", "worker-1", "3"]);
+    expect(lines.at(-1)).toBe("3 are over: 2 finished, 1 exited 7; `rouse ps --all` shows them");
+    expect(plain(showAgents(ended.slice(2), now, 120))).toBe(
+      "Nobody is there any more.\n1 is over: exited 7; `rouse ps --all` shows it",
+    );
+  });
+
+  it("shows who is over when asked for all, each with the word for its end and without an activity", () => {
+    expect(
+      plain(showAgents(ended, now, 120, { all: true, filtered: false }))
+        .split("\n")
+        .slice(1),
+    ).toEqual([
+      "broken  exited 7  –         –      –     3            –",
+      "done-1  FINISHED  –         –      –     3            –",
+      "done-2  FINISHED  –         –      –     3            –",
+    ]);
+  });
+
+  it("keeps who is over in sight while a person is called for it", () => {
+    const handedOver = { incident: "i", because: "restarts-exhausted", at: "2026-02-05T10:00:00.000Z" } as const;
+    const called = { ...over("broken", "exited", 7), handedOver };
+    expect(plain(showAgents([called], now, 120))).toMatch(/^broken +exited 7 +needs you: restarts exhausted/m);
+    const settled = { ...called, handedOver: { ...handedOver, because: "ended-by-person" as const } };
+    expect(plain(showAgents([settled], now, 120))).not.toMatch(/^broken/m);
+  });
+
+  it("keeps agent, state and activity in a narrow terminal, and leaves out the others one by one", () => {
+    const titles = (width: number) =>
+      (plain(showAgents([stuck, healthy], now, width)).split("\n")[0] ?? "").split(/ +/);
+    expect(titles(200)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK", "INCARNATION", "NODE"]);
+    expect(titles(80)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK", "INCARNATION", "NODE"]);
+    expect(titles(60)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK"]);
+    expect(titles(50)).toEqual(["AGENT", "STATE", "ACTIVITY"]);
+    expect(plain(showAgents([stuck], now, 40))).toContain("RUNNING tool npm");
   });
 
   it("says how to get an agent when there is none", () => {

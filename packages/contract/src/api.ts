@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AgentHealth, HealthSnapshot } from "./agent.ts";
+import { AgentHealth, HealthSnapshot, OverReport } from "./agent.ts";
 import { CallerName } from "./audit.ts";
 import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
@@ -185,6 +185,28 @@ export const OrderAnswer = z
   ])
   .meta({ id: "OrderAnswer" });
 export type OrderAnswer = z.infer<typeof OrderAnswer>;
+
+/** A person's word to take an agent that is over out of the list. */
+export const RemoveRequest = z
+  .strictObject({ reason: z.string().max(500).default("no reason given"), actor: CallerName.optional() })
+  .meta({ id: "RemoveRequest" });
+export type RemoveRequest = z.infer<typeof RemoveRequest>;
+
+/** Why an agent stays in the list: something of it is there, may come back, or waits for somebody's word. */
+export const RemovalRefusal = z
+  .enum(["runs", "beats", "left-processes", "starts-again", "question-open", "holds-task", "held"])
+  .meta({ id: "RemovalRefusal" });
+export type RemovalRefusal = z.infer<typeof RemovalRefusal>;
+
+export const RemovedAgent = z
+  .object({
+    agentId: z.string(),
+    incarnation: z.number().int(),
+    /** How it was over; `null` for one that fell silent. */
+    over: OverReport.nullable(),
+  })
+  .meta({ id: "RemovedAgent" });
+export type RemovedAgent = z.infer<typeof RemovedAgent>;
 
 export const FreezeRequest = z
   .strictObject({

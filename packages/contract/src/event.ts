@@ -99,6 +99,8 @@ const payloads = {
     to: z.number(),
     because: z.enum(["registered-again", "announced-in-heartbeat", "sequence-started-over", "started-by-holder"]),
   }),
+  /** A person took it out of the list after it was over. What happened to it stays in the history. */
+  AGENT_REMOVED: z.object({ agentId, incarnation: z.number(), actor: z.string(), reason: z.string() }),
   AGENT_FINISHED: z.object({ agentId, incarnation: z.number() }),
   AGENT_RECOVERED: z.object({ agentId, from: HealthState, illForSeconds: z.number() }),
   HEALTH_STATE_CHANGED: z.object({

@@ -11,6 +11,8 @@ import type {
   OrderAnswer,
   OrderRequest,
   RecoveryStatus,
+  RemovedAgent,
+  RemoveRequest,
   SavedEvent,
   StepEvent,
   StepPage,
@@ -66,6 +68,8 @@ export interface RouseClient
   /** Stops such an agent and starts it again the same way. */
   recoverAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
   initiateRecovery(taskId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
+  /** Takes an agent that is over out of the list. Rejects with `order-refused` and the reason while something of it is there or may come back. */
+  removeAgent(agentId: string, order?: Partial<RemoveRequest>): Promise<RemovedAgent>;
 }
 
 export function connectRouse(options: ConnectOptions): RouseClient {
@@ -119,6 +123,8 @@ function agentCalls(line: Line) {
     initiateRecovery: async (taskId: string, order: Partial<OrderRequest> = {}) =>
       ask<OrderAnswer>(line, { path: `${taskPath(taskId)}/recover`, body: order }),
     getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
+    removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
+      ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
     recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
       ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
     steps: async (agentId: string, query: StepQuery = {}) =>

@@ -2,7 +2,7 @@ import { policyFrom, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, heldStory } from "../held-story.test-support.ts";
 import { story } from "../story.test-support.ts";
-import { howOver, isExited, isRemovable } from "./how-over.ts";
+import { howOver, isExited, refuseRemoval } from "./how-over.ts";
 
 const policy = policyFrom("default", settingsOf("default"));
 const how = ({ agent }: Pick<ReturnType<typeof heldStory>, "agent">) => howOver(agent.record, policy)?.how ?? null;
@@ -14,7 +14,9 @@ describe("an agent that Rouse started", () => {
     agent.prints();
     expect(how(agent)).toBe(null);
     expect(isExited(agent.agent.record)).toBe(false);
+    expect(refuseRemoval(agent.agent.record, policy)).toBe("runs");
     agent.exits({ code: 0 });
+    expect(refuseRemoval(agent.agent.record, policy)).toBe(null);
     expect(howOver(agent.agent.record, policy)).toMatchObject({ how: "finished", code: 0, signal: null });
     expect(isExited(agent.agent.record)).toBe(false);
   });
@@ -25,7 +27,7 @@ describe("an agent that Rouse started", () => {
     expect(agent.agent.record.incident).not.toBe(null);
     expect(isExited(agent.agent.record)).toBe(true);
     expect(how(agent)).toBe(null);
-    expect(isRemovable(agent.agent.record, policy)).toBe(false);
+    expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
   });
 
   it("is over with its status once it was given up and handed to a person", () => {
@@ -60,6 +62,7 @@ describe("an agent that Rouse started", () => {
     const agent = held({ hold: { foreground: true } });
     agent.report([], { exit: { code: 0, signal: null, cause: "by-itself" }, leftovers: [{ pid: 7, name: "server" }] });
     expect(how(agent)).toBe(null);
+    expect(refuseRemoval(agent.agent.record, policy)).toBe("left-processes");
     agent.agent.take({ kind: "leftovers-gone", incarnation: 1 });
     expect(how(agent)).toBe("finished");
   });
@@ -77,10 +80,11 @@ describe("an agent that only beats", () => {
   it("is not over when it is silent, because nobody knows; but a person may take it out of the list", () => {
     const agent = story({ preset: "fleet" });
     agent.beats();
-    expect(isRemovable(agent.record, policy)).toBe(false);
-    agent.silentFor("5m");
+    expect(refuseRemoval(agent.record, policy)).toBe("beats");
+    agent.silentFor("1m");
     expect(agent.record.health.state).toBe("UNRESPONSIVE");
     expect(how({ agent })).toBe(null);
-    expect(isRemovable(agent.record, policy)).toBe(true);
+    expect(refuseRemoval(agent.record, policy)).toBe("question-open");
+    expect(refuseRemoval({ ...agent.record, incident: null }, policy)).toBe(null);
   });
 });

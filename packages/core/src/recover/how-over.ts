@@ -1,4 +1,4 @@
-import type { HowOver, MonoMs, Policy } from "@rouse/contract";
+import type { HowOver, MonoMs, Policy, RemovalRefusal } from "@rouse/contract";
 import { type AgentRecord, isOver } from "../record.ts";
 import { isSettled } from "./fate-of-work.ts";
 
@@ -35,9 +35,18 @@ const isUndecided = ({ findings, handedOver }: AgentRecord, { mode, enabled }: P
   enabled &&
   findings.some(({ kind, level }) => kind === "process-exited" && level !== "note");
 
-/** Whether it may be taken out of the list: it is over; or it only ever sent beats, fell silent, and nobody can say that it lives. */
-export const isRemovable = (record: AgentRecord, policy: Policy): boolean =>
-  howOver(record, policy) !== null || (record.terminal === null && record.health.state === "UNRESPONSIVE");
+/**
+ * Why it may not be taken out of the list; `null`: it may. One that only ever sent beats and fell silent may: nobody can say that it lives, and should it
+ * beat again, it is new.
+ */
+export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefusal | null {
+  const { terminal, health, incident } = record;
+  if (howOver(record, policy) !== null) return null;
+  if (incident !== null && incident.stage.kind === "escalated") return "question-open";
+  if (terminal === null) return health.state === "UNRESPONSIVE" && incident === null ? null : "beats";
+  if (worksOn(record)) return "left-processes";
+  return terminal.exit === null ? "runs" : "starts-again";
+}
 
 /** What it is shown to be doing: a process that ended does nothing, whatever it did last. */
 export const isExited = (record: AgentRecord): boolean => isOver(record) && record.activity.kind !== "FINISHED";

@@ -36,6 +36,8 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   escalations: async () => (await import("./commands/escalations.ts")).addEscalations,
   terminate: async () => (await import("./commands/terminate.ts")).addTerminate,
   recover: async () => (await import("./commands/recover.ts")).addRecover,
+  rm: async () => (await import("./commands/remove.ts")).addRm,
+  prune: async () => (await import("./commands/remove.ts")).addPrune,
   adopt: async () => (await import("./commands/adopt.ts")).addAdopt,
   health: async () => (await import("./commands/health.ts")).addHealth,
   why: async () => (await import("./commands/why.ts")).addWhy,
@@ -51,6 +53,8 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   token: async () => (await import("./commands/token.ts")).addToken,
   mcp: async () => (await import("./commands/mcp.ts")).addMcp,
   demo: async () => (await import("./commands/demo.ts")).addDemo,
+  completion: async ({ up }) =>
+    (await import("./commands/completion.ts")).addCompletion((here) => createProgram([], here, up, () => {})),
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
 };
 

@@ -62,13 +62,3 @@ export function writeJson(document: unknown, indent: number): string {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
-
-/** `rouse ps | head` closes our output early: that is the end of the command, not an error. A daemon goes on without a reader. */
-export function leaveWhenNobodyReads(stays: () => boolean): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      if (!stays()) process.exit();
-    });
-  }
-}

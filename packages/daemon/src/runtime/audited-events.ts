@@ -15,6 +15,7 @@ const rules: Rules = {
   AGENT_ACTIVITY_CHANGED: null,
   AGENT_REGISTERED: null,
   AGENT_INCARNATION_STARTED: null,
+  AGENT_REMOVED: (p) => ({ ...about(p.agentId, p.reason, pick(p, "incarnation")), actor: p.actor }),
   AGENT_FINISHED: null,
   AGENT_RECOVERED: null,
   HEALTH_STATE_CHANGED: null,

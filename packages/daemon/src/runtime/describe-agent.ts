@@ -17,6 +17,7 @@ import {
   howOver,
   isExited,
   limitSeenToAt,
+  type Over,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
@@ -38,7 +39,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     state: record.health.state,
     stateChangedAt: iso(record.health.since),
     stateReason: record.health.reason,
-    over: describeOver(record, policy, iso),
+    over: describeOver(howOver(record, policy), toWall),
     lastHeartbeat: record.beats.lastAt === null ? null : iso(record.beats.lastAt),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
@@ -129,10 +130,8 @@ const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => (
   memoryBytes,
 });
 
-function describeOver(record: AgentRecord, policy: Policy, iso: (at: MonoMs) => string): AgentHealth["over"] {
-  const over = howOver(record, policy);
-  return over === null ? null : { ...over, at: iso(over.at) };
-}
+export const describeOver = (over: Over | null, toWall: ToWall): AgentHealth["over"] =>
+  over === null ? null : { ...over, at: toIso(toWall(over.at)) };
 
 function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
   const { activity, terminal } = record;

@@ -4,6 +4,8 @@ import type {
   HeartbeatAck,
   OrderAnswer,
   OrderRequest,
+  RemovedAgent,
+  RemoveRequest,
   RouseEvent,
   SavedEvent,
 } from "@rouse/contract";
@@ -39,6 +41,7 @@ import { startOutbox } from "./outbox.ts";
 import { canaryEvery, provePath } from "./prove-path.ts";
 import { type AuditReader, readAuditOf } from "./read-audit.ts";
 import { recallOrders } from "./recall-orders.ts";
+import { removeAgents } from "./remove-agents.ts";
 import { createReports, type Reports } from "./report.ts";
 import { recallSeals, sealRuns } from "./seal-trail.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -81,6 +84,8 @@ export interface Monitor extends Reports {
   /** A person's orders. They answer when it is done, refused, or has taken a minute. */
   terminate(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
   recover(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
+  /** Takes an agent that is over out of the list. */
+  remove(agentId: string, request: Given<RemoveRequest>): Promise<RemovedAgent>;
   /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
@@ -162,6 +167,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   return {
     ...createReports({ ...common, lastBeatAt, storeIsDown }),
     ...people,
+    remove: removeAgents({ ...common, tasks }),
     ...freezeAndThaw({ ...common, tasks }),
     ...noteRefusals(common),
     takeBeats,

@@ -1,7 +1,6 @@
 import {
   type AgentHealth,
   type DurationMs,
-  Fault,
   Heartbeat,
   type HistoryReport,
   type KeptHeartbeat,
@@ -26,6 +25,7 @@ import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
@@ -62,7 +62,7 @@ export function createReports(parts: ReportParts): Reports {
 
   function mustFind(agentId: string): Watched {
     const watched = roster.find(agentId);
-    if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+    if (watched === undefined) throw unknownAgent(agentId, roster);
     return watched;
   }
 

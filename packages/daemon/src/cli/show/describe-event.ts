@@ -65,6 +65,8 @@ export function describeEvent(event: RouseEvent): string {
       return `incarnation ${event.payload.incarnation}${event.payload.taskId === null ? "" : `, task ${event.payload.taskId}`}`;
     case "AGENT_INCARNATION_STARTED":
       return `incarnation ${event.payload.from} → ${event.payload.to}: ${inWords(event.payload.because)}`;
+    case "AGENT_REMOVED":
+      return `taken out of the list by ${event.payload.actor}`;
     case "AGENT_FINISHED":
       return `incarnation ${event.payload.incarnation}`;
     case "AGENT_RECOVERED":

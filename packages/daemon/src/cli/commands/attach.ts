@@ -1,5 +1,6 @@
 import { exitWord, Fault } from "@rouse/contract";
 import { exit } from "../exit-codes.ts";
+import { wrapLine } from "../show/fit-text.ts";
 import { styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -30,7 +31,8 @@ export const addAttach: AddCommand = (program, here, finish) => {
       if (file === null)
         throw new Fault("holder-gone", `${agentId} is over; \`rouse logs ${agentId}\` shows what it wrote`);
       // Before the agent's screen is drawn: that takes the whole terminal, and only the title stays.
-      here.print([[styled("dim", `${agentId}: Ctrl-] d leaves it, and it goes on; every other key is its own.`)]]);
+      const wayOut = styled("dim", `${agentId}: Ctrl-] d leaves it, and it goes on; every other key is its own.`);
+      here.print(wrapLine([wayOut], here.width, 2));
       const title = nameWindow(here, `${agentId}: Ctrl-] d leaves`);
       const ending = await attachHere(doorOf(here.home, file)).finally(title.restore);
       switch (ending.kind) {

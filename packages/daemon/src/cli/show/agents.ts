@@ -24,8 +24,8 @@ const sinceColumn: Column = { ...heardColumn, title: "SINCE" };
 /** The first three survive in the narrowest terminal; of the others the last in this order go first. */
 const psColumns: readonly Column[] = [
   { title: "AGENT", least: 10, wants: 24 },
-  { title: "STATE", least: 10, wants: 16 },
-  { title: "ACTIVITY", least: 9, wants: 30 },
+  { title: "STATE", least: 8, wants: 16 },
+  { title: "ACTIVITY", least: 18, wants: 30 },
   heardColumn,
   { title: "TASK", least: 6, drops: 3 },
   { title: "INCARNATION", least: 4, drops: 1 },

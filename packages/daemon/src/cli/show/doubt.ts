@@ -1,5 +1,5 @@
 import type { EpochMs, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
-import { wrapLine } from "./fit-text.ts";
+import { cutLine } from "./fit-text.ts";
 import { type Line, styled } from "./styled-text.ts";
 import { ago, countdown, describeSeconds, lasting } from "./tell-time.ts";
 
@@ -26,29 +26,23 @@ export const heldBecause: Readonly<Record<HeldBecause, string>> = {
   starting: "the agent is still starting",
 };
 
-/** What keeps Rouse from acting now, for the line above a list: freeze, hold, amnesty. Empty when nothing does. */
-export function describeRestraint(
-  { frozen, holds: held, lastGap, amnestyUntil }: SelfDoubtReport,
-  now: EpochMs,
-  width: number,
-): Line[] {
+/** What keeps Rouse from acting now, a row each above a list: freeze, hold, amnesty. Empty when nothing does. */
+export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: number): Line[] {
+  const { frozen, lastGap, amnestyUntil } = doubt;
   const lines: Line[] = [];
   if (frozen !== null)
     lines.push([
       styled("yellow", "FROZEN"),
-      ` for ${lasting(frozen.since, now)}: ${frozen.reason}; \`rouse thaw\` ends it`,
+      ` for ${lasting(frozen.since, now)} (\`rouse thaw\` ends it): ${frozen.reason}`,
     ]);
-  for (const { because, scope, since } of held)
+  for (const { because, scope, since } of doubt.holds)
     lines.push([styled("yellow", "ON HOLD"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
   const left = amnestyUntil === undefined ? 0 : Date.parse(amnestyUntil) - now;
-  if (left > 0 && lastGap !== null)
-    lines.push([
-      styled(
-        "dim",
-        `amnesty for ${countdown(left)}: ${gaps[lastGap.cause] ?? lastGap.cause} for ${describeSeconds(lastGap.lastedSeconds)}, so nobody is judged by silence`,
-      ),
-    ]);
-  return lines.flatMap((line) => wrapLine(line, width, 2));
+  if (left > 0 && lastGap !== null) {
+    const gap = `${gaps[lastGap.cause] ?? lastGap.cause} for ${describeSeconds(lastGap.lastedSeconds)}`;
+    lines.push([styled("dim", `amnesty for ${countdown(left)}, nobody is judged by silence: ${gap}`)]);
+  }
+  return lines.map((line) => cutLine(line, width));
 }
 
 /** What the monitor holds against itself. Empty when nothing does. */

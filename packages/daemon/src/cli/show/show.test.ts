@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { writeJson } from "../surroundings.ts";
 import { showAgents } from "./agents.ts";
 import { describeEvent, showEvent } from "./describe-event.ts";
+import { describeRestraint } from "./doubt.ts";
 import { widthOf } from "./fit-text.ts";
 import { healthDocument, showHealth, showSummary } from "./health.ts";
 import { healthy, heldFor, hostile, now, status, stuck, why } from "./sample.test-support.ts";
-import { type Line, paintLine } from "./styled-text.ts";
+import { type Line, paintLine, styled } from "./styled-text.ts";
 import { showWhy } from "./why.ts";
 
 const plain = (lines: readonly Line[]): string => lines.map((line) => paintLine(line, false)).join("\n");
@@ -76,7 +77,29 @@ describe("rouse ps", () => {
     expect(titles(80)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK", "INCARNATION", "NODE"]);
     expect(titles(60)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK"]);
     expect(titles(50)).toEqual(["AGENT", "STATE", "ACTIVITY"]);
-    expect(plain(showAgents([stuck], now, 40))).toContain("RUNNING tool npm");
+    const silent: AgentHealth = { ...stuck, agentId: "a".repeat(40), state: "UNRESPONSIVE" };
+    const asks = {
+      ...silent,
+      terminal: { ...heldFor(null), needsYou: { what: "permission", since: silent.stateChangedAt } },
+    } as const;
+    expect(plain(showAgents([asks], now, 40)).split("\n")[1]).toBe("aaaaaaaaa…  UNRESPO…  needs you: permis…");
+  });
+
+  it("says in one row each what keeps Rouse from acting, however narrow the terminal", () => {
+    const frozen = { since: "2026-02-05T10:09:00.000Z", actor: "ada", reason: "lunch with the whole team" };
+    const doubt = { ...status.monitor, frozen, amnestyUntil: "2026-02-05T10:12:00.000Z" };
+    const rows = (width: number) => plain(describeRestraint(doubt, now, width)).split("\n");
+    expect(rows(200)).toEqual([
+      "FROZEN for 60 s (`rouse thaw` ends it): lunch with the whole team",
+      "ON HOLD (node build-1) for 60 s: many fell silent at once, which points to the way between them and the monitor",
+      "amnesty for 2m 00s, nobody is judged by silence: the machine slept for 5 min",
+    ]);
+    expect(rows(40).map((row) => row.length)).toEqual([40, 40, 40]);
+    expect(describeRestraint({ ...status.monitor, holds: [] }, now, 80)).toEqual([]);
+  });
+
+  it("ends no row with a space that a terminal would put into the next one, in colours either", () => {
+    expect(paintLine([styled("dim", "a b "), " "], true)).toBe("\x1b[2ma b\x1b[0m");
   });
 
   it("says how to get an agent when there is none", () => {

@@ -51,6 +51,15 @@ describe("an agent that Rouse started", () => {
     expect(howOver(undecided, { ...policy, mode: "observe" })).toMatchObject({ how: "exited" });
   });
 
+  it("is not over when it ended at its provider's limit and is to go on after it", () => {
+    const agent = held();
+    agent.shows({ kind: "rate-limited", pattern: "limit", resetsInMs: 3_600_000, by: "stream", what: "usage" });
+    agent.exits({ code: 1 });
+    expect(agent.agent.record.incident).toBe(null);
+    expect(how(agent)).toBe(null);
+    expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
+  });
+
   it("is terminated when it was stopped for good", () => {
     const agent = held();
     agent.isOrdered("stop");

@@ -163,19 +163,24 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         events: [missed(1, "agent-1", noon)],
       });
       await tidyWholly(store, { now: noon + days(2), beats: hours(24), history: days(30) });
-      await save({ signals: [beat(5, 1, noon + days(2))] });
+      await save({ signals: [beat(5, 1, noon + days(2)), beat(6, 2, noon + days(2))] });
       await save({ removed: [1] });
       const isForgotten = async (reader: Store): Promise<void> => {
         const resumption = await reader.resume();
         expect(resumption.records.map(({ agentNo }) => agentNo)).toEqual([2]);
-        expect(resumption.signals.map(({ id }) => id)).toEqual([4]);
-        expect(resumption.lastSignalId).toBe(5);
+        expect(resumption.signals.map(({ id }) => id)).toEqual([4, 6]);
         expect(await reader.readBeats(1, 10)).toEqual([]);
         expect(await reader.readHistory(1, noon - hours(1), noon + days(3), hours(1))).toEqual([]);
         expect(await reader.readEvents({ agentId: "agent-1", limit: 10 })).toHaveLength(1);
       };
       await isForgotten(store);
       await isForgotten(await under.reopen());
+    });
+
+    it("remembers the last id it gave out after the agent that bore it was removed", async () => {
+      await save({ signals: [beat(41, 1, noon)], records: [record(1, 41)] });
+      await save({ removed: [1] });
+      expect(await (await under.reopen()).resume()).toMatchObject({ records: [], signals: [], lastSignalId: 41 });
     });
 
     it("lets another agent have the name of one that is removed, in the same commit and after it", async () => {

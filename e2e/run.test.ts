@@ -139,9 +139,9 @@ describe("a command under rouse run in a terminal", () => {
     expect(left).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 0 } } });
     expect(left.terminal?.leftovers?.length).toBeGreaterThan(0);
     expect(left.activity.kind).not.toBe("FINISHED");
-    expect((await daemon.cli("ps")).stdout).toMatch(/leaver .*ended with 0, left \d process/);
+    expect((await daemon.cli("ps")).stdout).toMatch(/leaver .*exited 0, left \d process/);
     expect(await daemon.cli("terminate", "leaver")).toMatchObject({ code: 0 });
-    expect((await daemon.cli("ps")).stdout).not.toContain("left");
+    expect((await daemon.cli("ps", "--all")).stdout).not.toContain("left");
   });
 
   it("has finished once what it left is gone, though nobody stayed with that", async () => {
@@ -156,7 +156,7 @@ describe("a command under rouse run in a terminal", () => {
     writeFileSync(join(desk, "go"), "");
     const done = await agentOnce(daemon, "patient", "has finished", ({ activity }) => activity.kind === "FINISHED");
     expect(done.terminal?.leftovers).toBeUndefined();
-    expect((await daemon.cli("ps")).stdout).toMatch(/patient .*ended with 0 /);
+    expect((await daemon.cli("ps", "--all")).stdout).toMatch(/patient +FINISHED +–/);
   });
 
   it("is told of a SIGTERM that was meant for rouse run", async () => {

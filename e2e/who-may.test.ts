@@ -44,6 +44,7 @@ O C – –  POST /api/v1/agents/w/nudge
 O – – –  POST /api/v1/agents/w/escalate
 O – – –  POST /api/v1/agents/w/terminate
 O – – –  POST /api/v1/agents/w/recover
+O – – –  DELETE /api/v1/agents/w
 O – – –  POST /api/v1/agents/w/assignments/restore
 O C V –  GET  /escalations
 O C V –  GET  /api/v1/escalations

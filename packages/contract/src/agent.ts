@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
+import { overKinds } from "./over-words.ts";
 import {
   AgentFamily,
   AgentInput,
@@ -104,13 +105,22 @@ export const LimitReport = z
   .meta({ id: "Limit" });
 export type LimitReport = z.infer<typeof LimitReport>;
 
+/** How it is over, and since when. */
+export const OverReport = z
+  .object({ how: z.enum(overKinds), code: z.number().int().nullable(), signal: z.string().nullable(), at: z.string() })
+  .meta({ id: "Over" });
+export type OverReport = z.infer<typeof OverReport>;
+
 export const AgentHealth = z
   .object({
     agentId: z.string(),
     taskId: z.string().nullable(),
+    /** Of one that is over, how it was when it ended. */
     state: HealthState,
     stateChangedAt: z.string(),
     stateReason: HealthReason,
+    /** Nothing more comes of it by itself. `null` while it lives, has left processes, or may be started again. */
+    over: OverReport.nullable(),
     lastHeartbeat: z.string().nullable(),
     lastCheckpoint: z.string().nullable(),
     metrics: AgentMetrics,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LostWork } from "./checkpoint.ts";
-import { FindingReport, HealthReason, HealthState } from "./health.ts";
+import { ActivityKind, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { findingKinds } from "./health-words.ts";
 import { AckReason, Heartbeat } from "./heartbeat.ts";
 import {
@@ -86,11 +86,12 @@ export type LetGoReason = z.infer<typeof LetGoReason>;
 const agentId = z.string();
 
 /**
- * Facts, in the past tense, under the names the event bus of the seeds uses. AGENT_HEARTBEAT is streamed only to those who ask
- * for it by name and is not numbered: the beats themselves are kept, not a second copy of each.
+ * Facts, in the past tense, under the names the event bus of the seeds uses. AGENT_HEARTBEAT and AGENT_ACTIVITY_CHANGED are streamed only to those who
+ * ask for them by name and are not numbered: the beats themselves are kept, not a second copy of each, and what an agent does changes with every call.
  */
 const payloads = {
   AGENT_HEARTBEAT: Heartbeat,
+  AGENT_ACTIVITY_CHANGED: z.object({ agentId, from: ActivityKind, to: ActivityKind }),
   AGENT_REGISTERED: z.object({ agentId, incarnation: z.number(), taskId: z.string().nullable() }),
   AGENT_INCARNATION_STARTED: z.object({
     agentId,
@@ -98,6 +99,8 @@ const payloads = {
     to: z.number(),
     because: z.enum(["registered-again", "announced-in-heartbeat", "sequence-started-over", "started-by-holder"]),
   }),
+  /** A person took it out of the list after it was over. What happened to it stays in the history. */
+  AGENT_REMOVED: z.object({ agentId, incarnation: z.number(), actor: z.string(), reason: z.string() }),
   AGENT_FINISHED: z.object({ agentId, incarnation: z.number() }),
   AGENT_RECOVERED: z.object({ agentId, from: HealthState, illForSeconds: z.number() }),
   HEALTH_STATE_CHANGED: z.object({
@@ -348,6 +351,9 @@ const payloads = {
   MONITOR_FROZEN: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
   MONITOR_THAWED: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
 } as const;
+
+/** Passed on to whoever asks for them by name, and never saved. */
+export const unsavedEvents = ["AGENT_HEARTBEAT", "AGENT_ACTIVITY_CHANGED"] as const satisfies readonly EventType[];
 
 export type EventType = keyof typeof payloads;
 export const eventTypes = Object.keys(payloads) as EventType[];

@@ -26,6 +26,7 @@ export { limitSeenToAt } from "./limit.ts";
 export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
+export { howOver, isExited, type Over, refuseRemoval, worksOn } from "./recover/how-over.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
 export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
 export * from "./signal.ts";

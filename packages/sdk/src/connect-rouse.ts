@@ -1,5 +1,6 @@
 import type {
   AgentHealth,
+  AgentList,
   AgentRegistration,
   FreezeRequest,
   HealthMonitoringService,
@@ -10,6 +11,8 @@ import type {
   OrderAnswer,
   OrderRequest,
   RecoveryStatus,
+  RemovedAgent,
+  RemoveRequest,
   SavedEvent,
   StepEvent,
   StepPage,
@@ -39,6 +42,8 @@ export interface RouseClient
     CheckpointCalls,
     TaskCalls {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
+  /** The same with what the monitor holds against itself: freeze, hold, amnesty. */
+  fleet(): Promise<AgentList>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
@@ -63,6 +68,8 @@ export interface RouseClient
   /** Stops such an agent and starts it again the same way. */
   recoverAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
   initiateRecovery(taskId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
+  /** Takes an agent that is over out of the list. Rejects with `order-refused` and the reason while something of it is there or may come back. */
+  removeAgent(agentId: string, order?: Partial<RemoveRequest>): Promise<RemovedAgent>;
 }
 
 export function connectRouse(options: ConnectOptions): RouseClient {
@@ -91,6 +98,7 @@ function agentCalls(line: Line) {
       const search = only.filter === undefined ? "" : `?filter=${only.filter}`;
       return (await ask<{ agents: AgentHealth[] }>(line, { path: `/api/v1/agents${search}` })).agents;
     },
+    fleet: () => ask<AgentList>(line, { path: "/api/v1/agents" }),
     async getHealthHistory(agentId: string, duration: number) {
       const path = `${agentPath(agentId)}/history?duration=${duration}ms`;
       return (await ask<HistoryReport>(line, { path })).history;
@@ -115,6 +123,8 @@ function agentCalls(line: Line) {
     initiateRecovery: async (taskId: string, order: Partial<OrderRequest> = {}) =>
       ask<OrderAnswer>(line, { path: `${taskPath(taskId)}/recover`, body: order }),
     getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
+    removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
+      ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
     recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
       ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
     steps: async (agentId: string, query: StepQuery = {}) =>

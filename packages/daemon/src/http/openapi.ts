@@ -9,6 +9,8 @@ import {
   HeartbeatList,
   HistoryReport,
   Problem,
+  RemovedAgent,
+  RemoveRequest,
   SavedEvent,
   StepEvent,
   StepPage,
@@ -35,6 +37,8 @@ const schemas = {
   Why: WhyReport,
   Event: SavedEvent,
   FreezeRequest,
+  RemoveRequest,
+  RemovedAgent,
   SystemStatus,
   Problem,
   ...taskSchemas,
@@ -112,13 +116,24 @@ export function openApiDocument(version: string): object {
       ),
       "/api/v1/agents": {
         ...get("Every agent's health", ref("Agents"), [
-          query("filter", "unhealthy: only those that are neither HEALTHY nor TERMINATED"),
+          query(
+            "filter",
+            "unhealthy: only those that are neither HEALTHY nor over, and those that ended and are a person's matter",
+          ),
         ]),
         ...withEitherToken(
           post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
         ),
       },
-      "/api/v1/agents/{id}": withEitherToken(get("One agent's health", ref("AgentHealth"), [agentParameter])),
+      "/api/v1/agents/{id}": {
+        ...withEitherToken(get("One agent's health", ref("AgentHealth"), [agentParameter])),
+        delete: {
+          summary: "Take an agent that is over out of the list; its events and audit lines stay",
+          parameters: [agentParameter],
+          requestBody: { required: false, content: json(ref("RemoveRequest")) },
+          responses: { 200: answer("What was removed", ref("RemovedAgent")), default: refused },
+        },
+      },
       "/api/v1/agents/{id}/history": withEitherToken(
         get("Its past in even steps", ref("History"), [
           agentParameter,

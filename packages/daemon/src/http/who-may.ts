@@ -36,6 +36,7 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "POST /api/v1/agents": speakers,
   "GET /api/v1/agents": readers,
   "GET /api/v1/agents/:id": readersAndAgents,
+  "DELETE /api/v1/agents/:id": owner,
   "GET /api/v1/agents/:id/why": readersAndAgents,
   "GET /api/v1/agents/:id/history": readersAndAgents,
   "GET /api/v1/agents/:id/heartbeats": readersAndAgents,

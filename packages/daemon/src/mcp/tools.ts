@@ -8,6 +8,7 @@ import {
   EscalationId,
   Fault,
   Id,
+  overWord,
 } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { z } from "zod";
@@ -62,7 +63,10 @@ export const tools: readonly Tool[] = [
       name: "list_agents",
       description: "Every agent that is known, with its health and what it does. With an agent's own token: itself.",
       input: z.object({
-        filter: z.literal("unhealthy").optional().describe("only those that are neither HEALTHY nor TERMINATED"),
+        filter: z
+          .literal("unhealthy")
+          .optional()
+          .describe("only those that are not well, or ended and are a person's matter"),
       }),
       reads: true,
     },
@@ -166,10 +170,11 @@ export const tools: readonly Tool[] = [
 ];
 
 /** What an orchestrator looks at first; the rest is in agent_health. */
-const inShort = ({ agentId, taskId, state, stateReason, stateChangedAt, activity, ...rest }: AgentHealth) => ({
+const inShort = ({ agentId, taskId, state, over, stateReason, stateChangedAt, activity, ...rest }: AgentHealth) => ({
   agentId,
   taskId,
   state,
+  over: over ? overWord(over) : null,
   stateReason,
   stateChangedAt,
   activity,

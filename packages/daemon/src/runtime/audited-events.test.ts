@@ -115,6 +115,7 @@ describe("what goes into the audit trail", () => {
       "AGENT_ATTACHED",
       "AGENT_CONTAINED",
       "AGENT_NOT_CONTAINED",
+      "AGENT_REMOVED",
       "AGENT_LET_GO",
       "AGENT_DETACHED",
       "AGENT_SPEECH_REFUSED",

@@ -12,8 +12,10 @@ type Rules = { readonly [T in EventType]: ((payload: Payload<T>) => Entry | null
 /** What goes into the audit trail. A new event does not compile until somebody decides here. */
 const rules: Rules = {
   AGENT_HEARTBEAT: null,
+  AGENT_ACTIVITY_CHANGED: null,
   AGENT_REGISTERED: null,
   AGENT_INCARNATION_STARTED: null,
+  AGENT_REMOVED: (p) => ({ ...about(p.agentId, p.reason, pick(p, "incarnation")), actor: p.actor }),
   AGENT_FINISHED: null,
   AGENT_RECOVERED: null,
   HEALTH_STATE_CHANGED: null,

@@ -14,12 +14,16 @@ import {
   beatRhythm,
   type Doubt,
   type Finding,
+  howOver,
+  isExited,
   limitSeenToAt,
+  type Over,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
   tellsSteps,
   workedSince,
+  worksOn,
 } from "@rouse/core";
 import { describeIncident, interventionsOf } from "./describe-incident.ts";
 
@@ -35,6 +39,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     state: record.health.state,
     stateChangedAt: iso(record.health.since),
     stateReason: record.health.reason,
+    over: describeOver(howOver(record, policy), toWall),
     lastHeartbeat: record.beats.lastAt === null ? null : iso(record.beats.lastAt),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
@@ -106,11 +111,9 @@ function describeTerminal(
   };
 }
 
-/** Whoever stopped them has ended them, also when no holder was left to say so. */
-function leftoversOf({ terminal, stop }: AgentRecord): Pick<TerminalReport, "leftovers"> {
-  const left = terminal?.leftovers ?? null;
-  const isEnded = stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over";
-  return left === null || (terminal?.exit != null && isEnded) ? {} : { leftovers: [...left.processes] };
+function leftoversOf(record: AgentRecord): Pick<TerminalReport, "leftovers"> {
+  const left = record.terminal?.leftovers ?? null;
+  return left === null || !worksOn(record) ? {} : { leftovers: [...left.processes] };
 }
 
 function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalReport, "conversation"> {
@@ -127,7 +130,12 @@ const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => (
   memoryBytes,
 });
 
-function describeActivity({ activity, terminal }: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
+export const describeOver = (over: Over | null, toWall: ToWall): AgentHealth["over"] =>
+  over === null ? null : { ...over, at: toIso(toWall(over.at)) };
+
+function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
+  const { activity, terminal } = record;
+  if (isExited(record)) return { kind: "EXITED", since: iso(terminal?.exit?.at ?? activity.since) };
   const base = { kind: activity.kind, since: iso(activity.since) };
   if (activity.kind === "WAITING") {
     const by =

@@ -18,6 +18,7 @@ import type { AfterTurn } from "./run-turn.ts";
 import type { SealedSoFar } from "./seal-trail.ts";
 import { doubtSelf } from "./self-doubt.ts";
 import { startSteadyClock } from "./steady-clock.ts";
+import { tellActivity } from "./tell-activity.ts";
 import { createTurns } from "./turns.ts";
 import { createWakeWheel } from "./wake-wheel.ts";
 import { watchSelf } from "./watch-self.ts";
@@ -61,6 +62,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     cameBack: self.storeCameBack,
   });
   const records = keepRecords(commits);
+  const activities = tellActivity();
   const audit = keepAuditTrail({
     last: whereTrailEnds(resumption),
     store: seals.store,
@@ -79,6 +81,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     budget,
     audit,
     afterTurn: parts.afterTurn,
+    noteActivity: activities.noteTurn,
     lastSignalId: resumption.lastSignalId,
     lastEventId: resumption.lastEventId,
   });
@@ -96,6 +99,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     doubt,
     self,
     news,
+    onActivity: activities.onActivity,
     commits,
     records,
     audit,

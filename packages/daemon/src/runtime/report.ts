@@ -1,7 +1,6 @@
 import {
   type AgentHealth,
   type DurationMs,
-  Fault,
   Heartbeat,
   type HistoryReport,
   type KeptHeartbeat,
@@ -15,7 +14,7 @@ import {
   toIso,
   type WhyReport,
 } from "@rouse/contract";
-import type { AgentRecord, FleetIncidents, FleetWatch } from "@rouse/core";
+import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { EventQuery, Store } from "../ports/store.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
@@ -27,11 +26,14 @@ import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
   agent(agentId: string): AgentHealth;
   agents(): AgentHealth[];
+  /** What the monitor holds against itself. */
+  doubts(): SelfDoubtReport;
   why(agentId: string): Promise<WhyReport>;
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
   /** Newest first. */
@@ -62,7 +64,7 @@ export function createReports(parts: ReportParts): Reports {
 
   function mustFind(agentId: string): Watched {
     const watched = roster.find(agentId);
-    if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+    if (watched === undefined) throw unknownAgent(agentId, roster);
     return watched;
   }
 
@@ -81,18 +83,32 @@ export function createReports(parts: ReportParts): Reports {
       holds: holds.map(({ scope, hold }) => ({ because: hold.because, scope, since: iso(hold.since) })),
       lagSeconds: doubt.lag(readClock().now) / 1000,
       frozen: frozen === null ? null : { ...frozen, since: iso(frozen.since) },
+      ...amnesty(gap?.to ?? null),
     };
+  }
+
+  /** Whoever was silent while we were blind gets one whole time to live after it. */
+  function amnesty(blindUntil: MonoMs | null): Pick<SelfDoubtReport, "amnestyUntil"> {
+    if (blindUntil === null) return {};
+    const { now } = readClock();
+    const policy = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const { ttl } = beatRhythm({ kind: "RUNNING", since: now, open: null }, policy);
+    const until = blindUntil + ttl + policy.beatGrace + doubt.lag(now);
+    return until > now ? { amnestyUntil: iso(until) } : {};
   }
 
   function countAgents() {
     const byState: SystemStatus["agents_by_state"] = {};
+    const over: SystemStatus["agents_over"] = {};
     let active = 0;
     for (const { record } of roster.all()) {
       const { state } = record.health;
-      byState[state] = (byState[state] ?? 0) + 1;
-      if (record.activity.kind !== "FINISHED" && state !== "TERMINATED" && state !== "UNRESPONSIVE") active += 1;
+      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(record))?.how;
+      if (how !== undefined) over[how] = (over[how] ?? 0) + 1;
+      if (how === undefined || state === "TERMINATED") byState[state] = (byState[state] ?? 0) + 1;
+      if (how === undefined && record.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
     }
-    return { byState, active };
+    return { byState, over, active };
   }
 
   function overall(monitor: SelfDoubtReport): SystemStatus["status"] {
@@ -107,6 +123,7 @@ export function createReports(parts: ReportParts): Reports {
       const { now } = readClock();
       return [...roster.all()].map(({ record }) => show(record, now));
     },
+    doubts: selfDoubt,
     async why(agentId) {
       const { record } = mustFind(agentId);
       const { now } = readClock();
@@ -137,7 +154,7 @@ export function createReports(parts: ReportParts): Reports {
     },
     events: (query) => store.readEvents(query),
     status() {
-      const { byState, active } = countAgents();
+      const { byState, over, active } = countAgents();
       const monitor = selfDoubt();
       const lastBeatAt = parts.lastBeatAt();
       return {
@@ -146,6 +163,7 @@ export function createReports(parts: ReportParts): Reports {
         active_agents: active,
         degraded_agents: byState.DEGRADED ?? 0,
         agents_by_state: byState,
+        agents_over: over,
         last_heartbeat: lastBeatAt === null ? null : iso(lastBeatAt),
         started_at: iso(parts.started.now),
         version: parts.version,
@@ -154,6 +172,10 @@ export function createReports(parts: ReportParts): Reports {
     },
   };
 }
+
+/** Most of a fleet: nobody need look up its policy to know that it is not over. */
+const isQuick = ({ terminal, activity }: AgentRecord): boolean =>
+  terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
 /** A beat is kept as it was sent; it is shown under the names we know. */
 function asUnderstood(body: string): Heartbeat {

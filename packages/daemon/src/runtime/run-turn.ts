@@ -1,4 +1,4 @@
-import type { MonoMs } from "@rouse/contract";
+import type { EpochMs, MonoMs } from "@rouse/contract";
 import {
   type AgentRecord,
   type FleetDoings,
@@ -32,6 +32,7 @@ interface RunningParts {
   readonly saveEvents: DraftFiller["saveEvents"];
   readonly carry: (doings: FleetDoings, moment: Moment) => void;
   readonly afterTurn: AfterTurn;
+  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly counters: { turns: number; wakes: number };
 }
 
@@ -40,7 +41,9 @@ export type AfterTurn = (before: AgentRecord, after: AgentRecord, moment: Moment
 
 /** One turn of one agent: core judges, what comes out is kept for the next commit, and wheel, fleet and tasks are told. */
 export function runTurns(parts: RunningParts) {
-  const { roster, wheel, fleet, incidents, doubt, config, keepTurn, saveEvents, carry, afterTurn, counters } = parts;
+  const { roster, wheel, fleet, incidents, doubt, config, keepTurn, saveEvents, carry, afterTurn, noteActivity } =
+    parts;
+  const { counters } = parts;
   const toWake: string[] = [];
 
   function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
@@ -57,6 +60,7 @@ export function runTurns(parts: RunningParts) {
     takeNews(fleet.note(standing(turn.record), moment.now), moment);
     carry(incidents.note(before.agentId, turn.record.node, isSilent(turn.record), moment.now), moment);
     if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);
+    noteActivity(before, turn.record, moment.time);
     return turn;
   }
 

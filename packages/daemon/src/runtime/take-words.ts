@@ -31,6 +31,7 @@ import { recallEnding } from "./recall-ending.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 interface WordParts {
   readonly roster: Roster;
@@ -62,7 +63,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     const down = commits.down();
     if (down !== null) throw down;
     const watched = roster.find(agentId);
-    if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+    if (watched === undefined) throw unknownAgent(agentId, roster);
     return watched;
   }
 

@@ -87,6 +87,7 @@ export async function taskWorld({
     budget,
     audit: keepAuditTrail({ last: whereTrailEnds(resumption), store: "store", isSealed: true, sign: () => "signed" }),
     afterTurn: (before, after, moment) => tasks.noticeAgent(before, after, moment),
+    noteActivity: () => {},
     lastSignalId: resumption.lastSignalId,
     lastEventId: resumption.lastEventId,
   });

@@ -1,7 +1,8 @@
-import { fleetId, type Hold } from "@rouse/contract";
+import { type EpochMs, fleetId, type Hold } from "@rouse/contract";
 import type {
   Action,
   ActionOutcome,
+  AgentRecord,
   FleetDoings,
   FleetIncidents,
   FleetWatch,
@@ -37,6 +38,7 @@ export interface TurnParts {
   readonly budget: KillBudgetKeeper;
   readonly audit: AuditTrail;
   readonly afterTurn: AfterTurn;
+  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly lastSignalId: number;
   readonly lastEventId: number;
 }

@@ -58,12 +58,16 @@ export function describeEvent(event: RouseEvent): string {
   // A newer daemon may know events that we do not.
   if (!eventTypes.includes(event.type)) return JSON.stringify(event.payload);
   switch (event.type) {
+    case "AGENT_ACTIVITY_CHANGED":
+      return `${event.payload.from} → ${event.payload.to}`;
     case "AGENT_HEARTBEAT":
       return [event.payload.status, event.payload.progressIndicator].filter(Boolean).join(": ");
     case "AGENT_REGISTERED":
       return `incarnation ${event.payload.incarnation}${event.payload.taskId === null ? "" : `, task ${event.payload.taskId}`}`;
     case "AGENT_INCARNATION_STARTED":
       return `incarnation ${event.payload.from} → ${event.payload.to}: ${inWords(event.payload.because)}`;
+    case "AGENT_REMOVED":
+      return `taken out of the list by ${event.payload.actor}`;
     case "AGENT_FINISHED":
       return `incarnation ${event.payload.incarnation}`;
     case "AGENT_RECOVERED":

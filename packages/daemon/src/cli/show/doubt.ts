@@ -1,6 +1,7 @@
 import type { EpochMs, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
+import { cutLine } from "./fit-text.ts";
 import { type Line, styled } from "./styled-text.ts";
-import { ago, describeSeconds, lasting } from "./tell-time.ts";
+import { ago, countdown, describeSeconds, lasting } from "./tell-time.ts";
 
 const gaps: Readonly<Record<GapCause, string>> = {
   stall: "it stood still",
@@ -24,6 +25,25 @@ export const heldBecause: Readonly<Record<HeldBecause, string>> = {
   waiting: "the agent said that it waits",
   starting: "the agent is still starting",
 };
+
+/** What keeps Rouse from acting now, a row each above a list: freeze, hold, amnesty. Empty when nothing does. */
+export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: number): Line[] {
+  const { frozen, lastGap, amnestyUntil } = doubt;
+  const lines: Line[] = [];
+  if (frozen !== null)
+    lines.push([
+      styled("yellow", "FROZEN"),
+      ` for ${lasting(frozen.since, now)} (\`rouse thaw\` ends it): ${frozen.reason}`,
+    ]);
+  for (const { because, scope, since } of doubt.holds)
+    lines.push([styled("yellow", "ON HOLD"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
+  const left = amnestyUntil === undefined ? 0 : Date.parse(amnestyUntil) - now;
+  if (left > 0 && lastGap !== null) {
+    const gap = `${gaps[lastGap.cause] ?? lastGap.cause} for ${describeSeconds(lastGap.lastedSeconds)}`;
+    lines.push([styled("dim", `amnesty for ${countdown(left)}, nobody is judged by silence: ${gap}`)]);
+  }
+  return lines.map((line) => cutLine(line, width));
+}
 
 /** What the monitor holds against itself. Empty when nothing does. */
 export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {

@@ -4,11 +4,12 @@ import { heldBackBy } from "./describe-ladder-event.ts";
 import { describeDoubt, heldBecause } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
-import { describeFinding, describeIdentity, describeSince, showTerminal } from "./health.ts";
+import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
 import { inWords } from "./in-words.ts";
 import { describeEyes, describeOutlook } from "./outlook.ts";
+import { styledStanding } from "./standing.ts";
 import { showSteps } from "./steps.ts";
-import { type Line, styled, styledState } from "./styled-text.ts";
+import { type Line, styled } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
 import { wordIllness } from "./word-illness.ts";
 
@@ -100,9 +101,10 @@ function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
   return [
     [
       styled("bold", agent.agentId),
-      " is ",
-      styledState(agent.state),
-      ` since ${stampAndAge(agent.stateChangedAt, now)}: ${agent.stateReason}`,
+      agent.over?.how === "exited" ? " " : " is ",
+      styledStanding(agent),
+      ` since ${stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)}`,
+      ...(agent.over ? stateReason(agent) : [`: ${agent.stateReason}`]),
       ...(because === undefined ? [] : [`, ${because}`]),
     ],
     [

@@ -65,7 +65,7 @@ export type StopRefusal = z.infer<typeof StopRefusal>;
 
 /** Why an agent is started again. */
 export const RestartCause = z
-  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered"])
+  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered", "kept-running"])
   .meta({ id: "RestartCause" });
 export type RestartCause = z.infer<typeof RestartCause>;
 

@@ -161,6 +161,8 @@ export type Action =
       readonly attempt: number;
       /** Its provider's limit should be over by now: whoever starts it asks first whether it is, where that can be asked. */
       readonly afterLimit: boolean;
+      /** It has finished what it did: its next life goes on with nothing. */
+      readonly fresh?: true;
     }
   | {
       readonly kind: "save-work";

@@ -9,6 +9,7 @@ import type {
   MonoMs,
   Question,
   RestartCause,
+  RestartRule,
   RunningProcess,
   StopCause,
   StopOutcome,
@@ -71,6 +72,8 @@ export interface TerminalFacts {
   readonly seenAt: MonoMs;
   /** Its owner's own rule: stop it after so long without any sign of work. */
   readonly idleKill: DurationMs | null;
+  /** What its owner said is to follow when it ends; absent where nobody did, and where an earlier version met it. */
+  readonly restart?: RestartRule;
   readonly attached: number;
   readonly fullScreen: boolean;
   readonly outputKept: boolean;
@@ -143,6 +146,7 @@ export function newTerminal(hold: Hold, born: Mark, ago: DurationMs = 0): Termin
     lastReport: 0,
     seenAt: born.at,
     idleKill: hold.idleKillMs ?? null,
+    ...(hold.restart === undefined ? {} : { restart: hold.restart }),
     attached: hold.foreground ? 1 : 0,
     fullScreen: false,
     outputKept: true,

@@ -349,7 +349,18 @@ describe("the end of a process", () => {
     held.exits({ code: 1 });
     expect(held.agent.state).toBe("HEALTHY");
     expect(held.agent.record).toMatchObject({ incident: null, alert: null });
-    expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "finished" });
+    expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "ended" });
+  });
+
+  it("in a person's terminal ends what nobody answered about it", () => {
+    const settings = { intervention: { escalation: { timeout_seconds: 300 } } };
+    const held = heldStory({ settings, hold: { foreground: true } });
+    held.prints();
+    held.agent.take({ kind: "escalation-ordered", actor: "operator" });
+    held.passes("6m");
+    expect(held.agent.record.handedOver).toMatchObject({ because: "nobody-answered", asked: true });
+    held.exits({ code: 7 });
+    expect(held.agent.record).toMatchObject({ incident: null, handedOver: null, alert: null });
   });
 
   it.each([{ code: 0 }, { code: 130 }])("by a person's hand does not make it well: they ended it (%j)", (exit) => {

@@ -3,6 +3,7 @@ import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
+import { runsOnce } from "../restart-rule.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
@@ -218,7 +219,7 @@ export const findRateLimit: Detector = (record, now) => {
 
 /**
  * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
- * terminal it ran in has seen the end.
+ * terminal it ran in has seen the end, and who runs once has had its run.
  */
 export const findProcessExit: Detector = (record, now, policy) => {
   const exit = record.terminal?.exit ?? null;
@@ -228,7 +229,7 @@ export const findProcessExit: Detector = (record, now, policy) => {
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
-      level: waits || record.terminal?.foreground === true ? "note" : "unresponsive",
+      level: waits || record.terminal?.foreground === true || runsOnce(record) ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
       text: describeExit(exit, describeLast(record.terminal, policy)),

@@ -144,7 +144,9 @@ function isBack(
   if (state === "TERMINATED") return false;
   if (asked) {
     const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
-    return isIllNow || hasAnswered || newestFact(record) > at;
+    // Whose process is over asks nothing any more.
+    const hasEnded = isOver(record) && because !== "handed-off";
+    return isIllNow || hasAnswered || hasEnded || newestFact(record) > at;
   }
   // Whoever was called for a warning was not called for what came of it: an end, for one.
   return was === "DEGRADED" ? state === "HEALTHY" || isIllNow : !isIllNow;

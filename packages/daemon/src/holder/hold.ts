@@ -326,4 +326,5 @@ const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold 
   startedAt,
   input: inputOf(spec),
   idleKillMs: spec.idleKillMs ?? null,
+  ...(spec.restart === undefined ? {} : { restart: spec.restart }),
 });

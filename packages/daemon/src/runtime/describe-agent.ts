@@ -15,6 +15,8 @@ import {
   type Doubt,
   type Finding,
   limitSeenToAt,
+  restartsAllowed,
+  runsOnce,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
@@ -69,8 +71,9 @@ function describeTerminal(
   record: AgentRecord,
   facts: TerminalFacts,
   iso: (at: MonoMs) => string,
-  { terminal }: Policy,
+  policy: Policy,
 ): TerminalReport {
+  const { terminal } = policy;
   const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   const { pid, family, structured, foreground, attached, holder, outputKept, session, eyes, input } = facts;
   return {
@@ -101,9 +104,18 @@ function describeTerminal(
     restarts: record.restarts.length,
     ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
+    ...restartRuleOf(record, policy),
     eyes: [...eyes],
     input,
   };
+}
+
+/** As it holds now: how often may be its policy's word. */
+function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
+  const rule = record.terminal?.restart;
+  if (rule === undefined) return {};
+  const max = rule.when === "no" ? 0 : restartsAllowed(record, policy);
+  return { restartRule: { when: rule.when, max, windowSeconds: policy.restart.window / 1000 } };
 }
 
 /** Whoever stopped them has ended them, also when no holder was left to say so. */
@@ -145,6 +157,7 @@ function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentH
   const { limit, activity, health } = record;
   if (limit === null || limit.resumedAt !== null) return null;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
+  if (record.terminal?.exit != null && (record.terminal.foreground || runsOnce(record))) return null;
   const { what, named, by, continues, attempts, resetsAt } = limit;
   const seenToAt = limitSeenToAt(record);
   return {

@@ -16,6 +16,7 @@ import { describeDoubt } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
 import { listProcesses } from "./list-processes.ts";
+import { describeRestartRule } from "./restart-rule.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
@@ -102,6 +103,9 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
     ...(idleKillSeconds === null
       ? []
       : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
+    ...(terminal.restartRule === undefined
+      ? []
+      : [["when it ends", [describeRestartRule(terminal.restartRule)]] as Fact]),
   ];
 }
 

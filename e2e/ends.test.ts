@@ -101,6 +101,26 @@ describe("a command that is spawned", () => {
   });
 });
 
+describe("a program that was told to say when it is done", () => {
+  const prompt = "mend the tests; when all is done, end with <promise>COMPLETE</promise>";
+
+  it("and ends with status 0 without saying it, is brought back for its task until it does", async () => {
+    const claude = join(makeFolder(), "claude");
+    const script = "[ $ROUSE_INCARNATION = 1 ] && echo 'I will look into it.' || echo '<promise>COMPLETE</promise>'";
+    writeFileSync(claude, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    await daemon.rouse.createTask({ taskId: "t-marker", title: "mend the tests" });
+    await daemon.cli("spawn", "--name", "promiser", "--task", "t-marker", "--", claude, "-p", prompt);
+    const { payload } = await eventOnce(daemon, "promiser", "HEALTH_STATE_CHANGED");
+    expect(payload).toMatchObject({
+      to: "UNRESPONSIVE",
+      findings: [{ text: "its process ended with status 0 without the completion marker it announced" }],
+    });
+    const done = await agentOnce(daemon, "promiser", "has finished", ({ activity }) => activity.kind === "FINISHED");
+    expect(done).toMatchObject({ incarnation: 2, terminal: { exit: { code: 0 } } });
+    expect(await daemon.rouse.task("t-marker")).toMatchObject({ status: "completed" });
+  });
+});
+
 describe("a command in a person's own terminal", () => {
   const started = (name: string, script: string, home = daemon.home) =>
     startRouse(["run", "--name", name, "--", ...sh(script)], { home });

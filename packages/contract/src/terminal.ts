@@ -223,6 +223,8 @@ export const Hold = z
     idleKillMs: ms.nullable().optional(),
     /** Absent where nobody said: as often as its policy says, whatever it is. */
     restart: RestartRule.optional(),
+    /** Its command speaks of the completion marker: without it, its end is none of its work. */
+    announcesMarker: z.literal(true).optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;

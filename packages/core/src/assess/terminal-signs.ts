@@ -4,7 +4,7 @@ import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
-import type { TerminalFacts } from "../terminal-facts.ts";
+import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
@@ -253,7 +253,8 @@ function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
   if (terminal === null) return "";
   const { failedTurn } = terminal;
   if (isContextFull(terminal, policy)) return ", after it reached its context limit";
-  return failedTurn == null ? "" : `, after its turn failed (${failedTurn})`;
+  if (failedTurn != null) return `, after its turn failed (${failedTurn})`;
+  return terminal.exit?.code === 0 && lacksMarker(terminal) ? " without the completion marker it announced" : "";
 }
 
 /** A known program reached its context limit and got no further. */

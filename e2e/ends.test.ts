@@ -121,6 +121,28 @@ describe("a program that was told to say when it is done", () => {
   });
 });
 
+describe("an agent whose task runs over its timeout", () => {
+  it("is stopped when it works on and its owner said so, and nobody brings it back", async () => {
+    const rule = `
+health_monitoring:
+  intervention: { nudge: { interval_seconds: 2 } }
+  tasks: { on_timeout: stop }
+`;
+    const ruled = await startDaemon({ config: rule });
+    endAgentsAfterwards(ruled.home);
+    await ruled.rouse.createTask({ taskId: "t-long", timeoutMinutes: 0.03, onTimeout: "cancel" });
+    const endless = "n=0; while :; do n=$((n+1)); echo line $n; sleep 0.2; done";
+    await ruled.cli("spawn", "--name", "endless", "--task", "t-long", "--", ...sh(endless));
+    const { payload } = await eventOnce(ruled, "endless", "AGENT_TERMINATED");
+    expect(payload).toMatchObject({ because: "task-timed-out" });
+    const types = await typesOf("endless", ruled);
+    expect(types).toContain("TASK_TIMED_OUT");
+    await eventOnce(ruled, "endless", "INCIDENT_CLOSED");
+    expect(await typesOf("endless", ruled)).not.toContain("RESTART_ORDERED");
+    expect(await ruled.rouse.task("t-long")).toMatchObject({ status: "cancelled" });
+  });
+});
+
 describe("a command in a person's own terminal", () => {
   const started = (name: string, script: string, home = daemon.home) =>
     startRouse(["run", "--name", name, "--", ...sh(script)], { home });

@@ -54,6 +54,7 @@ export const findingKinds = [
   "api-errors",
   "overdue-call",
   "memory-limit",
+  "task-timed-out",
   ...loopKinds,
 ] as const;
 

@@ -168,7 +168,8 @@ const stopFor = (cause: StopCause): Stage => ({
   kind: "stopping",
   cause,
   actor: "rouse",
-  next: "bring-back",
+  // What it was stopped for is nobody's to go on with in its name.
+  next: cause === "task-timed-out" ? "hand-off" : "bring-back",
   interrupted: 0,
   shut: null,
 });

@@ -270,6 +270,8 @@ const payloads = {
   RECOVERY_INITIATED: z.object({
     taskId: z.string().nullable(),
     agentId,
+    /** The newest one that is known; which of them can be used is told with RECOVERY_COMPLETED. */
+    fromCheckpoint: z.string().nullable(),
     attempt: z.number(),
     because: z.string(),
   }),

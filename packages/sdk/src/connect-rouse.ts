@@ -1,22 +1,23 @@
-import type {
-  AgentHealth,
-  AgentRegistration,
-  FreezeRequest,
-  HealthMonitoringService,
-  Heartbeat,
-  HeartbeatAck,
-  HistoryReport,
-  KeptHeartbeat,
-  OrderAnswer,
-  OrderRequest,
-  RecoveryStatus,
-  SavedEvent,
-  StepEvent,
-  StepPage,
-  StepQuery,
-  StepsAck,
-  SystemStatus,
-  WhyReport,
+import {
+  type AgentHealth,
+  type AgentRegistration,
+  Fault,
+  type FreezeRequest,
+  type HealthMonitoringService,
+  type Heartbeat,
+  type HeartbeatAck,
+  type HistoryReport,
+  type KeptHeartbeat,
+  type OrderAnswer,
+  type OrderRequest,
+  type RecoveryStatus,
+  type SavedEvent,
+  type StepEvent,
+  type StepPage,
+  type StepQuery,
+  type StepsAck,
+  type SystemStatus,
+  type WhyReport,
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
@@ -98,7 +99,10 @@ function agentCalls(line: Line) {
     recordHeartbeat: (heartbeat: Heartbeat) => sendHeartbeat(line, { path: "/api/v1/heartbeats", body: heartbeat }),
     async getLastHeartbeat(agentId: string): Promise<Heartbeat | null> {
       const path = `${agentPath(agentId)}/heartbeats?limit=1`;
-      const [kept] = (await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path })).heartbeats;
+      const [kept] = await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path }).then(
+        ({ heartbeats }) => heartbeats,
+        noneOfUnknown,
+      );
       if (kept === undefined) return null;
       const { receivedAt: _, ...heartbeat } = kept;
       return heartbeat;
@@ -121,6 +125,12 @@ function agentCalls(line: Line) {
       ask<StepPage>(line, { path: `${agentPath(agentId)}/steps${stepSearch(query)}` }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
+}
+
+/** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
+function noneOfUnknown(error: unknown): never[] {
+  if (error instanceof Fault && error.code === "agent-unknown") return [];
+  throw error;
 }
 
 function stepSearch(query: StepQuery): string {

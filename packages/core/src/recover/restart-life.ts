@@ -40,8 +40,9 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
   // Who has finished goes on with nothing.
   const isFresh = because === "kept-running";
-  if ((taskId !== null && !isFresh) || because === "recovery")
-    events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, attempt, because: reason } });
+  const fromCheckpoint = record.checkpoint;
+  if (!isFresh)
+    events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, fromCheckpoint, attempt, because: reason } });
   return {
     record: {
       ...record,

@@ -5,6 +5,7 @@ import { agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-
 import { findIssuedToken, hasExpired, issuedTokenPrefix } from "../home/issued-tokens.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
 import { type AgentSpeaker, anyone, owner, type Speaker, speakerWith } from "./speaker.ts";
+import { isPing, readPingPath } from "./take-ping.ts";
 import { findTaskTrespass } from "./task-trespass.ts";
 
 export interface GuardOptions {
@@ -83,6 +84,13 @@ export function createGuard(options: GuardOptions): Guard {
     return recognised.speaker;
   };
 
+  /** Its token stands in the path, and whatever else the request shows does not count. */
+  const identifyPing = (url: string): Speaker | null => {
+    const said = readPingPath(url);
+    const speaker = said === null ? undefined : recogniseIssued(said.token)?.speaker;
+    return speaker?.kind === "ping" && speaker.agentId === said?.agentId ? speaker : null;
+  };
+
   const guard = (request: IncomingMessage): Speaker | Fault => {
     const { host, origin } = request.headers;
     if (!isPlain(request))
@@ -92,6 +100,11 @@ export function createGuard(options: GuardOptions): Guard {
     if (origin !== undefined && !isOurOrigin(origin))
       return new Fault("origin-refused", "requests from other web origins are refused");
     if (request.url === "/livez") return anyone;
+    if (isPing(request))
+      return (
+        identifyPing(request.url ?? "") ??
+        new Fault("unauthorized", "no such ping address; `rouse token ping AGENT` makes one")
+      );
     return (
       identify(request) ??
       new Fault("unauthorized", "send the token from $ROUSE_HOME/token as `Authorization: Bearer TOKEN`")

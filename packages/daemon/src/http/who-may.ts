@@ -6,6 +6,7 @@ const readers = ["owner", "orchestrator", "viewer"] as const;
 const readersAndAgents = [...readers, "agent"] as const;
 const deciders = ["owner", "orchestrator"] as const;
 const speakers = ["owner", "agent"] as const;
+const pingers = ["ping"] as const;
 
 /**
  * Who may ask for what. A route that is not named here does not start. An agent's token is good for its own agent, task and life only: which those are
@@ -31,6 +32,10 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "POST /mcp": readersAndAgents,
   "GET /mcp": readersAndAgents,
   "DELETE /mcp": readersAndAgents,
+
+  // The token stands in the path: its agent is looked at by the guard.
+  "GET /ping/:agent/:token": pingers,
+  "POST /ping/:agent/:token": pingers,
 
   "POST /api/v1/heartbeats": speakers,
   "POST /api/v1/agents": speakers,

@@ -17,6 +17,10 @@ export type OnUnanswered = z.infer<typeof OnUnanswered>;
 export const LimitResume = z.enum(["auto", "ask", "off"]);
 export type LimitResume = z.infer<typeof LimitResume>;
 
+/** Of whom an agent may read, besides itself. */
+export const FleetRead = z.enum(["own-node", "all", "none"]);
+export type FleetRead = z.infer<typeof FleetRead>;
+
 /** What becomes of an agent that goes on with a task after that ran over its timeout. */
 export const AfterTimeout = z.enum(["nudge", "stop", "none"]);
 export type AfterTimeout = z.infer<typeof AfterTimeout>;
@@ -60,6 +64,9 @@ export const Settings = z.strictObject({
   enabled: flag("false: take signals and keep them, judge nobody"),
   mode: PolicyMode.describe("observe: findings only; assist: also alert and nudge; act: also stop and recover"),
   protected: flag("true: never stopped by Rouse itself; a person still can"),
+  fleet_read: FleetRead.describe(
+    "of whom an agent may read health with its own token, besides itself: own-node: those of its node; all; none. It never writes for others",
+  ),
   heartbeat: z.strictObject({
     interval_seconds: secondsSetting("how often a working agent beats"),
     idle_interval_seconds: secondsSetting("how often an idle agent beats"),

@@ -5,6 +5,7 @@ const defaults: Settings = {
   enabled: true,
   mode: "act",
   protected: false,
+  fleet_read: "own-node",
   heartbeat: {
     interval_seconds: 300,
     idle_interval_seconds: 300,

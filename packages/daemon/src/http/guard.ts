@@ -115,18 +115,26 @@ export function createGuard(options: GuardOptions): Guard {
 
 const ownFolder = "/api/v1/agents/";
 const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
+/** What an agent may read of others where its policy lets it, and of the fleet. */
+const fleetFacts: ReadonlySet<string | undefined> = new Set([undefined, "why"]);
+const fleetReports: ReadonlySet<string> = new Set(["GET /api/v1/agents", "GET /api/health/status"]);
 const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers", "check-in"]);
 
 /**
  * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
  * what a body says is compared where it is read.
  */
-export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): Overreach | null {
+export function findTrespass(
+  speaker: AgentSpeaker,
+  request: IncomingMessage,
+  maySee: (other: string | null) => boolean,
+): Overreach | null {
   const { method, url = "" } = request;
   const [path = ""] = url.split("?", 1);
   const asked = `${method} ${path}`;
   if (path === "/mcp") return null;
   if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
+  if (fleetReports.has(asked)) return maySee(null) ? null : { because: "not-allowed", claimed: asked };
   if (isForCheckpoints(method, path)) return null;
   const ofTask = findTaskTrespass(speaker, method, path);
   if (ofTask !== undefined) return ofTask;
@@ -136,7 +144,9 @@ export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): O
   if (!isAllowed || agentId === "" || rest.length > 0) {
     return { because: "not-allowed", claimed: asked };
   }
-  return agentId === speaker.agentId ? null : { because: "other-agent", claimed: agentId };
+  if (agentId === speaker.agentId) return null;
+  const isRead = method === "GET" && fleetFacts.has(report);
+  return isRead && maySee(agentId) ? null : { because: "other-agent", claimed: agentId };
 }
 
 function decode(segment: string): string {
@@ -153,7 +163,7 @@ export function forbid(speaker: AgentSpeaker): Fault {
   const task = taskId === null ? "without a task" : `on task ${taskId}`;
   return new Fault(
     "forbidden",
-    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health`,
+    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
   );
 }
 

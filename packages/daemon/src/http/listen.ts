@@ -12,7 +12,7 @@ import { parseJson } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
 import { type AgentOf, addRoutes } from "./routes.ts";
 import { slowWrongTokens } from "./slow-wrong-tokens.ts";
-import { anyone, principalOf, type Speaker } from "./speaker.ts";
+import { anyone, onlookerOf, principalOf, type Speaker } from "./speaker.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
 import { isPing, takePings } from "./take-ping.ts";
 import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
@@ -186,7 +186,7 @@ function guarded({ guard, admit, monitor, takeBeats, takePing, speakers, route }
     if (speaker.kind === "ping" && isPing(request)) return takePing(request, response, speaker);
     const agent = speaker.kind === "agent" ? speaker : null;
     if (agent !== null) {
-      const trespass = findTrespass(agent, request);
+      const trespass = findTrespass(agent, request, (other) => monitor.maySee(onlookerOf(agent), other));
       if (trespass !== null) {
         monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...trespass });
         return sendProblem(response, forbid(agent), hasBody(request));

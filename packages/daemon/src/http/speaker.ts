@@ -1,5 +1,6 @@
 import type { SpokenFor } from "../home/agent-token.ts";
 import type { IssuedToken, TokenRole } from "../home/issued-tokens.ts";
+import type { Onlooker } from "../runtime/fleet-sight.ts";
 
 export type AgentSpeaker = { readonly kind: "agent" } & SpokenFor;
 
@@ -21,6 +22,12 @@ export function speakerWith({ role, name, agentId }: IssuedToken): Speaker | nul
   if (role === "ping") return agentId === null ? null : { kind: "ping", agentId };
   return agentId === null ? null : { kind: "agent", agentId, taskId: null, incarnation: null };
 }
+
+/** A token that was made for one life was made where its agent runs. */
+export const onlookerOf = ({ agentId, incarnation }: AgentSpeaker): Onlooker => ({
+  agentId,
+  elsewhere: incarnation === null,
+});
 
 /** How a speaker stands in events and in the audit trail. */
 export function principalOf(speaker: Speaker): string {

@@ -16,7 +16,8 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "GET /livez": readersAndAgents,
   "GET /readyz": readersAndAgents,
   "GET /metrics": readers,
-  "GET /api/health/status": readers,
+  // Of an agent, what its policy lets it see of the fleet.
+  "GET /api/health/status": readersAndAgents,
   "GET /api/health/agents": readers,
   "GET /api/health/tasks": readers,
   "GET /api/v1/openapi.json": readers,
@@ -39,7 +40,7 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
 
   "POST /api/v1/heartbeats": speakers,
   "POST /api/v1/agents": speakers,
-  "GET /api/v1/agents": readers,
+  "GET /api/v1/agents": readersAndAgents,
   "GET /api/v1/agents/:id": readersAndAgents,
   "GET /api/v1/agents/:id/why": readersAndAgents,
   "GET /api/v1/agents/:id/history": readersAndAgents,

@@ -149,7 +149,7 @@ describe("a holder that is killed", () => {
   it("is missed, and the end of its agent is known from the process itself", async () => {
     const home = `${makeFolder()}/home`;
     const daemon = await startDaemon({ home, config: "health_monitoring: { mode: assist }\n" });
-    const file = await spawnAgent(home, "orphan", ["sleep", "1000"]);
+    const file = await spawnAgent(home, "orphan", ["sleep", "1000"], ["--restart", "on-failure"]);
     await until("it is held", async () => (await heldNow(daemon)).length === 1);
     const killed = performance.now();
     process.kill(file.holder.pid, "SIGKILL");

@@ -47,6 +47,15 @@ export const AgentMetrics = z
   .meta({ id: "AgentMetrics" });
 export type AgentMetrics = z.infer<typeof AgentMetrics>;
 
+export const RestartRuleReport = z
+  .object({
+    when: z.enum(["no", "on-failure", "always"]),
+    max: z.number().int().nonnegative(),
+    windowSeconds: z.number(),
+  })
+  .meta({ id: "RestartRuleReport" });
+export type RestartRuleReport = z.infer<typeof RestartRuleReport>;
+
 /** What the terminal and the processes of a held agent show. */
 export const TerminalReport = z
   .object({
@@ -77,6 +86,8 @@ export const TerminalReport = z
     conversation: z.enum(["kept", "lost"]).optional(),
     /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
+    /** What follows when it ends (`spawn --restart`): so many starts after failures within the window. Absent where nobody said. */
+    restartRule: RestartRuleReport.optional(),
     /** By what its program is seen, and what cannot be known for want of an eye. */
     eyes: z.array(EyeState),
     /** How words reach it now. */

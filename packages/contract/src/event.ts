@@ -65,7 +65,7 @@ export type StopRefusal = z.infer<typeof StopRefusal>;
 
 /** Why an agent is started again. */
 export const RestartCause = z
-  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered"])
+  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered", "kept-running"])
   .meta({ id: "RestartCause" });
 export type RestartCause = z.infer<typeof RestartCause>;
 
@@ -273,6 +273,8 @@ const payloads = {
   RECOVERY_INITIATED: z.object({
     taskId: z.string().nullable(),
     agentId,
+    /** The newest one that is known; which of them can be used is told with RECOVERY_COMPLETED. */
+    fromCheckpoint: z.string().nullable(),
     attempt: z.number(),
     because: z.string(),
   }),

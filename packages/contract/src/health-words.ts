@@ -56,6 +56,7 @@ export const findingKinds = [
   "api-errors",
   "overdue-call",
   "memory-limit",
+  "task-timed-out",
   ...loopKinds,
 ] as const;
 

@@ -19,6 +19,7 @@ export const EndingReason = z
   .enum([
     "well-again",
     "finished",
+    "ended",
     "replaced",
     "stood-probation",
     "new-life",
@@ -33,6 +34,7 @@ export const EndingReason = z
     "protected",
     "kill-refused",
     "not-brought-back",
+    "not-started-again",
     "in-a-persons-terminal",
     "nobody-answered",
     "handed-off",

@@ -13,6 +13,7 @@ import { isStanding } from "./limit.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
 import { noticeRestart } from "./recover/restart-life.ts";
+import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
@@ -65,6 +66,7 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
     record.stop === null &&
     record.restart === null &&
     !isStanding(record.limit) &&
+    !isBetweenRuns(record) &&
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
 }

@@ -1,25 +1,26 @@
-import type {
-  AgentHealth,
-  AgentList,
-  AgentRegistration,
-  FreezeRequest,
-  HealthMonitoringService,
-  Heartbeat,
-  HeartbeatAck,
-  HistoryReport,
-  KeptHeartbeat,
-  OrderAnswer,
-  OrderRequest,
-  RecoveryStatus,
-  RemovedAgent,
-  RemoveRequest,
-  SavedEvent,
-  StepEvent,
-  StepPage,
-  StepQuery,
-  StepsAck,
-  SystemStatus,
-  WhyReport,
+import {
+  type AgentHealth,
+  type AgentList,
+  type AgentRegistration,
+  Fault,
+  type FreezeRequest,
+  type HealthMonitoringService,
+  type Heartbeat,
+  type HeartbeatAck,
+  type HistoryReport,
+  type KeptHeartbeat,
+  type OrderAnswer,
+  type OrderRequest,
+  type RecoveryStatus,
+  type RemovedAgent,
+  type RemoveRequest,
+  type SavedEvent,
+  type StepEvent,
+  type StepPage,
+  type StepQuery,
+  type StepsAck,
+  type SystemStatus,
+  type WhyReport,
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
@@ -106,7 +107,10 @@ function agentCalls(line: Line) {
     recordHeartbeat: (heartbeat: Heartbeat) => sendHeartbeat(line, { path: "/api/v1/heartbeats", body: heartbeat }),
     async getLastHeartbeat(agentId: string): Promise<Heartbeat | null> {
       const path = `${agentPath(agentId)}/heartbeats?limit=1`;
-      const [kept] = (await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path })).heartbeats;
+      const [kept] = await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path }).then(
+        ({ heartbeats }) => heartbeats,
+        noneOfUnknown,
+      );
       if (kept === undefined) return null;
       const { receivedAt: _, ...heartbeat } = kept;
       return heartbeat;
@@ -131,6 +135,12 @@ function agentCalls(line: Line) {
       ask<StepPage>(line, { path: `${agentPath(agentId)}/steps${stepSearch(query)}` }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
+}
+
+/** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
+function noneOfUnknown(error: unknown): never[] {
+  if (error instanceof Fault && error.code === "agent-unknown") return [];
+  throw error;
 }
 
 function stepSearch(query: StepQuery): string {

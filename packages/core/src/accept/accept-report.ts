@@ -13,7 +13,14 @@ import {
 import { isHeldBack } from "../incident.ts";
 import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
-import { newTerminal, speaksForCommand, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
+import {
+  lacksMarker,
+  newTerminal,
+  speaksForCommand,
+  type TerminalFacts,
+  type TreeEye,
+  type TreeFacts,
+} from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { stopAwaiting } from "./await-waker.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
@@ -207,13 +214,14 @@ export function acceptNobodyLeft(
 }
 
 /**
- * Status 0 after a turn that did not fail, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
+ * Status 0 after a turn that did not fail and with the marker that was announced, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
  * programs end with status 0 after their own stream said that they failed.
  */
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
   if (record.terminal === null) return record;
   const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
-  const succeeded = exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal));
+  const succeeded =
+    exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal)) && !lacksMarker(terminal);
   const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
   // Whoever got their terminal back has no holder that stays with what works on.
   const worksOn = terminal.foreground && (terminal.leftovers ?? null) !== null;

@@ -70,7 +70,11 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "task-taken":
       // What is no longer its own it need not start.
       return {
-        record: record.taskId === signal.taskId ? { ...record, taskAssignedAt: null } : record,
+        record: noteOvertime(
+          record.taskId === signal.taskId ? { ...record, taskAssignedAt: null } : record,
+          signal,
+          now,
+        ),
         answer: null,
         events: [],
       };
@@ -95,6 +99,16 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
   }
 }
 
+/** Who has nothing else to do and works on after that works on at what is no longer its own. */
+function noteOvertime(
+  record: AgentRecord,
+  { taskId, because, alone }: Extract<Signal, { kind: "task-taken" }>,
+  now: MonoMs,
+): AgentRecord {
+  if (because !== "timed-out" || !alone || record.taskId !== taskId || isOver(record)) return record;
+  return { ...record, overtime: { taskId, since: now } };
+}
+
 /** Whoever works through a queue says what it works on by claiming it. Its own word goes first, until what it named is done with. */
 function noteClaim(
   record: AgentRecord,
@@ -102,8 +116,11 @@ function noteClaim(
   now: MonoMs,
 ): AgentRecord {
   const isOwnWord = record.taskId !== null && !record.taskClaimed;
-  if (claim === "held")
-    return isOwnWord ? record : { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
+  if (claim === "held") {
+    const assigned = isOwnWord ? record : { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
+    // What it has now is its own, whatever it had before.
+    return assigned.overtime === null ? assigned : { ...assigned, overtime: null };
+  }
   if (record.taskId !== taskId) return record;
   if (!isOwnWord) return { ...record, ...assignTask(record, null, now) };
   // Its checkpoints are still the best there is to go on with, if a person brings it back.

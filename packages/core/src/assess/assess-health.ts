@@ -16,6 +16,7 @@ import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
 import { findOverdueCall } from "./overdue-call.ts";
+import { findOvertime } from "./overtime.ts";
 import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
@@ -52,6 +53,7 @@ const detectors: readonly Detector[] = [
   findSelfReport,
   findNoOutput,
   findOverdueCall,
+  findOvertime,
   findRepeatedError,
   findTokenBurn,
   findCompletionTimeout,

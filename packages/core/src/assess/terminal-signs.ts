@@ -3,7 +3,8 @@ import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord, Finding } from "../record.ts";
-import type { TerminalFacts } from "../terminal-facts.ts";
+import { runsOnce } from "../restart-rule.ts";
+import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { describeWork, mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
@@ -240,7 +241,7 @@ export const findRateLimit: Detector = (record, now) => {
 
 /**
  * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
- * terminal it ran in has seen the end.
+ * terminal it ran in has seen the end, and who runs once has had its run.
  */
 export const findProcessExit: Detector = (record, now, policy) => {
   const exit = record.terminal?.exit ?? null;
@@ -250,7 +251,7 @@ export const findProcessExit: Detector = (record, now, policy) => {
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
-      level: waits || record.terminal?.foreground === true ? "note" : "unresponsive",
+      level: waits || record.terminal?.foreground === true || runsOnce(record) ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
       text: describeExit(exit, describeLast(record.terminal, policy)),
@@ -274,7 +275,8 @@ function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
   if (terminal === null) return "";
   const { failedTurn } = terminal;
   if (isContextFull(terminal, policy)) return ", after it reached its context limit";
-  return failedTurn == null ? "" : `, after its turn failed (${failedTurn})`;
+  if (failedTurn != null) return `, after its turn failed (${failedTurn})`;
+  return terminal.exit?.code === 0 && lacksMarker(terminal) ? " without the completion marker it announced" : "";
 }
 
 /** A known program reached its context limit and got no further. */

@@ -19,7 +19,7 @@ import {
 } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
-import { isRuledByOwner } from "./evidence.ts";
+import { isEnough, isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
 import { isMatterOfFleet } from "./matter-of-fleet.ts";
 import { passGate } from "./pass-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
@@ -156,7 +156,9 @@ function isBack(
   if (state === "TERMINATED") return false;
   if (asked) {
     const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
-    return isIllNow || hasAnswered || newestFact(record) > at;
+    // Whose process is over asks nothing any more.
+    const hasEnded = isOver(record) && because !== "handed-off";
+    return isIllNow || hasAnswered || hasEnded || newestFact(record) > at;
   }
   // Whoever was called for a warning was not called for what came of it: an end, for one.
   return was === "DEGRADED" ? state === "HEALTHY" || isIllNow : !isIllNow;
@@ -202,7 +204,11 @@ function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, polic
     case "DEGRADED":
       return ask(record, incident, "unchanged-finding", now, policy);
     case "STUCK":
-      return stopByRule(record, policy) ?? chooseNudge(record, incident, now, policy);
+      return (
+        stopByRule(record, policy) ??
+        endOvertime(record, incident, now, policy) ??
+        chooseNudge(record, incident, now, policy)
+      );
     case "FAILING":
     case "UNRESPONSIVE":
       return record.terminal === null
@@ -215,6 +221,14 @@ function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, polic
 function stopByRule(record: AgentRecord, policy: Policy): Rung | null {
   const ruled = record.findings.find((finding) => isRuledByOwner(record, finding, policy));
   return ruled === undefined || record.terminal === null ? null : { kind: "stop", cause: ruled.kind };
+}
+
+/** It was told to stop and works on: to remind it of its work would contradict that. Where it has not shown that it read it, somebody is asked. */
+function endOvertime(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung | null {
+  if (record.findings.every(({ kind }) => kind !== "task-timed-out")) return null;
+  if (record.terminal !== null && isEnough(kindsOfEvidence(record, now, policy)))
+    return { kind: "stop", cause: "task-timed-out" };
+  return ask(record, incident, "one-kind-of-evidence", now, policy);
 }
 
 /** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
@@ -257,6 +271,8 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
 function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
   const ruled = stopByRule(record, policy);
   if (ruled !== null) return ruled;
+  const overtime = endOvertime(record, incident, now, policy);
+  if (overtime !== null) return overtime;
   const { nudge, findings } = record;
   const { interval, max } = policy.nudge;
   const from = (nudge?.sent?.at ?? nudge?.queuedAt ?? now) + (nudge?.unseen ?? 0);

@@ -214,7 +214,7 @@ describe("whoever decides about an agent", () => {
 });
 
 describe("what an agent is told besides", () => {
-  const taken = { kind: "task-taken", taskId: "t1", because: "timed-out" } as const;
+  const taken = { kind: "task-taken", taskId: "t1", because: "timed-out", alone: true } as const;
 
   it("that its task was taken from it: the fact, and to stop working on it", () => {
     const agent = story();

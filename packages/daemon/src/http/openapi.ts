@@ -69,6 +69,22 @@ const post = (summary: string, body: object, schema: object, parameters: object[
   },
 });
 
+/** Its token stands in the path, so it wants no other. */
+const ping = (summary: string) => ({
+  summary,
+  security: [],
+  parameters: [
+    { ...agentParameter, name: "agent" },
+    { ...agentParameter, name: "token", description: "made by `rouse token ping AGENT`, good for this alone" },
+    query("state", "start, running, idle, done or fail; a mere sign of life when not given"),
+  ],
+  responses: { 200: { description: "Taken and on disk: the text OK" }, default: refused },
+});
+const pingPath = {
+  get: ping("A heartbeat without facts, for whatever can only fetch an address"),
+  post: ping("The same"),
+};
+
 const tokens = {
   token: {
     type: "http",
@@ -109,6 +125,7 @@ export function openApiDocument(version: string): object {
     info: { title: "Rouse", version, description: "Health monitoring and self-healing for autonomous agents" },
     security: [{ token: [] }],
     paths: {
+      "/ping/{agent}/{token}": pingPath,
       "/api/v1/heartbeats": withEitherToken(
         post("Take one heartbeat, an array of them, or one per line", oneOrMany("Heartbeat"), {
           oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")],

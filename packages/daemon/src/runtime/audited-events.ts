@@ -91,7 +91,7 @@ const rules: Rules = {
   ESCALATION_UNANSWERED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
   ESCALATION_ANSWER_REFUSED: (p) => about(p.agentId, p.because, pick(p, "escalation")),
   ESCALATION_UNDELIVERED: (p) => about(p.agentId, p.problem, pick(p, "escalation")),
-  RECOVERY_INITIATED: (p) => about(p.agentId, p.because, pick(p, "taskId", "attempt")),
+  RECOVERY_INITIATED: (p) => about(p.agentId, p.because, pick(p, "taskId", "fromCheckpoint", "attempt")),
   RECOVERY_COMPLETED: (p) =>
     about(
       p.agentId,

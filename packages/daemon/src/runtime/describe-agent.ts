@@ -18,6 +18,8 @@ import {
   isExited,
   limitSeenToAt,
   type Over,
+  restartsAllowed,
+  runsOnce,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
@@ -74,8 +76,9 @@ function describeTerminal(
   record: AgentRecord,
   facts: TerminalFacts,
   iso: (at: MonoMs) => string,
-  { terminal }: Policy,
+  policy: Policy,
 ): TerminalReport {
+  const { terminal } = policy;
   const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   const { pid, family, structured, foreground, attached, holder, outputKept, session, eyes, input } = facts;
   return {
@@ -106,9 +109,18 @@ function describeTerminal(
     restarts: record.restarts.length,
     ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
+    ...restartRuleOf(record, policy),
     eyes: [...eyes],
     input,
   };
+}
+
+/** As it holds now: how often may be its policy's word. */
+function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
+  const rule = record.terminal?.restart;
+  if (rule === undefined) return {};
+  const max = rule.when === "no" ? 0 : restartsAllowed(record, policy);
+  return { restartRule: { when: rule.when, max, windowSeconds: policy.restart.window / 1000 } };
 }
 
 function leftoversOf(record: AgentRecord): Pick<TerminalReport, "leftovers"> {
@@ -153,6 +165,7 @@ function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentH
   const { limit, activity, health } = record;
   if (limit === null || limit.resumedAt !== null) return null;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
+  if (record.terminal?.exit != null && (record.terminal.foreground || runsOnce(record))) return null;
   const { what, named, by, continues, attempts, resetsAt } = limit;
   const seenToAt = limitSeenToAt(record);
   return {

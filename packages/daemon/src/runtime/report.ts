@@ -21,6 +21,7 @@ import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
 import { describeSteps } from "./describe-steps.ts";
 import { describeFleetIncidents } from "./fleet-matters.ts";
+import { fleetSight, type MaySee } from "./fleet-sight.ts";
 import { readHistory } from "./read-history.ts";
 import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -38,6 +39,7 @@ export interface Reports {
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
   /** Newest first. */
   heartbeats(agentId: string, limit: number): Promise<KeptHeartbeat[]>;
+  readonly maySee: MaySee;
   steps(agentId: string, query: StepQuery): Promise<StepPage>;
   events(query: EventQuery): Promise<SavedEvent[]>;
   status(): SystemStatus;
@@ -152,6 +154,7 @@ export function createReports(parts: ReportParts): Reports {
       const { no, record } = mustFind(agentId);
       return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
     },
+    maySee: fleetSight(parts),
     events: (query) => store.readEvents(query),
     status() {
       const { byState, over, active } = countAgents();

@@ -1,9 +1,11 @@
-import { type DurationMs, days, parseDuration, seconds } from "@rouse/contract";
+import { type DurationMs, days, parseDuration, type RestartRule, seconds } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { awaitKnown } from "../ask-daemon.ts";
 import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../offer-daemon.ts";
 import { prepareAgent } from "../prepare-agent.ts";
+import { readRestartRule } from "../restart-rule.ts";
 import { describeOwnerRules } from "../show/owner-rules.ts";
+import { announceRestartRule, reportRestartRule } from "../show/restart-rule.ts";
 import { styled } from "../show/styled-text.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -16,6 +18,7 @@ interface SpawnOptions extends DaemonWish {
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly idleKill?: DurationMs;
+  readonly restart?: RestartRule;
 }
 
 const afterword = `
@@ -24,8 +27,14 @@ with \`rouse attach NAME\` and \`rouse logs -f NAME\`, end it with \`rouse termi
 NAME\`. Its command and environment are kept in $ROUSE_HOME/holders/NAME, readable
 by you alone, so that it can be started again the same way.
 
+An agent with a task, and a program that is known to be an agent (claude, codex,
+opencode, gemini, aider), is started again if it fails, as often as its policy
+says (restart.max_attempts). Any other command is run once. --restart says it
+otherwise: no, on-failure, on-failure:5, always (also after status 0).
+
 Examples:
   rouse spawn --name worker-1 --task bd-288 -- claude -p "fix the tests"
+  rouse spawn --name worker --restart on-failure:5 -- ./worker.sh
   rouse spawn --name batch --idle-kill 30m -- ./batch.sh
   rouse spawn --name nightly --cwd ~/project --env MODE=slow -- ./agent-loop.sh`;
 
@@ -58,6 +67,7 @@ export const addSpawn: AddCommand = (program, here, finish) => {
     .option("--cwd <folder>", "where it runs; here when not given")
     .option("--env <NAME=VALUE>", "a variable of its environment; may be given more than once", collect)
     .option("--idle-kill <duration>", "stop it after so long without any sign of work, such as 30m", readIdleKill)
+    .option("--restart <when>", "no, on-failure[:N] or always: what follows when it ends", readRestartRule)
     .option(...daemonOption)
     .option(...noDaemonOption)
     .option("--json", "print one JSON document")
@@ -85,16 +95,18 @@ export const addSpawn: AddCommand = (program, here, finish) => {
       if (watched) await awaitKnown(here, spec.agentId, spec.incarnation);
       const { agentId, incarnation } = spec;
       const idleKill = options.idleKill ?? null;
+      const restartRule = reportRestartRule(spec.restart ?? { when: "no" }, settings);
       if (options.json) {
         const idleKillSeconds = idleKill === null ? null : idleKill / 1000;
-        return here.printJson({ agentId, incarnation, pid, tier: held.tier, watched, idleKillSeconds });
+        return here.printJson({ agentId, incarnation, pid, tier: held.tier, watched, idleKillSeconds, restartRule });
       }
       here.print([
         [
           styled("bold", agentId),
           ` runs as process ${pid}. \`rouse attach ${agentId}\` shows it, \`rouse terminate ${agentId}\` ends it.`,
         ],
-        ...describeOwnerRules(agentId, idleKill, settings).map((rule) => [rule]),
+        [announceRestartRule(agentId, restartRule, settings, options.restart !== undefined)],
+        ...describeOwnerRules(agentId, idleKill, settings, restartRule).map((rule) => [rule]),
       ]);
       if (!watched) here.warn(nobodyWatches);
     });

@@ -17,6 +17,7 @@ import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
+import { describeRestartRule } from "./restart-rule.ts";
 import { standingWord, styledStanding } from "./standing.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
@@ -115,6 +116,9 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
     ...(idleKillSeconds === null
       ? []
       : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
+    ...(terminal.restartRule === undefined
+      ? []
+      : [["when it ends", [describeRestartRule(terminal.restartRule)]] as Fact]),
   ];
 }
 

@@ -188,6 +188,15 @@ export const HolderReport = z
   .meta({ id: "HolderReport" });
 export type HolderReport = z.infer<typeof HolderReport>;
 
+/**
+ * How the processes of one life of an agent are told from all others. Known from its holder itself; what files say later is believed only where it
+ * is the same.
+ */
+export const LifeIdentity = z
+  .object({ startTicks: z.number(), mark: z.string().max(100), cgroup: z.string().max(4096).nullable() })
+  .meta({ id: "LifeIdentity" });
+export type LifeIdentity = z.infer<typeof LifeIdentity>;
+
 /** Who is held: what the monitor needs to know of a holder before its first report. */
 export const Hold = z
   .object({
@@ -208,6 +217,8 @@ export const Hold = z
     input: AgentInput.optional(),
     /** Its owner's own rule: stop it after so long without output or any other sign of work (`spawn --idle-kill`). */
     idleKillMs: ms.nullable().optional(),
+    /** Holders of an earlier version do not tell it, and files are not asked for it. */
+    identity: LifeIdentity.optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;

@@ -201,7 +201,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     trouble: log,
   });
   const service = serve(server, {
-    hold: describeHold(spec, claim.file, agent.id.pid),
+    hold: describeHold(spec, claim.file, agent),
     secret,
     admission,
     reports,
@@ -313,7 +313,11 @@ function wordLeftovers(agentId: string, left: readonly RunningProcess[]): string
   return `${agentId} left processes running (${who}); \`rouse terminate ${agentId}\` ends them`;
 }
 
-const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold => ({
+const describeHold = (
+  spec: Spec,
+  { startedAt, mark }: HolderFile,
+  { id: { pid, startTicks }, group }: Awaited<ReturnType<typeof startAgent>>,
+): Hold => ({
   agentId: spec.agentId,
   agentType: spec.agentType,
   taskId: spec.taskId,
@@ -326,4 +330,5 @@ const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold 
   startedAt,
   input: inputOf(spec),
   idleKillMs: spec.idleKillMs ?? null,
+  identity: { startTicks, mark, cgroup: group?.folder ?? null },
 });

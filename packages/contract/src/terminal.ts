@@ -201,6 +201,15 @@ export const RestartRule = z
   .meta({ id: "RestartRule" });
 export type RestartRule = z.infer<typeof RestartRule>;
 
+/**
+ * How the processes of one life of an agent are told from all others. Known from its holder itself; what files say later is believed only where it
+ * is the same.
+ */
+export const LifeIdentity = z
+  .object({ startTicks: z.number(), mark: z.string().max(100), cgroup: z.string().max(4096).nullable() })
+  .meta({ id: "LifeIdentity" });
+export type LifeIdentity = z.infer<typeof LifeIdentity>;
+
 /** Who is held: what the monitor needs to know of a holder before its first report. */
 export const Hold = z
   .object({
@@ -225,6 +234,8 @@ export const Hold = z
     restart: RestartRule.optional(),
     /** Its command speaks of the completion marker: without it, its end is none of its work. */
     announcesMarker: z.literal(true).optional(),
+    /** Holders of an earlier version do not tell it, and files are not asked for it. */
+    identity: LifeIdentity.optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;

@@ -6,6 +6,7 @@ import type {
   EyeState,
   Hold,
   HolderLoss,
+  LifeIdentity,
   MonoMs,
   Question,
   RestartCause,
@@ -53,6 +54,8 @@ export interface TreeFacts {
 /** What is known of a held agent from its terminal, its stream and its processes. Every list in it is bounded. */
 export interface TerminalFacts {
   readonly pid: number;
+  /** How its processes are told from all others, by its holder's own word; absent where that never told. */
+  readonly identity?: LifeIdentity;
   /** Its process, by the clocks of its machine: for people. Absent where an earlier version met it. */
   readonly startedAt?: MonoMs;
   readonly family: AgentFamily;
@@ -137,6 +140,7 @@ export interface TerminalFacts {
 export function newTerminal(hold: Hold, born: Mark, ago: DurationMs = 0): TerminalFacts {
   return {
     pid: hold.pid,
+    ...(hold.identity === undefined ? {} : { identity: hold.identity }),
     startedAt: born.at - ago,
     family: hold.family,
     startedAs: hold.family,

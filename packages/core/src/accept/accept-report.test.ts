@@ -20,6 +20,17 @@ describe("a holder", () => {
     expect(held.agent.events.at(-1)).toMatchObject({ type: "AGENT_HELD", payload: { adopted: true } });
   });
 
+  it("tells by what its agent's processes are known, also when only a monitor that comes later hears it", () => {
+    const identity = { startTicks: 77, mark: "m", cgroup: null };
+    const told = heldStory({ hold: { identity } });
+    expect(told.agent.record.terminal?.identity).toEqual(identity);
+    const late = heldStory();
+    expect(late.agent.record.terminal?.identity).toBeUndefined();
+    late.agent.take({ kind: "held", hold: late.holdOf({ identity }), adopted: true });
+    late.agent.take({ kind: "held", hold: late.holdOf(), adopted: true });
+    expect(late.agent.record.terminal?.identity).toEqual(identity);
+  });
+
   it("of an older life is not listened to", () => {
     const held = heldStory();
     const { signal } = held.prints();

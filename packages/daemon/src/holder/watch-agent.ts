@@ -108,9 +108,10 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let toldAt = Number.NEGATIVE_INFINITY;
   let ended = false;
   let lookingAnew = false;
+  let look: Promise<void> | null = null;
 
-  const looking = createAlarm(() => void look());
-  const resting = createAlarm(() => void look());
+  const looking = createAlarm(lookUnlessBusy);
+  const resting = createAlarm(lookUnlessBusy);
   const telling = createAlarm(() => tell(null));
   const living = createAlarm(() => tell(null));
   living.ringIn(0);
@@ -132,7 +133,15 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
 
   const foreign = (lines: readonly string[]): readonly string[] => blankOwnWords(lines, ownWords);
 
-  async function look(): Promise<void> {
+  /** A screen that takes long to draw is looked at when it is drawn: otherwise looks would wait for each other, more and more of them. */
+  function lookUnlessBusy(): void {
+    if (look !== null) return looking.ringWithin(lookMs);
+    look = lookNow().finally(() => {
+      look = null;
+    });
+  }
+
+  async function lookNow(): Promise<void> {
     try {
       const { lines, screen } = await gather();
       const clock = readClock();
@@ -294,7 +303,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     async end(exit, lastWord) {
       for (const alarm of [looking, resting, telling]) alarm.stop();
       for (const reader of Object.values(readers)) reader.finish();
-      await look();
+      await look;
+      await lookNow();
       // What its stream says comes first, as it does while it runs.
       lastWord();
       ended = true;

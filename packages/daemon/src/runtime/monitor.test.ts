@@ -57,6 +57,45 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fl
   };
 }
 
+const few = 100;
+
+describe("a request with as much as one may bring", () => {
+  const times = Array.from({ length: 10_000 }, (_, index) => index);
+
+  it("of steps is taken a little in each turn of the event loop, and answered when all of it is saved", async () => {
+    const { monitor, turn } = await watch();
+    const sent = times.map((index) => ({ kind: "tool_call", tool: "Bash", args: `step ${index}` }));
+    let answer: unknown = null;
+    void monitor.takeSteps("a", [...sent.slice(0, -1), { kind: "nonsense" }], null).then((ack) => (answer = ack));
+    for (let before = 0; answer === null; ) {
+      await turn();
+      const taken = monitor.counters().turns;
+      expect(taken - before).toBeLessThanOrEqual(2 * few);
+      before = taken;
+    }
+    expect(answer).toMatchObject({ accepted: 9999, rejected: [{ index: 9999 }] });
+    expect((await monitor.steps("a", { limit: 10_000 })).steps).toHaveLength(9999);
+  });
+
+  it("of beats is taken a little in each turn of the event loop, and each is acknowledged in its place", async () => {
+    const { monitor, turn } = await watch();
+    const sent = times.map((sequenceNumber) => ({ beat: { agentId: "a", status: "RUNNING", sequenceNumber } }));
+    let answer: readonly HeartbeatAck[] | null = null;
+    monitor.takeBeats(
+      sent,
+      (acks) => (answer = acks),
+      (error) => expect.unreachable(String(error)),
+    );
+    for (let before = 0; answer === null; ) {
+      await turn();
+      const taken = monitor.counters().beats.accepted;
+      expect(taken - before).toBeLessThanOrEqual(few);
+      before = taken;
+    }
+    expect((answer as readonly HeartbeatAck[]).map((ack) => ack.sequenceNumber)).toEqual(times);
+  });
+});
+
 const gaps = async (monitor: Monitor): Promise<string[]> =>
   (await monitor.events({ types: ["MONITOR_GAP"], limit: 100 })).map(
     ({ payload }) => (payload as { cause: string }).cause,

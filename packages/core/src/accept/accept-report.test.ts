@@ -141,6 +141,15 @@ describe("a holder that is lost", () => {
     expect(held.agent.eventTypes()).toContain("ALERT_RESOLVED");
   });
 
+  it("with its process in a former life says nothing of the life that is there", () => {
+    const held = heldStory();
+    held.exits({ code: 1 });
+    held.startsAgain();
+    const before = held.agent.record;
+    held.agent.take({ kind: "holder-lost", incarnation: 1, process: "gone", exit: null });
+    expect(held.agent.record).toEqual(before);
+  });
+
   it("then the process as well: it is gone, and nobody saw how it ended", () => {
     const held = heldStory();
     held.holderIsLost("alive");

@@ -58,6 +58,14 @@ describe("a tool that an agent told of in a heartbeat", () => {
     expect(agent.finding("overdue-call")).toBeUndefined();
   });
 
+  it("is not overdue by its silence where hooks tell of other steps: they never told of this one", () => {
+    const { agent, passes, report } = heldStory();
+    report([], { eyes: [{ eye: "hooks", sees: true, because: null }] });
+    agent.beats(beat);
+    passes("15m");
+    expect(agent.finding("overdue-call")).toBeUndefined();
+  });
+
   it("is overdue when the agent says after its time that it is still open, and nothing of it lives", () => {
     const { agent, passes, prints } = heldStory();
     prints();

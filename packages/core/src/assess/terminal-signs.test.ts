@@ -331,6 +331,14 @@ describe("a turn that ended without the completion marker", () => {
     held.shows(prompt);
   }
 
+  it("because its program has to be logged in is a question to its person, and nothing is owed", () => {
+    const held = withTask();
+    held.shows({ kind: "asks", what: "login", pattern: "p" });
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "authentication_failed" });
+    held.passes("40m");
+    expect(held.agent.finding("completion-timeout")).toBeUndefined();
+  });
+
   it("is no matter while it goes on writing, whatever its prompt looks like", () => {
     const held = withTask();
     held.shows(prompt);

@@ -82,3 +82,11 @@ describe("what came of a person's word is on record", () => {
     ]);
   });
 });
+
+it("whoever checks in for a former life is refused", async () => {
+  const world = await taskWorld();
+  const { checkIn } = wordsIn(world);
+  for (const incarnation of [1, 2]) world.beats({ agentId: "a", incarnation });
+  await expect(checkIn("a", 1)).rejects.toMatchObject({ code: "forbidden" });
+  expect(await checkIn("a", 2)).toMatchObject({ agentId: "a" });
+});

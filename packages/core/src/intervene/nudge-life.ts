@@ -304,7 +304,14 @@ export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
 /** A hook may be long in coming: what waits for it would reach one that is well by then. */
 function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, now: MonoMs): readonly Action[] {
   const { id, state, channel, expiresAt, withdrawn } = nudge;
-  if (withdrawn === true || state !== "queued" || channel === "acknowledgement" || !isReminder(nudge) || now >= expiresAt) return [];
+  if (
+    withdrawn === true ||
+    state !== "queued" ||
+    channel === "acknowledgement" ||
+    !isReminder(nudge) ||
+    now >= expiresAt
+  )
+    return [];
   return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 

@@ -66,6 +66,31 @@ describe("a monitor that is killed again and again while its agents write", () =
     }
   }, 240_000);
 
+  it("calls nobody stuck who wrote all the while, before its holder was heard", async () => {
+    const home = `${makeFolder()}/home`;
+    endHeldAfterwards(home);
+    const impatient = "heartbeat: { startup_grace_seconds: 1 }, terminal: { idle_timeout_minutes: 0.05 }";
+    let daemon = await startDaemon({ home, config: `health_monitoring: { ${impatient} }\n` });
+    const { holder } = await spawnAgent(home, "writer", counting);
+    await until("it is held", async () => (await heldNow(daemon)).length === 1);
+    await daemon.end("SIGKILL");
+    const before = outputOf(home, "writer").end;
+    await until("it has written for longer than is waited for it", () => outputOf(home, "writer").end > before + 400);
+
+    process.kill(holder.pid, "SIGSTOP");
+    daemon = await startDaemon({ home });
+    await spawnAgent(home, "sleeper", ["sleep", "1000"]);
+    await until("others are judged", async () => (await daemon.rouse.getAgentHealth("sleeper")).state === "STUCK");
+    process.kill(holder.pid, "SIGCONT");
+    const woken = Date.now();
+    await until("its holder is heard", async () => {
+      const { terminal } = await daemon.rouse.getAgentHealth("writer");
+      return Date.parse(terminal?.lastOutput ?? "1970") > woken;
+    });
+    const judged = await daemon.events("HEALTH_STATE_CHANGED", "ALERT_RAISED", "INCIDENT_OPENED");
+    expect(judged.filter(({ payload }) => (payload as { agentId: string }).agentId === "writer")).toEqual([]);
+  }, 120_000);
+
   it("hears every question once, also those asked while nobody was there", async () => {
     const home = `${makeFolder()}/home`;
     endHeldAfterwards(home);
@@ -124,7 +149,7 @@ describe("a holder that is killed", () => {
   it("is missed, and the end of its agent is known from the process itself", async () => {
     const home = `${makeFolder()}/home`;
     const daemon = await startDaemon({ home, config: "health_monitoring: { mode: assist }\n" });
-    const file = await spawnAgent(home, "orphan", ["sleep", "1000"]);
+    const file = await spawnAgent(home, "orphan", ["sleep", "1000"], ["--restart", "on-failure"]);
     await until("it is held", async () => (await heldNow(daemon)).length === 1);
     const killed = performance.now();
     process.kill(file.holder.pid, "SIGKILL");

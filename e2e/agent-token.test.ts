@@ -15,7 +15,8 @@ import { until } from "./until.ts";
 let daemon: Daemon;
 
 beforeAll(async () => {
-  daemon = await startDaemon();
+  // What an agent may see of others where its policy lets it is told in fleet-read.test.ts.
+  daemon = await startDaemon({ config: "health_monitoring: { fleet_read: none }\n" });
 });
 
 afterAll(async () => {

@@ -186,7 +186,7 @@ describe("somebody who attaches", () => {
     last.type("still there\r");
     await last.shows("got <still there>");
     last.type("quit\r");
-    await last.shows("tough ended with status 3");
+    await last.shows("tough exited 3");
     expect((await last.ended).code).toBe(0);
   });
 
@@ -245,7 +245,7 @@ describe("somebody who attaches", () => {
       return lines[0] === "text in vim" && lines[5]?.startsWith("~");
     });
     again.type(":q!\r");
-    await again.shows("editor ended with status 0");
+    await again.shows("editor exited 0");
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { type Running, repository, startProgram } from "./run-rouse.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { type Daemon, quickBeats, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 afterEach(cleanUp);
@@ -40,6 +40,17 @@ describe.each(examples)("examples/$file", (example) => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe([1, 2, 3, 4, 5].map((step) => `beat ${step}: accepted\n`).join(""));
     await expectCountedToFive(daemon, example);
+  });
+
+  it.skipIf(!there)("run a second time is a new life, and has finished again: nobody is called", async () => {
+    const daemon = await startDaemon({ config: quickBeats });
+    for (const life of [1, 2]) {
+      const { code, stdout } = await start(example, daemon.home).ended;
+      expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("beat 5: accepted\n") });
+      expect((await daemon.rouse.getAgentHealth(example.agentId)).incarnation).toBe(life);
+      await expectCountedToFive(daemon, example);
+    }
+    expect(await daemon.events("ALERT_RAISED")).toEqual([]);
   });
 
   it.skipIf(!there)("goes by ROUSE_URL and ROUSE_TOKEN, and outlives a restart of the daemon", async () => {

@@ -128,6 +128,13 @@ describe("the library", () => {
     for (const outcomes of [source, built, remote]) expectPromisedTypes(outcomes);
   });
 
+  it("knows no last heartbeat of an agent that nobody has heard of, which is no failure", async () => {
+    const rouse = await openRouse({ home: join(makeFolder(), "home") });
+    afterwards(() => rouse.close());
+    expect(await rouse.getLastHeartbeat("nobody")).toBeNull();
+    expect(await (await startDaemon()).rouse.getLastHeartbeat("nobody")).toBeNull();
+  });
+
   it("keeps what it was told, however it is opened next", async () => {
     const home = join(makeFolder(), "home");
     const first = await openRouse({ home });

@@ -104,15 +104,16 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])("MCP over %s", (way) =
     expect(why.text).toContain("The monitor about itself");
   });
 
-  it("shows an agent itself and nobody else", async () => {
+  it("shows an agent itself, and others where its policy lets it; it speaks for nobody else", async () => {
     const [one, other] = [await newAgent(), await newAgent()];
     const client = await ways[way](one.token, one.agentId);
     const { agents } = (await call(client, "list_agents")).json() as { agents: { agentId: string }[] };
-    expect(agents.map(({ agentId }) => agentId)).toEqual([one.agentId]);
+    expect(agents.map(({ agentId }) => agentId)).toEqual(expect.arrayContaining([one.agentId, other.agentId]));
+    expect((await call(client, "agent_health", { agent: other.agentId })).json()).toMatchObject({
+      agentId: other.agentId,
+    });
     expect((await call(client, "agent_health")).json()).toMatchObject({ agentId: one.agentId });
     for (const [name, input] of [
-      ["agent_health", {}],
-      ["why", {}],
       ["check_in", { where: "here" }],
       ["ask_hand_off", {}],
     ] as const) {

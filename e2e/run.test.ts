@@ -139,9 +139,9 @@ describe("a command under rouse run in a terminal", () => {
     expect(left).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 0 } } });
     expect(left.terminal?.leftovers?.length).toBeGreaterThan(0);
     expect(left.activity.kind).not.toBe("FINISHED");
-    expect((await daemon.cli("ps")).stdout).toMatch(/leaver .*ended with 0, left \d process/);
+    expect((await daemon.cli("ps")).stdout).toMatch(/leaver .*exited 0, left \d process/);
     expect(await daemon.cli("terminate", "leaver")).toMatchObject({ code: 0 });
-    expect((await daemon.cli("ps")).stdout).not.toContain("left");
+    expect((await daemon.cli("ps", "--all")).stdout).not.toContain("left");
   });
 
   it("has finished once what it left is gone, though nobody stayed with that", async () => {
@@ -156,7 +156,7 @@ describe("a command under rouse run in a terminal", () => {
     writeFileSync(join(desk, "go"), "");
     const done = await agentOnce(daemon, "patient", "has finished", ({ activity }) => activity.kind === "FINISHED");
     expect(done.terminal?.leftovers).toBeUndefined();
-    expect((await daemon.cli("ps")).stdout).toMatch(/patient .*ended with 0 /);
+    expect((await daemon.cli("ps", "--all")).stdout).toMatch(/patient +FINISHED +–/);
   });
 
   it("is told of a SIGTERM that was meant for rouse run", async () => {
@@ -229,7 +229,7 @@ describe("a command that runs before Rouse does", () => {
     lone.child.kill("SIGUSR1");
     const { code, stderr } = await lone.ended;
     expect(code).toBe(5);
-    expect(stderr).toMatch(/^rouse: no Rouse is running[^\n]*`rouse up`[^\n]*\n$/);
+    expect(stderr).toMatch(/^rouse: no Rouse is running[^\n]*`rouse up -d`[^\n]*\n$/);
     const over = await agentOnce(later, "lone", "is over", isOver);
     expect(over.terminal).toMatchObject({ exit: { code: 5 }, outputBytes: 10 });
     const gone = await agentOnce(later, "early", "is known", isOver);

@@ -150,6 +150,45 @@ describe("six agents that fall silent at once", () => {
     expect(Math.min(...judged.map(({ id }) => id))).toBeGreaterThan(ended[0]?.id ?? Number.POSITIVE_INFINITY);
     for (const agentId of back) expect((await daemon.rouse.getAgentHealth(agentId)).state).toBe("HEALTHY");
   });
+
+  it("are one alert and one question, decided once for all, and over when the last of them is heard; a restart changes nothing", async () => {
+    const daemon = await startDaemon({ config: quickBeats });
+    const ids = [1, 2, 3, 4, 5, 6].map((n) => `worker-${n}`);
+    const agents = ids.map((agentId) => startBeating(daemon, agentId));
+    await untilAllHeard(agents);
+    await Promise.all(agents.map((agent) => agent.fallSilent()));
+    for (const agentId of ids) await untilState(daemon, agentId, "UNRESPONSIVE");
+    await until("somebody is asked", async () => (await daemon.rouse.escalations()).length > 0);
+
+    const [question, ...others] = await daemon.rouse.escalations();
+    expect(others).toEqual([]);
+    expect(question).toMatchObject({
+      agentId: "rouse.fleet",
+      reason: "mass-silence",
+      silent: { count: 6, agents: ids },
+    });
+    const notice = await daemon.rouse.escalation(question?.id ?? "");
+    expect(notice.context.hints.length).toBeGreaterThan(0);
+    const why = await daemon.rouse.why("worker-1");
+    expect(why.monitor.fleetIncidents).toMatchObject([{ id: why.partOf, silent: 6, escalation: question?.id }]);
+    await daemon.rouse.acknowledge(question?.id ?? "", {});
+    await daemon.rouse.decide(question?.id ?? "", { decision: "terminate_and_recover" });
+    await expect(daemon.rouse.decide(question?.id ?? "", { decision: "allow_more_time" })).rejects.toThrow(/decided/);
+
+    daemon.process.child.kill("SIGKILL");
+    await daemon.process.ended;
+    const again = await startDaemon({ home: daemon.home });
+    const back = ids.map((agentId) => startBeating(again, agentId));
+    for (const agentId of ids) await untilState(again, agentId, "HEALTHY");
+    await until("it is over", async () => (await again.events("FLEET_INCIDENT_CLOSED")).length > 0);
+    const told = await again.events("ALERT_RAISED", "ALERT_RESOLVED", "ESCALATION_TRIGGERED", "INCIDENT_OPENED");
+    expect(told.map(({ type, payload }) => [type, (payload as { agentId: string | null }).agentId])).toEqual([
+      ["ALERT_RAISED", null],
+      ["ESCALATION_TRIGGERED", "rouse.fleet"],
+      ["ALERT_RESOLVED", null],
+    ]);
+    await Promise.all(back.map((agent) => agent.fallSilent()));
+  });
 });
 
 function inShort(event: SavedEvent): string {

@@ -16,7 +16,7 @@ const matrix = `
 O C V A  GET  /livez
 O C V A  GET  /readyz
 O C V –  GET  /metrics
-O C V –  GET  /api/health/status
+O C V A  GET  /api/health/status
 O C V –  GET  /api/health/agents
 O C V –  GET  /api/health/tasks
 O C V –  GET  /api/v1/openapi.json
@@ -31,7 +31,7 @@ O C V A  GET  /mcp
 O C V A  DELETE /mcp
 O – – A  POST /api/v1/heartbeats
 O – – A  POST /api/v1/agents
-O C V –  GET  /api/v1/agents
+O C V A  GET  /api/v1/agents
 O C V A  GET  /api/v1/agents/w
 O C V A  GET  /api/v1/agents/w/why
 O C V A  GET  /api/v1/agents/w/history
@@ -44,6 +44,7 @@ O C – –  POST /api/v1/agents/w/nudge
 O – – –  POST /api/v1/agents/w/escalate
 O – – –  POST /api/v1/agents/w/terminate
 O – – –  POST /api/v1/agents/w/recover
+O – – –  DELETE /api/v1/agents/w
 O – – –  POST /api/v1/agents/w/assignments/restore
 O C V –  GET  /escalations
 O C V –  GET  /api/v1/escalations

@@ -17,13 +17,13 @@ async function tellStep(tool, args, text) {
   await fetch(`${url}/api/v1/agents/example-js/steps`, { method: "POST", headers, body }).catch(() => {});
 }
 
-/** Repeats a beat until it is answered: with its number, one that arrived twice still counts once. */
-async function beat(sequenceNumber, more) {
-  const body = JSON.stringify({ agentId: "example-js", taskId: "count-to-five", sequenceNumber, ...more });
+/** Repeats what it says until it is answered. */
+async function say(path, more) {
+  const body = JSON.stringify({ agentId: "example-js", taskId: "count-to-five", ...more });
   for (let wait = 200; ; wait = Math.min(2 * wait, 5000)) {
     try {
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const answer = await fetch(`${url}/api/v1/heartbeats`, { method: "POST", headers, body });
+      const answer = await fetch(`${url}/api/v1/${path}`, { method: "POST", headers, body });
       if (answer.status !== 503) return await answer.json();
     } catch {
       // Rouse is not there right now. That is no reason to stop working.
@@ -32,6 +32,10 @@ async function beat(sequenceNumber, more) {
   }
 }
 
+/** With its number, a beat that arrived twice still counts once. */
+const beat = (sequenceNumber, more) => say("heartbeats", { sequenceNumber, ...more });
+
+await say("agents"); // a new life: its beats are numbered from the start again
 for (let step = 1; step <= 5; step++) {
   await pause(200); // the work itself
   await tellStep("count", `to ${step}`, `counted to ${step}`);

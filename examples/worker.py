@@ -12,11 +12,11 @@ url = os.environ.get("ROUSE_URL") or json.loads((home / "daemon.json").read_text
 token = os.environ.get("ROUSE_TOKEN") or (home / "token").read_text().strip()
 
 
-def beat(sequence_number, **more):
-    """Repeats a beat until it is answered: with its number, one that arrived twice still counts once."""
-    message = {"agent_id": "example-py", "task_id": "count-to-five", "sequence_number": sequence_number, **more}
+def say(path, **more):
+    """Repeats what it says until it is answered."""
+    message = {"agentId": "example-py", "taskId": "count-to-five", **more}
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    request = urllib.request.Request(f"{url}/api/v1/heartbeats", json.dumps(message).encode(), headers)
+    request = urllib.request.Request(f"{url}/api/v1/{path}", json.dumps(message).encode(), headers)
     wait = 0.2
     while True:
         try:
@@ -31,9 +31,15 @@ def beat(sequence_number, **more):
         wait = min(2 * wait, 5)
 
 
+def beat(sequence_number, **more):
+    """With its number, a beat that arrived twice still counts once."""
+    return say("heartbeats", sequenceNumber=sequence_number, **more)
+
+
+say("agents")  # a new life: its beats are numbered from the start again
 for step in range(1, 6):
     time.sleep(0.2)  # the work itself
-    ack = beat(step, status="RUNNING", progress_indicator=f"step {step} of 5", tool_call_count=step)
+    ack = beat(step, status="RUNNING", progressIndicator=f"step {step} of 5", toolCallCount=step)
     print(f"beat {step}: {ack['status']}")
     for command in ack["commands"]:
         print(f"Rouse asks: {command['kind']}, {command['because']}")

@@ -6,15 +6,22 @@ home=${ROUSE_HOME:-$HOME/.rouse}
 url=${ROUSE_URL:-$(sed -n 's/.*"url": "\(.*\)".*/\1/p' "$home/daemon.json")}
 token=${ROUSE_TOKEN:-$(cat "$home/token")}
 
-# beat NUMBER FIELDS: curl itself repeats a beat that was not answered; with its number, one that arrived twice still counts once.
+# say PATH FIELDS: curl itself repeats what was not answered.
 # The token goes in by standard input: arguments of a command can be read by everybody on the machine.
-beat() {
+say() {
   printf 'header = "Authorization: Bearer %s"\n' "$token" |
     curl --config - --silent --show-error --fail --max-time 10 --retry 10 --retry-all-errors --retry-max-time 60 \
       --header 'Content-Type: application/json' \
-      --data "{\"agentId\":\"example-sh\",\"taskId\":\"count-to-five\",\"sequenceNumber\":$1,$2}" \
-      "$url/api/v1/heartbeats"
+      --data "{\"agentId\":\"example-sh\",\"taskId\":\"count-to-five\"$2}" \
+      "$url/api/v1/$1"
 }
+
+# beat NUMBER FIELDS: with its number, one that arrived twice still counts once.
+beat() {
+  say heartbeats ",\"sequenceNumber\":$1,$2"
+}
+
+say agents '' >/dev/null || echo 'Rouse is not there yet.' # a new life: its beats are numbered from the start again
 
 for step in 1 2 3 4 5; do
   sleep 0.2 # the work itself

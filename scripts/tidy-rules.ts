@@ -6,7 +6,8 @@ export type SourceFile = { path: string; text: string };
 /** A rule looks at files and returns one sentence per offence: "<path> <what it does>". */
 export type Rule = (files: readonly SourceFile[]) => string[];
 
-const STAGES = ["accept", "assess", "decide", "intervene", "recover"];
+/** What is done about one agent, in order; then about many at once. */
+const STAGES = ["accept", "assess", "decide", "intervene", "recover", "fleet"];
 const CORE = "packages/core/src/";
 const DAEMON = "packages/daemon/src/";
 const ADAPTERS = `${DAEMON}adapters/`;

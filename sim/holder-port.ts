@@ -245,6 +245,7 @@ export function createHolderPorts(parts: Parts) {
         if (actor !== undefined && wasTold) witness.startWantedAtLimit(actor);
         return asked((answer) => startAgain(agentId, after, revival, answer));
       },
+      forget: async (agentId) => !actors.has(agentId),
       folderOf: (agentId) => (actors.has(agentId) ? `/work/${agentId}` : null),
       settle: () => undefined,
       lookAnew() {

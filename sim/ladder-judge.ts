@@ -1,4 +1,4 @@
-import type { HealthState, Policy, RouseEvent } from "@rouse/contract";
+import { fleetId, type HealthState, type Policy, type RouseEvent } from "@rouse/contract";
 import type { Delays } from "./judge.ts";
 import { mean, summarise } from "./summarise.ts";
 
@@ -182,17 +182,23 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     const { agentId, escalation, reason, answerWithinSeconds } = payload;
     counts.escalations += 1;
     once(escalation, "the question");
-    mustHaveWaited(agentId, `${escalation} was asked`);
+    // Several of the fleet may be open at once.
+    const subject = agentId === fleetId ? payload.incident : agentId;
+    mustHaveWaited(subject, `${escalation} was asked`);
     const incident = open.get(agentId);
     const nudged = nudgedAt.get(agentId);
     const wasNudged = nudged !== undefined && now() - nudged - excusedSince(nudged) < nudgesCountFor;
     if (reason === "nudges-unanswered" && incident?.asked === false && !wasNudged)
       complain(`${escalation} says that nudges were not answered, and none was sent`);
     if (incident !== undefined) incident.asked = true;
-    questions.set(agentId, { id: escalation, until: now() + answerWithinSeconds * second });
+    questions.set(subject, { id: escalation, until: now() + answerWithinSeconds * second });
     reasons.set(escalation, reason);
     grant(agentId, answerWithinSeconds * second);
     intervene(agentId);
+  }
+
+  function forgetQuestion(escalation: string): void {
+    for (const [subject, { id }] of questions) if (id === escalation) questions.delete(subject);
   }
 
   /** Nothing overrides an open question but the agent's return, its end, or somebody's word. */
@@ -225,12 +231,17 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
           return intervene(event.payload.agentId);
         case "ESCALATION_TRIGGERED":
           return noteQuestion(event.payload);
-        case "ESCALATION_UNANSWERED":
         case "PROCESS_EXITED":
           questions.delete(event.payload.agentId);
           return;
+        case "FLEET_INCIDENT_CLOSED":
+          questions.delete(event.payload.incident);
+          return;
+        case "ESCALATION_UNANSWERED":
+          forgetQuestion(event.payload.escalation);
+          return;
         case "ESCALATION_DECIDED":
-          questions.delete(event.payload.agentId);
+          forgetQuestion(event.payload.escalation);
           return noteDecision(event.payload);
         case "TERMINATION_ORDERED":
           counts.terminations += 1;

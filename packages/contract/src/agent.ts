@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
+import { overKinds } from "./over-words.ts";
 import {
   AgentFamily,
   AgentInput,
@@ -46,6 +47,15 @@ export const AgentMetrics = z
   .meta({ id: "AgentMetrics" });
 export type AgentMetrics = z.infer<typeof AgentMetrics>;
 
+export const RestartRuleReport = z
+  .object({
+    when: z.enum(["no", "on-failure", "always"]),
+    max: z.number().int().nonnegative(),
+    windowSeconds: z.number(),
+  })
+  .meta({ id: "RestartRuleReport" });
+export type RestartRuleReport = z.infer<typeof RestartRuleReport>;
+
 /** What the terminal and the processes of a held agent show. */
 export const TerminalReport = z
   .object({
@@ -76,6 +86,8 @@ export const TerminalReport = z
     conversation: z.enum(["kept", "lost"]).optional(),
     /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
+    /** What follows when it ends (`spawn --restart`): so many starts after failures within the window. Absent where nobody said. */
+    restartRule: RestartRuleReport.optional(),
     /** By what its program is seen, and what cannot be known for want of an eye. */
     eyes: z.array(EyeState),
     /** How words reach it now. */
@@ -104,13 +116,22 @@ export const LimitReport = z
   .meta({ id: "Limit" });
 export type LimitReport = z.infer<typeof LimitReport>;
 
+/** How it is over, and since when. */
+export const OverReport = z
+  .object({ how: z.enum(overKinds), code: z.number().int().nullable(), signal: z.string().nullable(), at: z.string() })
+  .meta({ id: "Over" });
+export type OverReport = z.infer<typeof OverReport>;
+
 export const AgentHealth = z
   .object({
     agentId: z.string(),
     taskId: z.string().nullable(),
+    /** Of one that is over, how it was when it ended. */
     state: HealthState,
     stateChangedAt: z.string(),
     stateReason: HealthReason,
+    /** Nothing more comes of it by itself. `null` while it lives, has left processes, or may be started again. */
+    over: OverReport.nullable(),
     lastHeartbeat: z.string().nullable(),
     lastCheckpoint: z.string().nullable(),
     metrics: AgentMetrics,

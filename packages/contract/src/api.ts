@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { AgentHealth, HealthSnapshot } from "./agent.ts";
+import { AgentHealth, HealthSnapshot, OverReport } from "./agent.ts";
 import { CallerName } from "./audit.ts";
 import { GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
+import { overKinds } from "./over-words.ts";
 import { OrderRefusal, StopDetails, TreeTier } from "./terminal.ts";
 
 /** Every refused request gets this, with the matching HTTP status. */
@@ -21,7 +22,6 @@ export const Problem = z
 export type Problem = z.infer<typeof Problem>;
 
 export const AckList = z.object({ acks: z.array(HeartbeatAck) }).meta({ id: "HeartbeatAcks" });
-export const AgentList = z.object({ agents: z.array(AgentHealth) }).meta({ id: "Agents" });
 export const HistoryReport = z
   .object({
     agentId: z.string(),
@@ -43,13 +43,32 @@ export const SelfDoubtReport = z
   .object({
     lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
     holds: z.array(z.object({ because: HoldCause, scope: z.string(), since: z.string() })),
+    /** Many that fell silent together, as one matter. `silent` of those that `came` are so still; `escalation`: the question about them, while it is open. */
+    fleetIncidents: z.array(
+      z.object({
+        id: z.string(),
+        scope: z.string(),
+        since: z.string(),
+        silent: z.number(),
+        came: z.number(),
+        escalation: z.string().nullable(),
+      }),
+    ),
     lagSeconds: z.number(),
     frozen: z
       .object({ since: z.string(), actor: z.string(), as: z.string().optional(), reason: z.string() })
       .nullable(),
+    /** Nobody is judged by silence before then, after the last gap; absent when that is over. By the policy of those who have none of their own. */
+    amnestyUntil: z.string().optional(),
   })
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
+
+/** Everybody, and what the monitor that says so holds against itself. */
+export const AgentList = z
+  .object({ agents: z.array(AgentHealth), monitor: SelfDoubtReport.optional() })
+  .meta({ id: "Agents" });
+export type AgentList = z.infer<typeof AgentList>;
 
 /**
  * One of an agent's last steps. Equal arguments and equal results have equal letters; `A~` is result A but for numbers, ids and times. `null` is
@@ -115,6 +134,8 @@ export const WhyReport = z
       clockSkewSeconds: z.number().nullable(),
     }),
     policy: z.object({ id: z.string(), mode: z.string() }),
+    /** The incident of the fleet that its silence is part of. */
+    partOf: z.string().nullable(),
     /** The last steps it told of, oldest first. */
     steps: z.array(StepReport),
     monitor: SelfDoubtReport,
@@ -130,7 +151,9 @@ export const SystemStatus = z
     total_agents: z.number(),
     active_agents: z.number(),
     degraded_agents: z.number(),
+    /** Those that are not over, and those that were terminated. */
     agents_by_state: z.partialRecord(HealthState, z.number()),
+    agents_over: z.partialRecord(z.enum(overKinds), z.number()),
     last_heartbeat: z.string().nullable(),
     started_at: z.string(),
     version: z.string(),
@@ -179,6 +202,28 @@ export const OrderAnswer = z
   ])
   .meta({ id: "OrderAnswer" });
 export type OrderAnswer = z.infer<typeof OrderAnswer>;
+
+/** A person's word to take an agent that is over out of the list. */
+export const RemoveRequest = z
+  .strictObject({ reason: z.string().max(500).default("no reason given"), actor: CallerName.optional() })
+  .meta({ id: "RemoveRequest" });
+export type RemoveRequest = z.infer<typeof RemoveRequest>;
+
+/** Why an agent stays in the list: something of it is there, may come back, or waits for somebody's word. */
+export const RemovalRefusal = z
+  .enum(["runs", "beats", "left-processes", "starts-again", "question-open", "holds-task", "held"])
+  .meta({ id: "RemovalRefusal" });
+export type RemovalRefusal = z.infer<typeof RemovalRefusal>;
+
+export const RemovedAgent = z
+  .object({
+    agentId: z.string(),
+    incarnation: z.number().int(),
+    /** How it was over; `null` for one that fell silent. */
+    over: OverReport.nullable(),
+  })
+  .meta({ id: "RemovedAgent" });
+export type RemovedAgent = z.infer<typeof RemovedAgent>;
 
 export const FreezeRequest = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LostWork } from "./checkpoint.ts";
-import { FindingReport, HealthReason, HealthState } from "./health.ts";
+import { ActivityKind, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { findingKinds } from "./health-words.ts";
 import { AckReason, Heartbeat } from "./heartbeat.ts";
 import {
@@ -65,7 +65,7 @@ export type StopRefusal = z.infer<typeof StopRefusal>;
 
 /** Why an agent is started again. */
 export const RestartCause = z
-  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered"])
+  .enum(["process-exited", "stopped-as-unresponsive", "limit-over", "recovery", "ordered", "kept-running"])
   .meta({ id: "RestartCause" });
 export type RestartCause = z.infer<typeof RestartCause>;
 
@@ -86,11 +86,12 @@ export type LetGoReason = z.infer<typeof LetGoReason>;
 const agentId = z.string();
 
 /**
- * Facts, in the past tense, under the names the event bus of the seeds uses. AGENT_HEARTBEAT is streamed only to those who ask
- * for it by name and is not numbered: the beats themselves are kept, not a second copy of each.
+ * Facts, in the past tense, under the names the event bus of the seeds uses. AGENT_HEARTBEAT and AGENT_ACTIVITY_CHANGED are streamed only to those who
+ * ask for them by name and are not numbered: the beats themselves are kept, not a second copy of each, and what an agent does changes with every call.
  */
 const payloads = {
   AGENT_HEARTBEAT: Heartbeat,
+  AGENT_ACTIVITY_CHANGED: z.object({ agentId, from: ActivityKind, to: ActivityKind }),
   AGENT_REGISTERED: z.object({ agentId, incarnation: z.number(), taskId: z.string().nullable() }),
   AGENT_INCARNATION_STARTED: z.object({
     agentId,
@@ -98,6 +99,8 @@ const payloads = {
     to: z.number(),
     because: z.enum(["registered-again", "announced-in-heartbeat", "sequence-started-over", "started-by-holder"]),
   }),
+  /** A person took it out of the list after it was over. What happened to it stays in the history. */
+  AGENT_REMOVED: z.object({ agentId, incarnation: z.number(), actor: z.string(), reason: z.string() }),
   AGENT_FINISHED: z.object({ agentId, incarnation: z.number() }),
   AGENT_RECOVERED: z.object({ agentId, from: HealthState, illForSeconds: z.number() }),
   HEALTH_STATE_CHANGED: z.object({
@@ -270,6 +273,8 @@ const payloads = {
   RECOVERY_INITIATED: z.object({
     taskId: z.string().nullable(),
     agentId,
+    /** The newest one that is known; which of them can be used is told with RECOVERY_COMPLETED. */
+    fromCheckpoint: z.string().nullable(),
     attempt: z.number(),
     because: z.string(),
   }),
@@ -325,6 +330,22 @@ const payloads = {
   MONITOR_GAP: z.object({ cause: GapCause, lastedSeconds: z.number(), detail: z.string() }),
   HOLD_STARTED: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
   HOLD_ENDED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
+  /** `agents`: the first hundred of those that are silent. */
+  FLEET_INCIDENT_OPENED: z.object({
+    incident: z.string(),
+    scope: z.string(),
+    silent: z.number(),
+    of: z.number(),
+    agents: z.array(z.string()),
+  }),
+  FLEET_INCIDENT_CLOSED: z.object({
+    incident: z.string(),
+    scope: z.string(),
+    because: z.enum(["all-heard", "part-of-a-wider-one"]),
+    /** How many it was about in all. */
+    came: z.number(),
+    lastedSeconds: z.number(),
+  }),
   AUDIT_ANCHOR_FAILED: z.object({ anchor: z.string(), problem: z.string() }),
   AUDIT_ANCHOR_RESTORED: z.object({ anchor: z.string(), number: z.number() }),
   CONFIG_RELOADED: z.object({ policy: z.string() }),
@@ -332,6 +353,9 @@ const payloads = {
   MONITOR_FROZEN: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
   MONITOR_THAWED: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
 } as const;
+
+/** Passed on to whoever asks for them by name, and never saved. */
+export const unsavedEvents = ["AGENT_HEARTBEAT", "AGENT_ACTIVITY_CHANGED"] as const satisfies readonly EventType[];
 
 export type EventType = keyof typeof payloads;
 export const eventTypes = Object.keys(payloads) as EventType[];

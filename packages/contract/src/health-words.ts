@@ -11,6 +11,8 @@ export const healthStates = [
   "TERMINATED",
 ] as const;
 
+export const activityKinds = ["STARTING", "RUNNING", "WAITING", "IDLE", "FINISHED", "EXITED"] as const;
+
 /** What a detector can conclude. `note` is worth showing; the others are the health state it argues for. */
 export const findingLevels = ["note", "degraded", "stuck", "failing", "unresponsive"] as const;
 
@@ -54,6 +56,7 @@ export const findingKinds = [
   "api-errors",
   "overdue-call",
   "memory-limit",
+  "task-timed-out",
   ...loopKinds,
 ] as const;
 

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { evidenceClasses, findingKinds, findingLevels, healthReasons, healthStates } from "./health-words.ts";
+import {
+  activityKinds,
+  evidenceClasses,
+  findingKinds,
+  findingLevels,
+  healthReasons,
+  healthStates,
+} from "./health-words.ts";
 
 export const HealthState = z.enum(healthStates).meta({ id: "HealthState" });
 export type HealthState = z.infer<typeof HealthState>;
@@ -18,8 +25,8 @@ export const OpenWork = z
   .meta({ id: "OpenWork" });
 export type OpenWork = z.infer<typeof OpenWork>;
 
-/** Beside health stands activity: it decides which clock runs. */
-export const ActivityKind = z.enum(["STARTING", "RUNNING", "WAITING", "IDLE", "FINISHED"]).meta({ id: "ActivityKind" });
+/** Beside health stands activity: it decides which clock runs. `EXITED` is only shown: its process ended, and it has not finished. */
+export const ActivityKind = z.enum(activityKinds).meta({ id: "ActivityKind" });
 export type ActivityKind = z.infer<typeof ActivityKind>;
 
 export const ActivityReport = z

@@ -19,6 +19,7 @@ export const EndingReason = z
   .enum([
     "well-again",
     "finished",
+    "ended",
     "replaced",
     "stood-probation",
     "new-life",
@@ -33,6 +34,7 @@ export const EndingReason = z
     "protected",
     "kill-refused",
     "not-brought-back",
+    "not-started-again",
     "in-a-persons-terminal",
     "nobody-answered",
     "handed-off",
@@ -111,6 +113,7 @@ export const EscalationReason = z
     "holder-lost",
     "work-not-saved",
     "ordered",
+    "mass-silence",
   ])
   .meta({ id: "EscalationReason" });
 export type EscalationReason = z.infer<typeof EscalationReason>;
@@ -170,6 +173,8 @@ export const EscalationReport = z
     askedBefore: z.number().int(),
     decisions: z.array(EscalationDecision),
     summary: z.string(),
+    /** Only of a question about many: one decision counts for all of them. `agents`: the first hundred. */
+    silent: z.object({ scope: z.string(), count: z.number().int(), agents: z.array(z.string()) }).optional(),
   })
   .meta({ id: "Escalation" });
 export type EscalationReport = z.infer<typeof EscalationReport>;

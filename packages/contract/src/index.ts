@@ -10,6 +10,7 @@ export * from "./health-words.ts";
 export * from "./heartbeat.ts";
 export * from "./ids.ts";
 export * from "./incident.ts";
+export * from "./over-words.ts";
 export * from "./policy.ts";
 export * from "./presets.ts";
 export * from "./recognise-heartbeat.ts";

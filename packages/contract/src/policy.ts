@@ -17,6 +17,14 @@ export type OnUnanswered = z.infer<typeof OnUnanswered>;
 export const LimitResume = z.enum(["auto", "ask", "off"]);
 export type LimitResume = z.infer<typeof LimitResume>;
 
+/** Of whom an agent may read, besides itself. */
+export const FleetRead = z.enum(["own-node", "all", "none"]);
+export type FleetRead = z.infer<typeof FleetRead>;
+
+/** What becomes of an agent that goes on with a task after that ran over its timeout. */
+export const AfterTimeout = z.enum(["nudge", "stop", "none"]);
+export type AfterTimeout = z.infer<typeof AfterTimeout>;
+
 /** What is done about an agent that goes on in circles although a person was called. */
 export const Contain = z.enum(["none", ...ContainmentMeans.options]);
 export type Contain = z.infer<typeof Contain>;
@@ -56,6 +64,9 @@ export const Settings = z.strictObject({
   enabled: flag("false: take signals and keep them, judge nobody"),
   mode: PolicyMode.describe("observe: findings only; assist: also alert and nudge; act: also stop and recover"),
   protected: flag("true: never stopped by Rouse itself; a person still can"),
+  fleet_read: FleetRead.describe(
+    "of whom an agent may read health with its own token, besides itself: own-node: those of its node; all; none. It never writes for others",
+  ),
   heartbeat: z.strictObject({
     interval_seconds: secondsSetting("how often a working agent beats"),
     idle_interval_seconds: secondsSetting("how often an idle agent beats"),
@@ -231,6 +242,9 @@ export const Settings = z.strictObject({
     agent_silent_after_minutes: minutesSetting("time without a beat that makes an agent silent"),
     agent_high_error_rate: share("share of failures over the last 10 tasks that is high"),
     stalled_recheck_minutes: minutesSetting("after which a stalled task is looked at again and escalated"),
+    on_timeout: AfterTimeout.describe(
+      "an agent that works on at a task after it was told that the task timed out: nudge stops it through the kill gate where it has shown that it read that, and asks otherwise; stop stops it; none leaves it alone",
+    ),
     file: z.string().min(1).max(4096).optional().describe("a file of tasks, one JSON object a line, read and written"),
     check_calendar: flag("look for deadlines in a calendar"),
     check_email: flag("look for urgent mail"),
@@ -340,6 +354,7 @@ export interface TaskPolicy {
   readonly longRunning: DurationMs;
   /** Share of failures over the last tasks of an agent that is high. */
   readonly highErrorRate: number;
+  readonly afterTimeout: AfterTimeout;
 }
 
 export interface TerminalPolicy {
@@ -404,6 +419,7 @@ export function policyFrom(id: string, settings: Settings): Policy {
       recheck: minutes(settings.tasks.stalled_recheck_minutes),
       longRunning: minutes(settings.tasks.task_long_running_after_minutes),
       highErrorRate: settings.tasks.agent_high_error_rate,
+      afterTimeout: settings.tasks.on_timeout,
     }),
   });
 }

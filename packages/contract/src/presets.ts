@@ -5,6 +5,7 @@ const defaults: Settings = {
   enabled: true,
   mode: "act",
   protected: false,
+  fleet_read: "own-node",
   heartbeat: {
     interval_seconds: 300,
     idle_interval_seconds: 300,
@@ -102,6 +103,7 @@ const defaults: Settings = {
     agent_silent_after_minutes: 15,
     agent_high_error_rate: 0.3,
     stalled_recheck_minutes: 10,
+    on_timeout: "nudge",
     check_calendar: false,
     check_email: false,
     calendar_provider: "google",

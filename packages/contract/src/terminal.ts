@@ -188,6 +188,19 @@ export const HolderReport = z
   .meta({ id: "HolderReport" });
 export type HolderReport = z.infer<typeof HolderReport>;
 
+/**
+ * What follows when an agent's process ends (`spawn --restart`). `no`: nothing. `on-failure`: it is started again, at most `max` times in the policy's
+ * window, or as often as the policy says where that is `null`. `always`: also after it ended well.
+ */
+export const RestartRule = z
+  .discriminatedUnion("when", [
+    z.object({ when: z.literal("no") }),
+    z.object({ when: z.literal("on-failure"), max: z.number().int().positive().max(1000).nullable() }),
+    z.object({ when: z.literal("always") }),
+  ])
+  .meta({ id: "RestartRule" });
+export type RestartRule = z.infer<typeof RestartRule>;
+
 /** Who is held: what the monitor needs to know of a holder before its first report. */
 export const Hold = z
   .object({
@@ -208,6 +221,10 @@ export const Hold = z
     input: AgentInput.optional(),
     /** Its owner's own rule: stop it after so long without output or any other sign of work (`spawn --idle-kill`). */
     idleKillMs: ms.nullable().optional(),
+    /** Absent where nobody said: as often as its policy says, whatever it is. */
+    restart: RestartRule.optional(),
+    /** Its command speaks of the completion marker: without it, its end is none of its work. */
+    announcesMarker: z.literal(true).optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;

@@ -32,6 +32,7 @@ import {
 } from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
 import { awaitNewLife, lookForNewLife } from "./recover/await-new-life.ts";
+import { keepRunning, nextRunDue } from "./recover/keep-running.ts";
 import { followLimit, limitDue } from "./recover/limit-life.ts";
 import { followRestart, obeyRestart, revive } from "./recover/restart-life.ts";
 import type { Signal } from "./signal.ts";
@@ -62,6 +63,7 @@ export function climbLadder(
     (record) => obeyOrder(record, signal, now, policy, doubt),
     (record) => obeyRestart(record, signal, now, doubt),
     (record) => followLimit(record, now, policy, doubt),
+    (record) => keepRunning(record, now, policy, doubt),
     (record) => tellBurn(record, now),
   ]);
   for (let rungs = 0; rungs < mostRungs; rungs++) {
@@ -72,9 +74,10 @@ export function climbLadder(
         nudgeExpires(record),
         lookForNewLife(record, now, doubt),
         limitDue(record, now, policy),
+        later(nextRunDue(record, now, policy), now),
         burnDue(record, now),
       ];
-      return wakeFor(tellWhomItConcerns(before, at, now, policy), others.reduce(earliest, rung.until));
+      return wakeFor(tellWhomItConcerns(before, at, now, policy, doubt), others.reduce(earliest, rung.until));
     }
     at = join(at, takeRung(at.record, rung, now, policy, doubt));
   }
@@ -82,10 +85,19 @@ export function climbLadder(
 }
 
 /** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
-function tellWhomItConcerns(before: AgentRecord, at: Intervened, now: MonoMs, policy: Policy): Intervened {
+function tellWhomItConcerns(
+  before: AgentRecord,
+  at: Intervened,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
   if (at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
-  return join(at, respond(at.record, chooseResponse(at.record, policy), now));
+  return join(at, respond(at.record, chooseResponse(at.record, policy, doubt), now));
 }
+
+/** What is due and was not done waits for something else than time. */
+const later = (due: MonoMs | null, now: MonoMs): MonoMs | null => (due !== null && due > now ? due : null);
 
 function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {
   return steps.reduce<Intervened>((at, step) => join(at, step(at.record)), { record, events: none, actions: none });
@@ -162,7 +174,8 @@ const stopFor = (cause: StopCause): Stage => ({
   kind: "stopping",
   cause,
   actor: "rouse",
-  next: "bring-back",
+  // What it was stopped for is nobody's to go on with in its name.
+  next: cause === "task-timed-out" ? "hand-off" : "bring-back",
   interrupted: 0,
   shut: null,
 });

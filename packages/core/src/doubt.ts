@@ -29,6 +29,8 @@ export interface Doubt {
   readonly frozen: boolean;
   /** Why no agent of this host may be stopped at the moment although each alone might be; `null` when there is room. */
   readonly brake: Brake | null;
+  /** The incident of the fleet that its silence is part of: what is to be said about that is said there, once for all. */
+  readonly partOf: string | null;
   /** Critical tasks that wait for a person, its own among them; 0 when none of them is its own. */
   readonly criticalBlocked: number;
 }
@@ -47,6 +49,7 @@ export const noDoubt: Doubt = {
   peersHeardAt: null,
   frozen: false,
   brake: null,
+  partOf: null,
   criticalBlocked: 0,
 };
 

@@ -7,9 +7,18 @@ export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { type Kill, type KillBudgetKeeper, keepKillBudget } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
-export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./decide/watch-fleet.ts";
 export * from "./doubt.ts";
 export { type Eye, eyesOn, type Seen } from "./eyes.ts";
+export {
+  type DecidedForAll,
+  type FleetDoings,
+  type FleetIncident,
+  type FleetIncidents,
+  keepFleetIncidents,
+  type SavedFleet,
+  summariseFleet,
+} from "./fleet/fleet-incidents.ts";
+export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./fleet/watch-fleet.ts";
 export { type Foreseen, foresee } from "./foresee.ts";
 export * from "./incident.ts";
 export { openEscalation } from "./intervene/escalation-life.ts";
@@ -17,8 +26,10 @@ export { limitSeenToAt } from "./limit.ts";
 export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
+export { howOver, isExited, type Over, refuseRemoval, worksOn } from "./recover/how-over.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
 export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
+export { restartsAllowed, runsOnce } from "./restart-rule.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";

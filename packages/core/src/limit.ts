@@ -1,6 +1,7 @@
 import { type DurationMs, type ExitStatus, type LimitKind, type MonoMs, minutes, seconds } from "@rouse/contract";
 import { jitterOf } from "./jitter.ts";
 import { type AgentRecord, isOver } from "./record.ts";
+import { runsOnce } from "./restart-rule.ts";
 import type { RestartLife } from "./terminal-facts.ts";
 
 /**
@@ -78,7 +79,7 @@ export function endedAtLimit(record: AtLimit): boolean {
   if (exit === null || exit.cause === "stopped" || stop?.cause === "ordered") return false;
   if (terminal?.foreground === true) return false;
   if (restart !== null && restart.problem === null && isOutOfLimit(restart)) return true;
-  if (isKilled(exit)) return false;
+  if (isKilled(exit) || runsOnce(record)) return false;
   return isStanding(limit) && limit.attempts < mostResumes;
 }
 

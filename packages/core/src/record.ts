@@ -176,6 +176,8 @@ export interface AgentRecord {
   readonly taskAssignedAt: MonoMs | null;
   /** Known by its claim alone, or named by itself and done with since: what it claims next says better what it works on. */
   readonly taskClaimed: boolean;
+  /** The task it had ran over its timeout and was taken from it, and it has nothing else to do. */
+  readonly overtime: { readonly taskId: string; readonly since: MonoMs } | null;
   readonly health: { readonly state: HealthState; readonly since: MonoMs; readonly reason: HealthReason };
   readonly activity: Activity;
   readonly work: WorkClock;
@@ -294,6 +296,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     taskId: birth.taskId,
     taskAssignedAt: birth.taskId === null ? null : now,
     taskClaimed: false,
+    overtime: null,
     health: { state: "HEALTHY", since: now, reason: "registered" },
     activity: { kind: "STARTING", since: now },
     work: { total: 0, resumesAt: null },
@@ -385,6 +388,8 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     taskId: record.taskId,
     taskAssignedAt: record.taskAssignedAt,
     taskClaimed: record.taskClaimed,
+    // Not in records of an earlier version.
+    overtime: record.overtime ?? null,
     health: record.health,
     activity: record.activity,
     work: record.work,

@@ -54,7 +54,7 @@ export type Signal =
   /** It holds a task by a claim, has lost it, or the task is done with. */
   | { readonly kind: "assigned"; readonly taskId: string; readonly claim: "held" | "lost" | "done" }
   /** A task it was at work on is no longer its own. */
-  | ({ readonly kind: "task-taken" } & TakenTask)
+  | ({ readonly kind: "task-taken" /** It holds no other. */; readonly alone: boolean } & TakenTask)
   | { readonly kind: "escalation-ordered"; readonly actor: string }
   | {
       readonly kind: "decided";
@@ -63,6 +63,12 @@ export type Signal =
       readonly actor: string;
       readonly reason: string;
       readonly more: DurationMs | null;
+    }
+  /** Somebody decided for all whose silence is one incident of the fleet. */
+  | {
+      readonly kind: "decided-for-all";
+      readonly decision: Exclude<EscalationDecision, "allow_more_time">;
+      readonly actor: string;
     }
   | { readonly kind: "acknowledged"; readonly escalation: string; readonly actor: string }
   | { readonly kind: "answered"; readonly answer: AgentAnswer }
@@ -161,6 +167,8 @@ export type Action =
       readonly attempt: number;
       /** Its provider's limit should be over by now: whoever starts it asks first whether it is, where that can be asked. */
       readonly afterLimit: boolean;
+      /** It has finished what it did: its next life goes on with nothing. */
+      readonly fresh?: true;
     }
   | {
       readonly kind: "save-work";

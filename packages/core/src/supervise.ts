@@ -13,6 +13,7 @@ import { isStanding } from "./limit.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
 import { noticeRestart } from "./recover/restart-life.ts";
+import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
@@ -26,7 +27,7 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
     return { record: accepted.record, reply: toReply(answer, []), events: accepted.events, actions: [] };
   }
   const assessed = assessHealth(before, accepted.record, now, policy, doubt);
-  const response = chooseResponse(assessed.record, policy);
+  const response = chooseResponse(assessed.record, policy, doubt);
   const alerted = carryOut(assessed.record, response, signal, now);
   const climbed = isCalm(alerted.record, signal)
     ? calm(alerted.record)
@@ -65,6 +66,7 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
     record.stop === null &&
     record.restart === null &&
     !isStanding(record.limit) &&
+    !isBetweenRuns(record) &&
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
 }

@@ -9,6 +9,7 @@ import type {
   MonoMs,
   Question,
   RestartCause,
+  RestartRule,
   RunningProcess,
   StopCause,
   StopOutcome,
@@ -71,6 +72,8 @@ export interface TerminalFacts {
   readonly seenAt: MonoMs;
   /** Its owner's own rule: stop it after so long without any sign of work. */
   readonly idleKill: DurationMs | null;
+  /** What its owner said is to follow when it ends; absent where nobody did, and where an earlier version met it. */
+  readonly restart?: RestartRule;
   readonly attached: number;
   readonly fullScreen: boolean;
   readonly outputKept: boolean;
@@ -108,6 +111,8 @@ export interface TerminalFacts {
   readonly tokensAtProgress: number | null;
   /** When it said that it is done, and has not gone on since. */
   readonly completedAt: MonoMs | null;
+  /** Its command speaks of the completion marker; absent where it does not, and where an earlier version met it. */
+  readonly announcesMarker?: true;
   /** When it is believed, should it stay quiet; `null` when nothing is waited for. */
   readonly finishesAt: MonoMs | null;
   /** `novel` when the completion marker was seen. */
@@ -143,6 +148,8 @@ export function newTerminal(hold: Hold, born: Mark, ago: DurationMs = 0): Termin
     lastReport: 0,
     seenAt: born.at,
     idleKill: hold.idleKillMs ?? null,
+    ...(hold.restart === undefined ? {} : { restart: hold.restart }),
+    ...(hold.announcesMarker === undefined ? {} : { announcesMarker: hold.announcesMarker }),
     attached: hold.foreground ? 1 : 0,
     fullScreen: false,
     outputKept: true,
@@ -193,6 +200,10 @@ export const tellsSteps = ({ structured, eyes }: TerminalFacts): boolean =>
 /** What its program says of its turns is its command's own word. The status of a script is the script's, which may have coped with a turn that failed. */
 export const speaksForCommand = ({ structured, startedAs }: TerminalFacts): boolean =>
   structured || startedAs !== "generic";
+
+/** It announced the completion marker and has not written it, or has gone on since. */
+export const lacksMarker = ({ announcesMarker, completedAt }: TerminalFacts): boolean =>
+  announcesMarker === true && completedAt === null;
 
 /** Whether the agent's work was saved before it is stopped. */
 export type SavedWork =

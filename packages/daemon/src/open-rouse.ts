@@ -1,18 +1,19 @@
 import { join } from "node:path";
-import type {
-  AgentHealth,
-  AgentRegistration,
-  EscalationService,
-  HealthMonitoringService,
-  Heartbeat,
-  HeartbeatAck,
-  SavedEvent,
-  StepEvent,
-  StepPage,
-  StepQuery,
-  StepsAck,
-  SystemStatus,
-  WhyReport,
+import {
+  type AgentHealth,
+  type AgentRegistration,
+  type EscalationService,
+  Fault,
+  type HealthMonitoringService,
+  type Heartbeat,
+  type HeartbeatAck,
+  type SavedEvent,
+  type StepEvent,
+  type StepPage,
+  type StepQuery,
+  type StepsAck,
+  type SystemStatus,
+  type WhyReport,
 } from "@rouse/contract";
 import { alertsToLog } from "./adapters/alerts-log/alerts-log.ts";
 import { openFileAnchor } from "./adapters/anchor-file/open-file-anchor.ts";
@@ -112,7 +113,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       if (ack === undefined) throw new Error("one beat gets one acknowledgement");
       return ack;
     },
-    getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1))[0]),
+    getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1).catch(noneOfUnknown))[0]),
     sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "owner", message ?? null, "program"),
     ...answerEscalations(monitor.help),
     escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "owner", reason, "program"),
@@ -128,6 +129,12 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     onEvents: (listener) => monitor.onEvents(listener),
     close: () => monitor.stop(),
   };
+}
+
+/** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
+function noneOfUnknown(error: unknown): never[] {
+  if (error instanceof Fault && error.code === "agent-unknown") return [];
+  throw error;
 }
 
 function withoutReceipt(kept: (Heartbeat & { receivedAt: string }) | undefined): Heartbeat | null {

@@ -2,12 +2,15 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
+import { resolve } from "node:path";
 import { canaryId, Fault } from "@rouse/contract";
 import { describeProblem } from "./config/config-problem.ts";
 import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
-import { requireConfig } from "./config/read-config.ts";
+import { type Config, requireConfig } from "./config/read-config.ts";
 import { identityOf, isSupported } from "./holder/processes/read-processes.ts";
-import { openHome } from "./home/open-home.ts";
+import { callOf } from "./home/call-rouse.ts";
+import { keepStderr } from "./home/keep-stderr.ts";
+import { type DaemonFile, openHome, type Starter } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
 import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
@@ -31,6 +34,15 @@ export interface DaemonOptions {
   readonly configFile?: string | undefined;
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
+  readonly startedBy: Starter;
+  /** Where its log goes; to stderr when not set. */
+  readonly logFile?: LogFile | undefined;
+}
+
+export interface LogFile {
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly keep: number;
 }
 
 /** The hands the daemon is given; only main.ts knows which they are. */
@@ -91,8 +103,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const address = { host: options.host, port: options.port };
   try {
     server = await listen(monitor, { ...address, token: home.token, home: home.folder, secret, version, tls }, log);
-    const startTicks = isSupported() ? (identityOf(process.pid)?.startTicks ?? null) : null;
-    home.announce({ pid: process.pid, startTicks, url: server.url, startedAt: new Date().toISOString(), version });
+    home.announce(introduce(options, server.url, config));
   } catch (error) {
     await server?.close();
     await monitor.stop();
@@ -101,9 +112,18 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   const { url } = server;
   monitor.sendCanaryBy(() => sendCanary(url, home.token));
   taskSource.begin(monitor.help.desk);
-  greet(url, home.folder, config.preset);
-  await untilStopped(() => reload(monitor, places, log));
-  process.stdout.write("stopping…\n");
+  const say = sayTo(options, log);
+  say.watching(url, home.folder, config.preset);
+  const self = introduce(options, url, config);
+  await untilStopped(async () => {
+    const { preset, sources } = await reload(monitor, places, log);
+    try {
+      home.announce({ ...self, preset, sources });
+    } catch (error) {
+      log.warn({ error: (error as Error).message }, "daemon.json still tells of the configuration before");
+    }
+  });
+  say.stopping();
   await taskSource.close();
   await server.close();
   await monitor.stop();
@@ -113,6 +133,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
 /** What lies beside the store. The store is ours by now, so nobody else makes the same keys; if one cannot be used, the store is let go again. */
 async function openKeys(folder: string, store: Store, adapters: Adapters) {
   try {
+    keepStderr(folder, adapters.log);
     const secret = openWebhookSecret(folder);
     return { secret, signing: openSigningKey(folder), states: await adapters.openStates(folder) };
   } catch (error) {
@@ -139,8 +160,35 @@ function readTls(options: DaemonOptions): ListenOptions["tls"] {
   }
 }
 
+/** What the CLI can know of us without asking. */
+function introduce(options: DaemonOptions, url: string, { preset, sources }: Config): DaemonFile {
+  const { host, startedBy, configFile, tlsCert, logFile } = options;
+  const whole = (file: string | undefined): string | null => (file === undefined ? null : resolve(file));
+  return {
+    pid: process.pid,
+    startTicks: isSupported() ? (identityOf(process.pid)?.startTicks ?? null) : null,
+    url,
+    startedAt: new Date().toISOString(),
+    version,
+    startedBy,
+    log: logFile?.path ?? null,
+    asked: { host, config: whole(configFile), tlsCert: whole(tlsCert) },
+    preset,
+    sources,
+  };
+}
+
+/** In a terminal a person reads what comes next; elsewhere it is a line of the log. */
+function sayTo({ startedBy }: DaemonOptions, log: Log) {
+  if (startedBy === "terminal") return { watching: greet, stopping: () => void process.stdout.write("stopping…\n") };
+  return {
+    watching: (url: string, folder: string, preset: string) => log.info({ url, folder, preset, version }, "watching"),
+    stopping: () => log.info({}, "stopping"),
+  };
+}
+
 function greet(url: string, folder: string, preset: string): void {
-  const rouse = `${process.env["ROUSE_HOME"] === undefined ? "" : `ROUSE_HOME=${folder} `}npx rouse`;
+  const rouse = callOf(process.env, folder);
   process.stdout.write(
     [
       `Rouse ${version} is watching on ${url} (preset ${preset}, data in ${folder})`,
@@ -193,16 +241,18 @@ function sendCanary(url: string, token: string): Promise<void> {
   });
 }
 
-async function reload(monitor: Monitor, places: ConfigPlaces, log: Log): Promise<void> {
+/** Says which configuration is in force afterwards. */
+async function reload(monitor: Monitor, places: ConfigPlaces, log: Log): Promise<Config> {
   const reading = await loadConfig(places);
   if (reading.ok) {
     monitor.reload(reading.config);
     log.info({ sources: reading.config.sources }, "the configuration was read again");
-    return;
+    return reading.config;
   }
   const problems = reading.problems.map(describeProblem);
   monitor.noteRefusedConfig(problems);
   log.error({ problems }, "the new configuration has mistakes; the old one stays in force");
+  return monitor.config();
 }
 
 /** Resolves on the first SIGINT or SIGTERM; further ones while stopping are the same request repeated. */

@@ -1,8 +1,9 @@
 import { Fault, type FaultCode, faultCodes, type Problem } from "@rouse/contract";
 import type { Line } from "./open-line.ts";
 
-/** With a body it is a POST, without one a GET. */
+/** With a body it is a POST, without one a GET, where nothing else is said. */
 export interface Call {
+  readonly method?: "DELETE";
   readonly path: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
@@ -23,7 +24,7 @@ export async function ask<T>(line: Line, call: Call): Promise<T> {
 
 /** Resolves with any answer at all; only a connection that yields none rejects. */
 export async function send(line: Line, call: Call): Promise<Answer> {
-  const body = call.body === undefined ? {} : { method: "POST", body: JSON.stringify(call.body) };
+  const body = call.body === undefined ? {} : { method: call.method ?? "POST", body: JSON.stringify(call.body) };
   const timeout = AbortSignal.timeout(line.timeout);
   try {
     const response = await line.fetch(line.base + call.path, {

@@ -1,22 +1,26 @@
-import type {
-  AgentHealth,
-  AgentRegistration,
-  FreezeRequest,
-  HealthMonitoringService,
-  Heartbeat,
-  HeartbeatAck,
-  HistoryReport,
-  KeptHeartbeat,
-  OrderAnswer,
-  OrderRequest,
-  RecoveryStatus,
-  SavedEvent,
-  StepEvent,
-  StepPage,
-  StepQuery,
-  StepsAck,
-  SystemStatus,
-  WhyReport,
+import {
+  type AgentHealth,
+  type AgentList,
+  type AgentRegistration,
+  Fault,
+  type FreezeRequest,
+  type HealthMonitoringService,
+  type Heartbeat,
+  type HeartbeatAck,
+  type HistoryReport,
+  type KeptHeartbeat,
+  type OrderAnswer,
+  type OrderRequest,
+  type RecoveryStatus,
+  type RemovedAgent,
+  type RemoveRequest,
+  type SavedEvent,
+  type StepEvent,
+  type StepPage,
+  type StepQuery,
+  type StepsAck,
+  type SystemStatus,
+  type WhyReport,
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
@@ -39,6 +43,8 @@ export interface RouseClient
     CheckpointCalls,
     TaskCalls {
   getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
+  /** The same with what the monitor holds against itself: freeze, hold, amnesty. */
+  fleet(): Promise<AgentList>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
@@ -63,6 +69,8 @@ export interface RouseClient
   /** Stops such an agent and starts it again the same way. */
   recoverAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
   initiateRecovery(taskId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
+  /** Takes an agent that is over out of the list. Rejects with `order-refused` and the reason while something of it is there or may come back. */
+  removeAgent(agentId: string, order?: Partial<RemoveRequest>): Promise<RemovedAgent>;
 }
 
 export function connectRouse(options: ConnectOptions): RouseClient {
@@ -91,6 +99,7 @@ function agentCalls(line: Line) {
       const search = only.filter === undefined ? "" : `?filter=${only.filter}`;
       return (await ask<{ agents: AgentHealth[] }>(line, { path: `/api/v1/agents${search}` })).agents;
     },
+    fleet: () => ask<AgentList>(line, { path: "/api/v1/agents" }),
     async getHealthHistory(agentId: string, duration: number) {
       const path = `${agentPath(agentId)}/history?duration=${duration}ms`;
       return (await ask<HistoryReport>(line, { path })).history;
@@ -98,7 +107,10 @@ function agentCalls(line: Line) {
     recordHeartbeat: (heartbeat: Heartbeat) => sendHeartbeat(line, { path: "/api/v1/heartbeats", body: heartbeat }),
     async getLastHeartbeat(agentId: string): Promise<Heartbeat | null> {
       const path = `${agentPath(agentId)}/heartbeats?limit=1`;
-      const [kept] = (await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path })).heartbeats;
+      const [kept] = await ask<{ heartbeats: KeptHeartbeat[] }>(line, { path }).then(
+        ({ heartbeats }) => heartbeats,
+        noneOfUnknown,
+      );
       if (kept === undefined) return null;
       const { receivedAt: _, ...heartbeat } = kept;
       return heartbeat;
@@ -115,12 +127,20 @@ function agentCalls(line: Line) {
     initiateRecovery: async (taskId: string, order: Partial<OrderRequest> = {}) =>
       ask<OrderAnswer>(line, { path: `${taskPath(taskId)}/recover`, body: order }),
     getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
+    removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
+      ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
     recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
       ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
     steps: async (agentId: string, query: StepQuery = {}) =>
       ask<StepPage>(line, { path: `${agentPath(agentId)}/steps${stepSearch(query)}` }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
+}
+
+/** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
+function noneOfUnknown(error: unknown): never[] {
+  if (error instanceof Fault && error.code === "agent-unknown") return [];
+  throw error;
 }
 
 function stepSearch(query: StepQuery): string {

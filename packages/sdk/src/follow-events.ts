@@ -14,9 +14,11 @@ export interface EventStreamOptions extends EventFilter {
   readonly signal?: AbortSignal;
   /** Called when the connection broke off and will be tried again. */
   readonly onInterrupted?: (fault: Fault) => void;
+  /** Called with each connection, before its first event: whoever shows how things are looks anew. */
+  readonly onConnected?: () => void;
 }
 
-/** As saved; only AGENT_HEARTBEAT, which is passed on and not saved as an event, has no id. */
+/** As saved; only what is passed on and not saved as an event (AGENT_HEARTBEAT, AGENT_ACTIVITY_CHANGED) has no id. */
 export type StreamedEvent = RouseEvent & { id?: number; time: string };
 
 /** Rouse says something every 15 s; a connection that is quiet for longer is dead without knowing it. */
@@ -44,7 +46,11 @@ export async function* followEvents(
     try {
       // Without a place to go on from, a connection lost before the first event would lose what happened meanwhile.
       after ??= await newestId(line, signal);
-      for await (const { id, data } of openStream(line, { ...options, after }, () => (connected = true))) {
+      const opened = (): void => {
+        connected = true;
+        options.onConnected?.();
+      };
+      for await (const { id, data } of openStream(line, { ...options, after }, opened)) {
         attempts = 0;
         if (id !== null) after = Number(id);
         if (data !== null) yield JSON.parse(data) as StreamedEvent;

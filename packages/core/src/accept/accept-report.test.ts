@@ -1,4 +1,4 @@
-import type { AgentFamily } from "@rouse/contract";
+import type { AgentFamily, Hold } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { fateOfWork } from "../recover/fate-of-work.ts";
@@ -341,6 +341,46 @@ describe("the end of a process", () => {
     expect(held.agent.record.terminal?.leftovers).toBeNull();
   });
 
+  describe("with status 0 of one that announced the completion marker", () => {
+    const announced = (hold: Partial<Hold> = {}) =>
+      heldStory({ taskId: "t1", hold: { announcesMarker: true, ...hold } });
+
+    it("has not finished without it: it is said so, and its task is kept for its next life", () => {
+      const held = announced();
+      held.prints();
+      const before = held.agent.record;
+      held.exits({ code: 0 });
+      expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+      expect(held.agent.record.findings).toMatchObject([
+        { text: "its process ended with status 0 without the completion marker it announced" },
+      ]);
+      expect(fateOfWork(before, held.agent.record)).toMatchObject({ kind: "recovering" });
+    });
+
+    it("has finished with it", () => {
+      const held = announced();
+      held.shows({ kind: "output", rows: 1, novel: 1 }, { kind: "completed", pattern: "completion marker" });
+      held.exits({ code: 0 });
+      expect(held.agent.record.activity.kind).toBe("FINISHED");
+    });
+
+    it("gives its task back where nothing is started again, or a person ran it", () => {
+      for (const hold of [{ restart: { when: "no" } as const }, { foreground: true }]) {
+        const held = announced(hold);
+        const before = held.agent.record;
+        held.exits({ code: 0 });
+        expect(fateOfWork(before, held.agent.record)).toMatchObject({ kind: "released" });
+        expect(held.agent.state).toBe("HEALTHY");
+      }
+    });
+
+    it("by a person's hand has finished all the same", () => {
+      const held = announced();
+      held.exits({ code: 0, cause: "person" });
+      expect(held.agent.record.activity.kind).toBe("FINISHED");
+    });
+  });
+
   it("in a person's terminal ends what they were called for", () => {
     const held = heldStory({ hold: { foreground: true } });
     held.prints();
@@ -349,7 +389,18 @@ describe("the end of a process", () => {
     held.exits({ code: 1 });
     expect(held.agent.state).toBe("HEALTHY");
     expect(held.agent.record).toMatchObject({ incident: null, alert: null });
-    expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "finished" });
+    expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "ended" });
+  });
+
+  it("in a person's terminal ends what nobody answered about it", () => {
+    const settings = { intervention: { escalation: { timeout_seconds: 300 } } };
+    const held = heldStory({ settings, hold: { foreground: true } });
+    held.prints();
+    held.agent.take({ kind: "escalation-ordered", actor: "operator" });
+    held.passes("6m");
+    expect(held.agent.record.handedOver).toMatchObject({ because: "nobody-answered", asked: true });
+    held.exits({ code: 7 });
+    expect(held.agent.record).toMatchObject({ incident: null, handedOver: null, alert: null });
   });
 
   it.each([{ code: 0 }, { code: 130 }])("by a person's hand does not make it well: they ended it (%j)", (exit) => {
@@ -518,4 +569,68 @@ it("a job at 14 % of a core is at work, a spinner is not", () => {
   };
   expect(uses(0.14)).toBe("degraded");
   expect(uses(0.03)).toBe("stuck");
+});
+
+describe("a held agent that says by its beats that it has finished, while its process lives", () => {
+  const says = { status: "FINISHED" } as const;
+
+  it("is believed when nothing follows", () => {
+    const held = heldStory();
+    held.prints();
+    held.agent.beats(says);
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    held.passes("40s");
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+  });
+
+  it("is watched like any other when it goes on to fail, however often it says so", () => {
+    const held = heldStory();
+    held.prints();
+    for (let i = 0; i < 6; i++) {
+      held.agent.beats(says);
+      held.shows({ kind: "output", rows: 1, novel: 0 }, { kind: "error", pattern: "e", digest: "e", text: "e" });
+      held.passes("1m");
+    }
+    expect(held.agent.state).toBe("STUCK");
+  });
+
+  it("idles where its owner wants it stopped when it idles, whatever it says it does or waits for", () => {
+    for (const word of [says, { status: "IDLE" }, { waitingFor: "children" }, { waitingFor: "schedule" }] as const) {
+      const held = heldStory({ obedient: true, hold: { idleKillMs: 15_000 } });
+      held.prints();
+      held.agent.beats(word);
+      held.passes("3m");
+      expect(held.agent.told("TERMINATION_ORDERED")[0]).toMatchObject({ because: "no-output" });
+    }
+    const asks = heldStory({ obedient: true, hold: { idleKillMs: 15_000 } });
+    asks.prints();
+    asks.shows({ kind: "asks", what: "permission", pattern: "p" });
+    asks.passes("3m");
+    expect(asks.agent.told("TERMINATION_ORDERED")).toEqual([]);
+  });
+});
+
+describe("what an agent says of its own type", () => {
+  it("counts where its owner gave it none, and not against its owner's word", () => {
+    const typed = heldStory({ hold: { agentType: "worker" } });
+    typed.agent.beats({ agentType: "lenient" });
+    expect(typed.agent.record.agentType).toBe("worker");
+    const untyped = heldStory();
+    untyped.agent.beats({ agentType: "reviewer" });
+    expect(untyped.agent.record.agentType).toBe("reviewer");
+  });
+});
+
+describe("a program that prints nothing", () => {
+  it("has started once a start may take no longer, unless it says by its beats that it still starts", () => {
+    const held = heldStory({ settings: { heartbeat: { startup_grace_seconds: 60 } } });
+    held.passes("50s");
+    expect(held.agent.record.activity.kind).toBe("STARTING");
+    held.passes("20s");
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", since: held.agent.record.bornAt + 60_000 });
+    const starting = heldStory({ settings: { heartbeat: { startup_grace_seconds: 60 } } });
+    starting.agent.beats({ status: "STARTING" });
+    starting.passes("2m");
+    expect(starting.agent.record.activity.kind).toBe("STARTING");
+  });
 });

@@ -13,7 +13,14 @@ import {
 import { isHeldBack } from "../incident.ts";
 import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
-import { newTerminal, speaksForCommand, type TerminalFacts, type TreeEye, type TreeFacts } from "../terminal-facts.ts";
+import {
+  lacksMarker,
+  newTerminal,
+  speaksForCommand,
+  type TerminalFacts,
+  type TreeEye,
+  type TreeFacts,
+} from "../terminal-facts.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { stopAwaiting } from "./await-waker.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
@@ -28,7 +35,7 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
   const { agentId, incarnation } = hold;
   if (incarnation < record.incarnation) return refused(record, null);
   const isNew = incarnation > record.incarnation;
-  const base = isNew ? nextIncarnation(record, incarnation, now) : withoutUnseen(record, now, policy);
+  const base = isNew ? begin(record, hold, now) : withoutUnseen(record, now, policy);
   const sameTerminal = !isNew && base.terminal !== null && base.terminal.pid === hold.pid;
   const mark = markNow(base.work, now);
   // Found again, it may be at work on something else than what it was started for.
@@ -57,6 +64,12 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     events.push({ type: "AGENT_HELD", payload: { agentId, incarnation, pid: hold.pid, adopted: signal.adopted } });
   }
   return { record: next, answer: taken(null), events };
+}
+
+/** What a person starts in their own terminal is another matter than what had its name before: that one's limit is not its. */
+function begin(record: AgentRecord, { incarnation, foreground }: Hold, now: MonoMs): AgentRecord {
+  const next = nextIncarnation(record, incarnation, now);
+  return foreground ? { ...next, limit: null } : next;
 }
 
 function firstClock({ work, activity, bornAt }: AgentRecord, { idleKillMs }: Hold, now: MonoMs, policy: Policy) {
@@ -93,6 +106,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
     for (const sight of report.sights) readSight(sighted, sight, context);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
     stopAwaiting(sighted, record.agentId, mark, at, policy);
+    endStart(sighted, record, at, policy);
     if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, context);
     keepToLimit(sighted, record.activity, at);
   }
@@ -105,6 +119,13 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   if (ended !== heard) events.push(...exited(heard, ended, at));
   const clocked = withClocks(record, ended, now, policy);
   return { record: noteQuiet(record, clocked), answer: taken(report.seq), events };
+}
+
+/** What prints nothing has started all the same once a start may take no longer; unless it says of itself that it still does. */
+function endStart(sighted: Sighted, { bornAt, beats }: AgentRecord, at: MonoMs, policy: Policy): void {
+  const started = bornAt + policy.startupGrace;
+  if (sighted.activity.kind !== "STARTING" || beats.accepted > 0 || at < started) return;
+  sighted.activity = { kind: "RUNNING", since: started, open: null };
 }
 
 /** Whoever left processes running has not finished, whatever it said; told once for as long as there are any. */
@@ -193,13 +214,14 @@ export function acceptNobodyLeft(
 }
 
 /**
- * Status 0 after a turn that did not fail, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
+ * Status 0 after a turn that did not fail and with the marker that was announced, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
  * programs end with status 0 after their own stream said that they failed.
  */
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
   if (record.terminal === null) return record;
   const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
-  const succeeded = exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal));
+  const succeeded =
+    exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal)) && !lacksMarker(terminal);
   const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
   // Whoever got their terminal back has no holder that stays with what works on.
   const worksOn = terminal.foreground && (terminal.leftovers ?? null) !== null;

@@ -32,7 +32,7 @@ import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
 import { answeredAfter, noticeResumed } from "./read-limit.ts";
-import { finishIfQuiet } from "./read-sights.ts";
+import { claimEnd, finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
 export interface Accepted {
@@ -54,9 +54,9 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "ordered":
     case "nudge-ordered":
     case "reflection-wanted":
-    case "task-taken":
     case "escalation-ordered":
     case "decided":
+    case "decided-for-all":
     case "acknowledged":
       return { record, answer: null, events: [] };
     case "answered":
@@ -65,6 +65,17 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
       return {
         record: { ...record, heard: true, heardAt: now },
         answer: { status: "accepted", sequence: null, because: null },
+        events: [],
+      };
+    case "task-taken":
+      // What is no longer its own it need not start.
+      return {
+        record: noteOvertime(
+          record.taskId === signal.taskId ? { ...record, taskAssignedAt: null } : record,
+          signal,
+          now,
+        ),
+        answer: null,
         events: [],
       };
     case "assigned":
@@ -88,6 +99,16 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
   }
 }
 
+/** Who has nothing else to do and works on after that works on at what is no longer its own. */
+function noteOvertime(
+  record: AgentRecord,
+  { taskId, because, alone }: Extract<Signal, { kind: "task-taken" }>,
+  now: MonoMs,
+): AgentRecord {
+  if (because !== "timed-out" || !alone || record.taskId !== taskId || isOver(record)) return record;
+  return { ...record, overtime: { taskId, since: now } };
+}
+
 /** Whoever works through a queue says what it works on by claiming it. Its own word goes first, until what it named is done with. */
 function noteClaim(
   record: AgentRecord,
@@ -95,8 +116,11 @@ function noteClaim(
   now: MonoMs,
 ): AgentRecord {
   const isOwnWord = record.taskId !== null && !record.taskClaimed;
-  if (claim === "held")
-    return isOwnWord ? record : { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
+  if (claim === "held") {
+    const assigned = isOwnWord ? record : { ...record, ...assignTask(record, taskId, now), taskClaimed: true };
+    // What it has now is its own, whatever it had before.
+    return assigned.overtime === null ? assigned : { ...assigned, overtime: null };
+  }
   if (record.taskId !== taskId) return record;
   if (!isOwnWord) return { ...record, ...assignTask(record, null, now) };
   // Its checkpoints are still the best there is to go on with, if a person brings it back.
@@ -284,10 +308,12 @@ function takeIn(
   const metLimit = record.limit !== null && (record.beats.lastAt ?? 0) < record.limit.since;
   const answered = moved && !metLimit && beat.waitingFor !== "provider" ? answeredAfter(record.limit, now) : null;
   const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
-  const activity =
+  const said =
     !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
       ? readActivity(record.activity, signal, moved || nextTask, now)
       : record.activity;
+  const claimed = said !== record.activity && said.kind === "FINISHED" ? claimEnd(record, now, policy) : null;
+  const activity = claimed?.activity ?? said;
   const work =
     activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
@@ -303,7 +329,8 @@ function takeIn(
     failuresAllowed: policy.consecutiveFailures,
   });
   const next = draftOf(record);
-  next.agentType = beat.agentType ?? record.agentType;
+  // What its owner called it when they started it, they did: its policy is not the agent's to choose.
+  next.agentType = isHeld(record) ? (record.agentType ?? beat.agentType ?? null) : (beat.agentType ?? record.agentType);
   next.node = beat.node ?? record.node;
   if (beat.seen !== undefined && beat.seen.length > 0) next.readsCommands = true;
   if (record.taskClaimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== record.taskId)
@@ -312,6 +339,7 @@ function takeIn(
   if (answered !== null) next.limit = answered;
   // It worked on: the next time that it says it waits is another wait.
   if (moved && !isLimited && record.terminal !== null) next.terminal = { ...record.terminal, textWait: null };
+  if (claimed !== null && next.terminal !== null) next.terminal = { ...next.terminal, ...claimed.terminal };
   next.work = work;
   next.facts = facts;
   const ledger = draftOfLedger(record.beats);

@@ -2,6 +2,7 @@ import type { MonoMs, Policy, StepEvent } from "@rouse/contract";
 import { type Activity, type AgentRecord, type Draft, draftOf, type Facts, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { followStep } from "../steps/follow-steps.ts";
+import { isCancelled } from "../steps/read-event.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import type { Accepted } from "./accept-signal.ts";
 import { addOutcome } from "./read-facts.ts";
@@ -75,8 +76,12 @@ function readStepFacts(
     facts.outcomes = addOutcome(facts.outcomes, now, 1, step.failed === true ? 1 : 0);
     if (step.failed === true) facts.errorCount = (facts.errorCount ?? 0) + 1;
   }
+  // A person who says no has spoken, however long they took.
   const isNews =
-    event.kind === "message" || event.kind === "tool_call" || (step !== null && (step.novelCall || step.novelResult));
+    event.kind === "message" ||
+    event.kind === "tool_call" ||
+    (event.kind === "tool_result" && isCancelled(event)) ||
+    (step !== null && (step.novelCall || step.novelResult));
   if (!isNews && facts.progress !== null) return;
   facts.progressMoves = facts.progressMoves || facts.progress !== null;
   facts.progress = mark;

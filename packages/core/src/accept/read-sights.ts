@@ -9,7 +9,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import { isStanding, type Limit } from "../limit.ts";
-import type { Activity, Facts, Mark } from "../record.ts";
+import type { Activity, AgentRecord, Facts, Mark } from "../record.ts";
 import { endTurn } from "../steps/find-loops.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
@@ -80,6 +80,8 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "asks-no-more":
       return stopAsking(sighted, context);
     case "error":
+      // Who errs on has not done what it said, however often the same is printed.
+      if (at - (terminal.completedAt ?? at) > quietAfterMarker) takeUpAgain(sighted, context);
       terminal.errors = addError(terminal, sight, at, context.policy.terminal.repeatedErrorWindow);
       return;
     case "completed":
@@ -186,6 +188,24 @@ function readMarker(sighted: Sighted, context: SightContext): void {
   if (activity.kind === "FINISHED") return;
   if (!terminal.structured) terminal.finishesAt = context.at + quietAfterMarker;
   else if (terminal.turnEndedAt !== null) finish(sighted, context);
+}
+
+/**
+ * A held agent says by its beat that it is done. Its process lives, so that is believed when nothing follows, like any other word of it: nobody talks
+ * themselves out of being watched. Whom its owner wants stopped when it idles, idles. `null`: nobody holds it, and its word is all there is.
+ */
+export function claimEnd(
+  { terminal, activity }: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+): { readonly activity: Activity; readonly terminal: Partial<TerminalFacts> } | null {
+  if (terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
+  if (terminal.idleKill !== null || policy.terminal.stopOnIdle)
+    return { activity: activity.kind === "IDLE" ? activity : { kind: "IDLE", since: now }, terminal: {} };
+  const since = activity.kind === "RUNNING" ? activity.since : now;
+  const isKnown = terminal.completedAt !== null && terminal.finishesAt !== null;
+  const claim = { completedAt: now, finishesAt: now + quietAfterMarker, novelAtMarker: terminal.novel, tools: [] };
+  return { activity: { kind: "RUNNING", since, open: null }, terminal: isKnown ? {} : claim };
 }
 
 function finish(sighted: Sighted, context: Moment): void {

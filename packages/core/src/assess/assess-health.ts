@@ -16,6 +16,7 @@ import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
 import { findOverdueCall } from "./overdue-call.ts";
+import { findOvertime } from "./overtime.ts";
 import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
@@ -52,6 +53,7 @@ const detectors: readonly Detector[] = [
   findSelfReport,
   findNoOutput,
   findOverdueCall,
+  findOvertime,
   findRepeatedError,
   findTokenBurn,
   findCompletionTimeout,
@@ -81,6 +83,8 @@ export function assessHealth(
   policy: Policy,
   doubt: Doubt,
 ): Assessed {
+  // What its holder saw meanwhile is on its way: nobody is judged by what was known before.
+  if (isHolderAwaited(record, doubt)) return { record: { ...record, wakeAt: null }, events: [] };
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
@@ -97,7 +101,7 @@ export function assessHealth(
   const health = wasStopped(record)
     ? terminated(record.health, now)
     : !isOver(record) &&
-        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt)) &&
+        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt) || isOutOfSight(record)) &&
         (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);
@@ -114,6 +118,22 @@ function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Dou
   const gap = lastGap(doubt);
   const isWell = !isIll(health.state) && health.state !== "DEGRADED";
   return gap !== null && heardAt < gap.to && !isWell && activity.kind !== "FINISHED";
+}
+
+/** Nobody keeps its terminal any more, or whoever does is silent: what could be seen of it before makes nobody well. */
+const isOutOfSight = ({ terminal, health, activity }: AgentRecord): boolean =>
+  terminal !== null && terminal.holder === "lost" && isIll(health.state) && activity.kind !== "FINISHED";
+
+/** We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. */
+function isHolderAwaited({ terminal }: AgentRecord, doubt: Doubt): boolean {
+  const gap = lastGap(doubt);
+  return (
+    gap !== null &&
+    terminal !== null &&
+    terminal.exit === null &&
+    terminal.holder === "here" &&
+    terminal.seenAt < gap.to
+  );
 }
 
 const noFindings: readonly Finding[] = [];

@@ -126,11 +126,14 @@ function describe({ kind, level, times, events }: Loop, record: AgentRecord, now
 const slowCall: DurationMs = seconds(2);
 const rareCall: DurationMs = seconds(20);
 
-/** The calls that repeat succeed, and each of them waits, or the next one is made only after a while: a queue, a build, a deployment is being watched. */
+/**
+ * Each of the calls that repeat waits, or the next one is made only after a while: a queue, a build, a deployment is being watched. That they fail says
+ * nothing: a check that is not yet met ends so.
+ */
 function mayBeWaiting({ steps }: AgentRecord, events: readonly number[]): boolean {
   const shown = new Set(events);
   const repeated = steps?.steps.filter(({ event }) => shown.has(event)) ?? [];
-  if (repeated.length < 2 || repeated.some(({ failed }) => failed === true)) return false;
+  if (repeated.length < 2) return false;
   return repeated.every(({ at, took }, i) => {
     const before = repeated[i - 1]?.at;
     const pause = at === undefined || before === undefined ? Number.POSITIVE_INFINITY : at - before;

@@ -29,6 +29,15 @@ export function stateOfTree(record: AgentRecord, policy: Policy): TreeState {
   return busy ? { kind: "busy", until } : { kind: "quiet" };
 }
 
+/** By which eyes: whoever changes a file below its folder may be somebody else, and one reading shows no rate. */
+export function describeWork(tree: TreeFacts | null): string {
+  const eyes = tree?.busyBy ?? [];
+  if (eyes.length === 0) return ", but its processes have not been watched for long";
+  return eyes.every((eye) => eye === "files")
+    ? ", but files below its folder change"
+    : ", but its processes are at work";
+}
+
 /** Processes at work are work going on, whatever else is missing, for as long as children may be waited for. Losing sight of them is not seeing them rest. */
 export const mayBeBuilding = (tree: TreeState, quietFor: DurationMs, policy: Policy): boolean =>
   (tree.kind === "busy" || (tree.kind === "unknown" && tree.wasBusy)) && quietFor < policy.longestWait.children;

@@ -5,7 +5,7 @@ import { whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { AgentRecord, Mark } from "../record.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { owesBeats } from "./missed-beats.ts";
-import { mayBeBuilding, stateOfTree } from "./process-tree.ts";
+import { describeWork, mayBeBuilding, stateOfTree } from "./process-tree.ts";
 
 /** Something is missing, and work goes on all the same: worth a look, and no evidence against anybody. */
 const goesOn = { goesOn: "yes" } as const;
@@ -177,7 +177,8 @@ function mayBuild(record: AgentRecord, now: MonoMs, policy: Policy) {
   const patience = whenWorked(record.work, last.worked + policy.longestWait.children);
   return {
     now: true,
-    text: tree.kind === "busy" ? ", but its processes are at work" : ", but its processes were at work when last seen",
+    text:
+      tree.kind === "busy" ? describeWork(terminal?.tree ?? null) : ", but its processes were at work when last seen",
     until: earliest(patience, tree.kind === "busy" && tree.until > now ? tree.until : null),
   };
 }

@@ -34,6 +34,52 @@ describe("no output", () => {
     expect(held.agent.did("raise-alert")).toHaveLength(1);
   });
 
+  it("is held against nobody before its holder was heard after a time nobody watched, however late that is", () => {
+    const quick = { terminal: { idle_timeout_minutes: 0.25 } };
+    const worked = heldStory({ settings: quick });
+    worked.prints();
+    worked.agent.monitorIsBlindFor("20s");
+    worked.agent.silentFor("20s");
+    // Kept for us while we were away, from before it wrote.
+    worked.report([], {}, 25_000);
+    expect(worked.agent.past).toEqual([]);
+    worked.prints();
+    expect(worked.agent.past).toEqual([]);
+    const rested = heldStory({ settings: quick });
+    rested.prints();
+    rested.agent.monitorIsBlindFor("20s");
+    rested.passes("20s");
+    expect(rested.agent.state).toBe("STUCK");
+  });
+
+  it("is not known of one whose holder stands still, whatever its owner's rule is", () => {
+    const held = heldStory({ hold: { idleKillMs: 20_000 } });
+    held.prints();
+    held.passes("3s");
+    held.prints();
+    held.agent.silentFor("25s");
+    expect(held.agent.past).toEqual([]);
+    expect(held.agent.did("save-work")).toEqual([]);
+  });
+
+  it("that made it STUCK makes it so still when its holder is lost: nobody saw it get well", () => {
+    const held = heldStory();
+    held.prints();
+    held.passes("16m");
+    held.holderIsLost("alive");
+    held.agent.silentFor("10m");
+    expect(held.agent.past).toEqual(["900s STUCK"]);
+    expect(held.agent.told("AGENT_RECOVERED")).toEqual([]);
+  });
+
+  it("of one whose holder is found gone after such a time is not waited for", () => {
+    const held = heldStory();
+    held.prints();
+    held.agent.monitorIsBlindFor("20s");
+    held.holderIsLost("gone");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+  });
+
   it("output again makes it HEALTHY and takes the alert back", () => {
     const held = heldStory();
     held.prints();

@@ -2,10 +2,11 @@ import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type P
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
-import type { AgentRecord } from "../record.ts";
-import type { TerminalFacts } from "../terminal-facts.ts";
+import type { AgentRecord, Finding } from "../record.ts";
+import { runsOnce } from "../restart-rule.ts";
+import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
-import { mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
+import { describeWork, mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**
@@ -17,9 +18,11 @@ export const findNoOutput: Detector = (record, now, policy) => {
   if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
   const idle = idleAllowed(record, policy);
   const patience = policy.longestWait.children;
-  const seen = seenUntil(record, policy);
-  const look = ageOf(record, terminal.output, now, seen, [idle, Math.max(idle, patience)]);
-  if (look.age < idle) return nothingUntil(look.next);
+  // A quiet that nobody looked at is none: it lasts until its holder last looked.
+  const seen = Math.min(seenUntil(record, policy), terminal.seenAt);
+  const worked = ageOf(record, terminal.output, now, seen, [idle, Math.max(idle, patience)]);
+  const look = { ...worked, age: Math.max(worked.age, ruledRest(record, seen, policy)) };
+  if (look.age < idle) return { finding: foundBefore(record, terminal, now), lookAgainAt: look.next };
   const others = freshness(record, record.facts.progress, now, seen, idle);
   const tree = stateOfTree(record, policy);
   const busy = tree.kind === "busy";
@@ -34,7 +37,7 @@ export const findNoOutput: Detector = (record, now, policy) => {
       level: stuck ? "stuck" : "degraded",
       confidence: stuck ? (busy ? 0.5 : 0.8) : tree.kind === "unknown" && !others.fresh ? 0.5 : 0.4,
       class: "absence",
-      text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree[tree.kind]}`,
+      text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree(tree, terminal)}`,
       evidence: {
         workedSeconds: wholeSeconds(look.age),
         allowedSeconds: wholeSeconds(idle),
@@ -48,6 +51,27 @@ export const findNoOutput: Detector = (record, now, policy) => {
     ),
   };
 };
+
+/**
+ * That it idles, or waits for its children or its schedule by its own word, stops the clock and not its owner's rule. A question, a limit and an open tool
+ * are other matters.
+ */
+function ruledRest(record: AgentRecord, seen: MonoMs, policy: Policy): DurationMs {
+  const { activity, terminal, limit } = record;
+  const restsBy = terminal?.asks === null && terminal.wait === null && !isStanding(limit);
+  const isIdle =
+    activity.kind === "IDLE" ||
+    (activity.kind === "WAITING" && (activity.for === "children" || activity.for === "schedule"));
+  const ends = restsBy && isIdle ? ruledRestEnds(record, policy) : null;
+  return ends === null || seen < ends ? 0 : seen - ends + idleAllowed(record, policy);
+}
+
+/** What was found before a time that nobody watched, told of only now: it stands until its holder has looked at what came since. */
+function foundBefore({ findings, work }: AgentRecord, { seenAt, output }: TerminalFacts, now: MonoMs): Finding | null {
+  const { resumesAt } = work;
+  if (resumesAt === null || resumesAt > now || resumesAt <= seenAt) return null;
+  return findings.find(({ kind, since }) => kind === "no-output" && since > output.at) ?? null;
+}
 
 /** Its owner's own rule counts as it was said; otherwise its own history makes us more patient than the policy is. */
 function idleAllowed(record: AgentRecord, { terminal }: Policy): DurationMs {
@@ -70,11 +94,10 @@ const stoodStill = ({ findings }: AgentRecord, { output }: TerminalFacts): boole
 /** An unknown full-screen program at rest looks like one that hangs. */
 const restsOnScreen = ({ family, fullScreen }: TerminalFacts): boolean => family === "generic" && fullScreen;
 
-const describeTree: Readonly<Record<TreeState["kind"], string>> = {
-  unknown: "; its processes could not be looked at",
-  busy: ", but its processes are at work",
-  quiet: " and its processes are quiet",
-};
+function describeTree({ kind }: TreeState, { tree }: TerminalFacts): string {
+  if (kind === "unknown") return "; its processes could not be looked at";
+  return kind === "busy" ? describeWork(tree) : " and its processes are quiet";
+}
 
 /** Tokens worth a word when nothing came of them. */
 const noticeableTokens = 50_000;
@@ -218,7 +241,7 @@ export const findRateLimit: Detector = (record, now) => {
 
 /**
  * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
- * terminal it ran in has seen the end.
+ * terminal it ran in has seen the end, and who runs once has had its run.
  */
 export const findProcessExit: Detector = (record, now, policy) => {
   const exit = record.terminal?.exit ?? null;
@@ -228,7 +251,7 @@ export const findProcessExit: Detector = (record, now, policy) => {
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
-      level: waits || record.terminal?.foreground === true ? "note" : "unresponsive",
+      level: waits || record.terminal?.foreground === true || runsOnce(record) ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
       text: describeExit(exit, describeLast(record.terminal, policy)),
@@ -252,7 +275,8 @@ function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
   if (terminal === null) return "";
   const { failedTurn } = terminal;
   if (isContextFull(terminal, policy)) return ", after it reached its context limit";
-  return failedTurn == null ? "" : `, after its turn failed (${failedTurn})`;
+  if (failedTurn != null) return `, after its turn failed (${failedTurn})`;
+  return terminal.exit?.code === 0 && lacksMarker(terminal) ? " without the completion marker it announced" : "";
 }
 
 /** A known program reached its context limit and got no further. */

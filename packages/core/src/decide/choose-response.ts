@@ -1,12 +1,17 @@
 import type { AlertSeverity, HealthReason, HealthState, Policy } from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
+import { isMatterOfFleet } from "./matter-of-fleet.ts";
 
 /** What to do about a change of health, and if nothing, why not. */
 export type Response =
   | { readonly kind: "alert"; readonly cause: HealthReason; readonly severity: AlertSeverity }
   | { readonly kind: "resolve" }
-  | { readonly kind: "nothing"; readonly because: "already-alerted" | "not-ill" | "observing-only" };
+  | {
+      readonly kind: "nothing";
+      readonly because: "already-alerted" | "not-ill" | "observing-only" | "matter-of-the-fleet";
+    };
 
 const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
   UNRESPONSIVE: "critical",
@@ -18,7 +23,7 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost"]);
 
 /** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
-export function chooseResponse(record: AgentRecord, policy: Policy): Response {
+export function chooseResponse(record: AgentRecord, policy: Policy, doubt: Doubt): Response {
   const { state, reason } = record.health;
   const sign =
     state === "DEGRADED"
@@ -29,6 +34,7 @@ export function chooseResponse(record: AgentRecord, policy: Policy): Response {
   if (severity === undefined) return calmResponse(record);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
+  if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
   return { kind: "alert", cause, severity };
 }
 

@@ -1,6 +1,7 @@
 import type { DurationMs, MonoMs, Policy } from "@rouse/contract";
 import { jitterOf } from "../jitter.ts";
 import type { AgentRecord } from "../record.ts";
+import { recentRestarts, restartsAllowed } from "../restart-rule.ts";
 
 /** Whether an agent that is down may be started again now. */
 export type Revival =
@@ -11,7 +12,7 @@ export type Revival =
 /** One whose process went without our doing: at once, then no sooner than the cooldown allows, and so many times in the window. */
 export function chooseRestart(record: AgentRecord, now: MonoMs, policy: Policy): Revival {
   const recent = recentRestarts(record, now, policy);
-  if (recent.length >= policy.restart.max) return { kind: "exhausted", attempts: recent.length };
+  if (recent.length >= restartsAllowed(record, policy)) return { kind: "exhausted", attempts: recent.length };
   return notBefore(record.restartedAt, policy.restart.cooldown, now, recent.length + 1);
 }
 
@@ -29,10 +30,6 @@ export function chooseRecovery(record: AgentRecord, now: MonoMs, policy: Policy)
   const jittered = Math.round(wait * (0.9 + 0.2 * jitterOf(`${record.agentId}/${attempt}`)));
   return notBefore(ofTask[ofTask.length - 1]?.at ?? null, jittered, now, attempt);
 }
-
-/** Expire first, then count. */
-export const recentRestarts = (record: AgentRecord, now: MonoMs, policy: Policy): readonly MonoMs[] =>
-  record.restarts.filter((at) => at > now - policy.restart.window);
 
 const hour: DurationMs = 3_600_000;
 

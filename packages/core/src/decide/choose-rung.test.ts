@@ -538,6 +538,26 @@ describe("an agent that is not there", () => {
     expect(endings(held)).toEqual(["recovered: replaced"]);
   });
 
+  it("again in its next life is stopped again: its owner's rule holds for every life of it", () => {
+    const held = heldStory({ obedient: true, taskId: "t1", hold: { idleKillMs: 60_000 } });
+    held.prints();
+    held.passes("2m");
+    expect(held.agent.record.incarnation).toBe(2);
+    held.prints();
+    held.passes("10m");
+    expect(held.agent.told("TERMINATION_ORDERED").length).toBeGreaterThan(1);
+    expect(endings(held)).not.toContain("handed-to-a-person: relapse");
+  });
+
+  it("together with many others is stopped and started again all the same: its owner's rule needs nobody's answer", () => {
+    const held = heldStory({ preset: "fleet", obedient: true });
+    beatsByTimer(held, "5s");
+    held.agent.monitorDoubts({ partOf: "rouse.fleet/1" });
+    held.passes("3m");
+    expect(held.agent.told("AGENT_RESTARTED")).toMatchObject([{ because: "stopped-as-unresponsive" }]);
+    expect(held.agent.told("ALERT_RAISED")).toEqual([]);
+  });
+
   it("while its process lives is asked about, and not stopped, where it never showed a timer or no policy says so", () => {
     const never = heldStory({ preset: "fleet", obedient: true });
     never.agent.beats();

@@ -19,7 +19,8 @@ import {
 } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
-import { isRuledByOwner } from "./evidence.ts";
+import { isEnough, isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
+import { isMatterOfFleet } from "./matter-of-fleet.ts";
 import { passGate } from "./pass-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
@@ -29,17 +30,26 @@ import { handOver, type Rung, recovered, wait } from "./rung.ts";
  */
 export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const rung = chooseNext(record, now, policy, doubt);
+  if (isDecided(record)) return rung;
   const until = heldByLimit(record);
-  return until !== null && now < until && waitsForLimit(rung, record) ? wait(until) : rung;
+  if (until !== null && now < until && ownSteps.has(rung.kind)) return wait(until);
+  const ends = endsBy(record);
+  return ends !== null && now < ends && ownStops.has(rung.kind) ? wait(ends) : rung;
 }
 
-/** Whatever we would do of ourselves waits until a limit is over; what somebody decided is done. */
-function waitsForLimit({ kind }: Rung, { incident }: AgentRecord): boolean {
+/** Whatever we would do of ourselves waits until a limit is over, and for who says that it is done; what somebody decided is done. */
+function isDecided({ incident }: AgentRecord): boolean {
   const stage = incident?.stage ?? null;
-  const isDecided =
-    (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
-  return !isDecided && ownSteps.has(kind);
+  return (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
 }
+
+/** It says that it is done, has written nothing since, and is believed by then. */
+function endsBy({ terminal }: AgentRecord): MonoMs | null {
+  if (terminal === null || terminal.finishesAt === null || terminal.completedAt === null) return null;
+  return terminal.output.at <= terminal.completedAt ? terminal.finishesAt : null;
+}
+
+const ownStops: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>(["stop", "save-work", "order-stop"]);
 
 const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
   "open",
@@ -56,7 +66,7 @@ const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
 
 function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const { incident } = record;
-  if (incident === null) return chooseOpening(record, now, policy);
+  if (incident === null) return chooseOpening(record, now, policy, doubt);
   if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
   const { stage } = incident;
   // Who was told to let go of its task and ends has not done it by that.
@@ -124,12 +134,14 @@ const stopsForAnother = (
 
 const gravityOf: Readonly<Record<Illness, number>> = { DEGRADED: 0, STUCK: 1, FAILING: 2, UNRESPONSIVE: 3 };
 
-function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy): Rung {
+function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
   const illness = illnessOf(record, now, policy);
   const { handedOver } = record;
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
   if (policy.mode === "observe" || !policy.enabled) return wait();
   if (illness === null) return wait(unchangedAt(record, now, policy));
+  // What its owner said in advance needs nobody's answer.
+  if (isMatterOfFleet(record, doubt) && stopByRule(record, policy) === null) return wait();
   return { kind: "open", illness, cause: causeOf(record) };
 }
 
@@ -144,7 +156,9 @@ function isBack(
   if (state === "TERMINATED") return false;
   if (asked) {
     const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
-    return isIllNow || hasAnswered || newestFact(record) > at;
+    // Whose process is over asks nothing any more.
+    const hasEnded = isOver(record) && because !== "handed-off";
+    return isIllNow || hasAnswered || hasEnded || newestFact(record) > at;
   }
   // Whoever was called for a warning was not called for what came of it: an end, for one.
   return was === "DEGRADED" ? state === "HEALTHY" || isIllNow : !isIllNow;
@@ -178,10 +192,10 @@ function welcome(stage: Stage): Rung {
   return stage.by === "recovery" ? { kind: "watch-closely" } : recovered("replaced");
 }
 
-/** A relapse is a person's matter: whatever was wrong, starting over did not cure it. */
+/** A relapse is a person's matter: whatever was wrong, starting over did not cure it. Its owner's rule holds for every life of it. */
 function watchReplacement(record: AgentRecord, until: MonoMs, now: MonoMs, policy: Policy): Rung {
   const illness = illnessOf(record, now, policy);
-  if (illness !== null && illness !== "DEGRADED") return handOver("relapse");
+  if (illness !== null && illness !== "DEGRADED") return stopByRule(record, policy) ?? handOver("relapse");
   return now < until ? wait(until) : recovered("stood-probation");
 }
 
@@ -190,7 +204,11 @@ function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, polic
     case "DEGRADED":
       return ask(record, incident, "unchanged-finding", now, policy);
     case "STUCK":
-      return stopByRule(record, policy) ?? chooseNudge(record, incident, now, policy);
+      return (
+        stopByRule(record, policy) ??
+        endOvertime(record, incident, now, policy) ??
+        chooseNudge(record, incident, now, policy)
+      );
     case "FAILING":
     case "UNRESPONSIVE":
       return record.terminal === null
@@ -203,6 +221,14 @@ function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, polic
 function stopByRule(record: AgentRecord, policy: Policy): Rung | null {
   const ruled = record.findings.find((finding) => isRuledByOwner(record, finding, policy));
   return ruled === undefined || record.terminal === null ? null : { kind: "stop", cause: ruled.kind };
+}
+
+/** It was told to stop and works on: to remind it of its work would contradict that. Where it has not shown that it read it, somebody is asked. */
+function endOvertime(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung | null {
+  if (record.findings.every(({ kind }) => kind !== "task-timed-out")) return null;
+  if (record.terminal !== null && isEnough(kindsOfEvidence(record, now, policy)))
+    return { kind: "stop", cause: "task-timed-out" };
+  return ask(record, incident, "one-kind-of-evidence", now, policy);
 }
 
 /** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
@@ -245,6 +271,8 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
 function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
   const ruled = stopByRule(record, policy);
   if (ruled !== null) return ruled;
+  const overtime = endOvertime(record, incident, now, policy);
+  if (overtime !== null) return overtime;
   const { nudge, findings } = record;
   const { interval, max } = policy.nudge;
   const from = (nudge?.sent?.at ?? nudge?.queuedAt ?? now) + (nudge?.unseen ?? 0);

@@ -3,6 +3,7 @@ import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
+import { runsOnce } from "../restart-rule.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
 import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
 import { finalTurn } from "./final-turn.ts";
@@ -28,13 +29,22 @@ export function chooseWayBack(
   if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
   // It ended before a person's eyes: theirs to start again, and nothing to call them for.
-  if (terminal?.foreground === true) return recovered("finished");
+  if (terminal?.foreground === true) return recovered("ended");
+  const once = stage.pressed ? null : afterOnlyRun(record);
+  if (once !== null) return once;
   if (policy.mode !== "act") return handOver("mode");
   const final = stage.pressed ? null : finalTurn(record);
   if (final !== null) return handOver(final);
   const limited = afterLimit(record, incident, stage, now, policy);
   if (limited !== null) return limited;
   return bringBack(record, stage, now, policy, doubt);
+}
+
+/** Its owner said that nothing is started again. What ended by itself is over by that; whom we stopped for an illness is theirs to look at. */
+function afterOnlyRun(record: AgentRecord): Rung | null {
+  // Who decides that it is to be brought back has the last word.
+  if (!runsOnce(record) || record.stop?.cause === "decided") return null;
+  return record.terminal?.exit?.cause === "stopped" ? handOver("not-started-again") : recovered("ended");
 }
 
 /** It ended at its provider's limit, and its policy does not start it again by itself; or that was tried often enough. */

@@ -52,7 +52,7 @@ describe("evidence", () => {
     expect(counted.agent.finding("consecutive-failures")).toBeUndefined();
   });
 
-  it("the same look again and again at the pace of somebody who waits is none; in haste, or failing, it is", () => {
+  it("the same look again and again at the pace of somebody who waits is none, whether or not the check is met; in haste it is", () => {
     const looks = (took: string, pause: string, failed: boolean) => {
       const held = heldStory({ processes: "busy", settings: { mode: "observe" } });
       for (let i = 0; i < 7; i++) {
@@ -67,7 +67,9 @@ describe("evidence", () => {
     expect(looks("3s", "4s", false)).toEqual([]);
     expect(looks("1s", "30s", false)).toEqual([]);
     expect(looks("1s", "4s", false)).toEqual(["absence", "repetition"]);
-    expect(looks("3s", "30s", true)).toEqual(["absence", "repetition"]);
+    expect(looks("3s", "4s", true)).toEqual([]);
+    expect(looks("1s", "30s", true)).toEqual([]);
+    expect(looks("1s", "4s", true)).toEqual(["absence", "repetition"]);
   });
 
   it("a timer that falls silent is ruled on only where no process was seen at work since, and no child of its tool lives", () => {

@@ -9,6 +9,7 @@ import {
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
+import { ignoresStop } from "../assess/overtime.ts";
 import { quietAfter, stateOfTree } from "../assess/process-tree.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { toolsBegunAt } from "../terminal-facts.ts";
@@ -29,7 +30,7 @@ export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy
     if (isRuledByOwner(record, finding, policy)) kinds.add("owner-rule");
   }
   if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");
-  if (ignoresNudge(record, now, policy)) kinds.add("unanswered-nudge");
+  if (ignoresNudge(record, now, policy) || ignoresStop(record, now, policy)) kinds.add("unanswered-nudge");
   return kinds;
 }
 
@@ -64,7 +65,7 @@ const nothingNew: ReadonlySet<FindingKind> = new Set<FindingKind>([
 const isAtRest = (record: AgentRecord, now: MonoMs, policy: Policy): boolean =>
   stateOfTree(record, policy).kind === "quiet" && now - newestFact(record) >= quietAfter(policy);
 
-/** What the owner of this agent said in advance: stop it when it is idle, when it repeats an error, or when a timer of its own falls silent. */
+/** What the owner of this agent said in advance: stop it when it is idle, when it repeats an error, when it works on at a task that timed out, or when a timer of its own falls silent. */
 export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: Finding, policy: Policy): boolean {
   switch (kind) {
     case "no-output":
@@ -76,6 +77,8 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
       return (
         level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record) && !livesOn(record, policy)
       );
+    case "task-timed-out":
+      return policy.tasks.afterTimeout === "stop";
     default:
       return false;
   }

@@ -51,8 +51,12 @@ const passing: readonly Passing[] = [
   {
     because: "monitor-in-doubt",
     when: "the monitor has just been blind",
-    comes: ({ agent }) => void agent.monitorIsBlindFor("5s"),
-    // Its holder has looked at it since.
+    // Its holder has been heard since, and has not looked at its processes yet.
+    comes({ agent, report }) {
+      agent.monitorIsBlindFor("5s");
+      report([], { process: null });
+    },
+    // By now it has.
     goes: ({ passes }) => passes("10s"),
   },
   { when: "too many of its host were stopped", ...brake("host-budget", 10) },

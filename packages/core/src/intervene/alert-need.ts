@@ -1,6 +1,7 @@
 import { type AlertSeverity, describeDuration, type Policy, type Question, type RouseEvent } from "@rouse/contract";
 import { isStanding } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
+import { runsOnce } from "../restart-rule.ts";
 import type { Action } from "../signal.ts";
 
 /** What nobody but a person can do, and without which the agent does nothing more: waiting for its idle time would only lose that time. */
@@ -47,12 +48,29 @@ function keyOf(record: AgentRecord): Need | null {
   const { agentId, incarnation, terminal } = record;
   const asks = terminal?.asks ?? null;
   const why = asks === null ? undefined : hopeless[asks.what];
-  if (asks === null || why === undefined) return keyOfLimit(record);
+  if (asks === null || why === undefined) return keyOfEnd(record) ?? keyOfLimit(record);
   return {
     key: `${agentId}/${incarnation}/needs-${asks.what}/${asks.since}`,
     severity: "critical",
     summary: `${agentId} waits for a person: ${why}`,
   };
+}
+
+/**
+ * Nobody sits before it, and nobody does anything about its end: one word to whoever started it. The same for one that is to run always and could not
+ * be started.
+ */
+function keyOfEnd(record: AgentRecord): Need | null {
+  const { agentId, incarnation, terminal, findings, restart, incident, handedOver } = record;
+  if (restart?.because === "kept-running" && (restart.problem !== null || restart.attempt > 1)) {
+    const summary = `${agentId} is to run always and could not be started again`;
+    return { key: `${agentId}/${incarnation}/not-kept-running`, severity: "critical", summary };
+  }
+  const ended = findings.find(({ kind }) => kind === "process-exited");
+  const isElsewhere = incident !== null || handedOver !== null || isStartingAgain(record);
+  if (ended === undefined || !runsOnce(record) || terminal?.foreground === true || isElsewhere) return null;
+  const summary = `${agentId}: ${ended.text}; it is not started again (--restart no)`;
+  return { key: `${agentId}/${incarnation}/ended`, severity: "warning", summary };
 }
 
 /** It was to go on, and its own program says that it may not for long. The same while it is tried again. */

@@ -75,7 +75,7 @@ export function escalate(
 const longestToAnswer = hours(8);
 
 /** Twice as long each time: who sleeps is not woken every quarter of an hour. */
-const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
+export const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
   Math.max(escalation.timeout, Math.min(longestToAnswer, escalation.timeout * 2 ** askedBefore));
 
 /** Nobody answered and the agent runs on: a person is called, and the same is asked again. */

@@ -214,7 +214,7 @@ describe("whoever decides about an agent", () => {
 });
 
 describe("what an agent is told besides", () => {
-  const taken = { kind: "task-taken", taskId: "t1", because: "timed-out" } as const;
+  const taken = { kind: "task-taken", taskId: "t1", because: "timed-out", alone: true } as const;
 
   it("that its task was taken from it: the fact, and to stop working on it", () => {
     const agent = story();
@@ -227,6 +227,15 @@ describe("what an agent is told besides", () => {
         "FACT: task t1 is no longer yours: it ran over its time limit. Save what you have and stop working on it.",
     });
     expect(agent.told("INCIDENT_OPENED")).toEqual([]);
+  });
+
+  it("and is not told to start what is no longer its own", () => {
+    const agent = story({ settings: { health_check: { task_not_started_seconds: 30 } } });
+    agent.beats({ taskId: "t1", status: "IDLE" });
+    agent.take(taken);
+    agent.beatsEvery("5s", "10m", { taskId: "t1", status: "IDLE" });
+    expect(agent.finding("task-not-started")).toBeUndefined();
+    expect(agent.told("NUDGE_SENT").map(({ message }) => message)).toEqual([expect.stringMatching(/^FACT: task t1 /)]);
   });
 
   it("and what was started for it and is down is not brought back for it any more", () => {

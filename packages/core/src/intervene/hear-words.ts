@@ -2,6 +2,7 @@ import type { AgentAnswer, EscalationReason, MonoMs, Policy } from "@rouse/contr
 import { causeOf } from "../decide/ask-orchestrator.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
+import { isMatterOfFleet } from "../decide/matter-of-fleet.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain } from "../record.ts";
@@ -17,6 +18,8 @@ export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, poli
   switch (signal.kind) {
     case "decided":
       return hearDecision(record, signal, now, policy, doubt);
+    case "decided-for-all":
+      return hearDecisionForAll(record, signal, now, policy, doubt);
     case "answered":
       return hearAnswer(record, signal.answer, now, policy, doubt);
     case "heartbeat":
@@ -86,6 +89,25 @@ function hearDecision(
       return by !== null || doubt.frozen ? going : handOff(going, actor, now, policy);
     }
   }
+}
+
+/** Its silence is no question of its own, so there is none to answer. Who is not held, or has been heard meanwhile, is none of ours to stop. */
+function hearDecisionForAll(
+  record: AgentRecord,
+  { decision, actor }: Extract<Signal, { kind: "decided-for-all" }>,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+): Intervened {
+  if (record.terminal === null || isOver(record) || record.incident !== null || !isMatterOfFleet(record, doubt))
+    return unchanged(record);
+  const opened = openQuestion(record, now, policy);
+  const { incident } = opened.record;
+  if (incident === null) return opened;
+  const next = decision === "force_handoff" ? "hand-off" : "bring-back";
+  const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
+  const going = { ...opened, record: { ...opened.record, incident: { ...incident, stage } } };
+  return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, now, policy) : going;
 }
 
 function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "recovery" {

@@ -44,11 +44,24 @@ describe("an incident", () => {
     const exited = goesQuiet();
     exited.exits({ code: 0 });
     for (const held of [asked, saving, exited]) {
+      // Whose process lives is believed when nothing follows.
+      held.passes("1m");
       expect(endings(held)).toEqual(["recovered: finished"]);
       held.passes("1h");
       expect(held.agent.did("stop-agent")).toEqual([]);
       expect(held.agent.did("restart-agent")).toEqual([]);
     }
+  });
+
+  it("does not close because the agent says that it has finished and writes on", () => {
+    const held = startsFailing({ work: null });
+    for (let i = 0; i < 6; i++) {
+      held.agent.beats({ status: "FINISHED" });
+      held.prints(0, 1);
+      held.passes("20s");
+    }
+    expect(endings(held)).toEqual([]);
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
   });
 
   it("closes with a life that nobody asked for", () => {
@@ -62,6 +75,7 @@ describe("an incident", () => {
   it("leaves nothing of an order behind that was never given: the next one saves the work anew", () => {
     const held = startsFailing({ work: null });
     held.agent.beats({ status: "FINISHED" });
+    held.passes("1m");
     held.handsAnswer("worker-1/1/stop/consecutive-failures/1/work", {
       kind: "work",
       work: { kind: "nothing-to-save" },

@@ -143,6 +143,7 @@ function failures(
 const inWords: Readonly<Record<EndingReason, string>> = {
   "well-again": "it is well again",
   finished: "it has finished",
+  ended: "its process ended",
   replaced: "it was replaced",
   "stood-probation": "its replacement is well",
   "new-life": "it lives anew",
@@ -157,6 +158,7 @@ const inWords: Readonly<Record<EndingReason, string>> = {
   protected: "its policy protects it from being stopped",
   "kill-refused": "the conditions for stopping it are not met",
   "not-brought-back": "starting it again would only repeat the error",
+  "not-started-again": "its owner said that it is not started again (--restart no)",
   "in-a-persons-terminal": "it runs in a person's terminal",
   "nobody-answered": "nobody answered",
   "handed-off": "its task went to somebody else",

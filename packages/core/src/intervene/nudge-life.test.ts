@@ -82,8 +82,8 @@ describe("a nudge on the acknowledgement of a beat", () => {
   it("stays unconfirmed when the agent beats on as if nothing had been said", () => {
     const agent = standsStill();
     agent.beatsEvery("5s", "11m");
-    expect(lifeOf(agent).slice(0, 3)).toEqual(["1800s NUDGE_QUEUED", "1804s NUDGE_SENT", "2400s NUDGE_UNCONFIRMED"]);
-    expect(agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id, waitedSeconds: 596 }]);
+    expect(lifeOf(agent).slice(0, 3)).toEqual(["1800s NUDGE_QUEUED", "1804s NUDGE_SENT", "2404s NUDGE_UNCONFIRMED"]);
+    expect(agent.told("NUDGE_UNCONFIRMED")).toMatchObject([{ nudge: id, waitedSeconds: 600 }]);
   });
 
   it("is not given while everything is frozen, nor when its time is over", () => {

@@ -189,7 +189,11 @@ function noteSent(before: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Po
   const { agentId } = record;
   const { id, attempt, channel, text, cause } = nudge;
   const sent = markSent(record, now);
-  const told: AgentRecord = { ...record, nudge: { ...nudge, state: "sent", sent } };
+  // However long it took to be given: the time to answer counts from here.
+  const told: AgentRecord = {
+    ...record,
+    nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval },
+  };
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.
     record: tellsToStop(nudge) ? told : clearEvidence(told, { cause, sent }),

@@ -4,6 +4,7 @@ import { wasStopped } from "../assess/terminal-signs.ts";
 import type { Doubt } from "../doubt.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
+import { isBetweenRuns } from "../restart-rule.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
 import type { StopLife } from "../terminal-facts.ts";
 import type { Intervened } from "./alert-life.ts";
@@ -56,7 +57,7 @@ function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy:
 
 /** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
 const isComingBack = (record: AgentRecord): boolean =>
-  !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record));
+  !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
 
 /** Who wants it ended while it is between two lives wants no next one. */
 function cancelRestart(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy): Intervened {

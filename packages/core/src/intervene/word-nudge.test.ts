@@ -71,6 +71,15 @@ describe("what an agent is told", () => {
     ]);
   });
 
+  it("to one that has work on its hook and is idle says so, and nothing of work", () => {
+    const agent = story({ settings: { health_check: { task_not_started_seconds: 60 } } });
+    agent.beats({ taskId: "fix-42", status: "IDLE" });
+    agent.beatsEvery("5s", "4m", { taskId: "fix-42", status: "IDLE" });
+    const [text] = textsOf(agent);
+    expect(text).toMatch(/^REMINDER: Task fix-42 has waited for you for 3 min and you are idle\. Start it, or else:\n/);
+    expect(text).not.toContain("working");
+  });
+
   it("names a loop as what it is", () => {
     expect(textsOf(stories["goes round in circles"]?.("x") as Story)[0]).toContain(
       "FACT: The same call with the same result 5 times and nothing changed in between. Nothing new has come of it.",

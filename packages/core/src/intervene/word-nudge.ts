@@ -24,6 +24,9 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
   const finding = record.findings.find(({ kind }) => kind === cause);
   if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind))
     return { template: "loop", text: `FACT: ${sentence(finding.text)} Nothing new has come of it.\n${choices}` };
+  // If there is work on its hook, it must run it.
+  if (finding?.kind === "task-not-started")
+    return { template: "reminder", text: `REMINDER: ${sentence(taskWaits(record, now))} Start it, or ${softened}` };
   // A person may ask for it at any time; of one that rests or waits, no time it worked is to be told.
   if (finding === undefined && record.activity.kind !== "RUNNING")
     return { template: "reminder", text: `REMINDER: You are asked how it goes. ${choices}` };
@@ -33,6 +36,11 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
   const text = `REMINDER: You have been working for ${duration} without checkpoint update${fact}. ${choices}`;
   return { template: "reminder", text };
 }
+
+const softened = choices.replace("Please either:", "else:");
+
+const taskWaits = ({ taskId, taskAssignedAt }: AgentRecord, now: MonoMs): string =>
+  `task ${taskId} has waited for you for ${describeDuration(now - (taskAssignedAt ?? now))} and you are idle`;
 
 export const selfReflection = (failed: number, of: number): Wording => ({
   template: "self-reflection",

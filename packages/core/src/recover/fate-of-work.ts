@@ -17,7 +17,10 @@ export type Fate =
  */
 export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
   if (after.incarnation > before.incarnation) return { kind: "recovered", incarnation: after.incarnation };
-  if (isStartingAgain(after) && after.restart?.key !== before.restart?.key)
+  const isOrderedNow = isStartingAgain(after) && after.restart?.key !== before.restart?.key;
+  // What it was started for is done; what it is started for next it takes up itself.
+  if (isOrderedNow && after.restart?.because === "kept-running") return isOver(before) ? null : fateOfDead(after);
+  if (isOrderedNow)
     return {
       kind: "recovering",
       because: isOrdered(after) ? "recovered-by-person" : "being-recovered",

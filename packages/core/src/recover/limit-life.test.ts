@@ -134,6 +134,16 @@ describe("an agent at its usage limit", () => {
     expect(JSON.parse(JSON.stringify(held.agent.record)).limit).toEqual(held.agent.record.limit);
   });
 
+  it("leaves it to nobody who starts something else under its name in their own terminal", () => {
+    const held = heldStory({ hold: { ...claude, foreground: true } });
+    held.shows(hit("4h"));
+    held.exits({ code: 0, cause: "person" });
+    held.startsAgain();
+    held.prints(3);
+    expect(held.agent.record.limit).toBeNull();
+    expect(held.agent.record.activity.kind).toBe("RUNNING");
+  });
+
   it.each([
     ["text", { signal: "SIGSEGV" }, "UNRESPONSIVE"],
     ["text", { code: 139 }, "UNRESPONSIVE"],

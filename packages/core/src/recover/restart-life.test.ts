@@ -79,11 +79,13 @@ describe("a new life", () => {
     expect(crashed.agent.record.restarts).toHaveLength(1);
   });
 
-  it("is told as a recovery when there is a task to recover, or when it was stopped to be recovered", () => {
+  it("is told as a recovery that begins, with the newest checkpoint, whatever it is started for", () => {
     const initiated = (held: HeldStory) => held.agent.told("RECOVERY_INITIATED").map(({ because }) => because);
     const crashed = heldStory();
+    crashed.agent.take({ kind: "checkpointed", checkpoint: "c7" });
     crashed.exits({ code: 1 });
-    expect(initiated(crashed)).toEqual([]);
+    expect(initiated(crashed)).toEqual(["UNRESPONSIVE: process-exited, by-itself"]);
+    expect(crashed.agent.told("RECOVERY_INITIATED")).toMatchObject([{ fromCheckpoint: "c7", taskId: null }]);
     const atWork = heldStory({ taskId: "t1" });
     atWork.exits({ code: 1 });
     expect(initiated(atWork)).toEqual(["UNRESPONSIVE: process-exited, by-itself"]);

@@ -1,10 +1,10 @@
 import type { DurationMs, MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
 import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
-import { recentRestarts } from "../decide/choose-revival.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding, type Limit } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
+import { recentRestarts } from "../restart-rule.ts";
 import type { Signal } from "../signal.ts";
 
 /** Attempts older than any window, of tasks long done, need not be remembered. */
@@ -38,8 +38,11 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   const { agentId, incarnation, taskId } = record;
   const reason = reasonOf(record, because);
   const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
-  if (taskId !== null || because === "recovery")
-    events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, attempt, because: reason } });
+  // Who has finished goes on with nothing.
+  const isFresh = because === "kept-running";
+  const fromCheckpoint = record.checkpoint;
+  if (!isFresh)
+    events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, fromCheckpoint, attempt, because: reason } });
   return {
     record: {
       ...record,
@@ -54,6 +57,7 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
       {
         ...{ kind: "restart-agent", key, agentId, incarnation, taskId, reason, attempt },
         afterLimit: because === "limit-over",
+        ...(isFresh ? { fresh: true as const } : {}),
       },
     ],
   };
@@ -70,10 +74,21 @@ export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs)
   return start({ ...record, counts }, key, "limit-over", limit.attempts + 1, now);
 }
 
+/** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
+export function reviveAfterRun(record: AgentRecord, now: MonoMs, policy: Policy): Intervened {
+  const counts = { ...record.counts, starts: record.counts.starts + 1 };
+  const key = `${record.agentId}/${record.incarnation}/always/${counts.starts}`;
+  const failed = record.restart !== null;
+  const restarts = failed ? [...recentRestarts(record, now, policy), now] : record.restarts;
+  const attempt = failed ? restarts.length + 1 : 1;
+  return start({ ...record, counts, restarts, restartedAt: now }, key, "kept-running", attempt, now);
+}
+
 /** Why its last life ended, in fixed words. */
 function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCause): string {
   if (because === "ordered") return "a person asked for it";
   if (because === "limit-over") return "its provider's limit is over";
+  if (because === "kept-running") return "its owner wants it to run always";
   const exit = terminal?.exit?.cause ?? "gone";
   const what = exit === "stopped" && stop !== null ? `stopped: ${stop.cause}` : exit;
   return incident === null ? what : `${incident.illness}: ${incident.cause}, ${what}`;

@@ -20,6 +20,7 @@ export const seedRules: TaskRules = {
   recheck: minutes(10),
   longRunning: minutes(120),
   highErrorRate: 0.3,
+  afterTimeout: "nudge",
   maxRecoveries: 3,
   mode: "act",
 };

@@ -8,7 +8,7 @@ import type { OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
-  ["rouse up", "start watching, in one terminal"],
+  ["rouse up -d", "start watching, in the background"],
   ["rouse run -- claude", "run an agent here and watch it"],
   ["rouse spawn --name w1 -- ./agent.sh", "the same in the background"],
   ["rouse ps", "who is there"],
@@ -26,6 +26,9 @@ interface Hands {
 /** In the order of the help. Each is loaded when it is asked for, because what all of them load takes several times as long as most of them work. */
 const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
   up: async ({ up }) => (await import("./commands/up.ts")).addUp(up),
+  down: async () => (await import("./commands/down.ts")).addDown,
+  status: async () => (await import("./commands/status.ts")).addStatus,
+  service: async () => (await import("./commands/service.ts")).addService,
   run: async () => (await import("./commands/run.ts")).addRun,
   spawn: async () => (await import("./commands/spawn.ts")).addSpawn,
   ps: async () => (await import("./commands/ps.ts")).addPs,
@@ -36,6 +39,8 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   escalations: async () => (await import("./commands/escalations.ts")).addEscalations,
   terminate: async () => (await import("./commands/terminate.ts")).addTerminate,
   recover: async () => (await import("./commands/recover.ts")).addRecover,
+  rm: async () => (await import("./commands/remove.ts")).addRm,
+  prune: async () => (await import("./commands/remove.ts")).addPrune,
   adopt: async () => (await import("./commands/adopt.ts")).addAdopt,
   health: async () => (await import("./commands/health.ts")).addHealth,
   why: async () => (await import("./commands/why.ts")).addWhy,
@@ -51,7 +56,18 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   token: async () => (await import("./commands/token.ts")).addToken,
   mcp: async () => (await import("./commands/mcp.ts")).addMcp,
   demo: async () => (await import("./commands/demo.ts")).addDemo,
+  completion: async ({ up }) =>
+    (await import("./commands/completion.ts")).addCompletion((here) => createProgram([], here, up, () => {})),
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
+};
+
+/** Words that people know from elsewhere. Those for orders say which command they are. */
+const otherWords: Readonly<Record<string, string>> = {
+  list: "ps",
+  ls: "ps",
+  stop: "terminate",
+  kill: "terminate",
+  restart: "recover",
 };
 
 /** The program that understands `words`: with the command they name, or with all of them where there is something to explain. */
@@ -80,11 +96,17 @@ export async function createProgram(
   const hands = { up, openWorkspaces, openAuditHands };
   const adding = await Promise.all(namesIn(words).map((name) => commands[name]?.(hands)));
   for (const add of adding) add?.(program, here, finish);
+  const [first = ""] = words;
+  const meant = otherWords[first];
+  if (meant !== undefined && meant !== "ps")
+    program.hook("preAction", () => here.warn(`${first} is \`rouse ${meant}\``));
   return program;
 }
 
-const namesIn = ([first = ""]: readonly string[]): readonly string[] =>
-  Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
+function namesIn([first = ""]: readonly string[]): readonly string[] {
+  const name = otherWords[first] ?? first;
+  return Object.hasOwn(commands, name) ? [name] : Object.keys(commands);
+}
 
 function describeUse(command: Command): string {
   const words = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
@@ -103,6 +125,7 @@ function helpTail(): string {
     "",
     "Environment:",
     "  ROUSE_HOME   data, token and config.yaml (default: ~/.rouse)",
+    "  ROUSE_PORT   where `rouse up` listens (default: 7433)",
     "  ROUSE_URL    a Rouse other than the one of ROUSE_HOME",
     "  ROUSE_TOKEN  its token, when it is not in ROUSE_HOME",
     "  NO_COLOR     no colours",

@@ -1,4 +1,6 @@
-import type { FaultCode, HealthState } from "@rouse/contract";
+import { type AgentHealth, type FaultCode, type HealthState, isGoodEnd } from "@rouse/contract";
+
+import { notWritten } from "./leave-without-reader.ts";
 
 /** What a script can tell from the way `rouse` ended. */
 export const exit = {
@@ -10,6 +12,7 @@ export const exit = {
   unknownAgent: 5,
   dataUnusable: 6,
   taken: 7,
+  notWritten,
 } as const;
 export type ExitCode = (typeof exit)[keyof typeof exit];
 
@@ -18,13 +21,14 @@ export const interrupted = 130;
 
 export const exitMeanings: readonly (readonly [ExitCode | typeof interrupted, string])[] = [
   [exit.fine, "fine"],
-  [exit.wrong, "something is wrong: doctor found a fault, or the agent is ill"],
+  [exit.wrong, "something is wrong: a fault, an ill agent, a Rouse that is not ready"],
   [exit.usage, "bad usage or bad configuration"],
   [exit.noDaemon, "no Rouse can be reached"],
   [exit.notAuthorised, "not authorised: the token is missing or wrong, or not for this"],
   [exit.unknownAgent, "unknown agent, task, checkpoint or escalation"],
   [exit.dataUnusable, "the data folder or the database cannot be used"],
   [exit.taken, "the port or the name is taken, or another Rouse runs on the same data"],
+  [exit.notWritten, "the output could not be written, such as on a full disk"],
   [interrupted, "ended with Ctrl-C"],
 ];
 
@@ -78,4 +82,6 @@ const byState: Readonly<Record<HealthState, ExitCode>> = {
   TERMINATED: exit.wrong,
 };
 
-export const exitCodeOfState = (state: HealthState): ExitCode => byState[state];
+/** Of one that is over it counts how it ended. */
+export const exitCodeOfStanding = ({ state, over }: Pick<AgentHealth, "state" | "over">): ExitCode =>
+  over ? (isGoodEnd(over) ? exit.fine : exit.wrong) : byState[state];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { connectRouse, type Fetch, type RouseClient } from "@rouse/sdk";
 import { identityOf, isSame, isSupported } from "../holder/processes/read-processes.ts";
-import type { DaemonFile } from "../home/open-home.ts";
+import { type DaemonFile, starters } from "../home/open-home.ts";
 import { fetchOverHttp } from "./fetch-over-http.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -31,7 +31,7 @@ export async function findDaemon(here: Places): Promise<DaemonAddress> {
 }
 
 const notRunning = (): Fault =>
-  new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up`", { retryable: true });
+  new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up -d`", { retryable: true });
 
 /** One that was started again at the same address is as good. */
 const fetchWhileRunning =
@@ -64,13 +64,13 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** What a daemon said of itself when it started, or `null` when it said goodbye. */
+/** What a daemon said of itself when it started, or `null` when it said goodbye. Earlier versions said less. */
 export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const file = join(home, "daemon.json");
   const text = await readIfThere(file);
   if (text === null) return null;
   const parsed = parse(text) as Partial<DaemonFile> | null;
-  const { pid, startTicks, url, startedAt, version } = parsed ?? {};
+  const { pid, startTicks, url, startedAt, version, startedBy, log, asked, preset, sources } = parsed ?? {};
   if (typeof url !== "string" || !Number.isInteger(pid)) {
     throw new Fault(
       "daemon-unreachable",
@@ -83,6 +83,11 @@ export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
     url,
     startedAt: String(startedAt),
     version: String(version),
+    startedBy: starters.find((one) => one === startedBy) ?? "terminal",
+    log: log ?? null,
+    asked: { host: null, config: null, tlsCert: null, ...asked },
+    preset: preset ?? null,
+    sources: sources ?? [],
   };
 }
 

@@ -1,4 +1,5 @@
 import { Fault, printable } from "@rouse/contract";
+import { nearestName } from "../config/nearest-name.ts";
 import { isHolderAlive, listHeld, readHolderFile } from "../holder/read-holder-files.ts";
 import type { HolderFile } from "../holder/spec.ts";
 
@@ -7,6 +8,13 @@ export function findHolder(home: string, agentId: string): HolderFile | null {
   const file = readHolderFile(home, agentId);
   if (file !== null && isHolderAlive(file)) return file;
   if (file !== null || listHeld(home).includes(agentId)) return null;
-  const name = printable(agentId, 128);
-  throw new Fault("agent-unknown", `no agent ${name} was started here with rouse run or rouse spawn`);
+  throw notStartedHere(home, agentId);
+}
+
+/** With the name that was probably meant, of those that were. */
+export function notStartedHere(home: string, agentId: string, cause?: unknown): Fault {
+  const nearest = nearestName(agentId, listHeld(home));
+  const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+  const message = `no agent ${printable(agentId, 128)} was started here with rouse run or rouse spawn${meant}`;
+  return new Fault("agent-unknown", message, { cause });
 }

@@ -20,7 +20,7 @@ export type OpenAuditHands = () => Promise<AuditHands>;
 /** For a program that can only ask a Rouse that runs. */
 export const noAuditHands: OpenAuditHands = async () => ({
   readStoredTrail() {
-    throw new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up`");
+    throw new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up -d`");
   },
   anchors: () => noAnchors,
 });

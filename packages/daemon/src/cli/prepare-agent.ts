@@ -6,6 +6,7 @@ import {
   isAgentId,
   isId,
   ownPrefixRule,
+  type RestartRule,
   type Settings,
   settingsOf,
 } from "@rouse/contract";
@@ -18,7 +19,8 @@ import { readStore } from "../holder/read-store.ts";
 import type { Spec } from "../holder/spec.ts";
 import { openHome } from "../home/open-home.ts";
 import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
-import { defaultPort } from "./commands/up.ts";
+import { choosePort, defaultPort } from "./choose-port.ts";
+import { usualRestartRule } from "./restart-rule.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** What a person says of an agent they start. */
@@ -32,6 +34,8 @@ export interface AgentWishes {
   readonly env?: readonly string[] | undefined;
   /** Its owner's own rule: stop it after so long without any sign of work. */
   readonly idleKill?: DurationMs | undefined;
+  /** What follows when it ends; what is usual for such an agent when not said. */
+  readonly restart?: RestartRule | undefined;
   /** Names that turned out to be taken; only for one that was not named. */
   readonly not?: readonly string[] | undefined;
 }
@@ -66,8 +70,9 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
   const policy = wishes.policy === undefined ? null : checkPolicy(config, wishes.policy);
   const own = config?.settingsFor({ agentId, agentType, taskId, policy }) ?? settings;
   const incarnation = Math.max(nextIncarnation(home, agentId), (daemon.incarnation ?? 0) + 1);
-  const url = daemon.url ?? `http://127.0.0.1:${defaultPort}`;
+  const url = daemon.url ?? `http://127.0.0.1:${choosePort(undefined, here.environment) || defaultPort}`;
   const base = { ...definedOnly(here.environment), ...readVariables(wishes.env ?? []) };
+  const program = chooseFamily(command);
   const spec: Spec = {
     agentId,
     agentType,
@@ -82,10 +87,14 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     ...surface,
     // A terminal would echo our messages and cut long ones off; Claude Code does not even start with one as its input.
     ...(takesMessages(command) && !surface.foreground ? { io: "pipes" as const } : {}),
-    ...chooseFamily(command),
+    ...program,
     keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
     idleKillMs: wishes.idleKill ?? null,
+    // Whoever runs it in their own terminal starts it again themselves.
+    ...(surface.foreground
+      ? {}
+      : { restart: wishes.restart ?? usualRestartRule({ ...program, taskId, settings: own }) }),
   };
   findCommand(command[0] ?? "", spec.cwd, spec.env); // before anything else is said
   return { spec, home, settings: own, watched: daemon.url !== null };

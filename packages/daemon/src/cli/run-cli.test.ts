@@ -94,7 +94,19 @@ const twoAgents: RequestListener = (request, response) => {
 describe("rouse", () => {
   it("says its version and how it is used, within 80 columns", async () => {
     expect(await rouse(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
-    const commands = [[], ["up"], ["ps"], ["health"], ["why"], ["events"], ["config"], ["freeze"], ["doctor"]];
+    const commands = [
+      [],
+      ["up"],
+      ["down"],
+      ["status"],
+      ["ps"],
+      ["health"],
+      ["why"],
+      ["events"],
+      ["config"],
+      ["freeze"],
+      ["doctor"],
+    ];
     for (const { code, out } of await Promise.all(commands.map((words) => rouse([...words, "--help"])))) {
       expect(code).toBe(0);
       for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
@@ -115,7 +127,7 @@ describe("rouse", () => {
     expect(await rouse(["ps"])).toEqual({
       code: 3,
       out: "",
-      err: "rouse: no Rouse is running; start it with `rouse up`\n",
+      err: "rouse: no Rouse is running; start it with `rouse up -d`\n",
     });
     const environment = await serve(() => undefined);
     await new Promise((resolve) => server?.close(resolve));

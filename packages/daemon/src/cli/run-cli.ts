@@ -5,7 +5,8 @@ import type { Up } from "./commands/up.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
 import type { OpenAuditHands } from "./gather-trail.ts";
-import { leaveWhenNobodyReads, readSurroundings, type Surroundings } from "./surroundings.ts";
+import { leaveWithoutReader } from "./leave-without-reader.ts";
+import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
 const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKEN its token?";
 const shellAdvice =
@@ -20,7 +21,7 @@ export async function runCli(
 ): Promise<number> {
   const here = readSurroundings();
   let staysUp = false;
-  leaveWhenNobodyReads(() => staysUp);
+  leaveWithoutReader(() => staysUp);
   let code: number = exit.fine;
   const program = await createProgram(
     words,

@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly width: number;
   now(): EpochMs;
   print(lines: readonly Line[]): void;
+  /** The same as text, with colours where they are shown. */
+  paint(line: Line): string;
   /** One document, spread out where a person looks at it. */
   printJson(document: unknown): void;
   /** One of many documents, each on a line of its own. */
@@ -32,6 +34,7 @@ export function readSurroundings(): Surroundings {
     home: resolve(homeFolder(env)),
     width,
     now: () => Date.now(),
+    paint: (line) => paintLine(line, colours),
     print: (lines) => void stdout.write(lines.map((line) => `${paintLine(line, colours)}\n`).join("")),
     printJson: (document) => void stdout.write(`${writeJson(document, stdout.isTTY ? 2 : 0)}\n`),
     printJsonLine: (document) => void stdout.write(`${writeJson(document, 0)}\n`),
@@ -58,14 +61,4 @@ export function writeJson(document: unknown, indent: number): string {
     /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** `rouse ps | head` closes our output early: that is the end of the command, not an error. A daemon goes on without a reader. */
-export function leaveWhenNobodyReads(stays: () => boolean): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      if (!stays()) process.exit();
-    });
-  }
 }

@@ -313,6 +313,10 @@ function wordLeftovers(agentId: string, left: readonly RunningProcess[]): string
   return `${agentId} left processes running (${who}); \`rouse terminate ${agentId}\` ends them`;
 }
 
+/** Whoever is told in its prompt to write the marker when it is done will write it when it is done. */
+const announcesMarker = ({ command, watch: { completionMarker } }: Spec): boolean =>
+  completionMarker.trim() !== "" && command.some((word) => word.includes(completionMarker.trim()));
+
 const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold => ({
   agentId: spec.agentId,
   agentType: spec.agentType,
@@ -326,4 +330,6 @@ const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold 
   startedAt,
   input: inputOf(spec),
   idleKillMs: spec.idleKillMs ?? null,
+  ...(spec.restart === undefined ? {} : { restart: spec.restart }),
+  ...(announcesMarker(spec) ? { announcesMarker: true } : {}),
 });

@@ -13,7 +13,7 @@ import { join } from "node:path";
  *     plugin/         what a program is given for this life, besides its command: its hooks
  *     socket          unless its path would be too long for a socket; holder.json says where it is
  *
- * Beside them, `store.json` says whose monitor came last: id of its database and epoch.
+ * Beside them, `store.json` says whose monitor came last: id of its database and epoch; a folder `.removed-AGENT` is on its way out.
  */
 export const holdersFolder = (home: string): string => join(home, "holders");
 

@@ -1,4 +1,4 @@
-import { AgentFamily, AgentId, ExitStatus, Id, TreeTier, UserPattern } from "@rouse/contract";
+import { AgentFamily, AgentId, ExitStatus, Id, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
 import { z } from "zod";
 
 /** How a holder reads its agent's terminal; the monitor sends it anew when the policy changes. */
@@ -40,6 +40,8 @@ export const Spec = z.object({
   watch: WatchSettings,
   /** Its owner's own rule: stop it after so long without any sign of work. Files of an earlier version do not have it. */
   idleKillMs: z.number().positive().nullable().optional(),
+  /** What follows when it ends. Files of an earlier version do not have it, nor has what was started in a person's terminal. */
+  restart: RestartRule.optional(),
 });
 export type Spec = z.infer<typeof Spec>;
 

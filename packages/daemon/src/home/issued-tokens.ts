@@ -6,14 +6,17 @@ import { z } from "zod";
 import { writeBeside } from "../holder/write-whole.ts";
 import { readIfThere } from "./read-if-there.ts";
 
-export const tokenRoles = ["owner", "orchestrator", "viewer", "agent"] as const;
+export const tokenRoles = ["owner", "orchestrator", "viewer", "agent", "ping"] as const;
 export type TokenRole = (typeof tokenRoles)[number];
+
+/** Tokens that are good for one agent only. */
+export const isForAgent = (role: TokenRole): role is "agent" | "ping" => role === "agent" || role === "ping";
 
 /** What is kept of a token: whose it is, and a hash. The token itself is told once. */
 const IssuedToken = z.strictObject({
   name: Id,
   role: z.enum(tokenRoles),
-  /** Only of role agent: whom it speaks for. */
+  /** Only of roles agent and ping: whom it speaks for. */
   agentId: AgentId.nullable(),
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
@@ -85,7 +88,7 @@ const hashOf = (token: string): string => createHash("sha256").update(token).dig
 function readFile(home: string, name: string): IssuedToken | null {
   try {
     const issued = IssuedToken.safeParse(JSON.parse(readIfThere(fileOf(home, name)) ?? "null")).data ?? null;
-    return issued?.name === name && (issued.role === "agent") === (issued.agentId !== null) ? issued : null;
+    return issued?.name === name && isForAgent(issued.role) === (issued.agentId !== null) ? issued : null;
   } catch {
     return null;
   }

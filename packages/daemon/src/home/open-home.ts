@@ -15,6 +15,10 @@ import { dirname, join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
 
+/** By whom a daemon was started: in somebody's terminal, by `rouse up -d`, or by the service manager. */
+export const starters = ["terminal", "detached", "service"] as const;
+export type Starter = (typeof starters)[number];
+
 /** What a running daemon leaves in its data folder so that the CLI finds it. */
 export interface DaemonFile {
   readonly pid: number;
@@ -23,7 +27,23 @@ export interface DaemonFile {
   readonly url: string;
   readonly startedAt: string;
   readonly version: string;
+  readonly startedBy: Starter;
+  /** The file it logs to; `null` when that is its terminal or the journal. */
+  readonly log: string | null;
+  /** What it was told when it was started; files with their whole path. */
+  readonly asked: AskedOfDaemon;
+  readonly preset: string | null;
+  /** Where its settings come from, as it read them last. */
+  readonly sources: readonly string[];
 }
+
+export interface AskedOfDaemon {
+  readonly host: string | null;
+  readonly config: string | null;
+  readonly tlsCert: string | null;
+}
+
+export const logFileIn = (home: string): string => join(home, "rouse.log");
 
 export interface Home {
   readonly folder: string;
@@ -120,11 +140,16 @@ function readIfThere(file: string): string | null {
 /** Never readable by others, not even for a moment, and never half-written. */
 function writePrivately(file: string, text: string): void {
   const temporary = `${file}.${process.pid}.new`;
-  const handle = openSync(temporary, "w", 0o600);
   try {
-    writeFileSync(handle, text);
-  } finally {
-    closeSync(handle);
+    const handle = openSync(temporary, "w", 0o600);
+    try {
+      writeFileSync(handle, text);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
-  renameSync(temporary, file);
 }

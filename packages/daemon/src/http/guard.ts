@@ -5,6 +5,7 @@ import { agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-
 import { findIssuedToken, hasExpired, issuedTokenPrefix } from "../home/issued-tokens.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
 import { type AgentSpeaker, anyone, owner, type Speaker, speakerWith } from "./speaker.ts";
+import { isPing, readPingPath } from "./take-ping.ts";
 import { findTaskTrespass } from "./task-trespass.ts";
 
 export interface GuardOptions {
@@ -83,6 +84,13 @@ export function createGuard(options: GuardOptions): Guard {
     return recognised.speaker;
   };
 
+  /** Its token stands in the path, and whatever else the request shows does not count. */
+  const identifyPing = (url: string): Speaker | null => {
+    const said = readPingPath(url);
+    const speaker = said === null ? undefined : recogniseIssued(said.token)?.speaker;
+    return speaker?.kind === "ping" && speaker.agentId === said?.agentId ? speaker : null;
+  };
+
   const guard = (request: IncomingMessage): Speaker | Fault => {
     const { host, origin } = request.headers;
     if (!isPlain(request))
@@ -92,6 +100,11 @@ export function createGuard(options: GuardOptions): Guard {
     if (origin !== undefined && !isOurOrigin(origin))
       return new Fault("origin-refused", "requests from other web origins are refused");
     if (request.url === "/livez") return anyone;
+    if (isPing(request))
+      return (
+        identifyPing(request.url ?? "") ??
+        new Fault("unauthorized", "no such ping address; `rouse token ping AGENT` makes one")
+      );
     return (
       identify(request) ??
       new Fault("unauthorized", "send the token from $ROUSE_HOME/token as `Authorization: Bearer TOKEN`")
@@ -102,18 +115,26 @@ export function createGuard(options: GuardOptions): Guard {
 
 const ownFolder = "/api/v1/agents/";
 const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
+/** What an agent may read of others where its policy lets it, and of the fleet. */
+const fleetFacts: ReadonlySet<string | undefined> = new Set([undefined, "why"]);
+const fleetReports: ReadonlySet<string> = new Set(["GET /api/v1/agents", "GET /api/health/status"]);
 const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers", "check-in"]);
 
 /**
  * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
  * what a body says is compared where it is read.
  */
-export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): Overreach | null {
+export function findTrespass(
+  speaker: AgentSpeaker,
+  request: IncomingMessage,
+  maySee: (other: string | null) => boolean,
+): Overreach | null {
   const { method, url = "" } = request;
   const [path = ""] = url.split("?", 1);
   const asked = `${method} ${path}`;
   if (path === "/mcp") return null;
   if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
+  if (fleetReports.has(asked)) return maySee(null) ? null : { because: "not-allowed", claimed: asked };
   if (isForCheckpoints(method, path)) return null;
   const ofTask = findTaskTrespass(speaker, method, path);
   if (ofTask !== undefined) return ofTask;
@@ -123,7 +144,9 @@ export function findTrespass(speaker: AgentSpeaker, request: IncomingMessage): O
   if (!isAllowed || agentId === "" || rest.length > 0) {
     return { because: "not-allowed", claimed: asked };
   }
-  return agentId === speaker.agentId ? null : { because: "other-agent", claimed: agentId };
+  if (agentId === speaker.agentId) return null;
+  const isRead = method === "GET" && fleetFacts.has(report);
+  return isRead && maySee(agentId) ? null : { because: "other-agent", claimed: agentId };
 }
 
 function decode(segment: string): string {
@@ -140,7 +163,7 @@ export function forbid(speaker: AgentSpeaker): Fault {
   const task = taskId === null ? "without a task" : `on task ${taskId}`;
   return new Fault(
     "forbidden",
-    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health`,
+    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
   );
 }
 

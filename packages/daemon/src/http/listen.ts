@@ -12,8 +12,9 @@ import { parseJson } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
 import { type AgentOf, addRoutes } from "./routes.ts";
 import { slowWrongTokens } from "./slow-wrong-tokens.ts";
-import { anyone, principalOf, type Speaker } from "./speaker.ts";
+import { anyone, onlookerOf, principalOf, type Speaker } from "./speaker.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
+import { isPing, takePings } from "./take-ping.ts";
 import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
 
 export interface ListenOptions {
@@ -80,6 +81,7 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
 
 function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
   const takeBeats = takeHeartbeats(monitor, log);
+  const takePing = takePings(monitor, log);
   const speakers = new WeakMap<IncomingMessage, Speaker>();
   const speakerOf = (request: IncomingMessage): Speaker => speakers.get(request) ?? anyone;
   let door: RequestListener = () => {};
@@ -95,7 +97,7 @@ function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: 
     serverFactory(route) {
       const server = createHttpServer(options);
       const admit = boundConnections(server, boundsFor(readOpenFiles()));
-      door = guarded({ guard, admit, monitor, takeBeats, speakers, route });
+      door = guarded({ guard, admit, monitor, takeBeats, takePing, speakers, route });
       return server.on("request", door);
     },
   });
@@ -165,6 +167,7 @@ interface Door {
   readonly admit: (connection: Socket) => void;
   readonly monitor: Monitor;
   readonly takeBeats: TakeHeartbeats;
+  readonly takePing: ReturnType<typeof takePings>;
   /** Who made a request, for the routes that have to know. */
   readonly speakers: WeakMap<IncomingMessage, Speaker>;
   readonly route: RequestListener;
@@ -172,7 +175,7 @@ interface Door {
 
 const beats = "/api/v1/heartbeats";
 
-function guarded({ guard, admit, monitor, takeBeats, speakers, route }: Door): RequestListener {
+function guarded({ guard, admit, monitor, takeBeats, takePing, speakers, route }: Door): RequestListener {
   const refuseStranger = refuseSlowly();
   return (request, response) => {
     const speaker = guard(request);
@@ -180,9 +183,10 @@ function guarded({ guard, admit, monitor, takeBeats, speakers, route }: Door): R
     if (speaker instanceof Fault || speaker.kind === "anyone") response.shouldKeepAlive = false;
     else admit(request.socket);
     if (speaker instanceof Fault) return refuseStranger(request, response, speaker);
+    if (speaker.kind === "ping" && isPing(request)) return takePing(request, response, speaker);
     const agent = speaker.kind === "agent" ? speaker : null;
     if (agent !== null) {
-      const trespass = findTrespass(agent, request);
+      const trespass = findTrespass(agent, request, (other) => monitor.maySee(onlookerOf(agent), other));
       if (trespass !== null) {
         monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...trespass });
         return sendProblem(response, forbid(agent), hasBody(request));
@@ -199,7 +203,8 @@ function guarded({ guard, admit, monitor, takeBeats, speakers, route }: Door): R
 function refuseSlowly(): (request: IncomingMessage, response: ServerResponse, fault: Fault) => void {
   const treat = slowWrongTokens();
   return (request, response, fault) => {
-    const isGuess = fault.code === "unauthorized" && request.headers.authorization !== undefined;
+    const showsToken = request.headers.authorization !== undefined || isPing(request);
+    const isGuess = fault.code === "unauthorized" && showsToken;
     const treatment = isGuess ? treat(request.socket.remoteAddress ?? "", performance.now()) : null;
     if (treatment === null || treatment.kind === "answer") return sendProblem(response, fault);
     if (treatment.kind === "too-many") return sendProblem(response, tooManyAttempts());

@@ -9,6 +9,8 @@ import {
   HeartbeatList,
   HistoryReport,
   Problem,
+  RemovedAgent,
+  RemoveRequest,
   SavedEvent,
   StepEvent,
   StepPage,
@@ -35,6 +37,8 @@ const schemas = {
   Why: WhyReport,
   Event: SavedEvent,
   FreezeRequest,
+  RemoveRequest,
+  RemovedAgent,
   SystemStatus,
   Problem,
   ...taskSchemas,
@@ -64,6 +68,22 @@ const post = (summary: string, body: object, schema: object, parameters: object[
     responses: { 200: answer(summary, schema), default: refused },
   },
 });
+
+/** Its token stands in the path, so it wants no other. */
+const ping = (summary: string) => ({
+  summary,
+  security: [],
+  parameters: [
+    { ...agentParameter, name: "agent" },
+    { ...agentParameter, name: "token", description: "made by `rouse token ping AGENT`, good for this alone" },
+    query("state", "start, running, idle, done or fail; a mere sign of life when not given"),
+  ],
+  responses: { 200: { description: "Taken and on disk: the text OK" }, default: refused },
+});
+const pingPath = {
+  get: ping("A heartbeat without facts, for whatever can only fetch an address"),
+  post: ping("The same"),
+};
 
 const tokens = {
   token: {
@@ -105,6 +125,7 @@ export function openApiDocument(version: string): object {
     info: { title: "Rouse", version, description: "Health monitoring and self-healing for autonomous agents" },
     security: [{ token: [] }],
     paths: {
+      "/ping/{agent}/{token}": pingPath,
       "/api/v1/heartbeats": withEitherToken(
         post("Take one heartbeat, an array of them, or one per line", oneOrMany("Heartbeat"), {
           oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")],
@@ -112,13 +133,24 @@ export function openApiDocument(version: string): object {
       ),
       "/api/v1/agents": {
         ...get("Every agent's health", ref("Agents"), [
-          query("filter", "unhealthy: only those that are neither HEALTHY nor TERMINATED"),
+          query(
+            "filter",
+            "unhealthy: only those that are neither HEALTHY nor over, and those that ended and are a person's matter",
+          ),
         ]),
         ...withEitherToken(
           post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
         ),
       },
-      "/api/v1/agents/{id}": withEitherToken(get("One agent's health", ref("AgentHealth"), [agentParameter])),
+      "/api/v1/agents/{id}": {
+        ...withEitherToken(get("One agent's health", ref("AgentHealth"), [agentParameter])),
+        delete: {
+          summary: "Take an agent that is over out of the list; its events and audit lines stay",
+          parameters: [agentParameter],
+          requestBody: { required: false, content: json(ref("RemoveRequest")) },
+          responses: { 200: answer("What was removed", ref("RemovedAgent")), default: refused },
+        },
+      },
       "/api/v1/agents/{id}/history": withEitherToken(
         get("Its past in even steps", ref("History"), [
           agentParameter,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { Fault, FreezeRequest, OrderRequest, parseDuration } from "@rouse/contract";
+import { Fault, FreezeRequest, isUnhealthy, OrderRequest, parseDuration, RemoveRequest } from "@rouse/contract";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor } from "../runtime/monitor.ts";
@@ -13,7 +13,7 @@ import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { readRequest } from "./read-request.ts";
-import type { AgentSpeaker } from "./speaker.ts";
+import { type AgentSpeaker, onlookerOf } from "./speaker.ts";
 import { addStepRoutes } from "./step-routes.ts";
 import { readEventFilter, streamEvents } from "./stream-events.ts";
 import { addTaskRoutes } from "./task-routes.ts";
@@ -58,6 +58,9 @@ function addOrderRoutes(app: FastifyInstance, monitor: Monitor, principalOf: Pri
   const orderIn = ({ raw, body }: FastifyRequest) => givenBy(principalOf(raw), readRequest(OrderRequest, body));
   app.post<WithId>("/api/v1/agents/:id/terminate", (request) => monitor.terminate(request.params.id, orderIn(request)));
   app.post<WithId>("/api/v1/agents/:id/recover", (request) => monitor.recover(request.params.id, orderIn(request)));
+  app.delete<WithId>("/api/v1/agents/:id", ({ raw, body, params }) =>
+    monitor.remove(params.id, givenBy(principalOf(raw), readRequest(RemoveRequest, body))),
+  );
   app.post<WithId>("/api/v1/tasks/:id/recover", (request) =>
     monitor.help.recovery.recoverTask(request.params.id, orderIn(request)),
   );
@@ -74,11 +77,10 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
     const { filter } = request.query;
     if (filter !== undefined && filter !== "unhealthy")
       throw new Fault("bad-request", "filter: only `unhealthy` is known");
-    const agents = monitor.agents();
-    return {
-      agents:
-        filter === undefined ? agents : agents.filter(({ state }) => state !== "HEALTHY" && state !== "TERMINATED"),
-    };
+    const reader = agentOf(request.raw);
+    const all = monitor.agents();
+    const agents = reader === null ? all : all.filter(({ agentId }) => isInSight(monitor, reader, agentId));
+    return { agents: filter === undefined ? agents : agents.filter(isUnhealthy), monitor: monitor.doubts() };
   });
   app.get<WithId>("/api/v1/agents/:id", (request) => monitor.agent(request.params.id));
   app.get<WithId>("/api/v1/agents/:id/why", (request) => monitor.why(request.params.id));
@@ -93,6 +95,9 @@ function addAgentRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf
   });
   addStepRoutes(app, monitor, agentOf);
 }
+
+const isInSight = (monitor: Monitor, reader: AgentSpeaker, agentId: string): boolean =>
+  agentId === reader.agentId || monitor.maySee(onlookerOf(reader), agentId);
 
 /** An agent announces the life its token is for and no other; without a number it would be the next one. */
 function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): unknown {

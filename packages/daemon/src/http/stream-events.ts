@@ -71,20 +71,22 @@ export function streamEvents(
     if (live !== null) live.push(...events);
     else for (const event of events) send(event);
   });
-  const wantsBeats = filter.types?.includes("AGENT_HEARTBEAT") ?? false;
-  const stopBeats = wantsBeats
-    ? monitor.onBeat((beat, time) => {
-        if (filter.agentId !== null && beat.agentId !== filter.agentId) return;
-        write(
-          `event: AGENT_HEARTBEAT\ndata: ${JSON.stringify({ time: toIso(time), type: "AGENT_HEARTBEAT", payload: beat })}\n\n`,
-        );
-      })
-    : () => undefined;
+  const wants = (type: EventType): boolean => filter.types?.includes(type) ?? false;
+  const pass = (type: EventType, payload: { agentId: string }, time: number): void => {
+    if (filter.agentId !== null && payload.agentId !== filter.agentId) return;
+    write(`event: ${type}\ndata: ${JSON.stringify({ time: toIso(time), type, payload })}\n\n`);
+  };
+  const stops = [
+    ...(wants("AGENT_HEARTBEAT") ? [monitor.onBeat((beat, time) => pass("AGENT_HEARTBEAT", beat, time))] : []),
+    ...(wants("AGENT_ACTIVITY_CHANGED")
+      ? [monitor.onActivity((change, time) => pass("AGENT_ACTIVITY_CHANGED", change, time))]
+      : []),
+  ];
   const keepAlive = setInterval(() => write(": still here\n\n"), keepAliveEvery);
   request.socket.once("close", () => {
     clearInterval(keepAlive);
     stopEvents();
-    stopBeats();
+    for (const stop of stops) stop();
   });
 
   const query = {

@@ -6,6 +6,7 @@ const readers = ["owner", "orchestrator", "viewer"] as const;
 const readersAndAgents = [...readers, "agent"] as const;
 const deciders = ["owner", "orchestrator"] as const;
 const speakers = ["owner", "agent"] as const;
+const pingers = ["ping"] as const;
 
 /**
  * Who may ask for what. A route that is not named here does not start. An agent's token is good for its own agent, task and life only: which those are
@@ -15,7 +16,8 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "GET /livez": readersAndAgents,
   "GET /readyz": readersAndAgents,
   "GET /metrics": readers,
-  "GET /api/health/status": readers,
+  // Of an agent, what its policy lets it see of the fleet.
+  "GET /api/health/status": readersAndAgents,
   "GET /api/health/agents": readers,
   "GET /api/health/tasks": readers,
   "GET /api/v1/openapi.json": readers,
@@ -32,10 +34,15 @@ const table: Readonly<Record<string, readonly TokenRole[]>> = {
   "GET /mcp": readersAndAgents,
   "DELETE /mcp": readersAndAgents,
 
+  // The token stands in the path: its agent is looked at by the guard.
+  "GET /ping/:agent/:token": pingers,
+  "POST /ping/:agent/:token": pingers,
+
   "POST /api/v1/heartbeats": speakers,
   "POST /api/v1/agents": speakers,
-  "GET /api/v1/agents": readers,
+  "GET /api/v1/agents": readersAndAgents,
   "GET /api/v1/agents/:id": readersAndAgents,
+  "DELETE /api/v1/agents/:id": owner,
   "GET /api/v1/agents/:id/why": readersAndAgents,
   "GET /api/v1/agents/:id/history": readersAndAgents,
   "GET /api/v1/agents/:id/heartbeats": readersAndAgents,

@@ -8,6 +8,7 @@ import {
   EscalationId,
   Fault,
   Id,
+  overWord,
 } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { z } from "zod";
@@ -20,7 +21,7 @@ export interface Caller {
   /** The agent and the task it speaks for when it names none; `null`: it is no agent, or did not say which. */
   readonly self: string | null;
   readonly task: string | null;
-  /** Its token is an agent's own: it sees itself only. */
+  /** Its token is an agent's own: it sees itself, and of others what its policy lets it. */
   readonly onlyItself: boolean;
   readonly now: EpochMs;
 }
@@ -52,6 +53,12 @@ const selfOf = ({ self }: Caller, named: string | undefined): string => {
   return agentId;
 };
 
+/** An agent whose policy shows it nobody else still sees itself. */
+const orItself = (rouse: Caller["rouse"], self: string) => async (error: unknown) => {
+  if (!(error instanceof Fault && error.code === "forbidden")) throw error;
+  return [await rouse.getAgentHealth(self)];
+};
+
 /** Columns of `rouse why` for a reader without a terminal. */
 const width = 120;
 
@@ -60,17 +67,19 @@ export const tools: readonly Tool[] = [
   tool(
     {
       name: "list_agents",
-      description: "Every agent that is known, with its health and what it does. With an agent's own token: itself.",
+      description:
+        "Every agent that is known, with its health and what it does. With an agent's own token: those its policy lets it see.",
       input: z.object({
-        filter: z.literal("unhealthy").optional().describe("only those that are neither HEALTHY nor TERMINATED"),
+        filter: z
+          .literal("unhealthy")
+          .optional()
+          .describe("only those that are not well, or ended and are a person's matter"),
       }),
       reads: true,
     },
     async ({ rouse, self, onlyItself }, { filter }) => {
-      const agents =
-        onlyItself && self !== null
-          ? [await rouse.getAgentHealth(self)]
-          : await rouse.getAllAgentHealth(filter === undefined ? {} : { filter });
+      const all = rouse.getAllAgentHealth(filter === undefined ? {} : { filter });
+      const agents = await (onlyItself && self !== null ? all.catch(orItself(rouse, self)) : all);
       return { agents: agents.map(inShort) };
     },
   ),
@@ -166,10 +175,11 @@ export const tools: readonly Tool[] = [
 ];
 
 /** What an orchestrator looks at first; the rest is in agent_health. */
-const inShort = ({ agentId, taskId, state, stateReason, stateChangedAt, activity, ...rest }: AgentHealth) => ({
+const inShort = ({ agentId, taskId, state, over, stateReason, stateChangedAt, activity, ...rest }: AgentHealth) => ({
   agentId,
   taskId,
   state,
+  over: over ? overWord(over) : null,
   stateReason,
   stateChangedAt,
   activity,

@@ -115,6 +115,8 @@ export type Quota =
  * - `contain` breaks a turn off at most once per key, and never where the key might mean something else; a pause ends by itself after `lasts`; what
  *   was decided before the agent was let go has no effect after it.
  * - `quotaOf` asks without a request to a model, leaves no process behind, and takes seconds. It rejects only when this monitor is closed meanwhile.
+ * - `forget` removes everything that is kept of an agent whose holder and process are gone, and waits some seconds for a holder that is leaving. It
+ *   answers false, and has removed nothing, while one of them is there. An agent that nothing is kept of is forgotten already.
  * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on; asked again for the same life, it
  *   starts nothing twice, and tries again what never began.
  */
@@ -127,6 +129,7 @@ export interface Holders {
   /** Whether the account of an agent that is down may be used again. */
   quotaOf(agentId: string, afterIncarnation: number): Promise<Quota>;
   startAgain(agentId: string, afterIncarnation: number, revival: Revival | null): Promise<Started>;
+  forget(agentId: string): Promise<boolean>;
   /** The folder it was started in; `null` when nothing is written down of it. */
   folderOf(agentId: string): string | null;
   /** New patterns for whoever is held. */
@@ -152,6 +155,7 @@ export const noHolders: Holders = {
   contain: async () => ({ kind: "not-contained", because: "not-registered" }),
   quotaOf: async () => ({ kind: "unknown", because: "no-way" }),
   startAgain: async () => ({ problem: "this monitor holds no agents" }),
+  forget: async () => true,
   folderOf: () => null,
   settle: () => {},
   lookAnew: () => {},

@@ -156,6 +156,43 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect((await store.resume()).records).toEqual([{ ...record(1, 9), record: '{"now":"silent"}' }]);
     });
 
+    it("forgets an agent that is removed, with its signals and its past, and nobody else", async () => {
+      await save({
+        signals: [beat(1, 1, noon), beat(2, 2, noon), beat(3, 1, noon + hours(1)), beat(4, 2, noon)],
+        records: [record(1, 1), record(2, 2)],
+        events: [missed(1, "agent-1", noon)],
+      });
+      await tidyWholly(store, { now: noon + days(2), beats: hours(24), history: days(30) });
+      await save({ signals: [beat(5, 1, noon + days(2)), beat(6, 2, noon + days(2))] });
+      await save({ removed: [1] });
+      const isForgotten = async (reader: Store): Promise<void> => {
+        const resumption = await reader.resume();
+        expect(resumption.records.map(({ agentNo }) => agentNo)).toEqual([2]);
+        expect(resumption.signals.map(({ id }) => id)).toEqual([4, 6]);
+        expect(await reader.readBeats(1, 10)).toEqual([]);
+        expect(await reader.readHistory(1, noon - hours(1), noon + days(3), hours(1))).toEqual([]);
+        expect(await reader.readEvents({ agentId: "agent-1", limit: 10 })).toHaveLength(1);
+      };
+      await isForgotten(store);
+      await isForgotten(await under.reopen());
+    });
+
+    it("remembers the last id it gave out after the agent that bore it was removed", async () => {
+      await save({ signals: [beat(41, 1, noon)], records: [record(1, 41)] });
+      await save({ removed: [1] });
+      expect(await (await under.reopen()).resume()).toMatchObject({ records: [], signals: [], lastSignalId: 41 });
+    });
+
+    it("lets another agent have the name of one that is removed, in the same commit and after it", async () => {
+      await save({ records: [record(1, 0)] });
+      const namesake = { ...record(2, 6), agentId: record(1, 0).agentId };
+      const commit = { removed: [1], records: [namesake], signals: [beat(6, 2, noon)] };
+      await save(commit);
+      await save(commit);
+      const { records, signals } = await (await under.reopen()).resume();
+      expect({ records, signals }).toEqual({ records: [namesake], signals: [] });
+    });
+
     it("drops actions that are over and marks that are null", async () => {
       await save({ actions: [action("a"), action("b")], marks: { x: "1", y: "2" } });
       await save({ finished: ["a", "never-there"], marks: { x: null, never: null } });

@@ -101,6 +101,8 @@ export interface AuditQuery {
 
 /** Everything one turn of the event loop wants kept, all of it or nothing. */
 export interface Commit {
+  /** Numbers of agents that are taken out, before anything else of this commit is written. */
+  readonly removed: readonly number[];
   readonly signals: readonly SavedSignal[];
   readonly records: readonly SavedRecord[];
   readonly events: readonly EventToSave[];
@@ -116,6 +118,7 @@ export interface Commit {
 }
 
 export const emptyCommit: Commit = {
+  removed: [],
   signals: [],
   records: [],
   events: [],
@@ -181,6 +184,8 @@ export interface RetentionOrder {
  * - Commits are applied in the order they were called.
  * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already there changes nothing: a
  *   retry is harmless. A task that is saved again is as it was saved last.
+ * - An agent that is removed leaves no record, no signal and no past of its own; another may have its name from the same commit on. Its events and its
+ *   audit lines stay until they are old.
  * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the history. Of old ones the
  *   state may be forgotten, never the head: the chain stays whole. Files of states are the runtime's; `refersToState` tells whether one is still
  *   needed.

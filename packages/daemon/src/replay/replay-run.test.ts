@@ -88,6 +88,11 @@ describe("a recording of a whole run", () => {
     expect(over.because[0]?.text).toContain("and the run ended there");
   });
 
+  it("that gave its answer after three times is suspect: it ended well", () => {
+    const answer: StepEvent = { kind: "message", role: "agent", text: "That is all there is to it." };
+    expect(ends([...looping("a", 3), answer], true).verdict).toBe("suspect");
+  });
+
   it("that moved on after three times is suspect, whether it is over or not", () => {
     const events = [...looping("a", 3), ...busy("a")];
     expect(ends(events, true).verdict).toBe("suspect");

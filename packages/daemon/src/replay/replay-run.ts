@@ -141,6 +141,8 @@ export function startReplay(trace: string, policy: Policy, ended = false): Repla
   };
 
   function noteEnding(): void {
+    // Who spoke last and called nothing has given its answer: it did not end in the middle.
+    if (state.record.steps?.owner === "person") return;
     const standing = state.verdict === "suspect" ? judge(state.record).because.filter(isPlainLoop) : [];
     if (standing.length === 0 || !isGraver("stuck", worst?.verdict ?? "healthy")) return;
     const because = standing.map((finding) => ({ ...finding, text: `${finding.text}, and the run ended there` }));

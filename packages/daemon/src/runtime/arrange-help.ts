@@ -1,4 +1,5 @@
 import type { OrderAnswer, OrderRequest } from "@rouse/contract";
+import type { FleetIncidents } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Alerts } from "../ports/alerts.ts";
 import type { Holders } from "../ports/holders.ts";
@@ -35,6 +36,7 @@ interface HelpParts {
   readonly states: States;
   readonly log: Log;
   readonly roster: Roster;
+  readonly incidents: FleetIncidents;
   readonly turns: Turns;
   readonly commits: GroupCommit;
   readonly doubt: SelfDoubt;
@@ -47,11 +49,11 @@ interface HelpParts {
 
 /** Everything that is done about agents and their work, put together: who is asked, what is kept, and the hands that do it. */
 export function arrangeHelp(parts: HelpParts) {
-  const { store, roster, turns, commits, doubt, clock, config, workspaces, holders } = parts;
+  const { store, roster, incidents, turns, commits, doubt, clock, config, workspaces, holders } = parts;
   const { toWall, read: readClock } = clock;
   const { saveEvents, intend, addToTrail } = turns;
   const { folderOf } = holders;
-  const words = takeWords({ roster, turns, commits, store, clock, readClock, config });
+  const words = takeWords({ roster, incidents, turns, commits, store, clock, readClock, config });
   const { tellAgent } = words;
   const tasks = keepTasks({ roster, commits, doubt, config, toWall, saveEvents, intend, tellAgent });
   const service = serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail });

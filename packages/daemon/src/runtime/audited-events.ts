@@ -12,8 +12,10 @@ type Rules = { readonly [T in EventType]: ((payload: Payload<T>) => Entry | null
 /** What goes into the audit trail. A new event does not compile until somebody decides here. */
 const rules: Rules = {
   AGENT_HEARTBEAT: null,
+  AGENT_ACTIVITY_CHANGED: null,
   AGENT_REGISTERED: null,
   AGENT_INCARNATION_STARTED: null,
+  AGENT_REMOVED: (p) => ({ ...about(p.agentId, p.reason, pick(p, "incarnation")), actor: p.actor }),
   AGENT_FINISHED: null,
   AGENT_RECOVERED: null,
   HEALTH_STATE_CHANGED: null,
@@ -89,7 +91,7 @@ const rules: Rules = {
   ESCALATION_UNANSWERED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
   ESCALATION_ANSWER_REFUSED: (p) => about(p.agentId, p.because, pick(p, "escalation")),
   ESCALATION_UNDELIVERED: (p) => about(p.agentId, p.problem, pick(p, "escalation")),
-  RECOVERY_INITIATED: (p) => about(p.agentId, p.because, pick(p, "taskId", "attempt")),
+  RECOVERY_INITIATED: (p) => about(p.agentId, p.because, pick(p, "taskId", "fromCheckpoint", "attempt")),
   RECOVERY_COMPLETED: (p) =>
     about(
       p.agentId,
@@ -121,6 +123,8 @@ const rules: Rules = {
   MONITOR_STARTED: null,
   MONITOR_STOPPED: null,
   MONITOR_GAP: null,
+  FLEET_INCIDENT_OPENED: (p) => about(null, "mass-silence", pick(p, "incident", "scope", "silent", "of", "agents")),
+  FLEET_INCIDENT_CLOSED: (p) => about(null, p.because, pick(p, "incident", "scope", "came", "lastedSeconds")),
   HOLD_STARTED: (p) => about(null, p.because, pick(p, "scope", "silent", "of")),
   HOLD_ENDED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),
   AUDIT_ANCHOR_FAILED: (p) => about(null, "not-reached", pick(p, "anchor")),

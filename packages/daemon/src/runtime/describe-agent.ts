@@ -14,12 +14,18 @@ import {
   beatRhythm,
   type Doubt,
   type Finding,
+  howOver,
+  isExited,
   limitSeenToAt,
+  type Over,
+  restartsAllowed,
+  runsOnce,
   silenceCountsFrom,
   type TerminalFacts,
   type TreeFacts,
   tellsSteps,
   workedSince,
+  worksOn,
 } from "@rouse/core";
 import { describeIncident, interventionsOf } from "./describe-incident.ts";
 
@@ -35,6 +41,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     state: record.health.state,
     stateChangedAt: iso(record.health.since),
     stateReason: record.health.reason,
+    over: describeOver(howOver(record, policy), toWall),
     lastHeartbeat: record.beats.lastAt === null ? null : iso(record.beats.lastAt),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
@@ -69,8 +76,9 @@ function describeTerminal(
   record: AgentRecord,
   facts: TerminalFacts,
   iso: (at: MonoMs) => string,
-  { terminal }: Policy,
+  policy: Policy,
 ): TerminalReport {
+  const { terminal } = policy;
   const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   const { pid, family, structured, foreground, attached, holder, outputKept, session, eyes, input } = facts;
   return {
@@ -101,16 +109,23 @@ function describeTerminal(
     restarts: record.restarts.length,
     ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
+    ...restartRuleOf(record, policy),
     eyes: [...eyes],
     input,
   };
 }
 
-/** Whoever stopped them has ended them, also when no holder was left to say so. */
-function leftoversOf({ terminal, stop }: AgentRecord): Pick<TerminalReport, "leftovers"> {
-  const left = terminal?.leftovers ?? null;
-  const isEnded = stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over";
-  return left === null || (terminal?.exit != null && isEnded) ? {} : { leftovers: [...left.processes] };
+/** As it holds now: how often may be its policy's word. */
+function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
+  const rule = record.terminal?.restart;
+  if (rule === undefined) return {};
+  const max = rule.when === "no" ? 0 : restartsAllowed(record, policy);
+  return { restartRule: { when: rule.when, max, windowSeconds: policy.restart.window / 1000 } };
+}
+
+function leftoversOf(record: AgentRecord): Pick<TerminalReport, "leftovers"> {
+  const left = record.terminal?.leftovers ?? null;
+  return left === null || !worksOn(record) ? {} : { leftovers: [...left.processes] };
 }
 
 function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalReport, "conversation"> {
@@ -127,7 +142,12 @@ const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => (
   memoryBytes,
 });
 
-function describeActivity({ activity, terminal }: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
+export const describeOver = (over: Over | null, toWall: ToWall): AgentHealth["over"] =>
+  over === null ? null : { ...over, at: toIso(toWall(over.at)) };
+
+function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
+  const { activity, terminal } = record;
+  if (isExited(record)) return { kind: "EXITED", since: iso(terminal?.exit?.at ?? activity.since) };
   const base = { kind: activity.kind, since: iso(activity.since) };
   if (activity.kind === "WAITING") {
     const by =
@@ -145,6 +165,7 @@ function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentH
   const { limit, activity, health } = record;
   if (limit === null || limit.resumedAt !== null) return null;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
+  if (record.terminal?.exit != null && (record.terminal.foreground || runsOnce(record))) return null;
   const { what, named, by, continues, attempts, resetsAt } = limit;
   const seenToAt = limitSeenToAt(record);
   return {

@@ -68,7 +68,7 @@ const traceIdsOf = (report: EscalationReport, { agentId, incarnation, lineage, t
 ];
 
 /** Part by part: the address of a webhook is often a secret, and what is added to the settings later may be one too. */
-function snapshotOf(policy: Policy, settings: Settings): ConfigSnapshot {
+export function snapshotOf(policy: Policy, settings: Settings): ConfigSnapshot {
   const { patterns: _, ...terminal } = settings.terminal;
   return {
     policy: policy.id,

@@ -9,7 +9,7 @@ import type { Tasks } from "./keep-tasks.ts";
 import type { Outbox } from "./outbox.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "./recall-orders.ts";
 import { restoreAgents } from "./resume.ts";
-import type { Roster, Watched } from "./roster.ts";
+import { type Roster, usedNumbersMark, type Watched } from "./roster.ts";
 import type { SealedSoFar } from "./seal-trail.ts";
 import type { Frozen, SelfDoubt } from "./self-doubt.ts";
 import type { AliveMark, Moment } from "./steady-clock.ts";
@@ -42,6 +42,7 @@ interface GoingOnParts {
 export function goOn(parts: GoingOnParts): void {
   const { resumption, alive, started, roster, turns, commits } = parts;
   restoreAgents(resumption, roster, parts.config());
+  roster.goOnAfter(resumption.marks[usedNumbersMark]);
   for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
   parts.tasks.restore(resumption);
   const frozen = resumption.marks["frozen"];

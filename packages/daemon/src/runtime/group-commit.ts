@@ -21,6 +21,7 @@ interface Waiter {
 }
 
 export interface Draft {
+  removed: number[];
   signals: SavedSignal[];
   /** Serialised when the commit starts, so that ten beats of one agent in one turn write one record. */
   records: Map<number, () => SavedRecord>;
@@ -35,6 +36,7 @@ export interface Draft {
 }
 
 const emptyDraft = (): Draft => ({
+  removed: [],
   signals: [],
   records: new Map(),
   events: [],
@@ -169,6 +171,7 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
 export type GroupCommit = ReturnType<typeof groupCommits>;
 
 const isEmpty = (draft: Draft): boolean =>
+  draft.removed.length === 0 &&
   draft.signals.length === 0 &&
   draft.records.size === 0 &&
   draft.events.length === 0 &&

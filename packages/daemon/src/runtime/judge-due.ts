@@ -1,5 +1,5 @@
 import type { DurationMs } from "@rouse/contract";
-import type { FleetWatch, KillBudgetKeeper } from "@rouse/core";
+import type { FleetIncidents, FleetWatch, KillBudgetKeeper } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Timers } from "../ports/clock.ts";
 import type { Chores } from "./chores.ts";
@@ -22,6 +22,7 @@ interface JudgingParts {
   readonly roster: Roster;
   readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
   readonly budget: KillBudgetKeeper;
   readonly self: SelfWatch;
   readonly turns: Turns;
@@ -37,13 +38,15 @@ interface JudgingParts {
 
 /** One tick: first a look at ourselves; then, once waiting input has been read, at whoever is due. */
 export function judgeDue(parts: JudgingParts): () => void {
-  const { roster, wheel, fleet, self, turns, commits, tasks, chores, timers, readClock } = parts;
+  const { roster, wheel, fleet, incidents, self, turns, commits, tasks, chores, timers, readClock } = parts;
 
   function judge(): void {
     if (chores.stopped() || commits.down() !== null) return;
     const moment = readClock();
     const { amnestyMargin } = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
-    turns.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment.time);
+    turns.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment);
+    turns.takeFleet(incidents.due(moment.now), moment);
+    turns.saveFleet();
     if (parts.canaryIsMissing(moment.now)) self.doubtPath(moment);
     if (self.trustPathAgain(moment)) wakeEveryoneQuiet(moment);
     turns.wakeConcerned(moment);

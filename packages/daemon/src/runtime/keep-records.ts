@@ -40,6 +40,15 @@ export function keepRecords(commits: GroupCommit) {
         saveNow(watched);
       }
     },
+    /** It is taken out: nothing of it is to be written any more, not even what waits for the next commit. */
+    remove(watched: Watched): void {
+      unsaved.delete(watched);
+      watched.unsaved = null;
+      const draft = commits.draft();
+      draft.records.delete(watched.no);
+      draft.signals = draft.signals.filter(({ agentNo }) => agentNo !== watched.no);
+      draft.removed.push(watched.no);
+    },
     saveAll(): void {
       for (const watched of unsaved) saveNow(watched);
     },

@@ -236,6 +236,12 @@ export function keepTasks(parts: TaskParts) {
       for (const { record } of roster.all()) if (record.taskId === null) toRemind.push(record.agentId);
     },
 
+    /** What an agent has on its hook. */
+    heldBy: relations.heldBy,
+
+    /** An agent was taken out of the list: with how much it is trusted goes with it. */
+    forgetAgent: trust.forget,
+
     create(request: TaskRequest, moment: Moment): TaskReply {
       if (tasks.has(request.taskId)) return refusal("exists");
       const kept = add(newTask(request, moment.now));

@@ -8,6 +8,7 @@ import type { Commit, Resumption, Store } from "../ports/store.ts";
 import { announceCommits } from "./announce-commits.ts";
 import { keepAuditTrail, whereTrailEnds } from "./audit-trail.ts";
 import { createChores } from "./chores.ts";
+import { recallFleet } from "./fleet-matters.ts";
 import { groupCommits } from "./group-commit.ts";
 import { tickEvery } from "./judge-due.ts";
 import { keepRecords } from "./keep-records.ts";
@@ -17,6 +18,7 @@ import type { AfterTurn } from "./run-turn.ts";
 import type { SealedSoFar } from "./seal-trail.ts";
 import { doubtSelf } from "./self-doubt.ts";
 import { startSteadyClock } from "./steady-clock.ts";
+import { tellActivity } from "./tell-activity.ts";
 import { createTurns } from "./turns.ts";
 import { createWakeWheel } from "./wake-wheel.ts";
 import { watchSelf } from "./watch-self.ts";
@@ -46,7 +48,8 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
   const fleet = watchFleet(() => config().selfCheck);
   const killed = JSON.parse(resumption.marks["kills"] ?? "[]") as Kill[];
   const budget = keepKillBudget(() => config().killBudget, killed);
-  const doubt = doubtSelf(fleet, budget, started.now);
+  const incidents = recallFleet(resumption, started, config);
+  const doubt = doubtSelf(fleet, incidents, budget, started.now);
   const self = watchSelf(
     { clock, doubt, fleet, log, config, turns: () => turns, lookAnew: parts.holders.lookAnew },
     started.now,
@@ -59,6 +62,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     cameBack: self.storeCameBack,
   });
   const records = keepRecords(commits);
+  const activities = tellActivity();
   const audit = keepAuditTrail({
     last: whereTrailEnds(resumption),
     store: seals.store,
@@ -69,6 +73,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     roster,
     wheel,
     fleet,
+    incidents,
     doubt,
     commits,
     records,
@@ -76,6 +81,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     budget,
     audit,
     afterTurn: parts.afterTurn,
+    noteActivity: activities.noteTurn,
     lastSignalId: resumption.lastSignalId,
     lastEventId: resumption.lastEventId,
   });
@@ -88,10 +94,12 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     roster,
     wheel,
     fleet,
+    incidents,
     budget,
     doubt,
     self,
     news,
+    onActivity: activities.onActivity,
     commits,
     records,
     audit,

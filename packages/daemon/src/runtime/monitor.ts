@@ -4,6 +4,8 @@ import type {
   HeartbeatAck,
   OrderAnswer,
   OrderRequest,
+  RemovedAgent,
+  RemoveRequest,
   RouseEvent,
   SavedEvent,
 } from "@rouse/contract";
@@ -39,9 +41,11 @@ import { startOutbox } from "./outbox.ts";
 import { canaryEvery, provePath } from "./prove-path.ts";
 import { type AuditReader, readAuditOf } from "./read-audit.ts";
 import { recallOrders } from "./recall-orders.ts";
+import { removeAgents } from "./remove-agents.ts";
 import { createReports, type Reports } from "./report.ts";
 import { recallSeals, sealRuns } from "./seal-trail.ts";
 import type { Moment } from "./steady-clock.ts";
+import type { ActivityListener } from "./tell-activity.ts";
 import { tidyAway, tidyEvery } from "./tidy-away.ts";
 import type { Counters } from "./turns.ts";
 
@@ -80,6 +84,8 @@ export interface Monitor extends Reports {
   /** A person's orders. They answer when it is done, refused, or has taken a minute. */
   terminate(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
   recover(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
+  /** Takes an agent that is over out of the list. */
+  remove(agentId: string, request: Given<RemoveRequest>): Promise<RemovedAgent>;
   /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
@@ -96,6 +102,8 @@ export interface Monitor extends Reports {
   sendCanaryBy(send: () => Promise<void>): void;
   onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
   onBeat(listener: (beat: Heartbeat, time: number) => void): () => void;
+  /** An agent does something else now. */
+  onActivity(listener: ActivityListener): () => void;
   lastEventId(): number;
   config(): Config;
   counters(): Counters & { agents: number; outbox: number; storeDown: boolean };
@@ -159,6 +167,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   return {
     ...createReports({ ...common, lastBeatAt, storeIsDown }),
     ...people,
+    remove: removeAgents({ ...common, tasks }),
     ...freezeAndThaw({ ...common, tasks }),
     ...noteRefusals(common),
     takeBeats,
@@ -175,6 +184,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     sendCanaryBy,
     onEvents: news.onEvents,
     onBeat,
+    onActivity: ground.onActivity,
     lastEventId: news.lastEventId,
     config,
     counters: () => ({

@@ -6,6 +6,7 @@ import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orde
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 interface ObeyingParts {
   readonly roster: Roster;
@@ -34,7 +35,8 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
   ): Promise<OrderAnswer> {
     const down = commits.down();
     if (down !== null) throw down;
-    const watched = mustFind(roster.find(agentId));
+    const watched = roster.find(agentId);
+    if (watched === undefined) throw unknownAgent(agentId, roster);
     if (watched.record.terminal === null)
       throw await refuseUnheld({ order: what, subject: agentId, actor, as, reason, evidence: { force } });
     // One that is just being started again is stopped in the life that begins, and not in the one that is over.
@@ -127,11 +129,6 @@ const isTheirs = ({ stop }: AgentRecord, before: AgentRecord, key: string): bool
 
 /** One that had to go out again has a key made from the first. */
 const goesBackTo = (key: string, first: string): boolean => key === first || key.startsWith(`${first}/again`);
-
-function mustFind(watched: Watched | undefined): Watched {
-  if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
-  return watched;
-}
 
 /** What has become of an order, read off the record. `null`: nothing yet. */
 function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "restart", key: string): OrderAnswer | null {

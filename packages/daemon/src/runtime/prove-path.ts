@@ -53,7 +53,7 @@ export function provePath(parts: ProvingParts) {
       await commits.saved();
       const moment = readClock();
       doubt.canaryPassed(moment.now);
-      turns.takeNews(fleet.provePath(moment.now), moment.time);
+      turns.takeNews(fleet.provePath(moment.now), moment);
       turns.wakeConcerned(moment);
       return { agentId: canaryId, sequenceNumber: null, status: "accepted", receivedAt, commands: [] };
     },

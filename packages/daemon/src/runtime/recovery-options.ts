@@ -8,7 +8,7 @@ import type {
   Policy,
   RecoveryOptions,
 } from "@rouse/contract";
-import type { AgentRecord, TerminalFacts } from "@rouse/core";
+import { type AgentRecord, restartsAllowed, type TerminalFacts } from "@rouse/core";
 
 export interface OptionParts {
   readonly report: EscalationReport;
@@ -30,7 +30,10 @@ export function describeOptions(parts: OptionParts): RecoveryOptions {
     supervised: record.terminal !== null,
     checkpoint,
     recoveriesLeft: recoveriesLeft(record, policy, now),
-    restartsLeft: Math.max(0, policy.restart.max - countSince(record.restarts, now - policy.restart.window)),
+    restartsLeft: Math.max(
+      0,
+      restartsAllowed(record, policy) - countSince(record.restarts, now - policy.restart.window),
+    ),
     options: report.decisions.map((decision) => ({
       decision,
       effect: effectOf(decision, parts, checkpoint !== null),

@@ -27,6 +27,7 @@ async function isUnderstood(command: string): Promise<boolean> {
     width: 80,
     now: () => 0,
     print: quiet,
+    paint: () => "",
     printJson: quiet,
     printJsonLine: quiet,
     printText: quiet,

@@ -46,6 +46,10 @@ const byReason: Readonly<Record<EscalationReason, Advice>> = {
     look,
   ],
   ordered: ["a person asked for a decision", look],
+  "mass-silence": [
+    "many fell silent at once: look at what they share (machine, network, orchestrator) before you look at each",
+    "rouse ps",
+  ],
 };
 
 const byFinding: Readonly<Record<FindingKind, Advice>> = {
@@ -67,6 +71,7 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "context-exhausted": ["its context is full: a hand-off to a fresh one helps, more time does not", bringBack],
   "spinning-on-file": ["it changes the same file over and over", watch],
   "rate-limited": ["its provider makes it wait: more time costs nothing", moreTime],
+  "task-timed-out": ["its task timed out and it goes on with it: stop it, or give it the task again", stop],
   "process-exited": ["its process is gone: see how it ended", watch],
   "holder-lost": ["the process that holds its terminal is gone", startAgain],
   "api-errors": ["its provider answers with errors: see the provider's status before it is brought back", watch],

@@ -1,7 +1,6 @@
 import {
   type AgentHealth,
   type DurationMs,
-  Fault,
   Heartbeat,
   type HistoryReport,
   type KeptHeartbeat,
@@ -15,26 +14,32 @@ import {
   toIso,
   type WhyReport,
 } from "@rouse/contract";
-import type { AgentRecord, FleetWatch } from "@rouse/core";
+import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { EventQuery, Store } from "../ports/store.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
 import { describeSteps } from "./describe-steps.ts";
+import { describeFleetIncidents } from "./fleet-matters.ts";
+import { fleetSight, type MaySee } from "./fleet-sight.ts";
 import { readHistory } from "./read-history.ts";
 import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
   agent(agentId: string): AgentHealth;
   agents(): AgentHealth[];
+  /** What the monitor holds against itself. */
+  doubts(): SelfDoubtReport;
   why(agentId: string): Promise<WhyReport>;
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
   /** Newest first. */
   heartbeats(agentId: string, limit: number): Promise<KeptHeartbeat[]>;
+  readonly maySee: MaySee;
   steps(agentId: string, query: StepQuery): Promise<StepPage>;
   events(query: EventQuery): Promise<SavedEvent[]>;
   status(): SystemStatus;
@@ -46,6 +51,7 @@ interface ReportParts {
   readonly clock: SteadyClock;
   readonly doubt: SelfDoubt;
   readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
   readonly config: () => Config;
   readonly readClock: () => Moment;
   readonly lastBeatAt: () => MonoMs | null;
@@ -60,7 +66,7 @@ export function createReports(parts: ReportParts): Reports {
 
   function mustFind(agentId: string): Watched {
     const watched = roster.find(agentId);
-    if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+    if (watched === undefined) throw unknownAgent(agentId, roster);
     return watched;
   }
 
@@ -75,21 +81,36 @@ export function createReports(parts: ReportParts): Reports {
     const lasted = gap === null ? 0 : Math.round((gap.to - gap.from) / 1000);
     return {
       lastGap: gap === null ? null : { cause: gap.cause, endedAt: iso(gap.to), lastedSeconds: lasted },
+      fleetIncidents: describeFleetIncidents(parts.incidents, iso),
       holds: holds.map(({ scope, hold }) => ({ because: hold.because, scope, since: iso(hold.since) })),
       lagSeconds: doubt.lag(readClock().now) / 1000,
       frozen: frozen === null ? null : { ...frozen, since: iso(frozen.since) },
+      ...amnesty(gap?.to ?? null),
     };
+  }
+
+  /** Whoever was silent while we were blind gets one whole time to live after it. */
+  function amnesty(blindUntil: MonoMs | null): Pick<SelfDoubtReport, "amnestyUntil"> {
+    if (blindUntil === null) return {};
+    const { now } = readClock();
+    const policy = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const { ttl } = beatRhythm({ kind: "RUNNING", since: now, open: null }, policy);
+    const until = blindUntil + ttl + policy.beatGrace + doubt.lag(now);
+    return until > now ? { amnestyUntil: iso(until) } : {};
   }
 
   function countAgents() {
     const byState: SystemStatus["agents_by_state"] = {};
+    const over: SystemStatus["agents_over"] = {};
     let active = 0;
     for (const { record } of roster.all()) {
       const { state } = record.health;
-      byState[state] = (byState[state] ?? 0) + 1;
-      if (record.activity.kind !== "FINISHED" && state !== "TERMINATED" && state !== "UNRESPONSIVE") active += 1;
+      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(record))?.how;
+      if (how !== undefined) over[how] = (over[how] ?? 0) + 1;
+      if (how === undefined || state === "TERMINATED") byState[state] = (byState[state] ?? 0) + 1;
+      if (how === undefined && record.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
     }
-    return { byState, active };
+    return { byState, over, active };
   }
 
   function overall(monitor: SelfDoubtReport): SystemStatus["status"] {
@@ -104,6 +125,7 @@ export function createReports(parts: ReportParts): Reports {
       const { now } = readClock();
       return [...roster.all()].map(({ record }) => show(record, now));
     },
+    doubts: selfDoubt,
     async why(agentId) {
       const { record } = mustFind(agentId);
       const { now } = readClock();
@@ -114,6 +136,7 @@ export function createReports(parts: ReportParts): Reports {
         agent: show(record, now),
         ...describeOutlook(record, now, policy, about, clock.toWall),
         ...describeGrounds(record, now, policy, about, clock.toWall),
+        partOf: about.partOf,
         steps: describeSteps(record),
         monitor: selfDoubt(),
         events,
@@ -131,9 +154,10 @@ export function createReports(parts: ReportParts): Reports {
       const { no, record } = mustFind(agentId);
       return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
     },
+    maySee: fleetSight(parts),
     events: (query) => store.readEvents(query),
     status() {
-      const { byState, active } = countAgents();
+      const { byState, over, active } = countAgents();
       const monitor = selfDoubt();
       const lastBeatAt = parts.lastBeatAt();
       return {
@@ -142,6 +166,7 @@ export function createReports(parts: ReportParts): Reports {
         active_agents: active,
         degraded_agents: byState.DEGRADED ?? 0,
         agents_by_state: byState,
+        agents_over: over,
         last_heartbeat: lastBeatAt === null ? null : iso(lastBeatAt),
         started_at: iso(parts.started.now),
         version: parts.version,
@@ -150,6 +175,10 @@ export function createReports(parts: ReportParts): Reports {
     },
   };
 }
+
+/** Most of a fleet: nobody need look up its policy to know that it is not over. */
+const isQuick = ({ terminal, activity }: AgentRecord): boolean =>
+  terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
 /** A beat is kept as it was sent; it is shown under the names we know. */
 function asUnderstood(body: string): Heartbeat {

@@ -33,17 +33,68 @@ export class Watched implements Sleeper {
   }
 }
 
+/**
+ * What agents that were removed have used. Keys of incidents, nudges, stops and alerts are made from names and these numbers, and are never used twice:
+ * not by a new agent of the same name either, because whoever was told of one under that key would take the next for the same.
+ */
+interface UsedNumbers {
+  readonly nextNo: number;
+  readonly counts: AgentRecord["counts"];
+  readonly alertsRaised: number;
+}
+
+/** The mark they are kept under. */
+export const usedNumbersMark = "used-numbers";
+
+const { counts: noCounts } = newRecord(
+  { agentId: "", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
+  0,
+);
+const noneUsed: UsedNumbers = { nextNo: 1, counts: noCounts, alertsRaised: 0 };
+
+function usedAlso(used: UsedNumbers, { counts, alertsRaised }: AgentRecord, nextNo: number): UsedNumbers {
+  const larger = (name: keyof UsedNumbers["counts"]): number => Math.max(used.counts[name], counts[name]);
+  return {
+    nextNo,
+    counts: {
+      incidents: larger("incidents"),
+      nudges: larger("nudges"),
+      escalations: larger("escalations"),
+      stops: larger("stops"),
+      starts: larger("starts"),
+    },
+    alertsRaised: Math.max(used.alertsRaised, alertsRaised),
+  };
+}
+
 /** Everyone the monitor knows. */
 export function createRoster() {
   const byId = new Map<string, Watched>();
   let nextNo = 1;
+  let used: UsedNumbers = noneUsed;
 
   return {
     find: (agentId: string): Watched | undefined => byId.get(agentId),
     add(record: AgentRecord): Watched {
-      const watched = new Watched(nextNo++, record, 0);
+      const { counts, alertsRaised } = used;
+      const watched = new Watched(nextNo++, { ...record, counts, alertsRaised }, 0);
       byId.set(record.agentId, watched);
       return watched;
+    },
+    /** Takes one out. Returns the mark that keeps what was used of numbers, for the runs after this one. */
+    remove(watched: Watched): string {
+      const { record } = watched;
+      byId.delete(record.agentId);
+      // It lies in the wheel, and perhaps in somebody's hand: from now on nothing is due for it.
+      watched.record = { ...record, wakeAt: null };
+      used = usedAlso(used, record, nextNo);
+      return JSON.stringify(used);
+    },
+    /** Goes on with the numbers after those that removed agents have used. */
+    goOnAfter(mark: string | undefined): void {
+      if (mark === undefined) return;
+      used = JSON.parse(mark) as UsedNumbers;
+      nextNo = Math.max(nextNo, used.nextNo);
     },
     restore(saved: SavedRecord): Watched {
       const watched = new Watched(saved.agentNo, restoreRecord(JSON.parse(saved.record)), saved.through);
@@ -52,6 +103,7 @@ export function createRoster() {
       return watched;
     },
     all: (): IterableIterator<Watched> => byId.values(),
+    names: (): IterableIterator<string> => byId.keys(),
     size: (): number => byId.size,
   };
 }

@@ -1,6 +1,8 @@
 import type { EpochMs, MonoMs } from "@rouse/contract";
 import {
   type AgentRecord,
+  type FleetDoings,
+  type FleetIncidents,
   type FleetNews,
   type FleetWatch,
   type Signal,
@@ -11,6 +13,7 @@ import {
 import type { Config } from "../config/read-config.ts";
 import { describeStanding } from "./describe-standing.ts";
 import type { DraftFiller } from "./fill-draft.ts";
+import { isSilent } from "./fleet-matters.ts";
 import { isOfConsequence, type TurnKeeper } from "./keep-turn.ts";
 import { policySubject } from "./policy-subject.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -22,11 +25,14 @@ interface RunningParts {
   readonly roster: Roster;
   readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
   readonly doubt: SelfDoubt;
   readonly config: () => Config;
   readonly keepTurn: TurnKeeper["keepTurn"];
   readonly saveEvents: DraftFiller["saveEvents"];
+  readonly carry: (doings: FleetDoings, moment: Moment) => void;
   readonly afterTurn: AfterTurn;
+  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly counters: { turns: number; wakes: number };
 }
 
@@ -35,7 +41,9 @@ export type AfterTurn = (before: AgentRecord, after: AgentRecord, moment: Moment
 
 /** One turn of one agent: core judges, what comes out is kept for the next commit, and wheel, fleet and tasks are told. */
 export function runTurns(parts: RunningParts) {
-  const { roster, wheel, fleet, doubt, config, keepTurn, saveEvents, afterTurn, counters } = parts;
+  const { roster, wheel, fleet, incidents, doubt, config, keepTurn, saveEvents, carry, afterTurn, noteActivity } =
+    parts;
+  const { counters } = parts;
   const toWake: string[] = [];
 
   function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
@@ -49,16 +57,25 @@ export function runTurns(parts: RunningParts) {
     // A beat that was refused, or is only a repetition, shows nobody.
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.record.heardAt === moment.now)
       fleet.hear(before.agentId, turn.record.node, moment.now);
-    takeNews(fleet.note(standing(turn.record), moment.now), moment.time);
+    takeNews(fleet.note(standing(turn.record), moment.now), moment);
+    carry(incidents.note(before.agentId, turn.record.node, isSilent(turn.record), moment.now), moment);
     if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);
+    noteActivity(before, turn.record, moment.time);
     return turn;
   }
 
   const standing = (record: AgentRecord): Standing => describeStanding(record, config().policyFor(record));
 
   /** What changed around an agent wakes those it concerns, which may change more; each is looked at once per round. */
-  function takeNews(news: FleetNews, time: EpochMs): void {
-    if (news.events.length > 0) saveEvents(news.events, time, null);
+  function takeNews(news: FleetNews, moment: Moment): void {
+    if (news.events.length > 0) saveEvents(news.events, moment.time, null);
+    for (const hold of news.holds)
+      carry(
+        hold.kind === "began"
+          ? incidents.holdBegan(hold.scope, hold.agents, hold.of, moment.now)
+          : incidents.holdEnded(hold.scope, moment.now),
+        moment,
+      );
     for (const agentId of news.wake) toWake.push(agentId);
   }
 

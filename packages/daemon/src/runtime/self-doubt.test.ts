@@ -6,11 +6,12 @@ import { canaryMissing, doubtSelf } from "./self-doubt.ts";
 const dawn = 1_700_000_000_000;
 const policy = selfCheckFrom(settingsOf("fleet"));
 const budget = () => killBudgetFrom(settingsOf("fleet"));
+const noIncidents = { partOf: () => null };
 const release = seconds(32);
 
 function doubter() {
   const fleet = watchFleet(() => policy);
-  const doubt = doubtSelf(fleet, keepKillBudget(budget), dawn);
+  const doubt = doubtSelf(fleet, noIncidents, keepKillBudget(budget), dawn);
   const agent = newRecord(
     { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
     dawn,
@@ -29,6 +30,7 @@ describe("gaps", () => {
     expect(
       doubtSelf(
         watchFleet(() => policy),
+        noIncidents,
         keepKillBudget(budget),
         dawn + 9000,
       ).openGap("restart", dawn + 4000, dawn + 9000).id,

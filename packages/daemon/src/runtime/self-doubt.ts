@@ -2,6 +2,7 @@ import type { DurationMs, GapCause, MonoMs, SelfCheckPolicy } from "@rouse/contr
 import {
   type AgentRecord,
   type Doubt,
+  type FleetIncidents,
   type FleetWatch,
   type Gap,
   type Hold,
@@ -28,7 +29,12 @@ export interface Frozen {
 export const hostOf = ({ node }: Pick<AgentRecord, "node">): string => node ?? "here";
 
 /** What the monitor knows against itself: gaps, lag, the canary, how many it has stopped, and whether a person told it to keep still. */
-export function doubtSelf(fleet: FleetWatch, budget: KillBudgetKeeper, started: MonoMs) {
+export function doubtSelf(
+  fleet: FleetWatch,
+  incidents: Pick<FleetIncidents, "partOf">,
+  budget: KillBudgetKeeper,
+  started: MonoMs,
+) {
   let gaps: readonly Gap[] = [];
   let lag = 0;
   let lagAt = started;
@@ -118,6 +124,7 @@ export function doubtSelf(fleet: FleetWatch, budget: KillBudgetKeeper, started: 
         frozen: frozen !== null,
         // Only whom something is the matter with could be stopped at all.
         brake: record.incident === null ? null : budget.brake(hostOf(record), now),
+        partOf: record.findings.length === 0 ? null : incidents.partOf(record.agentId),
         criticalBlocked: countBlocked(record),
       };
     },

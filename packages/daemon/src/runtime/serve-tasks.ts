@@ -29,6 +29,7 @@ import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "./
 import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 interface ServingParts {
   readonly tasks: Tasks;
@@ -144,7 +145,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
 
   function refuseUnknownAgent(agentId: string | null | undefined): void {
     if (typeof agentId !== "string" || roster.find(agentId) !== undefined) return;
-    throw new Fault("agent-unknown", `no agent ${agentId} is known, so nobody could take it; \`rouse ps\` lists them`);
+    throw unknownAgent(agentId, roster);
   }
 
   function refuseCircle(request: TaskRequest): void {
@@ -224,7 +225,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       const request = readOrder(PlainOrder, sent, by);
       const moment = begin();
       if (!AgentId.safeParse(agentId).success || (roster.find(agentId) ?? tasks.standingOf(agentId)) == null)
-        throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+        throw unknownAgent(agentId, roster);
       noteOrder("trust", agentId, request, moment);
       tasks.restoreAssignments(agentId, request.actor, moment);
       await commits.saved();

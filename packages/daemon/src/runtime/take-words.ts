@@ -7,24 +7,35 @@ import {
   type EscalationReport,
   type EscalationResult,
   Fault,
+  fleetId,
   minutes,
   type NudgeResult,
   printable,
   toIso,
 } from "@rouse/contract";
-import { type AgentRecord, openEscalation, type Signal } from "@rouse/core";
+import {
+  type AgentRecord,
+  type FleetDoings,
+  type FleetIncident,
+  type FleetIncidents,
+  openEscalation,
+  type Signal,
+} from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Store } from "../ports/store.ts";
 import { describeEscalation } from "./describe-incident.ts";
+import { describeFleetQuestion } from "./fleet-matters.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 import { recallEnding } from "./recall-ending.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 interface WordParts {
   readonly roster: Roster;
+  readonly incidents: FleetIncidents;
   readonly turns: Turns;
   readonly commits: GroupCommit;
   readonly store: Store;
@@ -47,12 +58,12 @@ export type Answered =
   | { readonly outcome: "unknown" };
 
 /** Words of people, of the orchestrator and of agents about agents: taken in, saved, and answered with what came of them. */
-export function takeWords({ roster, turns, commits, store, clock, readClock, config }: WordParts) {
+export function takeWords({ roster, incidents, turns, commits, store, clock, readClock, config }: WordParts) {
   function mustFind(agentId: string): Watched {
     const down = commits.down();
     if (down !== null) throw down;
     const watched = roster.find(agentId);
-    if (watched === undefined) throw new Fault("agent-unknown", "no such agent; `rouse ps` lists those that are known");
+    if (watched === undefined) throw unknownAgent(agentId, roster);
     return watched;
   }
 
@@ -68,6 +79,9 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
 
   const report = (record: AgentRecord): EscalationReport | null =>
     describeEscalation(record, config().policyFor(record), clock.toWall);
+
+  const reportFleet = (incident: FleetIncident): EscalationReport | null =>
+    describeFleetQuestion(incident, readClock().now, clock.toWall);
 
   const findWatched = (escalation: string): Watched | undefined => roster.find(agentOfEscalation(escalation) ?? "");
 
@@ -90,11 +104,38 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
     await commits.saved();
   }
 
+  /** About many at once: `null` when no such question is open. */
+  async function answerForFleet(
+    order: GivenOrder,
+    answer: (moment: Moment) => FleetDoings | null,
+  ): Promise<Answered | null> {
+    const down = commits.down();
+    if (down !== null) throw down;
+    const moment = readClock();
+    const doings = answer(moment);
+    if (doings === null) return null;
+    note(order);
+    turns.takeFleet(doings, moment);
+    await commits.saved();
+    return { outcome: "taken" };
+  }
+
   const isOpen = (watched: Watched | undefined, escalation: string): watched is Watched =>
     watched !== undefined && openEscalation(watched.record)?.id === escalation;
 
   return {
-    escalations: (): EscalationReport[] => [...roster.all()].flatMap(({ record }) => report(record) ?? []),
+    escalations: (): EscalationReport[] => [
+      ...incidents.open().flatMap((incident) => reportFleet(incident) ?? []),
+      ...[...roster.all()].flatMap(({ record }) => report(record) ?? []),
+    ],
+    /** The open question about many, with how many of them Rouse holds. */
+    findFleetQuestion(escalation: string): { report: EscalationReport; held: number } | null {
+      const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
+      const found = incident === undefined ? null : reportFleet(incident);
+      if (incident === undefined || found === null) return null;
+      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.terminal != null;
+      return { report: found, held: incident.silent.filter(isHeld).length };
+    },
     /** The open question with its record, for whoever tells more about it. */
     findEscalation(escalation: string): { report: EscalationReport; record: AgentRecord } | null {
       const watched = findWatched(escalation);
@@ -106,16 +147,24 @@ export function takeWords({ roster, turns, commits, store, clock, readClock, con
       const { decision, actor, as, reason } = request;
       const watched = findWatched(escalation);
       const order = { order: "decision", actor, as, reason, evidence: { escalation, decision } };
+      const more = request.minutes === undefined ? null : minutes(request.minutes);
+      const forAll = await answerForFleet({ ...order, subject: fleetId }, ({ now }) =>
+        incidents.decide(escalation, { decision, actor, reason, more }, now),
+      );
+      if (forAll !== null) return forAll;
       if (!isOpen(watched, escalation)) return lookBack(escalation, order);
       const { agentId } = mustFind(watched.record.agentId).record;
       note({ ...order, subject: agentId });
-      const more = request.minutes === undefined ? null : minutes(request.minutes);
       await tell(watched, { kind: "decided", escalation, decision, actor, reason, more });
       return { outcome: "taken" };
     },
     async acknowledge(escalation: string, actor: string, as?: string): Promise<Answered> {
       const watched = findWatched(escalation);
       const order = { order: "acknowledgement", actor, as, reason: "acknowledged", evidence: { escalation } };
+      const forAll = await answerForFleet({ ...order, subject: fleetId }, ({ now }) =>
+        incidents.acknowledge(escalation, actor, now),
+      );
+      if (forAll !== null) return forAll;
       if (!isOpen(watched, escalation)) return lookBack(escalation, order);
       const { agentId } = mustFind(watched.record.agentId).record;
       note({ ...order, subject: agentId });

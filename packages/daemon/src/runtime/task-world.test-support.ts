@@ -18,6 +18,7 @@ import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import type { Commit, Store } from "../ports/store.ts";
 import { keepAuditTrail, whereTrailEnds } from "./audit-trail.ts";
+import { recallFleet } from "./fleet-matters.ts";
 import { groupCommits } from "./group-commit.ts";
 import { keepRecords } from "./keep-records.ts";
 import { keepTasks } from "./keep-tasks.ts";
@@ -66,7 +67,8 @@ export async function taskWorld({
   const roster = createRoster();
   const fleet = watchFleet(() => config.selfCheck);
   const budget = keepKillBudget(() => config.killBudget, []);
-  const doubt = doubtSelf(fleet, budget, now);
+  const incidents = recallFleet(resumption, readClock(), () => config);
+  const doubt = doubtSelf(fleet, incidents, budget, now);
   const commits = groupCommits(store, systemTimers, {
     committed: noteCommit,
     wentDown: () => undefined,
@@ -77,6 +79,7 @@ export async function taskWorld({
     roster,
     wheel,
     fleet,
+    incidents,
     doubt,
     commits,
     records: keepRecords(commits),
@@ -84,6 +87,7 @@ export async function taskWorld({
     budget,
     audit: keepAuditTrail({ last: whereTrailEnds(resumption), store: "store", isSealed: true, sign: () => "signed" }),
     afterTurn: (before, after, moment) => tasks.noticeAgent(before, after, moment),
+    noteActivity: () => {},
     lastSignalId: resumption.lastSignalId,
     lastEventId: resumption.lastEventId,
   });
@@ -124,6 +128,8 @@ export async function taskWorld({
     for (const until = now + duration; now < until; ) {
       now = Math.min(until, now + 1000);
       for (const watched of wheel.takeDue(now)) turns.wake(watched, readClock());
+      turns.takeNews(fleet.endHolds(now, 0), readClock());
+      turns.takeFleet(incidents.due(now), readClock());
       turns.wakeConcerned(readClock());
       tasks.judgeDue(readClock());
     }
@@ -135,6 +141,7 @@ export async function taskWorld({
     store,
     disk,
     roster,
+    incidents,
     turns,
     doubt,
     events,

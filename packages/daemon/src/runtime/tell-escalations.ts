@@ -2,6 +2,7 @@ import {
   type EpochMs,
   type EscalationEnding,
   type EscalationNotice,
+  type EscalationReport,
   type EventType,
   eventTypes,
   type MonoMs,
@@ -9,7 +10,8 @@ import {
 } from "@rouse/contract";
 import type { Config } from "../config/read-config.ts";
 import type { Store } from "../ports/store.ts";
-import { eventsInNotice, writeNotice } from "./escalation-notice.ts";
+import { eventsInNotice, snapshotOf, writeNotice } from "./escalation-notice.ts";
+import { writeFleetNotice } from "./fleet-matters.ts";
 import type { Checkpoints } from "./keep-checkpoints.ts";
 import { recallEnding } from "./recall-ending.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -28,6 +30,8 @@ interface TellingParts {
 const answersInNotice = 2;
 const allButAnswers = eventTypes.filter((type: EventType) => type !== "AGENT_ANSWERED");
 
+const fleetEvents: readonly EventType[] = ["FLEET_INCIDENT_OPENED", "HOLD_STARTED", "HOLD_ENDED", "MONITOR_GAP"];
+
 /** Open questions with everything somebody who answers may want to know, and how those that are over ended. */
 export function tellEscalations({ words, store, checkpoints, config, readClock, toWall }: TellingParts) {
   /** What the agent says of itself does not push out what happened to it. */
@@ -40,9 +44,24 @@ export function tellEscalations({ words, store, checkpoints, config, readClock, 
     return [...answers, ...events];
   }
 
+  /** Of many agents, what happened to the fleet. */
+  async function tellOfFleet({ report, held }: { report: EscalationReport; held: number }): Promise<EscalationNotice> {
+    const nobody = { agentId: "", agentType: null, taskId: null };
+    const snapshot = snapshotOf(config().policyFor(nobody), config().settingsFor(nobody));
+    const query = { types: fleetEvents, limit: eventsInNotice, newestFirst: true };
+    return writeFleetNotice(
+      report,
+      held,
+      snapshot,
+      (await store.readEvents(query)).toSorted((a, b) => a.id - b.id),
+    );
+  }
+
   return {
     /** `null` when it does not wait for an answer (any more). */
     async notice(escalation: string): Promise<EscalationNotice | null> {
+      const forFleet = words.findFleetQuestion(escalation);
+      if (forFleet !== null) return tellOfFleet(forFleet);
       const found = words.findEscalation(escalation);
       if (found === null) return null;
       const { report, record } = found;

@@ -128,3 +128,23 @@ describe("a task taken from an agent that is being brought back", () => {
     expect(world.tasks.isWorkOf("b", "t")).toBe(true);
   });
 });
+
+describe("a task that runs over its timeout", () => {
+  const over = async (also: string | null): Promise<AgentRecord> => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t", timeoutMinutes: 10 });
+    world.holds({ agentId: "a", taskId: "t" });
+    if (also !== null) {
+      await world.service.create({ taskId: also });
+      await world.service.claim(also, { agentId: "a" });
+    }
+    world.pass(minutes(11));
+    expect(world.tasks.find("t")?.because).toBe("timed-out");
+    return world.mustWatch("a").record;
+  };
+
+  it("leaves its agent with nothing of its own to do, or with the other it holds", async () => {
+    expect((await over(null)).overtime).toMatchObject({ taskId: "t" });
+    expect((await over("u")).overtime).toBeNull();
+  });
+});

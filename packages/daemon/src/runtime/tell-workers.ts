@@ -2,6 +2,7 @@ import {
   type AgentRecord,
   isAtWork,
   isTaskOver,
+  type TakenTask,
   type TaskRecord,
   takenFrom,
   takenMeanwhile,
@@ -38,13 +39,18 @@ export function tellWorkers({ roster, find, heldBy, tellAgent }: WorkerParts) {
     if (next !== undefined) tellAgent(agentId, { kind: "assigned", taskId: next.taskId, claim: "held" }, moment);
   }
 
+  function tellTaken(agentId: string, task: TakenTask, moment: Moment): void {
+    const alone = heldBy(agentId).every((id) => id === task.taskId);
+    tellAgent(agentId, { kind: "task-taken", ...task, alone }, moment);
+  }
+
   return {
     isWorkOf,
     remindOfClaim,
     /** Who claimed it is judged by it, and given back to it: of those who work through a queue nobody else says what they work on. */
     noteTurn(before: TaskRecord, after: TaskRecord, moment: Moment): void {
       const taken = takenFrom(before, after);
-      if (taken !== null) tellAgent(taken.agentId, { kind: "task-taken", ...taken.task }, moment);
+      if (taken !== null) tellTaken(taken.agentId, taken.task, moment);
       const [was, is] = [workerOf(before), workerOf(after)];
       const { taskId } = after;
       if (was === is) return;
@@ -58,7 +64,7 @@ export function tellWorkers({ roster, find, heldBy, tellAgent }: WorkerParts) {
     tellOfLoss({ agentId, taskId }: AgentRecord, moment: Moment): void {
       const task = taskId === null ? undefined : find(taskId);
       const taken = task === undefined ? null : takenMeanwhile(task, agentId);
-      if (taken !== null) tellAgent(agentId, { kind: "task-taken", ...taken }, moment);
+      if (taken !== null) tellTaken(agentId, taken, moment);
     },
   };
 }

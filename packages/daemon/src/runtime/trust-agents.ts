@@ -59,6 +59,16 @@ export function trustAgents({ commits, saveEvents, intend, tellAgent }: TrustPar
         tellAgent(ended.agentId, { kind: "reflection-wanted", failed, of: last }, moment);
       }
     },
+    /** It was taken out of the list. */
+    forget(agentId: string, { time }: Moment): void {
+      const before = known.get(agentId);
+      if (before === undefined) return;
+      known.delete(agentId);
+      commits.draft().marks[markOf(agentId)] = null;
+      if (before.alert === null) return;
+      saveEvents([{ type: "ALERT_RESOLVED", payload: { agentId, alert: before.alert } }], time, agentId);
+      intend({ kind: "resolve-alert", key: `${before.alert}/resolved`, agentId }, time);
+    },
     giveBack(agentId: string, actor: string, moment: Moment): void {
       const before = known.get(agentId);
       if (before === undefined) return;

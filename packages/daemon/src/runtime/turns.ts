@@ -1,9 +1,20 @@
-import type { Hold } from "@rouse/contract";
-import type { Action, ActionOutcome, FleetWatch, KillBudgetKeeper, Reply, Signal } from "@rouse/core";
+import { type EpochMs, fleetId, type Hold } from "@rouse/contract";
+import type {
+  Action,
+  ActionOutcome,
+  AgentRecord,
+  FleetDoings,
+  FleetIncidents,
+  FleetWatch,
+  KillBudgetKeeper,
+  Reply,
+  Signal,
+} from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { enrollAgents } from "./enroll-agents.ts";
 import { fillDraft } from "./fill-draft.ts";
+import { keepFleetMatters } from "./fleet-matters.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import { keepTurns } from "./keep-turn.ts";
@@ -19,6 +30,7 @@ export interface TurnParts {
   readonly roster: Roster;
   readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
   readonly doubt: SelfDoubt;
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
@@ -26,6 +38,7 @@ export interface TurnParts {
   readonly budget: KillBudgetKeeper;
   readonly audit: AuditTrail;
   readonly afterTurn: AfterTurn;
+  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly lastSignalId: number;
   readonly lastEventId: number;
 }
@@ -51,7 +64,15 @@ export function createTurns(parts: TurnParts) {
   };
   const { saveEvents, addToTrail, addLines, intend } = fillDraft({ ...parts, counters });
   const { keepTurn, keepSignal, lastSignalId } = keepTurns({ ...parts, saveEvents, intend });
-  const { run, wake, wakeConcerned, takeNews, introduce } = runTurns({ ...parts, keepTurn, saveEvents, counters });
+  const fleetMatters = keepFleetMatters({ ...parts, saveEvents, intend });
+  const { carry } = fleetMatters;
+  const { run, wake, wakeConcerned, takeNews, introduce } = runTurns({
+    ...parts,
+    keepTurn,
+    saveEvents,
+    carry,
+    counters,
+  });
   const { enroll, register } = enrollAgents({ ...parts, saveEvents, run });
 
   /** What holders tell and people order. */
@@ -77,10 +98,24 @@ export function createTurns(parts: TurnParts) {
     /** The hands report back. */
     actionDone(action: Action, outcome: ActionOutcome, moment: Moment): void {
       commits.draft().finished.push(action.key);
+      if (action.agentId === fleetId) carry(parts.incidents.handsSaid(action.key, outcome), moment);
       const watched = action.agentId === null ? undefined : roster.find(action.agentId);
       if (watched !== undefined) run(watched, { kind: "action-outcome", key: action.key, outcome }, moment);
       commits.schedule();
     },
+    /** What is done about many at once. A decision for all of them is each one's. */
+    takeFleet(doings: FleetDoings, moment: Moment): void {
+      carry(doings, moment);
+      const { agents, ...decided } = doings.decided ?? { agents: [] };
+      for (const agentId of agents) {
+        const watched = roster.find(agentId);
+        if (watched !== undefined && "decision" in decided)
+          run(watched, { kind: "decided-for-all", ...decided }, moment);
+      }
+      wakeConcerned(moment);
+      commits.schedule();
+    },
+    saveFleet: fleetMatters.save,
     wake,
     wakeConcerned,
     takeNews,

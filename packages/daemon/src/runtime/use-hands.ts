@@ -114,7 +114,7 @@ async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<Ac
   if (quota?.kind === "used-up") return { kind: "limit-stands", resetsInMs: quota.resetsInMs };
   // What there is to go on with may change in a freeze, and asking and reading take a while in which one can begin.
   await hands.thawed();
-  const revival = await hands.revivalFor(action);
+  const revival = action.fresh === true ? null : await hands.revivalFor(action);
   await hands.thawed();
   const done = await hands.holders.startAgain(agentId, incarnation, revival);
   return "problem" in done

@@ -10,6 +10,7 @@ import {
 } from "@rouse/contract";
 import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
+import { finishForgetting, forgetAgent } from "../../holder/forget-agent.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
 import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
@@ -227,6 +228,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       monitor = { store, epoch };
       const folder = holdersFolder(home.folder);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
+      finishForgetting(home.folder);
       // For commands of the same user: whom a new agent belongs to, and who takes it over.
       writeWhole(storeFile(home.folder), JSON.stringify(monitor));
       watcher = watch(folder, lookSoon);
@@ -257,6 +259,14 @@ export function openHolders(home: HolderHome, log: Log): Holders {
         if (error instanceof Fault) return { problem: error.message };
         throw error;
       }
+    },
+    async forget(agentId) {
+      const isGone = await forgetAgent(home.folder, agentId);
+      if (!isGone) return false;
+      lives.get(agentId)?.stop();
+      lives.delete(agentId);
+      told.delete(agentId);
+      return true;
     },
     folderOf: (agentId) => readSpec(home.folder, agentId)?.cwd ?? null,
     settle(settingsOf) {

@@ -1,11 +1,28 @@
 import { printable } from "@rouse/contract";
 import { pino } from "pino";
 import type { Log } from "../../ports/log.ts";
+import { openRotatingFile, type RotatingFileOptions } from "./rotating-file.ts";
 
 /** To a terminal a line a person reads, anywhere else a line of JSON a program reads; always on stderr, so that stdout stays an answer. */
 export function openLog(level: "info" | "warn" = "info"): Log {
   if (process.stderr.isTTY) return level === "info" ? toTerminal : { ...toTerminal, info: () => undefined };
   return pino({ name: "rouse", level, base: null }, pino.destination({ dest: 2, sync: true }));
+}
+
+/** For a daemon without a terminal: lines of JSON in a file, with times and levels that a person can read as well. */
+export function openFileLog(file: Omit<RotatingFileOptions, "wordLoss">): Log {
+  const name = "rouse";
+  const wordLoss = (lines: number, reason: string): string => {
+    const time = new Date().toISOString();
+    return `${JSON.stringify({ level: "warn", time, name, lines, reason, msg: "lines that belong here could not be written" })}\n`;
+  };
+  const shape = {
+    name,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+  };
+  return pino(shape, openRotatingFile({ ...file, wordLoss }));
 }
 
 const toTerminal: Log = {

@@ -3,6 +3,10 @@ import type { Commit, SavedCheckpoint, SavedRecord } from "../../ports/store.ts"
 import { type AgentShelf, insertById, type MemoryDisk, shelfOf } from "./memory-disk.ts";
 
 export function applyCommit(disk: MemoryDisk, commit: Commit): void {
+  for (const agentNo of commit.removed) {
+    disk.records.delete(agentNo);
+    disk.shelves.delete(agentNo);
+  }
   for (const signal of commit.signals) {
     const shelf = shelfOf(disk, signal.agentNo);
     insertById(shelf.signals, signal);

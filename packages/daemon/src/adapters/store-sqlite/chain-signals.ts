@@ -16,9 +16,11 @@ export interface Chains {
   highest(): number;
   /** Puts a new signal in its place; returns the one before it, or `null` when it is already there. */
   link(agentNo: number, id: number): number | null;
-  /** Called at the end of a transaction that linked. */
+  /** An agent is removed. Returns its newest signal, 0 when there is none. */
+  unlink(agentNo: number): number;
+  /** Called at the end of a transaction that linked or unlinked. */
   saveNowAndThen(): void;
-  /** Called after a transaction that linked was rolled back: reads everything anew when it is next needed. */
+  /** Called after a transaction that did either was rolled back: reads everything anew when it is next needed. */
   forget(): void;
 }
 
@@ -93,6 +95,14 @@ export function openChains(db: DatabaseSync): Chains {
       highest = id;
       sinceSnapshot++;
       return before;
+    },
+    unlink(agentNo) {
+      load();
+      const last = newest.get(agentNo) ?? 0;
+      newest.delete(agentNo);
+      // The highest id of all is known from the signals, and this one goes.
+      if (last === highest && last !== 0) sinceSnapshot = signalsBetweenSnapshots;
+      return last;
     },
     saveNowAndThen() {
       if (sinceSnapshot >= signalsBetweenSnapshots) save();

@@ -61,8 +61,9 @@ export function unpackRecords({ numbers, texts }: PackedRecords): SavedRecord[] 
 }
 
 export function packCommit(commit: Commit): PackedCommit {
-  const { signals, records, events, actions, finished, tasks, checkpoints, audit, marks } = commit;
+  const { removed, signals, records, events, actions, finished, tasks, checkpoints, audit, marks } = commit;
   return {
+    removed,
     signals: packSignals(signals),
     records: packRecords(records),
     events: events.map(packEvent),

@@ -44,6 +44,7 @@ export interface PackedLine extends Omit<AuditRecord, "evidence"> {
 }
 
 export interface PackedCommit {
+  readonly removed: readonly number[];
   readonly signals: PackedSignals;
   readonly records: PackedRecords;
   readonly events: readonly PackedEvent[];

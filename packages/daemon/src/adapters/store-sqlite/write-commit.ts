@@ -10,6 +10,17 @@ import { toWhole } from "./whole-text.ts";
 export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: PackedCommit) => void {
   const statements = prepare(db);
 
+  /** Signals of one agent lie scattered among those of all, and are found by their chain. */
+  function removeAgent(agentNo: number): void {
+    for (let id = chains.unlink(agentNo); id !== 0; ) {
+      const before = statements.signalBefore.get(id)?.before ?? 0;
+      statements.removeSignal.run(id);
+      id = before;
+    }
+    statements.removeHours.run(agentNo);
+    statements.removeRecord.run(agentNo);
+  }
+
   function writeSignals({ numbers, bodies }: PackedSignals): void {
     if (bodies.length === 0) return;
     for (let i = 0, n = 0; i < bodies.length; i++, n += numbersPerSignal) {
@@ -27,7 +38,6 @@ export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: Packe
         bodies[i] ?? "",
       );
     }
-    chains.saveNowAndThen();
   }
 
   function writeRecords({ numbers, texts }: PackedRecords): void {
@@ -58,13 +68,15 @@ export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: Packe
   return (commit) => {
     try {
       transact(db, () => {
+        for (const agentNo of commit.removed) removeAgent(agentNo);
         writeSignals(commit.signals);
         writeRecords(commit.records);
         writeCheckpoints(commit.checkpoints);
         writeTheFew(commit);
+        chains.saveNowAndThen();
       });
     } catch (error) {
-      if (commit.signals.bodies.length > 0) chains.forget();
+      if (commit.signals.bodies.length > 0 || commit.removed.length > 0) chains.forget();
       throw error;
     }
   };
@@ -114,6 +126,10 @@ function prepare(db: DatabaseSync) {
        ON CONFLICT (number) DO NOTHING`,
     ),
     mark: db.prepare<[string, string]>("INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)"),
+    signalBefore: db.prepare<[number], { before: number }>("SELECT before FROM signals WHERE id = ?"),
+    removeSignal: db.prepare<[number]>("DELETE FROM signals WHERE id = ?"),
+    removeHours: db.prepare<[number]>("DELETE FROM beat_hours WHERE agent_no = ?"),
+    removeRecord: db.prepare<[number]>("DELETE FROM agents WHERE no = ?"),
     unmark: db.prepare<[string]>("DELETE FROM marks WHERE key = ?"),
   };
 }

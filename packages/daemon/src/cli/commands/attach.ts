@@ -1,5 +1,8 @@
-import { Fault } from "@rouse/contract";
+import { exitWord, Fault } from "@rouse/contract";
 import { exit } from "../exit-codes.ts";
+import { wrapLine } from "../show/fit-text.ts";
+import { styled } from "../show/styled-text.ts";
+import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
 import { refuseInsideAgent } from "./order-agent.ts";
 
@@ -27,15 +30,17 @@ export const addAttach: AddCommand = (program, here, finish) => {
       const file = findHolder(here.home, agentId);
       if (file === null)
         throw new Fault("holder-gone", `${agentId} is over; \`rouse logs ${agentId}\` shows what it wrote`);
-      const ending = await attachHere(doorOf(here.home, file));
+      // Before the agent's screen is drawn: that takes the whole terminal, and only the title stays.
+      const wayOut = styled("dim", `${agentId}: Ctrl-] d leaves it, and it goes on; every other key is its own.`);
+      here.print(wrapLine([wayOut], here.width, 2));
+      const title = nameWindow(here, `${agentId}: Ctrl-] d leaves`);
+      const ending = await attachHere(doorOf(here.home, file)).finally(title.restore);
       switch (ending.kind) {
         case "left":
           here.warn(`left ${agentId}; it goes on. \`rouse attach ${agentId}\` comes back`);
           return finish(exit.fine);
         case "ended":
-          here.warn(
-            `${agentId} ended ${ending.exit.signal === null ? `with status ${ending.exit.code}` : `by ${ending.exit.signal}`}`,
-          );
+          here.warn(`${agentId} ${exitWord(ending.exit)}; \`rouse why ${agentId}\` says what becomes of it`);
           return finish(exit.fine);
         case "refused":
           throw new Fault("order-refused", `cannot attach to ${agentId}: ${ending.problem}`);
@@ -45,3 +50,10 @@ export const addAttach: AddCommand = (program, here, finish) => {
       }
     });
 };
+
+/** The window's title for as long as it shows an agent; terminals that keep none take no notice. */
+function nameWindow({ environment }: Surroundings, title: string): { restore(): void } {
+  if (environment["TERM"] === "dumb" || environment["TERM"] === "linux") return { restore() {} };
+  process.stdout.write(`\x1b[22;0t\x1b]0;${title}\x07`);
+  return { restore: () => void process.stdout.write("\x1b[23;0t") };
+}

@@ -41,6 +41,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     home,
     width: 120,
     now: () => Date.UTC(2026, 1, 5, 12, 3),
+    paint: (line) => paintLine(line, false),
     print: (lines) => say(lines.map((line) => `${paintLine(line, false)}\n`).join("")),
     printJson: (document) => say(`${writeJson(document, 0)}\n`),
     printJsonLine: (document) => say(`${writeJson(document, 0)}\n`),

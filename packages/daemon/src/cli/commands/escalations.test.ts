@@ -52,6 +52,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     home,
     width: 100,
     now: desk.now,
+    paint: (line) => paintLine(line, false),
     print: (lines) => say(lines.map((line) => `${paintLine(line, false)}\n`).join("")),
     printJson: (document) => say(`${JSON.stringify(document)}\n`),
     printJsonLine: (document) => say(`${JSON.stringify(document)}\n`),

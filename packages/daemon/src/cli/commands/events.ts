@@ -1,4 +1,4 @@
-import { type EventType, eventTypes } from "@rouse/contract";
+import { type EventType, eventTypes, unsavedEvents } from "@rouse/contract";
 import type { EventFilter, RouseClient, StreamedEvent } from "@rouse/sdk";
 import { InvalidArgumentError } from "commander";
 import { interrupted } from "../exit-codes.ts";
@@ -31,7 +31,10 @@ export const addEvents: AddCommand = (program, here) => {
     .option("--after <id>", "only events after this one", readWhole(0, Number.MAX_SAFE_INTEGER))
     .option("--limit <n>", "at most so many (default: 100, with --follow 10)", readWhole(1, 1000))
     .option("--json", "print one JSON document; with --follow one line per event")
-    .addHelpText("after", `\nTypes:\n${listTypes()}\n\nAGENT_HEARTBEAT comes only with --follow and when it is named.`)
+    .addHelpText(
+      "after",
+      `\nTypes:\n${listTypes()}\n\n${unsavedEvents.join(" and ")} come only with --follow and when\nthey are named.`,
+    )
     .action(async (options: EventsOptions) => {
       const rouse = await connect(here);
       if (options.follow) return follow(here, rouse, options);

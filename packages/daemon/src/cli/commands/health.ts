@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { exitCodeOfState } from "../exit-codes.ts";
+import { exitCodeOfStanding } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
 import { healthDocument, showHealth, showSummary } from "../show/health.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -17,14 +17,17 @@ export const addHealth: AddCommand = (program, here, finish) => {
     .argument("[agent]", "id of an agent")
     .addOption(new Option("--filter <which>", "list only these agents").choices(["unhealthy"]))
     .option("--json", "print one JSON document")
-    .addHelpText("after", "\nWith AGENT it ends with 0 when that is HEALTHY or DEGRADED, otherwise with 1.")
+    .addHelpText(
+      "after",
+      "\nWith AGENT it ends with 0 when that is HEALTHY or DEGRADED, or over and\nFINISHED or exited 0; otherwise with 1.",
+    )
     .action(async (agentId: string | undefined, options: HealthOptions, command: Command) => {
       if (agentId === undefined) return showAll(here, options);
       if (options.filter !== undefined) command.error("error: give an agent or --filter, not both");
       const agent = await (await connect(here)).getAgentHealth(agentId);
       if (options.json) here.printJson(healthDocument(agent));
       else here.print(showHealth(agent, here.now(), here.width));
-      finish(exitCodeOfState(agent.state));
+      finish(exitCodeOfStanding(agent));
     });
 };
 

@@ -6,6 +6,7 @@ import { readOutput, readOutputTimes } from "../../holder/output/read-output.ts"
 import { listHeld } from "../../holder/read-holder-files.ts";
 import { interrupted } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
+import { notStartedHere } from "../find-holder.ts";
 import { createOutputPrinter, type OutputPrinter } from "../show/print-output.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -110,8 +111,7 @@ async function refuseUnknown(here: Surroundings, agentId: string): Promise<void>
     await (await connect(here)).getAgentHealth(agentId);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const message = `no agent ${agentId} was started here with rouse run or rouse spawn`;
-    throw new Fault("agent-unknown", message, { cause: error });
+    throw notStartedHere(here.home, agentId, error);
   }
   throw new Fault(
     "not-supervised",

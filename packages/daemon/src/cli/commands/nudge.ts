@@ -36,8 +36,8 @@ export const addNudge: AddCommand = (program, here, finish) => {
     });
 };
 
-/** Hands take this long at most to say that something is in their way. */
-const patience: DurationMs = seconds(5);
+/** Hands mostly say sooner that something is in their way; a person who waits longer wonders what it is about. */
+const patience: DurationMs = seconds(2);
 const lookEvery: DurationMs = 200;
 
 /** What waits for the agent's next heartbeat may wait for long; anything else is given at once, or something stands in its way. */

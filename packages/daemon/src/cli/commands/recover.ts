@@ -32,6 +32,7 @@ earlier attempts.`;
 export const addRecover: AddCommand = (program, here, finish) => {
   program
     .command("recover")
+    .alias("restart")
     .description("end an agent that Rouse started and bring it back from its last checkpoint")
     .argument("[agent]", "id of an agent")
     .option("--task <id>", "whoever works on this task, instead")

@@ -1,10 +1,11 @@
 import { constants } from "node:os";
 import { type ExitStatus, Fault } from "@rouse/contract";
+import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../offer-daemon.ts";
 import { type AgentWishes, prepareAgent, type Surface } from "../prepare-agent.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
 
-interface RunOptions {
+interface RunOptions extends DaemonWish {
   readonly name?: string;
   readonly type?: string;
   readonly task?: string;
@@ -13,7 +14,8 @@ interface RunOptions {
 
 const afterword = `
 The command runs as if Rouse were not there: same terminal, same keys, same exit
-code. In a pipe its output passes byte for byte. Without a running Rouse it runs
+code. In a pipe its output passes byte for byte. Without a running Rouse you are
+asked whether to start one; where nobody can be asked, and after a no, it runs
 all the same, and what it did is told when one starts.
 
 Examples:
@@ -32,27 +34,30 @@ export const addRun: AddCommand = (program, here, finish) => {
     .option("--type <id>", "its type, for settings of that type")
     .option("--task <id>", "the task it works on")
     .option("--policy <name>", "a policy of config.yaml or a preset")
+    .option(...daemonOption)
+    .option(...noDaemonOption)
     .addHelpText("after", afterword)
     .action(async (command: string[], options: RunOptions) => {
       const { stdin, stdout } = process;
       const io = stdin.isTTY && stdout.isTTY ? "terminal" : "pipes";
       const surface = { foreground: true, io, cols: stdout.columns || 80, rows: stdout.rows || 24 } as const;
       finish(
-        await runWatched(here, { command, ...options }, surface).then(exitCodeOfProcess, (error: unknown) =>
-          asShellsDo(here, error),
-        ),
+        await runWatched(here, { command, ...options }, surface).catch((error: unknown) => asShellsDo(here, error)),
       );
     });
 };
 
-async function runWatched(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<ExitStatus> {
+async function runWatched(here: Surroundings, wishes: AgentWishes & DaemonWish, surface: Surface): Promise<number> {
   const { spec, home, watched } = await prepareAgent(here, wishes, surface);
+  if (!watched && wishes.not === undefined) {
+    const offered = await offerDaemon(here, wishes);
+    if (offered.kind === "over") return offered.code;
+    if (offered.kind === "started") return runWatched(here, { ...wishes, not: [] }, surface);
+    here.warn(nobodyWatches);
+  }
   const { runInForeground } = await import("../../holder/run-in-foreground.ts");
-  const nobodyWatches =
-    "no Rouse is running, so nobody watches yet; `rouse up` in another terminal picks this agent up";
-  if (!watched && wishes.not === undefined) here.warn(nobodyWatches);
   try {
-    return await runInForeground(spec, home);
+    return exitCodeOfProcess(await runInForeground(spec, home));
   } catch (error) {
     // Two that were started at the same time found the same name free.
     if (wishes.name !== undefined || !(error instanceof Fault && error.code === "name-taken")) throw error;

@@ -68,6 +68,7 @@ async function rouseIn(environment: Record<string, string>, ...words: string[]):
     home,
     width: 100,
     now: () => world.readClock().time,
+    paint: (line) => paintLine(line, false),
     print: (lines) => say(lines.map((line) => `${paintLine(line, false)}\n`).join("")),
     printJson: (document) => say(`${JSON.stringify(document)}\n`),
     printJsonLine: (document) => say(`${JSON.stringify(document)}\n`),

@@ -7,6 +7,7 @@ export const defaultGrace: DurationMs = 10_000;
 export const addTerminate: AddCommand = (program, here, finish) => {
   program
     .command("terminate")
+    .aliases(["stop", "kill"])
     .description("end an agent that Rouse started, with every process it left")
     .argument("<agent>", "id of an agent")
     .option("--reason <text>", "for the record")

@@ -1,6 +1,13 @@
 import { AgentId, type EpochMs, Fault, Id, parseDuration } from "@rouse/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { issueToken, listTokens, revokeToken, type TokenRole, tokenRoles } from "../../home/issued-tokens.ts";
+import {
+  isForAgent,
+  issueToken,
+  listTokens,
+  revokeToken,
+  type TokenRole,
+  tokenRoles,
+} from "../../home/issued-tokens.ts";
 import { openHome, rotateToken } from "../../home/open-home.ts";
 import { findRunning } from "../find-daemon.ts";
 import { showTokens } from "../show/tokens.ts";
@@ -14,6 +21,7 @@ What each role may do:
   viewer        read
   agent         speak for one agent: its heartbeats, steps, answers,
                 checkpoints and tasks, and read its own health
+  ping          say that one agent lives, by fetching an address (token ping)
 
 Everything done with a token is recorded under its role and name. Run it on the
 machine and as the user of the daemon, which need not run; one that does knows
@@ -23,6 +31,7 @@ at once. Whoever uses a token puts it into ROUSE_TOKEN or sends it as
 Examples:
   rouse token create --role orchestrator --name planner --expires 30d
   rouse token create --role agent --name ci-agent --agent worker-7
+  rouse token ping nightly-backup
   rouse token list
   rouse token revoke planner`;
 
@@ -34,6 +43,7 @@ export const addToken: AddCommand = (program, here, finish) => {
     .description("tokens for others: orchestrators, viewers, agents; or a new one for yourself")
     .addHelpText("after", help);
   addCreate(token, here, finish);
+  addPing(token, here, finish);
   addList(token, here, finish);
   addRevoke(token, here, finish);
   addRotate(token, here, finish);
@@ -61,17 +71,61 @@ const addCreate: AddCommand = (token, here) => {
       new Option("--role <role>", "what it may be used for").choices([...tokenRoles]).makeOptionMandatory(true),
     )
     .requiredOption("--name <name>", "how it stands in the audit trail, and how it is revoked", readName)
-    .option("--agent <id>", "with --role agent: whom it speaks for", readAgent)
+    .option("--agent <id>", "with --role agent or ping: whom it speaks for", readAgent)
     .option("--expires <time>", "good for so long only: 12h, 30d (default: until revoked)", readExpiry)
     .addHelpText("after", createHelp)
     .action(({ role, name, agent, expires }: CreateOptions, command: Command) => {
       refuseInsideAgent(here, forOwner);
-      if (role === "agent" && agent === undefined) command.error("error: --role agent needs --agent ID");
-      if (role !== "agent" && agent !== undefined) command.error("error: --agent goes with --role agent only");
+      if (isForAgent(role) && agent === undefined) command.error(`error: --role ${role} needs --agent ID`);
+      if (!isForAgent(role) && agent !== undefined) command.error("error: --agent goes with --role agent or ping only");
       const now = here.now();
       const expiresAt: EpochMs | null = expires === undefined ? null : now + expires;
       const { folder } = openHome(here.home);
       here.printText(`${issueToken(folder, { name, role, agentId: agent ?? null, expiresAt }, now)}\n`);
+    });
+};
+
+interface PingOptions {
+  readonly name?: string;
+  readonly expires?: number;
+  readonly url?: string;
+  readonly json?: true;
+}
+
+const pingHelp = `
+For a cron job or a device that can fetch an address and no more. Each fetch is a
+heartbeat without facts; ?state=start, running, idle, done or fail says more:
+
+  curl -fsS -m 10 --retry 3 "$PING?state=done"
+
+The address holds a token that is good for this agent's pings and for nothing
+else. It is printed once; \`rouse token revoke ping-AGENT\` ends it.`;
+
+const addPing: AddCommand = (token, here) => {
+  token
+    .command("ping")
+    .description("make an address that an agent pings, and print it, once")
+    .argument("<agent>", "whose sign of life it is", readAgent)
+    .option("--name <name>", "how it is revoked (default: ping-AGENT)", readName)
+    .option("--expires <time>", "good for so long only: 12h, 30d (default: until revoked)", readExpiry)
+    .option("--url <address>", "where Rouse is reached from there (default: where it listens)", readAddress)
+    .option("--json", "print one JSON document")
+    .addHelpText("after", pingHelp)
+    .action(async (agentId: string, { name = `ping-${agentId}`, expires, url, json }: PingOptions) => {
+      refuseInsideAgent(here, forOwner);
+      const base = url ?? here.environment.ROUSE_URL ?? (await findRunning(here.home))?.url;
+      if (base === undefined)
+        throw new Fault(
+          "daemon-unreachable",
+          "no Rouse is running; start it with `rouse up`, or say --url where it will be",
+        );
+      const now = here.now();
+      const expiresAt: EpochMs | null = expires === undefined ? null : now + expires;
+      const { folder } = openHome(here.home);
+      const secret = issueToken(folder, { name: readName(name), role: "ping", agentId, expiresAt }, now);
+      const address = `${base.replace(/\/+$/, "")}/ping/${encodeURIComponent(agentId)}/${encodeURIComponent(secret)}`;
+      if (json) here.printJson({ agentId, name, url: address });
+      else here.printText(`${address}\n`);
     });
 };
 
@@ -131,6 +185,11 @@ function readAgent(text: string): string {
   const parsed = AgentId.safeParse(text);
   if (parsed.success) return text;
   throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? "");
+}
+
+function readAddress(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).search === "") return text;
+  throw new InvalidArgumentError("Expected an address such as https://rouse.example.org:8443.");
 }
 
 const longest = 10 * 365 * 86_400_000;

@@ -41,7 +41,7 @@ function judge(theirs: string, status: string): Check {
 function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Check {
   if (fault.code !== "daemon-unreachable") return fail(name, fault.message, "see above");
   if (here.environment.ROUSE_URL) return fail(name, fault.message, "is ROUSE_URL right?");
-  if (left === null) return warn(name, "not running", "start it with `rouse up`");
+  if (left === null) return warn(name, "not running", "start it with `rouse up -d`");
   if (isRunning(left)) {
     return fail(
       name,

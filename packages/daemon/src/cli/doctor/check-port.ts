@@ -1,15 +1,18 @@
 import { createServer } from "node:net";
-import { defaultPort } from "../commands/up.ts";
+import { Fault } from "@rouse/contract";
+import { choosePort } from "../choose-port.ts";
 import { type Check, fail, ok } from "./check.ts";
 import type { DaemonSeen } from "./check-daemon.ts";
 import { findListener } from "./find-listener.ts";
 
 /** Can `rouse up` listen where it would? */
-export async function checkPort({ answers, left }: DaemonSeen): Promise<Check> {
+export async function checkPort({ answers, left }: DaemonSeen, environment: NodeJS.ProcessEnv): Promise<Check> {
   const name = "port";
   const url = left !== null && URL.canParse(left.url) ? new URL(left.url) : null;
   if (answers && url !== null) return ok(name, `the daemon listens on ${url.host}`);
-  const port = Number(url?.port || defaultPort);
+  const wanted = readWanted(environment);
+  if (wanted instanceof Fault) return fail(name, wanted.message, "see above");
+  const port = Number(url?.port || wanted);
   const trouble = await tryToListen(port);
   if (trouble === null) return ok(name, `${port} is free`);
   if (trouble !== "EADDRINUSE") return fail(name, `${port} cannot be used (${trouble})`, "start with another --port");
@@ -19,6 +22,15 @@ export async function checkPort({ answers, left }: DaemonSeen): Promise<Check> {
     `${port} is taken${holder === null ? "" : ` by ${holder}`}`,
     "stop that, or start with another --port",
   );
+}
+
+function readWanted(environment: NodeJS.ProcessEnv): number | Fault {
+  try {
+    return choosePort(undefined, environment);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
 }
 
 function tryToListen(port: number): Promise<string | null> {

@@ -19,6 +19,6 @@ export async function examine(here: Surroundings): Promise<Check[]> {
     ...home,
     ...config,
     daemon.check,
-    await checkPort(daemon),
+    await checkPort(daemon, here.environment),
   ];
 }

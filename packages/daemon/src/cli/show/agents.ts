@@ -1,9 +1,11 @@
-import { type AgentHealth, type EpochMs, type ExitStatus, type HealthState, healthStates } from "@rouse/contract";
+import { type AgentHealth, type EpochMs, type HealthState, healthStates, isPersonsMatter } from "@rouse/contract";
 import { describeActivity, describeLimit } from "./describe-activity.ts";
-import { type Column, drawTable } from "./draw-table.ts";
+import { type Cell, type Column, drawTable } from "./draw-table.ts";
+import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { countProcesses } from "./list-processes.ts";
-import { type Line, styled, styledState } from "./styled-text.ts";
+import { countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";
+import { type Line, styled } from "./styled-text.ts";
 import { ago } from "./tell-time.ts";
 
 const none = styled("dim", "–");
@@ -16,54 +18,98 @@ function compareNames(a: AgentHealth, b: AgentHealth): number {
   return byName.compare(a.agentId, b.agentId);
 }
 
+const heardColumn: Column = { title: "HEARD", least: 8, drops: 4 };
+const sinceColumn: Column = { ...heardColumn, title: "SINCE" };
+
+/** The first three survive in the narrowest terminal; of the others the last in this order go first. */
 const psColumns: readonly Column[] = [
-  { title: "AGENT", least: 12 },
-  { title: "STATE" },
-  { title: "ACTIVITY", least: 9 },
-  { title: "HEARD", least: 8 },
-  { title: "TASK", least: 6 },
-  { title: "INCARNATION", least: 4 },
-  { title: "NODE", least: 5 },
+  { title: "AGENT", least: 10, wants: 24 },
+  { title: "STATE", least: 8, wants: 16 },
+  { title: "ACTIVITY", least: 18, wants: 30 },
+  heardColumn,
+  { title: "TASK", least: 6, drops: 3 },
+  { title: "INCARNATION", least: 4, drops: 1 },
+  { title: "NODE", least: 5, drops: 2 },
 ];
 
+export interface PsView {
+  /** Also those that are over and need nobody. */
+  readonly all: boolean;
+  /** Only some of them were asked for. */
+  readonly filtered: boolean;
+  /** It stays on the screen, and is drawn anew when something happens: that somebody is heard is nothing that happens. */
+  readonly watching?: boolean;
+}
+
+const wholeFleet: PsView = { all: false, filtered: false };
+
 /** `rouse ps`: who is there and what are they doing. */
-export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  if (agents.length === 0) return [["No agents yet. Start one with `rouse run`, or let it send a heartbeat."]];
-  const rows = agents
+export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number, view = wholeFleet): Line[] {
+  const hidden = view.all ? [] : agents.filter(isDoneWith);
+  const shown = agents.filter((agent) => !hidden.includes(agent));
+  const footer = wrapLine(hiddenNote(hidden), width, 0);
+  if (shown.length === 0)
+    return [[whyEmpty(agents, view)], ...(hidden.length === 0 ? [] : footer)].flatMap((line) =>
+      wrapLine(line, width, 0),
+    );
+  const rows = shown
     .toSorted(compareNames)
     .map((agent) => [
       agent.agentId,
-      styledState(agent.state),
-      describeDoing(agent, now),
-      lastHeard(agent) === null ? none : ago(lastHeard(agent) ?? "", now),
+      styledStanding(agent),
+      describeDoing(agent, now) || none,
+      ageOf(agent, now, view),
       agent.taskId ?? none,
       String(agent.incarnation),
       agent.node ?? none,
     ]);
-  return drawTable(psColumns, rows, width);
+  const columns = view.watching ? psColumns.map((one) => (one === heardColumn ? sinceColumn : one)) : psColumns;
+  return [...drawTable(columns, rows, width), ...(hidden.length === 0 ? [] : footer)];
 }
 
-/** An end outweighs what it was doing before, and a limit the end that it led to, for as long as that is not for good. */
+function ageOf(agent: AgentHealth, now: EpochMs, { watching }: PsView): Cell {
+  if (watching) return ago(agent.over?.at ?? agent.stateChangedAt, now);
+  const heard = lastHeard(agent);
+  return heard === null ? none : ago(heard, now);
+}
+
+function whyEmpty(agents: readonly AgentHealth[], { filtered }: PsView): string {
+  if (agents.length > 0) return filtered ? "Nobody of those is there any more." : "Nobody is there any more.";
+  return filtered ? "No agent is like that." : "No agents yet. Start one with `rouse run`, or let it send a heartbeat.";
+}
+
+const hiddenNote = (hidden: readonly AgentHealth[]): Line => [
+  styled("dim", `${countOver(hidden)}; \`rouse ps --all\` shows ${hidden.length === 1 ? "it" : "them"}`),
+];
+
+/** What it does, or what is done about it. Empty for one that is over and needs nobody: its state says it all. */
 export function describeDoing(agent: AgentHealth, now: EpochMs): string {
-  const { activity, terminal } = agent;
+  const { activity, terminal, over } = agent;
+  if (over)
+    return isPersonsMatter(agent) ? `needs you: ${inWords(agent.handedOver?.because ?? "")}` : failedTurn(agent);
   const limit = limitInTheWay(agent);
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
-  if (terminal?.exit == null && terminal?.leftovers !== undefined) return `left ${countProcesses(terminal.leftovers)}`;
-  if (terminal?.exit == null)
-    return terminal?.needsYou == null ? describeActivity(activity) : `needs you: ${inWords(terminal.needsYou.what)}`;
-  const end = describeEnd(terminal.exit, terminal.failedTurn !== undefined && activity.kind !== "FINISHED");
-  return terminal.leftovers === undefined ? end : `${end}, left ${countProcesses(terminal.leftovers)}`;
+  const left = terminal?.leftovers === undefined ? [] : [`left ${countProcesses(terminal.leftovers)}`];
+  if (terminal?.exit != null)
+    return [describeEnd(terminal.exit, terminal.failedTurn !== undefined), ...left, ...whatNext(agent, left)].join(
+      ", ",
+    );
+  if (left.length > 0) return left.join();
+  return terminal?.needsYou == null ? describeActivity(activity, now) : `needs you: ${inWords(terminal.needsYou.what)}`;
 }
 
-function describeEnd({ code, signal }: ExitStatus, failed: boolean): string {
-  if (signal !== null) return `ended by ${signal}`;
-  if (code === 0 && failed) return "ended: failed";
-  return code === null ? "ended" : `ended with ${code}`;
+const failedTurn = ({ over, terminal }: AgentHealth): string =>
+  over?.how === "exited" && over.code === 0 && terminal?.failedTurn !== undefined ? "its turn failed" : "";
+
+/** Its process ended, and that is not the end of it. */
+function whatNext({ incident, handedOver }: AgentHealth, left: readonly string[]): string[] {
+  if (left.length > 0 || handedOver !== null) return [];
+  return [incident?.escalation == null ? "starts again" : "waits for an answer"];
 }
 
-/** Who has finished, or ended in a person's terminal, waits for no limit any more. */
-export const limitInTheWay = ({ activity, terminal, limit }: AgentHealth): AgentHealth["limit"] =>
-  terminal?.exit != null && (terminal.foreground || activity.kind === "FINISHED") ? null : limit;
+/** Who is over, or ended in a person's terminal, waits for no limit any more. */
+export const limitInTheWay = ({ over, limit, terminal }: AgentHealth): AgentHealth["limit"] =>
+  over || (terminal?.exit != null && terminal.foreground) ? null : limit;
 
 /** Its own word, what it wrote, or what its program told. */
 export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
@@ -81,12 +127,12 @@ const healthColumns: readonly Column[] = [
 /** `rouse health`: who is how, the worst first, and why. */
 export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   const rows = agents
-    .toSorted((a, b) => badness(b.state) - badness(a.state) || compareNames(a, b))
+    .toSorted((a, b) => badness(b) - badness(a) || compareNames(a, b))
     .map((agent) => [
       agent.agentId,
-      styledState(agent.state),
-      ago(agent.stateChangedAt, now),
-      agent.findings[0]?.text ?? agent.stateReason,
+      styledStanding(agent),
+      ago(agent.over?.at ?? agent.stateChangedAt, now),
+      agent.findings[0]?.text ?? (agent.over && agent.stateReason === "registered" ? none : agent.stateReason),
     ]);
   return drawTable(healthColumns, rows, width);
 }
@@ -100,5 +146,8 @@ const worstFirst: readonly HealthState[] = [
   "TERMINATED",
 ];
 
-const badness = (state: HealthState): number =>
-  worstFirst.includes(state) ? healthStates.length - worstFirst.indexOf(state) : 0;
+/** Who is over comes last, unless somebody is called for it. */
+function badness(agent: AgentHealth): number {
+  if (isDoneWith(agent)) return -1;
+  return worstFirst.includes(agent.state) ? healthStates.length - worstFirst.indexOf(agent.state) : 0;
+}

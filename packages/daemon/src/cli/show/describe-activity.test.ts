@@ -13,7 +13,13 @@ it.each<[ActivityReport, string]>([
   [{ ...waiting, by: "text" }, "says it waits for its provider"],
   [{ ...waiting, kind: "RUNNING", open: { kind: "tool", name: "npm-test" } }, "RUNNING tool npm-test"],
 ])("%j is told as: %s", (activity, told) => {
-  expect(describeActivity(activity)).toBe(told);
+  expect(describeActivity(activity, Date.parse(waiting.since))).toBe(told);
+});
+
+it("a wait whose time is up is told as over", () => {
+  expect(describeActivity({ ...waiting, until, by: "text" }, Date.parse(until) + 1)).toBe(
+    `waited for provider until ${stamp(until)}`,
+  );
 });
 
 it.each([

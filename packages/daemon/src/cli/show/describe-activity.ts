@@ -1,9 +1,10 @@
 import type { ActivityReport, EpochMs, LimitReport } from "@rouse/contract";
 import { countdown, stamp } from "./tell-time.ts";
 
-/** "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that only words speak of is told as what it is. */
-export function describeActivity({ kind, open, for: what, by, until }: ActivityReport): string {
+/** "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that only words speak of is told as what it is, and one whose time is up as over. */
+export function describeActivity({ kind, open, for: what, by, until }: ActivityReport, now: EpochMs): string {
   if (open !== undefined) return `${kind} ${open.kind}${open.name === undefined ? "" : ` ${open.name}`}`;
+  if (until !== undefined && Date.parse(until) < now) return `waited for ${what} until ${stamp(until)}`;
   if (by === "text") return `says it waits for its provider${until === undefined ? "" : ` until ${stamp(until)}`}`;
   return what === undefined ? kind : `${kind} for ${what}`;
 }

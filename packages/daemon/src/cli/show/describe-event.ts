@@ -25,6 +25,7 @@ function styledType(event: RouseEvent): Line[number] {
   const styles: Partial<Record<string, Style>> = {
     ALERT_RAISED: "red",
     HOLD_STARTED: "yellow",
+    FLEET_INCIDENT_OPENED: "yellow",
     AUDIT_ANCHOR_FAILED: "yellow",
     MONITOR_GAP: "yellow",
     AGENT_NEEDS_YOU: "yellow",
@@ -57,12 +58,16 @@ export function describeEvent(event: RouseEvent): string {
   // A newer daemon may know events that we do not.
   if (!eventTypes.includes(event.type)) return JSON.stringify(event.payload);
   switch (event.type) {
+    case "AGENT_ACTIVITY_CHANGED":
+      return `${event.payload.from} → ${event.payload.to}`;
     case "AGENT_HEARTBEAT":
       return [event.payload.status, event.payload.progressIndicator].filter(Boolean).join(": ");
     case "AGENT_REGISTERED":
       return `incarnation ${event.payload.incarnation}${event.payload.taskId === null ? "" : `, task ${event.payload.taskId}`}`;
     case "AGENT_INCARNATION_STARTED":
       return `incarnation ${event.payload.from} → ${event.payload.to}: ${inWords(event.payload.because)}`;
+    case "AGENT_REMOVED":
+      return `taken out of the list by ${event.payload.actor}`;
     case "AGENT_FINISHED":
       return `incarnation ${event.payload.incarnation}`;
     case "AGENT_RECOVERED":
@@ -96,11 +101,19 @@ export function describeEvent(event: RouseEvent): string {
 
 type MonitorEvent = Extract<
   RouseEvent,
-  { type: `MONITOR_${string}` | `HOLD_${string}` | `CONFIG_${string}` | `BRAKE_${string}` | `AUDIT_${string}` }
+  {
+    type:
+      | `MONITOR_${string}`
+      | `HOLD_${string}`
+      | `FLEET_${string}`
+      | `CONFIG_${string}`
+      | `BRAKE_${string}`
+      | `AUDIT_${string}`;
+  }
 >;
 
 const isOfMonitor = (event: RouseEvent): event is MonitorEvent =>
-  /^(MONITOR|HOLD|CONFIG|BRAKE|AUDIT)_/.test(event.type);
+  /^(MONITOR|HOLD|FLEET|CONFIG|BRAKE|AUDIT)_/.test(event.type);
 
 /** What happens to an agent that Rouse started. */
 type HeldEvent = Extract<
@@ -214,6 +227,14 @@ function describeMonitorEvent(event: MonitorEvent): string {
     case "HOLD_ENDED": {
       const { because, scope, lastedSeconds } = event.payload;
       return `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`;
+    }
+    case "FLEET_INCIDENT_OPENED": {
+      const { incident, scope, silent, of } = event.payload;
+      return `${incident} (${scope}): ${silent} of ${of} silent`;
+    }
+    case "FLEET_INCIDENT_CLOSED": {
+      const { incident, because, lastedSeconds } = event.payload;
+      return `${incident} after ${describeSeconds(lastedSeconds)}: ${inWords(because)}`;
     }
     case "BRAKE_STARTED":
       return `${event.payload.kills} agents stopped in ${describeSeconds(event.payload.windowSeconds)}: no more for now`;

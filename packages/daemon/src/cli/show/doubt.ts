@@ -1,6 +1,7 @@
 import type { EpochMs, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
+import { cutLine } from "./fit-text.ts";
 import { type Line, styled } from "./styled-text.ts";
-import { ago, describeSeconds, lasting } from "./tell-time.ts";
+import { ago, countdown, describeSeconds, lasting } from "./tell-time.ts";
 
 const gaps: Readonly<Record<GapCause, string>> = {
   stall: "it stood still",
@@ -25,6 +26,25 @@ export const heldBecause: Readonly<Record<HeldBecause, string>> = {
   starting: "the agent is still starting",
 };
 
+/** What keeps Rouse from acting now, a row each above a list: freeze, hold, amnesty. Empty when nothing does. */
+export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: number): Line[] {
+  const { frozen, lastGap, amnestyUntil } = doubt;
+  const lines: Line[] = [];
+  if (frozen !== null)
+    lines.push([
+      styled("yellow", "FROZEN"),
+      ` for ${lasting(frozen.since, now)} (\`rouse thaw\` ends it): ${frozen.reason}`,
+    ]);
+  for (const { because, scope, since } of doubt.holds)
+    lines.push([styled("yellow", "ON HOLD"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
+  const left = amnestyUntil === undefined ? 0 : Date.parse(amnestyUntil) - now;
+  if (left > 0 && lastGap !== null) {
+    const gap = `${gaps[lastGap.cause] ?? lastGap.cause} for ${describeSeconds(lastGap.lastedSeconds)}`;
+    lines.push([styled("dim", `amnesty for ${countdown(left)}, nobody is judged by silence: ${gap}`)]);
+  }
+  return lines.map((line) => cutLine(line, width));
+}
+
 /** What the monitor holds against itself. Empty when nothing does. */
 export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   const lines: Line[] = [];
@@ -37,6 +57,13 @@ export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   }
   for (const { because, scope, since } of doubt.holds) {
     lines.push([styled("yellow", "on hold"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
+  }
+  for (const { id, scope, since, silent, came, escalation } of doubt.fleetIncidents) {
+    const asked = escalation === null ? "" : `; \`rouse escalations show ${escalation}\``;
+    lines.push([
+      styled("red", id),
+      ` (${scope}) for ${lasting(since, now)}: ${silent} of ${came} that fell silent together are so still${asked}`,
+    ]);
   }
   if (lastGap !== null) {
     const lasted = describeSeconds(lastGap.lastedSeconds);

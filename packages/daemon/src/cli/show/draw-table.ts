@@ -5,25 +5,49 @@ export interface Column {
   readonly title: string;
   /** How narrow it may become before others have to give way; without it the column is never cut. */
   readonly least?: number;
+  /** How wide it should be, if it has so much to say, before others are left out; its least when not given. */
+  readonly wants?: number;
+  /** It may be left out where there is no room for all: those with the lowest number go first. */
+  readonly drops?: number;
 }
 
-type Cell = string | Span;
+export type Cell = string | Span;
 
 const gap = 2;
 
 /** Columns as wide as their contents; when the terminal is narrower, the widest give way first, the later of two alike, and end in "…". */
 export function drawTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], width: number): Line[] {
   const titles = columns.map(({ title }) => styled("dim", title));
-  const cells = [titles, ...rows].map((row) => spansOf(row));
-  const natural = columns.map((_, index) =>
-    cells.reduce((widest, row) => Math.max(widest, widthOf(row[index]?.text ?? "")), 0),
+  const all = [titles, ...rows].map((row) => spansOf(row));
+  const needed = columns.map((_, index) =>
+    all.reduce((widest, row) => Math.max(widest, widthOf(row[index]?.text ?? "")), 0),
   );
-  const widths = shrink(columns, natural, width - gap * (columns.length - 1));
+  const kept = chooseColumns(columns, needed, width);
+  const only = <T>(list: readonly T[]): T[] => list.filter((_, index) => kept.has(index));
+  const cells = all.map(only);
+  const widths = shrink(only(columns), only(needed), width - gap * (kept.size - 1));
   return cells.map((row) => {
     const line = row.flatMap((cell, index) => pad(cell, widths[index] ?? 0, index === row.length - 1));
     // Every column is as narrow as it may be, and still it is too much: rather the end of each row than two lines for it.
     return cutLine(line, width);
   });
+}
+
+/** Columns that may be left out are, one by one, until those that are left have what they want. */
+function chooseColumns(columns: readonly Column[], needed: readonly number[], width: number): ReadonlySet<number> {
+  const kept = new Set(columns.keys());
+  const wanted = (index: number): number => {
+    const { least, wants = least } = columns[index] ?? { title: "" };
+    return Math.min(needed[index] ?? 0, wants ?? Number.POSITIVE_INFINITY);
+  };
+  const first = [...kept].filter((index) => columns[index]?.drops !== undefined);
+  first.sort((a, b) => (columns[a]?.drops ?? 0) - (columns[b]?.drops ?? 0));
+  for (const index of first) {
+    const total = [...kept].reduce((sum, one) => sum + wanted(one), gap * (kept.size - 1));
+    if (total <= width) break;
+    kept.delete(index);
+  }
+  return kept;
 }
 
 function shrink(columns: readonly Column[], natural: readonly number[], width: number): number[] {

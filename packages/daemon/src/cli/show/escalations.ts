@@ -39,7 +39,7 @@ export function showEscalations(escalations: readonly EscalationReport[], now: E
     .map((one) => [
       one.id,
       styledSeverity(one.severity),
-      one.agentId,
+      one.silent === undefined ? one.agentId : `${one.silent.count} agents`,
       `${wordIllness(one)}; ${inWords(one.reason)}`,
       inTime(one.answerBy, now),
       inWords(one.otherwise),
@@ -70,7 +70,9 @@ function section(name: string, lines: readonly Line[], width: number): Line[] {
 function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
   const { acknowledged, acknowledgeBy, context } = notice;
   return [
-    ["agent", [`${notice.agentId}, incarnation ${notice.incarnation}`]],
+    notice.silent === undefined
+      ? ["agent", [`${notice.agentId}, incarnation ${notice.incarnation}`]]
+      : ["agents", [nameSilent(notice.silent)]],
     ...(notice.taskId === null ? [] : [["task", [notice.taskId]] as Fact]),
     ["about", [wordIllness(notice)]],
     ["asked", [`${stampAndAge(notice.openedAt, now)}: ${inWords(notice.reason)}`]],
@@ -87,6 +89,11 @@ function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
     ["policy", [`${context.config.policy}, mode ${context.config.settings.mode}`]],
     ["traces", [context.traceIds.join(" · ")]],
   ];
+}
+
+function nameSilent({ agents, count }: NonNullable<EscalationReport["silent"]>): string {
+  const more = count - agents.length;
+  return `${agents.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 const effects: Readonly<Record<DecisionEffect, string>> = {

@@ -41,10 +41,12 @@ it("an agent that is over for good is shown with its end and not with the limit 
     terminal: { ...heldFor(null), exit, ...changes },
   });
   expect(describeDoing(ended({}), now)).toMatch(/limit/);
-  expect(describeDoing(ended({ foreground: true }), now)).toBe("ended with 1");
-  expect(describeSince(ended({ foreground: true }), now)).toBe("ended with 1 10 min ago (by itself)");
+  const over = { how: "exited", code: 1, signal: null, at: exit.at } as const;
+  const gone = { ...ended({ foreground: true }), over };
+  expect(describeDoing(gone, now)).toBe("");
+  expect(describeSince(gone, now)).toBe("exited 1 10 min ago (by itself)");
   const left = ended({ foreground: true, leftovers: [{ pid: 7, name: "codex" }] });
-  expect(describeDoing(left, now)).toBe("ended with 1, left 1 process");
+  expect(describeDoing(left, now)).toBe("exited 1, left 1 process");
   const coped = ended({ exit: { ...exit, code: 0 }, failedTurn: "rate_limit" }, "FINISHED");
-  expect(describeDoing(coped, now)).toBe("ended with 0");
+  expect(describeDoing({ ...coped, over: { ...over, how: "finished", code: 0 } }, now)).toBe("");
 });

@@ -15,7 +15,10 @@ import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
+import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
+import { describeRestartRule } from "./restart-rule.ts";
+import { standingWord, styledStanding } from "./standing.ts";
 import { type Line, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
@@ -23,7 +26,7 @@ import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 export function healthDocument(agent: AgentHealth) {
   return {
     agent: agent.agentId,
-    status: agent.state.toLowerCase(),
+    status: standingWord(agent).toLowerCase(),
     // Of an agent whose terminal Rouse does not hold, the last beat is the last output.
     last_output: agent.terminal === null ? agent.lastHeartbeat : agent.terminal.lastOutput,
     errors: errorsOf(agent),
@@ -41,7 +44,7 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   const { findings, lastHeartbeat, lastCheckpoint, terminal } = agent;
   const facts: Fact[] = [
     ["agent", [styled("bold", agent.agentId)]],
-    ["status", [{ ...styledState(agent.state), text: agent.state.toLowerCase() }]],
+    ["status", [{ ...styledStanding(agent), text: standingWord(agent).toLowerCase() }]],
     ...(terminal === null || lastHeartbeat !== null
       ? [["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]] as Fact]
       : []),
@@ -49,8 +52,8 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
       ? []
       : [["last output", [terminal.lastOutput === null ? "none yet" : stampAndAge(terminal.lastOutput, now)]] as Fact]),
     ["errors", ...(errors.length === 0 ? [["none"]] : errors)],
-    ["state", [styledState(agent.state), `, ${agent.stateReason}`]],
-    ["since", [stampAndAge(agent.stateChangedAt, now)]],
+    ["state", [styledStanding(agent), ...stateReason(agent)]],
+    ["since", [stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)]],
     ["activity", [describeSince(agent, now)]],
     ...(terminal === null ? [] : showTerminal(terminal, now)),
     ["findings", ...(findings.length === 0 ? [["none"]] : findings.map(describeFinding))],
@@ -61,15 +64,26 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   return drawFacts(facts, width);
 }
 
+/** Of one that is over, what it was ill with. */
+export function stateReason({ state, stateReason: reason, over }: AgentHealth): string[] {
+  if (!over) return [`, ${reason}`];
+  return state === "HEALTHY" || state === "TERMINATED" ? [] : [`, was ${state}: ${reason}`];
+}
+
 export function describeSince(agent: AgentHealth, now: EpochMs): string {
   const { exit } = agent.terminal ?? { exit: null };
+  if (agent.over) {
+    const doing = describeDoing(agent, now);
+    const cause = exit === null ? "by its own word" : inWords(exit.cause);
+    return `${standingWord(agent)} ${lasting(agent.over.at, now)} ago (${cause})${doing === "" ? "" : `, ${doing}`}`;
+  }
   const doing = describeDoing(agent, now);
   const limit = limitInTheWay(agent);
   const said = limit?.by === "text" ? ", by its own words" : "";
   if (limit !== null)
     return exit === null ? `${doing}${said}` : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
   return exit === null
-    ? `${describeActivity(agent.activity)}, for ${lasting(agent.activity.since, now)}`
+    ? `${describeActivity(agent.activity, now)}, for ${lasting(agent.activity.since, now)}`
     : `${doing} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
 }
 
@@ -102,6 +116,9 @@ export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
     ...(idleKillSeconds === null
       ? []
       : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
+    ...(terminal.restartRule === undefined
+      ? []
+      : [["when it ends", [describeRestartRule(terminal.restartRule)]] as Fact]),
   ];
 }
 
@@ -158,7 +175,11 @@ function describeMetrics({ metrics }: AgentHealth): string {
 /** `rouse health` without an agent: how many are how, then who. */
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   const counted = healthStates.filter((state) => status.agents_by_state[state]);
-  const counts = counted.flatMap((state) => ["  ", styledState(state), ` ${status.agents_by_state[state]}`]);
+  const over = (["finished", "exited"] as const).filter((how) => status.agents_over?.[how]);
+  const counts = [
+    ...counted.flatMap((state) => ["  ", styledState(state), ` ${status.agents_by_state[state]}`]),
+    ...over.flatMap((how) => ["  ", styled("dim", how), ` ${status.agents_over?.[how]}`]),
+  ];
   const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));
   const agentsWatched = `${status.total_agents} agent${status.total_agents === 1 ? "" : "s"}`;
   return [

@@ -1,7 +1,12 @@
-import { type DurationMs, describeDuration, minutes, type Settings } from "@rouse/contract";
+import { type DurationMs, describeDuration, minutes, type RestartRuleReport, type Settings } from "@rouse/contract";
 
 /** What an agent's owner has ruled in advance, in words for the moment it is started: who is stopped by a rule shall have been told of it. */
-export function describeOwnerRules(agentId: string, idleKill: DurationMs | null, settings: Settings): string[] {
+export function describeOwnerRules(
+  agentId: string,
+  idleKill: DurationMs | null,
+  settings: Settings,
+  { when }: Pick<RestartRuleReport, "when">,
+): string[] {
   const ineffective = whyIneffective(settings);
   if (ineffective !== null)
     return idleKill === null ? [] : [`--idle-kill has no effect on ${agentId}: ${ineffective}.`];
@@ -14,7 +19,7 @@ export function describeOwnerRules(agentId: string, idleKill: DurationMs | null,
     );
   if (heartbeat.restart_on_missed_beats)
     rules.push(
-      "stopped and started again when its beats stop, once it has shown that a timer sends them, because its policy says so (restart_on_missed_beats)",
+      `stopped${when === "no" ? "" : " and started again"} when its beats stop, once it has shown that a timer sends them, because its policy says so (restart_on_missed_beats)`,
     );
   return rules.map((rule) => `${agentId} will be ${rule}.`);
 }

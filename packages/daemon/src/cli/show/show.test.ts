@@ -1,12 +1,13 @@
-import { type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
+import { type AgentHealth, type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { writeJson } from "../surroundings.ts";
 import { showAgents } from "./agents.ts";
 import { describeEvent, showEvent } from "./describe-event.ts";
+import { describeRestraint } from "./doubt.ts";
 import { widthOf } from "./fit-text.ts";
 import { healthDocument, showHealth, showSummary } from "./health.ts";
 import { healthy, heldFor, hostile, now, status, stuck, why } from "./sample.test-support.ts";
-import { type Line, paintLine } from "./styled-text.ts";
+import { type Line, paintLine, styled } from "./styled-text.ts";
 import { showWhy } from "./why.ts";
 
 const plain = (lines: readonly Line[]): string => lines.map((line) => paintLine(line, false)).join("\n");
@@ -30,6 +31,75 @@ describe("rouse ps", () => {
       plain(showAgents([{ ...held, terminal: { ...held.terminal, ...more } }], now, 120)).includes(" s ago ");
     expect(heard({})).toBe(false);
     expect(heard({ lastTold: new Date(now - 7000).toISOString() })).toBe(true);
+  });
+
+  const over = (agentId: string, how: "finished" | "exited", code: number): AgentHealth => ({
+    ...healthy,
+    agentId,
+    activity: { kind: how === "finished" ? "FINISHED" : "EXITED", since: "2026-02-05T10:00:00.000Z" },
+    over: { how, code, signal: null, at: "2026-02-05T10:00:00.000Z" },
+  });
+  const ended = [over("done-1", "finished", 0), over("done-2", "finished", 0), over("broken", "exited", 7)];
+
+  it("leaves out who is over, and says how many and how they ended", () => {
+    const lines = plain(showAgents([...ended, stuck], now, 120)).split("\n");
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["AGENT", "worker-1", "3"]);
+    expect(lines.at(-1)).toBe("3 are over: 2 finished, 1 exited 7; `rouse ps --all` shows them");
+    expect(plain(showAgents(ended.slice(2), now, 120))).toBe(
+      "Nobody is there any more.\n1 is over: exited 7; `rouse ps --all` shows it",
+    );
+  });
+
+  it("shows who is over when asked for all, each with the word for its end and without an activity", () => {
+    expect(
+      plain(showAgents(ended, now, 120, { all: true, filtered: false }))
+        .split("\n")
+        .slice(1),
+    ).toEqual([
+      "broken  exited 7  –         –      –     3            –",
+      "done-1  FINISHED  –         –      –     3            –",
+      "done-2  FINISHED  –         –      –     3            –",
+    ]);
+  });
+
+  it("keeps who is over in sight while a person is called for it", () => {
+    const handedOver = { incident: "i", because: "restarts-exhausted", at: "2026-02-05T10:00:00.000Z" } as const;
+    const called = { ...over("broken", "exited", 7), handedOver };
+    expect(plain(showAgents([called], now, 120))).toMatch(/^broken +exited 7 +needs you: restarts exhausted/m);
+    const settled = { ...called, handedOver: { ...handedOver, because: "ended-by-person" as const } };
+    expect(plain(showAgents([settled], now, 120))).not.toMatch(/^broken/m);
+  });
+
+  it("keeps agent, state and activity in a narrow terminal, and leaves out the others one by one", () => {
+    const titles = (width: number) =>
+      (plain(showAgents([stuck, healthy], now, width)).split("\n")[0] ?? "").split(/ +/);
+    expect(titles(200)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK", "INCARNATION", "NODE"]);
+    expect(titles(80)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK", "INCARNATION", "NODE"]);
+    expect(titles(60)).toEqual(["AGENT", "STATE", "ACTIVITY", "HEARD", "TASK"]);
+    expect(titles(50)).toEqual(["AGENT", "STATE", "ACTIVITY"]);
+    const silent: AgentHealth = { ...stuck, agentId: "a".repeat(40), state: "UNRESPONSIVE" };
+    const asks = {
+      ...silent,
+      terminal: { ...heldFor(null), needsYou: { what: "permission", since: silent.stateChangedAt } },
+    } as const;
+    expect(plain(showAgents([asks], now, 40)).split("\n")[1]).toBe("aaaaaaaaa…  UNRESPO…  needs you: permis…");
+  });
+
+  it("says in one row each what keeps Rouse from acting, however narrow the terminal", () => {
+    const frozen = { since: "2026-02-05T10:09:00.000Z", actor: "ada", reason: "lunch with the whole team" };
+    const doubt = { ...status.monitor, frozen, amnestyUntil: "2026-02-05T10:12:00.000Z" };
+    const rows = (width: number) => plain(describeRestraint(doubt, now, width)).split("\n");
+    expect(rows(200)).toEqual([
+      "FROZEN for 60 s (`rouse thaw` ends it): lunch with the whole team",
+      "ON HOLD (node build-1) for 60 s: many fell silent at once, which points to the way between them and the monitor",
+      "amnesty for 2m 00s, nobody is judged by silence: the machine slept for 5 min",
+    ]);
+    expect(rows(40).map((row) => row.length)).toEqual([40, 40, 40]);
+    expect(describeRestraint({ ...status.monitor, holds: [] }, now, 80)).toEqual([]);
+  });
+
+  it("ends no row with a space that a terminal would put into the next one, in colours either", () => {
+    expect(paintLine([styled("dim", "a b "), " "], true)).toBe("\x1b[2ma b\x1b[0m");
   });
 
   it("says how to get an agent when there is none", () => {

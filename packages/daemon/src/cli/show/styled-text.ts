@@ -27,10 +27,19 @@ export function spansOf(line: Line): Span[] {
 }
 
 export function paintLine(line: Line, colours: boolean): string {
-  return spansOf(line)
+  return withoutTail(spansOf(line))
     .map(({ text, style }) => (colours && style !== undefined ? `\x1b[${codes[style]}m${text}\x1b[0m` : text))
-    .join("")
-    .trimEnd();
+    .join("");
+}
+
+/** A space at the end of a full row would begin another one, also inside of a colour. */
+function withoutTail(spans: readonly Span[]): Span[] {
+  const kept = [...spans];
+  for (let last = kept.pop(); last !== undefined; last = kept.pop()) {
+    const text = last.text.trimEnd();
+    if (text !== "") return [...kept, { ...last, text }];
+  }
+  return kept;
 }
 
 const stateStyles: Readonly<Record<HealthState, Style>> = {

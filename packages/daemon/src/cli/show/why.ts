@@ -4,11 +4,12 @@ import { heldBackBy } from "./describe-ladder-event.ts";
 import { describeDoubt, heldBecause } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
 import { wrapLine } from "./fit-text.ts";
-import { describeFinding, describeIdentity, describeSince, showTerminal } from "./health.ts";
+import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
 import { inWords } from "./in-words.ts";
 import { describeEyes, describeOutlook } from "./outlook.ts";
+import { styledStanding } from "./standing.ts";
 import { showSteps } from "./steps.ts";
-import { type Line, styled, styledState } from "./styled-text.ts";
+import { type Line, styled } from "./styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
 import { wordIllness } from "./word-illness.ts";
 
@@ -20,6 +21,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   return [
     ...section(null, [...verdict(report, now), ...describeOutlook(report, now)], width),
     ...showIncident(agent, now, width),
+    ...showFleetIncident(report, width),
     ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...showSteps(report.steps, width),
@@ -67,6 +69,24 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
   );
 }
 
+/** Its silence alone is nobody's question: it is asked about with the others. */
+function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[] {
+  const incident = monitor.fleetIncidents.find(({ id }) => id === partOf);
+  if (incident === undefined) return [];
+  const { id, silent, escalation } = incident;
+  const asked = escalation === null ? "" : `: \`rouse escalations show ${escalation}\``;
+  return section(
+    "Incident",
+    [
+      [
+        styled("yellow", id),
+        `: it fell silent together with others, ${silent} are so still; asked about together${asked}`,
+      ],
+    ],
+    width,
+  );
+}
+
 const title = (text: string): Line[] => [[], [styled("bold", text)]];
 
 function section(name: string | null, lines: readonly Line[], width: number): Line[] {
@@ -81,9 +101,10 @@ function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
   return [
     [
       styled("bold", agent.agentId),
-      " is ",
-      styledState(agent.state),
-      ` since ${stampAndAge(agent.stateChangedAt, now)}: ${agent.stateReason}`,
+      agent.over?.how === "exited" ? " " : " is ",
+      styledStanding(agent),
+      ` since ${stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)}`,
+      ...(agent.over ? stateReason(agent) : [`: ${agent.stateReason}`]),
       ...(because === undefined ? [] : [`, ${because}`]),
     ],
     [

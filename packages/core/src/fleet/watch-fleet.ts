@@ -4,7 +4,7 @@ import type { Hold } from "../doubt.ts";
 /** The whole fleet, or one node of it. */
 export type Scope = string;
 export const wholeFleet: Scope = "fleet";
-const nodeScope = (node: string): Scope => `node ${node}`;
+export const nodeScope = (node: string): Scope => `node ${node}`;
 
 /** What the fleet needs to know of one agent after each of its turns. */
 export interface Standing {
@@ -40,13 +40,19 @@ interface Surroundings {
   before: MonoMs | null;
 }
 
+/** A hold that has just begun, about these agents of so many; or has just ended. */
+export type HoldChange =
+  | { readonly kind: "began"; readonly scope: Scope; readonly agents: readonly string[]; readonly of: number }
+  | { readonly kind: "ended"; readonly scope: Scope };
+
 export interface FleetNews {
   readonly events: readonly RouseEvent[];
+  readonly holds: readonly HoldChange[];
   /** Agents whose verdict may change because a hold began, was proven or ended. */
   readonly wake: readonly string[];
 }
 
-const noNews: FleetNews = { events: [], wake: [] };
+const noNews: FleetNews = { events: [], holds: [], wake: [] };
 
 /**
  * Mass silence. Many agents that go quiet together are far more likely one broken path than many deaths, so it is one incident
@@ -133,7 +139,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
       place.hold = { ...place.hold, provenAt: now };
       wake.push(...place.quiet);
     }
-    return { events: [], wake };
+    return { ...noNews, wake };
   }
 
   /** At least so many agents and at least such a share of these surroundings went quiet within the window and still are. */
@@ -153,7 +159,9 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     place.returned = false;
     place.judged.clear();
     const payload = { because: "mass-silence" as HoldCause, scope, silent, of: place.members };
-    return { events: [{ type: "HOLD_STARTED", payload }], wake: [...place.quiet] };
+    const agents = [...place.quiet];
+    const began: HoldChange = { kind: "began", scope, agents, of: place.members };
+    return { events: [{ type: "HOLD_STARTED", payload }], holds: [began], wake: agents };
   }
 
   /** Our own path was just shown to work. */
@@ -164,7 +172,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
       place.hold = { ...place.hold, provenAt: now };
       wake.push(...place.quiet);
     }
-    return { events: [], wake };
+    return { ...noNews, wake };
   }
 
   /** Ends the holds that have run their course. */
@@ -177,7 +185,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
       for (const agentId of place.quiet) spend(agentId);
       const lastedSeconds = Math.round((now - hold.since) / 1000);
       const event: RouseEvent = { type: "HOLD_ENDED", payload: { because: hold.because, scope, lastedSeconds } };
-      news.push({ events: [event], wake: [...place.quiet] });
+      news.push({ events: [event], holds: [{ kind: "ended", scope }], wake: [...place.quiet] });
     }
     return combine(news);
   }
@@ -233,4 +241,10 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
 export type FleetWatch = ReturnType<typeof watchFleet>;
 
 const combine = (news: readonly FleetNews[]): FleetNews =>
-  news.length === 0 ? noNews : { events: news.flatMap((n) => n.events), wake: news.flatMap((n) => n.wake) };
+  news.length === 0
+    ? noNews
+    : {
+        events: news.flatMap((n) => n.events),
+        holds: news.flatMap((n) => n.holds),
+        wake: news.flatMap((n) => n.wake),
+      };

@@ -1,0 +1,259 @@
+import { fleetId, minutes, policyFrom, type RouseEvent, seconds, settingsOf } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import type { Action } from "../signal.ts";
+import { type FleetDoings, type FleetIncidents, keepFleetIncidents, type SavedFleet } from "./fleet-incidents.ts";
+import { wholeFleet } from "./watch-fleet.ts";
+
+const policy = policyFrom("fleet", settingsOf("fleet"));
+const dawn = 1_000_000;
+const node = "node a";
+
+/** What was done about many, on virtual time. */
+function fleet(saved: SavedFleet | null = null, at = dawn) {
+  const incidents = keepFleetIncidents(saved, at, () => policy);
+  const events: RouseEvent[] = [];
+  const actions: Action[] = [];
+  let now = at;
+  const take = (doings: FleetDoings | null): FleetDoings | null => {
+    events.push(...(doings?.events ?? []));
+    actions.push(...(doings?.actions ?? []));
+    return doings;
+  };
+  return {
+    incidents,
+    fallSilent: (scope: string, ...agents: string[]) => take(incidents.holdBegan(scope, agents, 10, now)),
+    holdEnds: (scope = wholeFleet) => take(incidents.holdEnded(scope, now)),
+    isHeard: (...agents: string[]) => {
+      for (const agentId of agents) take(incidents.note(agentId, "a", false, now));
+    },
+    isSilent: (agentId: string, on: string | null = "a") => take(incidents.note(agentId, on, true, now)),
+    passes: (duration: number) => {
+      now += duration;
+      take(incidents.due(now));
+    },
+    decide: (
+      decision: "allow_more_time" | "force_handoff" | "terminate_and_recover",
+      more: number | null = null,
+      escalation = question(incidents),
+    ) => take(incidents.decide(escalation, { decision, actor: "ada", reason: "r", more }, now)),
+    acknowledge: (escalation = question(incidents)) => take(incidents.acknowledge(escalation, "ada", now)),
+    handsSaid: (key: string, outcome: Parameters<FleetIncidents["handsSaid"]>[1]) =>
+      take(incidents.handsSaid(key, outcome)),
+    types: () => events.map(({ type }) => type),
+    told: (type: RouseEvent["type"]) => events.filter((event) => event.type === type).map(({ payload }) => payload),
+    did: (kind: Action["kind"]) => actions.filter((action) => action.kind === kind),
+    get now() {
+      return now;
+    },
+  };
+}
+
+function question(incidents: FleetIncidents): string {
+  const [stage] = incidents.open().map((incident) => incident.stage);
+  return stage?.kind === "asked" ? stage.question.id : "none";
+}
+
+function asked(): ReturnType<typeof fleet> {
+  const world = fleet();
+  world.fallSilent(wholeFleet, "w1", "w2", "w3");
+  world.holdEnds();
+  return world;
+}
+
+describe("many that fall silent together", () => {
+  it("are one incident that names them; nobody is called while our own path is in doubt", () => {
+    const world = fleet();
+    world.fallSilent(wholeFleet, "w1", "w2", "w3");
+    expect(world.told("FLEET_INCIDENT_OPENED")).toEqual([
+      { incident: `${fleetId}/1`, scope: wholeFleet, silent: 3, of: 10, agents: ["w1", "w2", "w3"] },
+    ]);
+    world.passes(minutes(30));
+    expect(world.types()).toEqual(["FLEET_INCIDENT_OPENED"]);
+    expect(["w1", "w4"].map(world.incidents.partOf)).toEqual([`${fleetId}/1`, null]);
+  });
+
+  it("and are silent still when the doubt is over are one alert and one question", () => {
+    const world = asked();
+    expect(world.did("raise-alert")).toMatchObject([
+      { agentId: null, severity: "critical", summary: expect.stringMatching(/^3 agents are silent .*: w1, w2, w3$/) },
+    ]);
+    expect(world.did("escalate")).toEqual([
+      {
+        ...{ kind: "escalate", key: `${fleetId}.1/asked`, agentId: fleetId, escalation: `${fleetId}.1` },
+        until: dawn + policy.escalation.timeout,
+      },
+    ]);
+  });
+
+  it("and were all heard in time are nobody's matter", () => {
+    const world = fleet();
+    world.fallSilent(wholeFleet, "w1", "w2", "w3");
+    world.isHeard("w1", "w2", "w3");
+    world.holdEnds();
+    expect(world.types()).toEqual(["FLEET_INCIDENT_OPENED", "FLEET_INCIDENT_CLOSED"]);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "all-heard", came: 3 }]);
+  });
+
+  it("leave it one by one; with the last of them alert and question are taken back", () => {
+    const world = asked();
+    world.isHeard("w1", "w2");
+    expect(world.incidents.open()).toMatchObject([{ silent: ["w3"] }]);
+    expect(world.incidents.partOf("w1")).toBeNull();
+    expect(world.did("resolve-alert")).toEqual([]);
+    world.isHeard("w3");
+    expect(world.did("resolve-alert")).toHaveLength(1);
+    expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
+    expect(world.incidents.open()).toEqual([]);
+  });
+
+  it("take in who falls silent while nobody is judged yet, and not who does so later", () => {
+    const world = fleet();
+    world.fallSilent(wholeFleet, "w1", "w2", "w3");
+    world.isSilent("w4");
+    world.holdEnds();
+    world.isSilent("w5");
+    expect(["w4", "w5"].map(world.incidents.partOf)).toEqual([`${fleetId}/1`, null]);
+  });
+
+  it("take in nobody of another node", () => {
+    const world = fleet();
+    world.fallSilent(node, "w1", "w2", "w3");
+    world.isSilent("w4", "b");
+    world.isSilent("w5", "a");
+    expect(["w4", "w5"].map(world.incidents.partOf)).toEqual([null, `${fleetId}/1`]);
+  });
+
+  it("of one node become part of the whole fleet's, whose question is the only one", () => {
+    const world = fleet();
+    world.fallSilent(node, "w1", "w2", "w3");
+    world.fallSilent(wholeFleet, "w1", "w2", "w3", "v1", "v2");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([
+      { incident: `${fleetId}/1`, because: "part-of-a-wider-one" },
+    ]);
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, silent: ["w1", "w2", "w3", "v1", "v2"] }]);
+    world.holdEnds(node);
+    world.holdEnds();
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.did("raise-alert")).toHaveLength(1);
+  });
+
+  it("of one node while the whole fleet's is open join that", () => {
+    const world = fleet();
+    world.fallSilent(wholeFleet, "w1", "w2", "w3");
+    world.fallSilent(node, "w1", "w2", "w4");
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, silent: ["w1", "w2", "w3", "w4"] }]);
+  });
+});
+
+describe("the question about many", () => {
+  it("that nobody answers is asked again after twice the time, and the alert is told again", () => {
+    const world = asked();
+    const { timeout } = policy.escalation;
+    world.passes(timeout - 1);
+    expect(world.did("escalate")).toHaveLength(1);
+    world.passes(1);
+    expect(world.told("ESCALATION_UNANSWERED")).toHaveLength(1);
+    expect(world.did("escalate")).toMatchObject([{}, { escalation: `${fleetId}.2`, until: world.now + 2 * timeout }]);
+    expect(world.did("raise-alert")).toHaveLength(2);
+    expect(world.did("resolve-alert")).toHaveLength(1);
+  });
+
+  it("is decided once, for those that are silent still", () => {
+    const world = asked();
+    world.isHeard("w2");
+    expect(world.decide("terminate_and_recover")?.decided).toEqual({
+      ...{ agents: ["w1", "w3"], decision: "terminate_and_recover", actor: "ada" },
+    });
+    expect(world.decide("force_handoff", null, `${fleetId}.1`)).toBeNull();
+    world.passes(minutes(600));
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.did("withdraw-escalation")).toHaveLength(1);
+    expect(world.did("resolve-alert")).toEqual([]);
+  });
+
+  it("that is answered with more time is asked again when that is used up", () => {
+    const world = asked();
+    expect(world.decide("allow_more_time", minutes(30))?.decided).toBeNull();
+    world.passes(minutes(29));
+    expect(world.did("escalate")).toHaveLength(1);
+    world.passes(minutes(1));
+    expect(world.did("escalate")).toHaveLength(2);
+  });
+
+  it("is asked anew when more fall silent after it was decided", () => {
+    const world = asked();
+    world.decide("force_handoff");
+    world.fallSilent(wholeFleet, "w1", "w7", "w8", "w9");
+    world.holdEnds();
+    expect(world.did("escalate")).toHaveLength(2);
+    expect(world.incidents.open()).toMatchObject([{ silent: ["w1", "w2", "w3", "w7", "w8", "w9"] }]);
+  });
+
+  it("that is open when more fall silent is about them as well, and waited for", () => {
+    const world = asked();
+    world.fallSilent(wholeFleet, "w7", "w8", "w9");
+    world.holdEnds();
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.decide("force_handoff")?.decided?.agents).toEqual(["w1", "w2", "w3", "w7", "w8", "w9"]);
+  });
+
+  it("is acknowledged once, and still waits for a decision", () => {
+    const world = asked();
+    world.acknowledge();
+    world.acknowledge();
+    expect(world.told("ESCALATION_ACKNOWLEDGED")).toEqual([
+      { agentId: fleetId, escalation: `${fleetId}.1`, actor: "ada" },
+    ]);
+    expect(world.acknowledge("nobody.1")).toBeNull();
+    expect(world.decide("allow_more_time")).not.toBeNull();
+  });
+
+  it("that reached nobody is said so once, and needs no alert of its own", () => {
+    const world = asked();
+    world.handsSaid(`${fleetId}.1/asked`, { kind: "undelivered", problem: "refused" });
+    world.handsSaid(`${fleetId}.1/asked`, { kind: "undelivered", problem: "refused" });
+    expect(world.told("ESCALATION_UNDELIVERED")).toHaveLength(1);
+    expect(world.did("raise-alert")).toHaveLength(1);
+  });
+});
+
+describe("a monitor that was away", () => {
+  it("goes on with the same question, members and numbers", () => {
+    const before = asked();
+    before.isHeard("w1");
+    const world = fleet(JSON.parse(JSON.stringify(before.incidents.save())) as SavedFleet, before.now + seconds(9));
+    expect(world.incidents.open()).toEqual(before.incidents.open());
+    world.passes(policy.escalation.timeout);
+    expect(world.did("escalate")).toMatchObject([{ escalation: `${fleetId}.2` }]);
+    world.isHeard("w2", "w3");
+    expect(world.incidents.open()).toEqual([]);
+  });
+
+  it("gives those nobody was judged for yet a TTL to be heard, then asks", () => {
+    const before = fleet();
+    before.fallSilent(wholeFleet, "w1", "w2", "w3");
+    const world = fleet(before.incidents.save(), before.now + minutes(5));
+    world.passes(seconds(29));
+    expect(world.did("escalate")).toEqual([]);
+    world.passes(seconds(10));
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("has something to save after every change, and nothing when nothing changed", () => {
+    const world = fleet();
+    const changed = (change: () => unknown): boolean => {
+      const before = world.incidents.changes();
+      change();
+      return world.incidents.changes() !== before;
+    };
+    expect(changed(() => world.fallSilent(wholeFleet, "w1", "w2", "w3"))).toBe(true);
+    expect(changed(() => world.isSilent("w1"))).toBe(false);
+    expect(changed(() => world.isSilent("w4"))).toBe(true);
+    expect(changed(() => world.isHeard("w4"))).toBe(true);
+    expect(changed(() => world.isHeard("w9"))).toBe(false);
+    expect(changed(() => world.holdEnds())).toBe(true);
+    expect(changed(() => world.acknowledge())).toBe(true);
+    expect(changed(() => world.decide("force_handoff"))).toBe(true);
+    expect(changed(() => world.isHeard("w1", "w2", "w3"))).toBe(true);
+  });
+});

@@ -1,0 +1,22 @@
+import type { MonoMs, Policy } from "@rouse/contract";
+import type { AgentRecord } from "./record.ts";
+
+/** Its owner said that an end is an end: nobody but a person starts it again. */
+export const runsOnce = ({ terminal }: Pick<AgentRecord, "terminal">): boolean => terminal?.restart?.when === "no";
+
+/** How often it is started again within the policy's window after it failed. */
+export function restartsAllowed({ terminal }: Pick<AgentRecord, "terminal">, policy: Policy): number {
+  const rule = terminal?.restart;
+  return (rule?.when === "on-failure" ? rule.max : null) ?? policy.restart.max;
+}
+
+/** Ended well, and its owner wants it to run always: its next life follows by itself. Who was ended by a person stays so. */
+export function isBetweenRuns({ terminal, activity, stop }: AgentRecord): boolean {
+  if (terminal?.restart?.when !== "always" || terminal.exit === null || activity.kind !== "FINISHED") return false;
+  const { cause } = terminal.exit;
+  return cause !== "person" && cause !== "stopped" && stop?.cause !== "ordered" && !terminal.foreground;
+}
+
+/** Expire first, then count. */
+export const recentRestarts = (record: AgentRecord, now: MonoMs, policy: Policy): readonly MonoMs[] =>
+  record.restarts.filter((at) => at > now - policy.restart.window);

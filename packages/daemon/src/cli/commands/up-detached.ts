@@ -1,0 +1,97 @@
+import { resolve } from "node:path";
+import { callOf } from "../../home/call-rouse.ts";
+import type { DaemonFile } from "../../home/open-home.ts";
+import { choosePort, readPortVariable } from "../choose-port.ts";
+import { exit } from "../exit-codes.ts";
+import { drawFacts } from "../show/draw-facts.ts";
+import { wrapLine } from "../show/fit-text.ts";
+import { type Line, styled } from "../show/styled-text.ts";
+import { type StartOutcome, startDetached } from "../start-detached.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { refuseInsideAgent } from "./order-agent.ts";
+import type { ListenWishes, UpOptions } from "./up.ts";
+
+/** `rouse up -d`: says where it listens and what to type next. */
+export async function upDetached(here: Surroundings, options: UpOptions): Promise<number> {
+  const outcome = await startForOwner(here, options);
+  if (outcome.kind === "failed") return tellFailure(here, outcome);
+  const { daemon } = outcome;
+  const differs = outcome.kind === "started" ? [] : findDifferences(here, options, daemon);
+  if (options.json) {
+    const { startTicks: _, ...shown } = daemon;
+    here.printJson({ started: outcome.kind === "started", ...shown, home: here.home, differs });
+  } else here.print(outcome.kind === "started" ? tellStarted(here, daemon) : tellAlreadyThere(here, daemon));
+  for (const difference of differs) here.warn(difference);
+  return exit.fine;
+}
+
+/** Starts one as `rouse up -d` does. One that an agent started would end with that agent. */
+export function startForOwner(here: Surroundings, options: Omit<UpOptions, "startedBy"> = {}): Promise<StartOutcome> {
+  refuseInsideAgent(here, "a Rouse that an agent starts would end with that agent: start it outside of agents");
+  const port = choosePort(options.port, here.environment);
+  return startDetached(here, wordsOf({ ...options, port }));
+}
+
+type Words = { readonly [Name in keyof Omit<UpOptions, "startedBy">]: UpOptions[Name] | undefined };
+
+export function wordsOf(options: Words): string[] {
+  const given: readonly (readonly [string, string | number | undefined])[] = [
+    ["--port", options.port],
+    ["--host", options.host],
+    ["--config", options.config],
+    ["--tls-cert", options.tlsCert],
+    ["--tls-key", options.tlsKey],
+    ["--log-max-size", options.logMaxSize],
+    ["--log-keep", options.logKeep],
+  ];
+  return given.flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
+}
+
+/** In its own words, and with its own exit code. */
+export function tellFailure(here: Surroundings, { said, code }: Extract<StartOutcome, { kind: "failed" }>): number {
+  const words = said.trim().replace(/^rouse: /, "");
+  here.warn(words === "" ? "it ended before it answered, and said nothing" : words.replace(/\n {7}/g, "\n"));
+  return code;
+}
+
+function tellStarted(here: Surroundings, { pid, url, version, log }: DaemonFile): Line[] {
+  const facts = [
+    ["process", [`${pid}, in the background`]],
+    ["data", [here.home]],
+    ...(log === null ? [] : [["log", [log]] as const]),
+    ["next", [styled("bold", `${callOf(here.environment, here.home)} run -- COMMAND`)]],
+  ] as const;
+  const afterwards =
+    "That runs an agent under its eyes. `rouse status` says how Rouse is, `rouse down` stops it; agents run on.";
+  return [
+    [styled("bold", `Rouse ${version} is watching on ${url}`)],
+    ...drawFacts(facts, here.width, 2),
+    ...wrapLine([afterwards], here.width, 0),
+  ];
+}
+
+const tellAlreadyThere = (here: Surroundings, { pid, url, version }: DaemonFile): Line[] => [
+  [`Rouse ${version} is already running: process ${pid}, watching on ${url} (data in ${here.home})`],
+];
+
+/** What was asked for and is not so. Only what the person named: everything else is as it is. */
+function findDifferences(here: Surroundings, wishes: ListenWishes, { url, asked }: DaemonFile): string[] {
+  const port = wishes.port ?? readPortVariable(here.environment);
+  const running = Number(new URL(url).port);
+  const whole = (file: string): string => resolve(here.workingFolder, file);
+  const differences = [
+    port !== null && port !== 0 && port !== running ? `port ${running}, not ${port}` : null,
+    wishes.host !== undefined && asked.host !== null && wishes.host !== asked.host
+      ? `address ${asked.host}, not ${wishes.host}`
+      : null,
+    wishes.config !== undefined && whole(wishes.config) !== asked.config
+      ? `configuration ${asked.config ?? "config.yaml of the data folder"}, not ${whole(wishes.config)}`
+      : null,
+    wishes.tlsCert !== undefined && whole(wishes.tlsCert) !== asked.tlsCert
+      ? `certificate ${asked.tlsCert ?? "none"}, not ${whole(wishes.tlsCert)}`
+      : null,
+  ];
+  return differences.flatMap((one) =>
+    one === null ? [] : [`it runs with ${one}; \`rouse down\` and start it again to change that`],
+  );
+}

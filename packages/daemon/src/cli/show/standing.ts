@@ -1,0 +1,38 @@
+import { type AgentHealth, type ExitStatus, exitWord, isGoodEnd, isPersonsMatter, overWord } from "@rouse/contract";
+import { type Span, styled, styledState } from "./styled-text.ts";
+
+type Standing = Pick<AgentHealth, "state" | "over">;
+
+/** How an agent stands, in one word: its state while it lives, and then how it ended. */
+export const standingWord = ({ state, over }: Standing): string => (over ? overWord(over) : state);
+
+export function styledStanding({ state, over }: Standing): Span {
+  if (!over) return styledState(state);
+  return styled(isGoodEnd(over) || over.how === "terminated" ? "dim" : "red", overWord(over));
+}
+
+/** Over, and a matter for nobody: what a list of who is there leaves out. */
+export const isDoneWith = (agent: AgentHealth): boolean => Boolean(agent.over) && !isPersonsMatter(agent);
+
+/** A person is wanted: at its terminal, by a question about it, or because nobody else can help it. */
+export const needsPerson = (agent: AgentHealth): boolean =>
+  isPersonsMatter(agent) || agent.terminal?.needsYou != null || agent.incident?.escalation != null;
+
+/** "exited 7"; of a status 0 that its own program says is none, that its turn failed. */
+export const describeEnd = ({ code, signal }: ExitStatus, failed: boolean): string =>
+  code === 0 && failed ? "exited 0, its turn failed" : exitWord({ code, signal });
+
+/** "3 are over: 2 finished, 1 exited 7". Empty when nobody is. */
+export function countOver(agents: readonly AgentHealth[]): string {
+  const words = agents.flatMap(({ over }) => (over ? [overWord(over)] : []));
+  if (words.length === 0) return "";
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const named = [...counts].map(
+    ([word, times]) => `${times} ${word === word.toUpperCase() ? word.toLowerCase() : word}`,
+  );
+  const most = 5;
+  const listed = named.length > most ? [...named.slice(0, most - 1), "others"] : named;
+  if (words.length === 1) return `1 is over: ${listed[0]?.slice(2)}`;
+  return `${words.length} are over: ${listed.join(", ")}`;
+}

@@ -1,0 +1,117 @@
+import { seconds } from "@rouse/contract";
+import { expect, it } from "vitest";
+import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
+import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
+import { readConfig, requireConfig } from "../config/read-config.ts";
+import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
+import { handsOff } from "./hands-off.test-support.ts";
+import { startMonitor } from "./monitor.ts";
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const by = { actor: "owner", as: "ada", reason: "done with it" };
+
+/** A monitor whose clocks stand in the test's hand. `forgets`: what becomes of what a holder left. */
+async function watch(disk: MemoryDisk = createMemoryDisk(), forgets = true, at = 0) {
+  const wound = handWoundTimers();
+  const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
+  const delivered: string[] = [];
+  const monitor = await startMonitor({
+    ...handsOff,
+    holders: { ...handsOff.holders, forget: async () => forgets },
+    store: await openMemoryStore(disk),
+    clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
+    timers: wound.timers,
+    alerts: { deliver: async ({ key }) => void delivered.push(key) },
+    log: silent,
+    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    version: "test",
+  });
+  async function settled<T>(promise: Promise<T>): Promise<T> {
+    let over = false;
+    const done = promise.finally(() => {
+      over = true;
+    });
+    done.catch(() => undefined);
+    while (!over) await wound.turn();
+    return done;
+  }
+  return {
+    monitor,
+    delivered,
+    settled,
+    async live(duration: number): Promise<void> {
+      for (let passed = 0; passed < duration; passed += 250) {
+        for (const name of ["mono", "boot", "wall"] as const) clock[name] += 250;
+        await wound.pass(250);
+        await wound.turn();
+        await wound.turn();
+      }
+    },
+    beats: (beat: object) => settled(new Promise((taken, failed) => monitor.takeBeats([{ beat }], taken, failed))),
+    remove: (agentId: string) => settled(monitor.remove(agentId, by)),
+  };
+}
+
+it("an agent that was removed is in nobody's list, also for the monitor after this one, and nothing writes of it again", async () => {
+  const disk = createMemoryDisk();
+  const first = await watch(disk);
+  await first.beats({ agentId: "a", status: "RUNNING" });
+  await first.beats({ agentId: "b", status: "RUNNING" });
+  await first.beats({ agentId: "a", status: "FINISHED" });
+  // Brings nothing new, so its record is saved later.
+  await first.beats({ agentId: "a", status: "FINISHED" });
+  expect(await first.remove("a")).toMatchObject({ agentId: "a", incarnation: 1, over: { how: "finished" } });
+  await first.live(seconds(90));
+  expect(() => first.monitor.agent("a")).toThrow("no agent a is known");
+  await first.settled(first.monitor.stop());
+  expect([...disk.records.values()].map(({ agentId }) => agentId)).toEqual(["b"]);
+  const second = await watch(disk, true, seconds(100));
+  expect(second.monitor.agents().map(({ agentId }) => agentId)).toEqual(["b"]);
+});
+
+it("an agent of the same name is new, but no key is used twice", async () => {
+  const disk = createMemoryDisk();
+  const first = await watch(disk);
+  await first.beats({ agentId: "a", status: "RUNNING" });
+  const before = await first.settled(first.monitor.help.words.nudge("a", "owner", "go on", "ada"));
+  await first.beats({ agentId: "a", status: "FINISHED" });
+  await first.remove("a");
+  await first.settled(first.monitor.stop());
+  const second = await watch(disk, true, seconds(100));
+  await second.beats({ agentId: "a", status: "RUNNING" });
+  const after = await second.settled(second.monitor.help.words.nudge("a", "owner", "go on", "ada"));
+  expect(after.nudge).not.toBe(before.nudge);
+  expect(second.monitor.agent("a")).toMatchObject({ incarnation: 1, metrics: { uptimeSeconds: 0 } });
+});
+
+it("who fell silent can be removed once nobody is asked about it, and the alert about it is over", async () => {
+  const { monitor, delivered, live, beats, remove } = await watch();
+  await beats({ agentId: "a", status: "RUNNING" });
+  await beats({ agentId: "b", status: "RUNNING" });
+  await expect(remove("a")).rejects.toMatchObject({
+    code: "order-refused",
+    message: expect.stringContaining("heartbeats"),
+  });
+  for (let s = 0; s < 40; s += 5) {
+    await live(seconds(5));
+    await beats({ agentId: "b", status: "RUNNING" });
+  }
+  expect(monitor.agent("a")).toMatchObject({ state: "UNRESPONSIVE" });
+  await expect(remove("a")).rejects.toThrow("`rouse escalations` shows it");
+  while (monitor.agent("a").handedOver === null) {
+    await live(seconds(5));
+    await beats({ agentId: "b", status: "RUNNING" });
+  }
+  expect(await remove("a")).toMatchObject({ over: null });
+  await live(seconds(1));
+  expect(delivered.at(-1)).toMatch(/^a\/.*\/resolved$/);
+});
+
+it("nothing is removed while its holder is there, and the trail says who wanted it", async () => {
+  const { monitor, beats, remove } = await watch(createMemoryDisk(), false);
+  await beats({ agentId: "a", status: "FINISHED" });
+  await expect(remove("a")).rejects.toMatchObject({ retryable: true, message: expect.stringContaining("holder of a") });
+  expect(monitor.agent("a").over).toMatchObject({ how: "finished" });
+  const events = await monitor.events({ types: ["AGENT_REMOVED"], limit: 10 });
+  expect(events).toEqual([]);
+});

@@ -6,7 +6,7 @@ import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
 import { overKinds } from "./over-words.ts";
-import { OrderRefusal, SharedTurn, TreeTier } from "./terminal.ts";
+import { OrderRefusal, StopDetails, TreeTier } from "./terminal.ts";
 
 /** Every refused request gets this, with the matching HTTP status. */
 export const Problem = z
@@ -181,9 +181,13 @@ export const OrderAnswer = z
       outcome: z.literal("stopped"),
       forced: z.boolean().optional(),
       tier: TreeTier.optional(),
-      sharedTurn: SharedTurn.optional(),
+      ...StopDetails.shape,
     }),
-    z.object({ agentId: z.string(), outcome: z.literal("already-over") }),
+    z.object({
+      agentId: z.string(),
+      outcome: z.literal("already-over"),
+      spared: StopDetails.shape.spared,
+    }),
     /** It was down and would have been started again: now it will not be. */
     z.object({ agentId: z.string(), outcome: z.literal("restart-cancelled") }),
     z.object({ agentId: z.string(), outcome: z.literal("restarted"), incarnation: z.number() }),

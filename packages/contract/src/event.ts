@@ -24,7 +24,7 @@ import {
   LimitKind,
   Question,
   RunningProcess,
-  SharedTurn,
+  StopDetails,
 } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
@@ -172,7 +172,7 @@ const payloads = {
     checkpoint: z.string().nullable(),
     snapshot: z.string().nullable(),
     evidence: z.array(z.string()),
-    sharedTurn: SharedTurn.optional(),
+    ...StopDetails.shape,
   }),
   WORK_SAVED: z.object({ agentId, incarnation: z.number(), commit: z.string().nullable(), changed: z.number() }),
   WORK_NOT_SAVED: z.object({ agentId, incarnation: z.number(), problem: z.string() }),

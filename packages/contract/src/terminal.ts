@@ -281,6 +281,35 @@ export type TreeTier = z.infer<typeof TreeTier>;
 export const SharedTurn = z.enum(["interrupted", "none", "may-go-on"]).meta({ id: "SharedTurn" });
 export type SharedTurn = z.infer<typeof SharedTurn>;
 
+/**
+ * What a stop left alone because of another agent of Rouse. `runs-in-it`: that agent would have ended with it, as in a server of terminals; `is-another`:
+ * it is that agent, or holds it.
+ */
+export const SparedProcess = z
+  .object({
+    ...RunningProcess.shape,
+    agents: z.array(z.string().max(200)).max(20),
+    because: z.enum(["runs-in-it", "is-another"]),
+  })
+  .meta({ id: "SparedProcess" });
+export type SparedProcess = z.infer<typeof SparedProcess>;
+
+/** What a person wants to know of a stop besides that it worked. */
+export const StopDetails = z.object({
+  /** Only where such a server was spared, or goes on with the turn. */
+  sharedTurn: SharedTurn.optional(),
+  /** Servers of terminals (tmux, screen) that the agent had started: what others had open there is gone too. */
+  servers: z.array(RunningProcess).max(20).optional(),
+  spared: z.array(SparedProcess).max(20).optional(),
+});
+export type StopDetails = z.infer<typeof StopDetails>;
+
+export const detailsOf = ({ sharedTurn, servers, spared }: StopDetails): StopDetails => ({
+  ...(sharedTurn && { sharedTurn }),
+  ...(servers && { servers }),
+  ...(spared && { spared }),
+});
+
 /** How stopping a whole tree of processes ended. Survivors are never reported as done. */
 export const StopOutcome = z
   .discriminatedUnion("kind", [
@@ -290,10 +319,9 @@ export const StopOutcome = z
       forced: z.boolean(),
       processes: z.number().int(),
       tier: TreeTier.optional(),
-      /** Only where such a server was spared, or goes on with the turn. */
-      sharedTurn: SharedTurn.optional(),
+      ...StopDetails.shape,
     }),
-    z.object({ kind: z.literal("already-over") }),
+    z.object({ kind: z.literal("already-over"), spared: StopDetails.shape.spared }),
     z.object({
       kind: z.literal("termination_incomplete"),
       survivors: z.array(RunningProcess).max(100),

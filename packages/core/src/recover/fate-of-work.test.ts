@@ -45,6 +45,21 @@ describe("the work of an agent", () => {
     expect(fates).toEqual([fate]);
   });
 
+  it.each([
+    ["in the middle", [], "released: agent-stopped"],
+    ["at its prompt", [{ kind: "asks", what: "prompt", pattern: "p" }], "completed"],
+  ] as const)(
+    "of one that ends properly because somebody sent it a signal is done only after its turn: %s",
+    (_, sights, fate) => {
+      const { fates, given } = noteFates();
+      const held = heldStory({ ...given, hold: { family: "claude-code", foreground: true } });
+      held.prints();
+      held.report(sights);
+      held.exits({ code: 0, cause: "killed" });
+      expect(fates).toEqual([fate]);
+    },
+  );
+
   it("that a person stopped can be taken up by others, once", () => {
     const { fates, given } = noteFates();
     const held = heldStory(given);

@@ -55,11 +55,15 @@ function fateOfDead({ terminal, activity, stop, handedOver }: AgentRecord): Fate
   return { kind: "released", because: "agent-stopped" };
 }
 
-/** A person ended it in the middle. After its turn, with status 0, it is how one leaves a program that is done. */
+/**
+ * A person or somebody's signal ended it in the middle, though its status may be 0. After its turn, with status 0, it is how one leaves a program that
+ * is done.
+ */
 function isBrokenOff(terminal: TerminalFacts | null): boolean {
-  if (terminal?.exit?.cause !== "person") return false;
+  const exit = terminal?.exit ?? null;
+  if (terminal === null || exit === null || (exit.cause !== "person" && exit.cause !== "killed")) return false;
   const isDone = terminal.completedAt !== null || terminal.turnEndedAt !== null;
-  return terminal.exit.code !== 0 || !isDone;
+  return !isDone || (exit.cause === "person" && exit.code !== 0);
 }
 
 /** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */

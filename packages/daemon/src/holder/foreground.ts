@@ -15,8 +15,8 @@ export interface Handle {
   interrupted(): void;
   /** We were told to end, and the agent ends with us. */
   terminate(): void;
-  /** The terminal is gone, or whoever read the output. */
-  hangUp(): void;
+  /** The terminal is gone, or whoever read the output. `sent`: only the signal came, and the terminal is still there. */
+  hangUp(sent: boolean): void;
   pause(): void;
   resume(): void;
 }

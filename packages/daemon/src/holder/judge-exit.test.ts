@@ -5,7 +5,7 @@ import { endsPrograms, judgeExit, type Meddling } from "./judge-exit.ts";
 const causeOf = (ended: Partial<Ended>, meddling: Partial<Meddling> = {}) =>
   judgeExit(
     { code: null, signal: null, ...ended },
-    { ordered: false, typedAt: null, hungUpAt: null, terminated: false, ...meddling },
+    { ordered: false, typedAt: null, hungUpAt: null, hangUpSent: false, terminated: false, ...meddling },
     100_000,
   ).cause;
 
@@ -41,9 +41,16 @@ describe("why an agent is over", () => {
     expect(causeOf({ signal: "SIGHUP" })).toBe("killed");
   });
 
-  it("is a person who ended rouse run", () => {
-    expect(causeOf({ signal: "SIGTERM" }, { terminated: true })).toBe("person");
-    expect(causeOf({ code: 143 }, { terminated: true })).toBe("person");
+  it("is somebody's signal when its terminal was not closed, only said to be", () => {
+    expect(causeOf({ signal: "SIGHUP" }, { hungUpAt: 1, hangUpSent: true })).toBe("killed");
+    expect(causeOf({ code: 4 }, { hungUpAt: 99_000, hangUpSent: true })).toBe("killed");
+    expect(causeOf({ code: 0 }, { hungUpAt: 1, hangUpSent: true })).toBe("by-itself");
+  });
+
+  it("is somebody's signal to rouse run, which no person types", () => {
+    expect(causeOf({ signal: "SIGTERM" }, { terminated: true })).toBe("killed");
+    expect(causeOf({ code: 143 }, { terminated: true })).toBe("killed");
+    expect(causeOf({ code: 0 }, { terminated: true })).toBe("killed");
     expect(causeOf({ signal: "SIGKILL" }, { terminated: true, ordered: true })).toBe("stopped");
   });
 

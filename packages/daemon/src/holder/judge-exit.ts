@@ -7,9 +7,11 @@ export interface Meddling {
   readonly ordered: boolean;
   /** When a person last typed something that ends programs. */
   readonly typedAt: number | null;
-  /** When the terminal it was started from went away. */
+  /** When the terminal it was started from went away, or whoever read from it. */
   readonly hungUpAt: number | null;
-  /** Whoever ended `rouse run` ended it. */
+  /** Only the signal of that came, and the terminal is still there: then it was nobody who closed it. */
+  readonly hangUpSent: boolean;
+  /** `rouse run` was told to end by a signal. Nobody types one: a script, a time limit, another program may have sent it. */
   readonly terminated: boolean;
 }
 
@@ -22,12 +24,12 @@ const endings = [0x03, 0x04, 0x1c];
 export const endsPrograms = (typed: Buffer): boolean => endings.some((key) => typed.includes(key));
 
 export function judgeExit({ code, signal }: Ended, meddling: Meddling, now: number): ExitStatus {
-  const { ordered, typedAt, hungUpAt, terminated } = meddling;
+  const { ordered, typedAt, hungUpAt, hangUpSent, terminated } = meddling;
   const interrupted = signal === "SIGINT" || signal === "SIGQUIT" || code === 130 || code === 131;
   // Some take an interrupt for a proper end (Claude Code's `-p` does). One that failed a moment after a key may have done so for any reason.
   const typed = (interrupted || code === 0) && typedAt !== null && now - typedAt <= latelyMs;
   const leftAlone = hungUpAt !== null && (signal === "SIGHUP" || code === 129 || now - hungUpAt <= tidyingMs);
   if (ordered) return { code, signal, cause: "stopped" };
-  if (typed || leftAlone || terminated) return { code, signal, cause: "person" };
-  return { code, signal, cause: signal === null ? "by-itself" : "killed" };
+  if (typed || (leftAlone && !hangUpSent)) return { code, signal, cause: "person" };
+  return { code, signal, cause: leftAlone || terminated || signal !== null ? "killed" : "by-itself" };
 }

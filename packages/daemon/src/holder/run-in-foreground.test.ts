@@ -144,6 +144,16 @@ describe("rouse run in a terminal", () => {
     expect(exit).toEqual({ code: 4, signal: null, cause: "person" });
   });
 
+  it("is hung up on by a signal alone, which is no person who closed its terminal", async () => {
+    const run = runInTerminal("trap 'exit 4' HUP; echo ready; while :; do sleep 0.05; done");
+    await run.shows("ready");
+    await until(() => readHolderFile(world.files())?.agent != null, "it is held");
+    process.kill(readHolderFile(world.files())?.holder.pid ?? 0, "SIGHUP");
+    await until(() => !isHeld(), "rouse run ends");
+    const { exit } = JSON.parse(readFileSync(world.files().exit, "utf8"));
+    expect(exit).toEqual({ code: 4, signal: null, cause: "killed" });
+  });
+
   it("can be reached by others at the same time", async () => {
     const run = runInTerminal("echo ready; read x; echo got $x; read y");
     await run.shows("ready");
@@ -242,7 +252,7 @@ describe("rouse run that is told to end", () => {
     expect((await ended)[0]).toBe(143);
     expect(identityOf(other)).toBeNull();
     const { exit } = ExitFile.parse(JSON.parse(readFileSync(world.files().exit, "utf8")));
-    expect(exit).toEqual({ code: null, signal: "SIGTERM", cause: "person" });
+    expect(exit).toEqual({ code: null, signal: "SIGTERM", cause: "killed" });
   });
 
   it("forces an agent that does not end when asked, and still ends as if by that signal", async () => {
@@ -251,7 +261,7 @@ describe("rouse run that is told to end", () => {
     child.kill("SIGTERM");
     expect((await ended)[0]).toBe(143);
     const { exit } = ExitFile.parse(JSON.parse(readFileSync(world.files().exit, "utf8")));
-    expect(exit).toEqual({ code: null, signal: "SIGKILL", cause: "person" });
+    expect(exit).toEqual({ code: null, signal: "SIGKILL", cause: "killed" });
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import type { ExitStatus } from "@rouse/contract";
 import type { Foreground, Handle, Size } from "./foreground.ts";
 import { hold } from "./hold.ts";
@@ -41,14 +41,14 @@ export function openForeground(io: Spec["io"]): Foreground {
     roomy() {
       if (--full === 0) handle?.resume();
     },
-    gone: hangUp,
+    gone: () => hangUp(),
   };
   const sinks = { out: pourInto(1, ears), err: pourInto(2, { ...ears, gone: () => {} }) };
 
-  function hangUp(): void {
+  function hangUp(sent = false): void {
     if (gone) return;
     gone = true;
-    handle?.hangUp();
+    handle?.hangUp(sent);
   }
 
   function listen<E>(emitter: Emitter, event: string, listener: (value: E) => void): void {
@@ -59,7 +59,7 @@ export function openForeground(io: Spec["io"]): Foreground {
   function takeKeyboard(agent: Handle): void {
     if (stdin.isTTY) undo.push(enterRawMode());
     listen<Buffer>(stdin, "data", (bytes) => agent.type(bytes));
-    listen(stdin, "error", hangUp);
+    listen(stdin, "error", () => hangUp());
     listen(stdin, "end", () => (stdin.isTTY ? hangUp() : agent.type(Buffer.from([4]))));
     stdin.resume();
     undo.push(() => {
@@ -69,9 +69,10 @@ export function openForeground(io: Spec["io"]): Foreground {
   }
 
   function takeSignals(agent: Handle): void {
+    const hadTerminal = hasTerminal();
     for (const name of forwarded) {
       listen(process as Emitter, name, () => {
-        if (name === "SIGHUP") return hangUp();
+        if (name === "SIGHUP") return hangUp(!hadTerminal || hasTerminal());
         if (name === "SIGTERM") return agent.terminate();
         const fromKeyboard = name === "SIGINT" || name === "SIGQUIT";
         if (io === "pipes" && fromKeyboard && weHaveTheTerminal()) agent.interrupted();
@@ -109,6 +110,16 @@ export function openForeground(io: Spec["io"]): Foreground {
 interface Emitter {
   on(event: string, listener: (value: unknown) => void): unknown;
   off(event: string, listener: (value: unknown) => void): unknown;
+}
+
+/** One that was closed is nobody's any more. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Then the terminal sends the signals of its keys to the whole group, the agent included. */

@@ -39,6 +39,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   let size: Size = { cols: spec.cols, rows: spec.rows };
   let typedAt: number | null = null;
   let hungUpAt: number | null = null;
+  let hangUpSent = false;
   let terminated = false;
   let endTree: () => void = () => {};
   let midLine = false;
@@ -82,8 +83,9 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     interrupted() {
       typedAt = performance.now();
     },
-    hangUp() {
+    hangUp(sent) {
       hungUpAt = performance.now();
+      hangUpSent = sent;
       agent?.hangUp();
       agent?.resume();
     },
@@ -111,7 +113,8 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
       near?.begin(handle);
       fit();
     },
-    judge: (ended, ordered) => judgeExit(ended, { ordered, typedAt, hungUpAt, terminated }, performance.now()),
+    judge: (ended, ordered) =>
+      judgeExit(ended, { ordered, typedAt, hungUpAt, hangUpSent, terminated }, performance.now()),
     waitedFor: () => near !== null && hungUpAt === null && !terminated,
     async end({ signal }, lastWord) {
       const fullScreen = (await screen?.settle(() => screen.screen().alternate)) ?? false;

@@ -1,4 +1,4 @@
-import type { EpochMs, EventType, RouseEvent, TaskReason } from "@rouse/contract";
+import { detailsOf, type EpochMs, type EventType, type RouseEvent, type TaskReason } from "@rouse/contract";
 import type { NewAuditLine } from "./audit-trail.ts";
 
 type Payload<T extends EventType> = Extract<RouseEvent, { type: T }>["payload"];
@@ -47,7 +47,7 @@ const rules: Rules = {
   AGENT_TERMINATED: (p) => ({
     ...about(p.agentId, p.reason, {
       ...pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence"),
-      ...(p.sharedTurn === undefined ? {} : pick(p, "sharedTurn")),
+      ...detailsOf(p),
     }),
     action: "terminate",
     actor: p.actor,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
+import { detailsOf, Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
 import type { GroupCommit } from "./group-commit.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
@@ -142,7 +142,7 @@ function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "rest
   if (record.restart !== null && record.restart.problem !== null && record.restart !== before.restart)
     return { agentId, outcome: "not-restarted", problem: record.restart.problem };
   if (what === "restart" || stop === null) return null;
-  if (stop.kind !== "stopped") return { agentId, outcome: "already-over" };
-  const { forced, tier, sharedTurn } = stop;
-  return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...(sharedTurn && { sharedTurn }) };
+  if (stop.kind !== "stopped") return { agentId, outcome: "already-over", ...detailsOf({ spared: stop.spared }) };
+  const { forced, tier } = stop;
+  return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...detailsOf(stop) };
 }

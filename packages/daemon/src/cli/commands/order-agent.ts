@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
 import {
   type DurationMs,
+  detailsOf,
   Fault,
   HolderRefusal,
   OrderAnswer,
@@ -14,7 +15,7 @@ import { exit } from "../exit-codes.ts";
 import { findDaemon, findRunning } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
-import { wordSharedTurn } from "../show/word-shared-turn.ts";
+import { wordDetails, wordSharedTurn } from "../show/word-stop.ts";
 import type { Surroundings } from "../surroundings.ts";
 
 /** Longer than the daemon itself waits. */
@@ -114,11 +115,11 @@ export async function stopByHolder(here: Surroundings, agentId: string, grace: D
 export function answerOf(agentId: string, outcome: StopOutcome): OrderAnswer {
   switch (outcome.kind) {
     case "stopped": {
-      const { forced, tier, sharedTurn } = outcome;
-      return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...(sharedTurn && { sharedTurn }) };
+      const { forced, tier } = outcome;
+      return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...detailsOf(outcome) };
     }
     case "already-over":
-      return { agentId, outcome: "already-over" };
+      return { agentId, outcome: "already-over", ...detailsOf(outcome) };
     case "termination_incomplete":
       return { agentId, outcome: "termination_incomplete", survivors: outcome.survivors };
     case "refused":
@@ -135,7 +136,7 @@ export function tellAnswer(
   if (!OrderAnswer.safeParse(answer).success)
     throw new Fault("daemon-unreachable", "what answered is not a Rouse that this client understands");
   if (json) here.printJson(answer);
-  else here.print([describeAnswer(answer)]);
+  else here.print([describeAnswer(answer), ...describeDetails(answer)]);
   const goesOn = answer.outcome === "stopped" && answer.sharedTurn === "may-go-on";
   finish(asWanted.has(answer.outcome) && !goesOn ? exit.fine : exit.wrong);
 }
@@ -180,10 +181,17 @@ function describeAnswer(answer: OrderAnswer): Line {
 }
 
 /** Without a control group a process that hid on purpose is not found, and nobody can say that there was none. */
-function whatIsLeft({ tier, sharedTurn }: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
+function whatIsLeft({ tier, sharedTurn, spared }: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
   if (sharedTurn === "may-go-on") return styled("red", `${wordSharedTurn(sharedTurn)}.`);
   if (sharedTurn !== undefined) return `${wordSharedTurn(sharedTurn)}.`;
+  if (spared !== undefined) return "everything of it that belongs to no other agent is gone.";
   return tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
+}
+
+/** A line each: what went with it that people may have used, and what did not go. */
+function describeDetails(answer: OrderAnswer): Line[] {
+  if (answer.outcome !== "stopped" && answer.outcome !== "already-over") return [];
+  return wordDetails(answer).map((text) => [text]);
 }
 
 /** A container's user id may have no name. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningProcess } from "@rouse/contract";
 import type { ProcessInfo } from "./read-processes.ts";
+import { apartFromOthers } from "./spare-others.ts";
 import { orphanedServers, withoutShared } from "./spare-shared.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
@@ -56,5 +57,6 @@ export async function findLeftovers(tree: TreeWatch): Promise<ProcessInfo[]> {
 
 function lookOnce(tree: TreeWatch): ProcessInfo[] {
   const members = tree.look();
-  return [...withoutShared(tree.root(), members), ...orphanedServers(tree.root(), members)];
+  const { own } = apartFromOthers(tree.root(), { members, others: tree.others() });
+  return [...withoutShared(tree.root(), own), ...orphanedServers(tree.root(), members)];
 }

@@ -1,5 +1,6 @@
 import type { ProcessId } from "../spec.ts";
 import { openGroup } from "./cgroup.ts";
+import { createOwnerTest } from "./other-agents.ts";
 import { hasMark, isAlive, type ProcessInfo, readAllProcesses } from "./read-processes.ts";
 
 /** What a tree of processes is found by. */
@@ -20,9 +21,41 @@ export interface TreeRoot {
   readonly codexHomes?: readonly string[];
 }
 
-/** Everybody of the tree who is alive, oldest first. */
-export function findTree(root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] {
+/** A tree, and who would be of it if they were not another agent's. */
+export interface Kin {
+  /** Everybody of the tree who is alive, oldest first. */
+  readonly members: ProcessInfo[];
+  readonly others: readonly OthersProcess[];
+}
+
+/** A process of another agent of Rouse. */
+export interface OthersProcess extends ProcessInfo {
+  readonly agent: string;
+}
+
+export const findTree = (root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] =>
+  findKin(root, all).members;
+
+/** Whoever turns out to be another agent's is taken out, and nobody is reached through them. */
+export function findKin(root: TreeRoot, all: readonly ProcessInfo[]): Kin {
+  const byPid = new Map(all.map((info) => [info.pid, info]));
+  const ownerOf = createOwnerTest(root, (pid) => byPid.get(pid) ?? null);
   const spared = whomToSpare(root, all);
+  const others: OthersProcess[] = [];
+  for (;;) {
+    const members = collect(root, all, spared);
+    const before = others.length;
+    for (const info of members) {
+      const agent = ownerOf(info);
+      if (agent === null) continue;
+      others.push({ ...info, agent });
+      spared.add(info.pid);
+    }
+    if (others.length === before) return { members, others };
+  }
+}
+
+function collect(root: TreeRoot, all: readonly ProcessInfo[], spared: ReadonlySet<number>): ProcessInfo[] {
   const candidates = all.filter((info) => isAlive(info) && !spared.has(info.pid));
   const members = new Map<number, ProcessInfo>();
   const families = familiesOf(root, all);
@@ -77,7 +110,7 @@ function familiesOf(root: TreeRoot, all: readonly ProcessInfo[]) {
 }
 
 /** Ourselves, those we come from, our process group, the first process, and whoever was there before the agent. */
-export function whomToSpare(root: TreeRoot, all: readonly ProcessInfo[]): ReadonlySet<number> {
+export function whomToSpare(root: TreeRoot, all: readonly ProcessInfo[]): Set<number> {
   const spared = new Set(ourLine(all));
   for (const { pid, pgid, startTicks } of all) {
     if (pid <= 1 || pgid === root.ownGroup || startTicks < root.agent.startTicks) spared.add(pid);

@@ -2,6 +2,7 @@ import { readlinkSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { TreeRoot } from "./find-tree.ts";
 import { hasMark, isAlive, markOf, type ProcessInfo, readAllProcesses, readIfThere } from "./read-processes.ts";
+import { withoutOthers } from "./spare-others.ts";
 
 /**
  * Whom of an agent's tree a stop may end, and who is left over of it. Codex's full screen runs its agent in one server for each CODEX_HOME: the
@@ -44,7 +45,7 @@ export function orphanedServers(root: TreeRoot, members: readonly ProcessInfo[])
     const parents = new Set([...found].map(({ pid }) => pid));
     for (const info of all) if (parents.has(info.ppid)) found.add(info);
   }
-  return [...found];
+  return withoutOthers(root, [...found]);
 }
 
 /** Of the agent that it carries the mark of, nobody is left who was there before it. One without a mark is nobody's here. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { OrderRefusal, StopOutcome } from "@rouse/contract";
+import type { OrderRefusal, SparedProcess, StopOutcome } from "@rouse/contract";
 import type { ProcessId } from "../spec.ts";
 import { openGroup } from "./cgroup.ts";
 import { ourLine, type TreeRoot } from "./find-tree.ts";
@@ -34,15 +34,18 @@ async function stop(watch: TreeWatch, graceMs: number): Promise<StopOutcome> {
   const because = whyRefuse(watch.root());
   if (because !== null) return { kind: "refused", because };
   const hunt = createHunt(watch);
+  const spared = () => (hunt.spared().length === 0 ? {} : { spared: [...hunt.spared()] });
   const stopped = (forced: boolean): StopOutcome => ({
     kind: "stopped",
     forced,
     processes: hunt.count(),
     tier: hasGroup(watch.root()) ? "cgroup" : "marked",
     // Until somebody has asked.
-    ...(hunt.spares() ? { sharedTurn: "may-go-on" as const } : {}),
+    ...(hunt.sparesCodex() ? { sharedTurn: "may-go-on" as const } : {}),
+    ...(hunt.servers().length === 0 ? {} : { servers: [...hunt.servers()].slice(0, 20) }),
+    ...spared(),
   });
-  if (await isOver(hunt)) return explainNobody(watch.root());
+  if (await isOver(hunt)) return explainNobody(watch.root(), spared());
   hunt.thaw();
   if (await endsWhenAsked(hunt, graceMs)) return stopped(false);
   const survivors = await force(hunt);
@@ -57,9 +60,9 @@ function whyRefuse({ agent, ownGroup }: TreeRoot): OrderRefusal | null {
 }
 
 /** The pid belongs to somebody else now. Only a group that is still there and empty proves that the tree is over. */
-function explainNobody(root: TreeRoot): StopOutcome {
+function explainNobody(root: TreeRoot, spared: { spared?: SparedProcess[] }): StopOutcome {
   const { agent } = root;
-  if (hasGroup(root) || identityOf(agent.pid) === null) return { kind: "already-over" };
+  if (hasGroup(root) || identityOf(agent.pid) === null) return { kind: "already-over", ...spared };
   return { kind: "refused", because: "identity-changed" };
 }
 

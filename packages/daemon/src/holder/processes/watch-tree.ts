@@ -1,5 +1,5 @@
 import type { ProcessFacts } from "@rouse/contract";
-import { findTree, type TreeRoot } from "./find-tree.ts";
+import { findKin, type Kin, type TreeRoot } from "./find-tree.ts";
 import { isAlive, type ProcessInfo, readAllProcesses, readIoBytes, readUnits } from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
 import { homesOfCodex } from "./spare-shared.ts";
@@ -13,6 +13,8 @@ export interface TreeWatch {
   /** All that is known now, for somebody else who looks for the tree. */
   root(): TreeRoot;
   look(): ProcessInfo[];
+  /** Processes of other agents met at the last look: they are nobody of the tree, and are not remembered. */
+  others(): Kin["others"];
   facts(): ProcessFacts;
 }
 
@@ -20,19 +22,22 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
   let root = start;
   /** Zombies: gone, but not yet handed over to the numbers of whoever waits for them. */
   let unreaped: ProcessInfo[] = [];
+  let others: Kin["others"] = [];
   const cpu = createGrowingTotal();
   const io = createGrowingTotal();
   const youngest = createYoungest(start.agent);
   /** The agent's own, which a child that has one inside another keeps apart from. */
   let terminal = 0;
 
-  return { root: () => root, look, facts };
+  return { root: () => root, look, others: () => others, facts };
 
   function look(): ProcessInfo[] {
     const all = readAllProcesses();
     const seen = new Map([root.agent, ...root.known, ...unreaped].map(({ pid, startTicks }) => [pid, startTicks]));
     unreaped = all.filter((info) => !isAlive(info) && seen.get(info.pid) === info.startTicks);
-    const members = findTree(root, all);
+    const kin = findKin(root, all);
+    const { members } = kin;
+    others = kin.others;
     root = {
       ...root,
       known: members.map(({ pid, startTicks }) => ({ pid, startTicks })),

@@ -314,6 +314,27 @@ const isTold = (events: readonly SavedEvent[]): boolean =>
     return what === undefined ? reason === "limit-over" : what !== "prompt" && what !== "question";
   });
 
+const refusalKnownWithin = 15_000;
+/** Claude Code goes on trying for minutes. */
+const givesUp = ({ cell }: Watched): boolean => isOnce({ cell } as Watched) && cell.program !== "claude";
+
+/** Its key is refused: a person is told so, and nobody starts it again to see it refused once more. */
+const auth: Story = {
+  may: [],
+  well: false,
+  async play(watched) {
+    const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
+    const isLogin = ({ payload }: SavedEvent) => (payload as { what?: Question }).what === "login";
+    const told = await eventOf(watched, "AGENT_NEEDS_YOU", refusalKnownWithin, isLogin);
+    const said = { said: "needs you: login", seconds: seconds(timeOf(told) - refusedAt) };
+    if (!givesUp(watched)) return said;
+    const closed = await eventOf(watched, "INCIDENT_CLOSED", 60_000);
+    const { ending, because } = closed.payload as { ending: string; because: string };
+    if (because !== "refused-by-provider") throw new Error(`its end was ${ending}: ${because}`);
+    return { ...said, said: `${said.said}; not started again` };
+  },
+};
+
 const silenceKnownWithin = 45_000;
 
 /** The model never answers. That it is quiet is said; stopped it is not, because that may be all there is to it. */
@@ -456,6 +477,7 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   overload: putOff(12),
   limit: putOff(limitSeconds),
   quota,
+  auth,
   hang,
   slow,
   tool,

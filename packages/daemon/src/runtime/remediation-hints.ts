@@ -67,6 +67,7 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "context-exhausted": ["its context is full: a hand-off to a fresh one helps, more time does not", bringBack],
   "spinning-on-file": ["it changes the same file over and over", watch],
   "rate-limited": ["its provider makes it wait: more time costs nothing", moreTime],
+  "request-retried": ["its requests come to nothing: is the provider up, and the network?", watch],
   "process-exited": ["its process is gone: see how it ended", watch],
   "holder-lost": ["the process that holds its terminal is gone", startAgain],
   "api-errors": ["its provider answers with errors: see the provider's status before it is brought back", watch],

@@ -84,6 +84,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       context: any,
       edits: byWork,
       killed: byWork,
+      cleared: byWork,
     },
     run: {
       normal: byWork,

@@ -140,6 +140,8 @@ export const scenarios = {
     results < 12 ? answer(run(`echo line ${results} >> notes.txt; wc -l notes.txt`)) : answer(say("Twelve lines.")),
   /** It works on while its terminal is closed. */
   closed: () => answer(run("date +%N >> notes.txt")),
+  /** A person clears the conversation when its work is done. */
+  cleared: ({ results }) => normal(results),
   /** Long enough for somebody to kill it in the middle. */
   killed: ({ results }) =>
     results < 3 ? answer(run(`echo step ${results} >> notes.txt`)) : answer(run("true"), say("One more step.")),

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
+import { openTerminal } from "../open-terminal.ts";
+import { program as rouse } from "../run-rouse.ts";
 import { until } from "../until.ts";
 import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
@@ -434,6 +436,42 @@ const killed: Story = {
   },
 };
 
+/** Killed after a person has cleared its conversation: it goes on with what it had then, which is nothing. */
+const cleared: Story = {
+  may: ["restart"],
+  well: false,
+  async play(watched) {
+    await ends(watched);
+    const before = (await watched.daemon.rouse.getAgentHealth(agentName)).terminal?.session?.id;
+    await typeInto(watched, "/clear");
+    const at = Date.now();
+    const entered = async () => {
+      const { terminal } = await watched.daemon.rouse.getAgentHealth(agentName);
+      return terminal?.session != null && terminal.session.id !== before;
+    };
+    await until("Rouse knows its new conversation", entered, 10_000);
+    const known = Date.now();
+    for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
+    const again = await eventOf(watched, "AGENT_RESTARTED", 30_000);
+    const first = await requestOf(watched, "is asked again", 60_000, (request) => request.at > timeOf(again));
+    if (first.results > 0) throw new Error("started again with the conversation that was cleared");
+    return { said: "the new conversation is known, restarted with it", seconds: seconds(known - at) };
+  },
+};
+
+/** What a person types who looks in for a moment. */
+async function typeInto({ daemon }: Watched, text: string): Promise<void> {
+  const window = openTerminal(process.execPath, [rouse, "attach", agentName], { home: daemon.home });
+  const has = async (row: RegExp) => (await window.screen()).some((each) => row.test(each));
+  await until("its input stands there", () => has(/^❯\s*$/), 20_000);
+  window.type(text);
+  await until(`${text} stands there`, () => has(new RegExp(`^❯\\s${text}`)), 10_000);
+  window.type("\r");
+  await until("its input is empty again", () => has(/^❯\s*$/), 10_000);
+  window.type("\x1dd");
+  await window.ended;
+}
+
 /** The window is closed: it ends as it would without Rouse, or what is left of it is told. */
 const closed: Story = {
   may: [],
@@ -484,5 +522,6 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   background,
   context,
   killed,
+  cleared,
   closed,
 };

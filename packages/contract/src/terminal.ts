@@ -103,7 +103,14 @@ export const Sight = z
     }),
     /** Tokens of the whole run so far. */
     z.object({ kind: z.literal("tokens"), total: z.number().int().nonnegative() }),
-    z.object({ kind: z.literal("retries"), attempt: z.number().int(), inMs: ms, status: z.number().int().nullable() }),
+    /** A request failed and its program tries it again. `status`: what was answered; `cause`: why nothing was, where its words tell. */
+    z.object({
+      kind: z.literal("retries"),
+      attempt: z.number().int(),
+      inMs: ms,
+      status: z.number().int().nullable(),
+      cause: z.enum(["no-answer", "no-connection"]).optional(),
+    }),
     z.object({ kind: z.literal("compacts"), over: z.boolean() }),
     /**
      * A nudge of ours is part of its conversation: its model has it with the next request. `by: "screen"`: its program took the words in, as far as its

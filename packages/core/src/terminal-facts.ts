@@ -109,6 +109,12 @@ export interface TerminalFacts {
   readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
   /** The last word of its program was that its provider refuses it: `novel` then. Absent or `null`: it has done something since, or never was. */
   readonly putOff?: { readonly novel: number } | null;
+  /** The request that failed last and is tried again: what it failed with. Absent: none was. */
+  readonly retry?: {
+    readonly attempt: number;
+    readonly status: number | null;
+    readonly cause: "no-answer" | "no-connection" | null;
+  };
   readonly tools: readonly OpenTool[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;

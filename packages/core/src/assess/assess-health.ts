@@ -17,6 +17,7 @@ import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
 import { findOverdueCall } from "./overdue-call.ts";
 import { findOvertime } from "./overtime.ts";
+import { stateOfTree } from "./process-tree.ts";
 import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
@@ -101,7 +102,7 @@ export function assessHealth(
   const health = wasStopped(record)
     ? terminated(record.health, now)
     : !isOver(record) &&
-        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt) || isOutOfSight(record)) &&
+        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt) || isOutOfSight(record, policy)) &&
         (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);
@@ -120,9 +121,17 @@ function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Dou
   return gap !== null && heardAt < gap.to && !isWell && activity.kind !== "FINISHED";
 }
 
-/** Nobody keeps its terminal any more, or whoever does is silent: what could be seen of it before makes nobody well. */
-const isOutOfSight = ({ terminal, health, activity }: AgentRecord): boolean =>
-  terminal !== null && terminal.holder === "lost" && isIll(health.state) && activity.kind !== "FINISHED";
+/**
+ * Nobody keeps its terminal any more, whoever does is silent, or nobody can look whether a call that was found overdue goes on: that is no evidence against
+ * it, and makes nobody well.
+ */
+function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
+  const { terminal, health, activity } = record;
+  if (terminal === null || !isIll(health.state) || activity.kind === "FINISHED") return false;
+  if (terminal.holder === "lost") return true;
+  const isOpen = activity.kind === "RUNNING" && activity.open !== null;
+  return isOpen && health.reason === "overdue-call" && stateOfTree(record, policy).kind === "unknown";
+}
 
 /** We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. */
 function isHolderAwaited({ terminal }: AgentRecord, doubt: Doubt): boolean {

@@ -96,3 +96,17 @@ describe("a tool that is open beyond the time-out it declared", () => {
     expect(toolThatTakesLong(() => ({ processes: 2, youngestChildAt: null }))).not.toContain("overdue-call");
   });
 });
+
+describe("a tool that was found overdue", () => {
+  it("is so still when the agent beats and its holder has not been heard for a while: nobody saw it end", () => {
+    const held = heldStory({ hold: { family: "claude-code", structured: true } });
+    held.shows({ kind: "tool-started", id: "t", name: "build", argsDigest: "a", timeoutSeconds: 60 });
+    held.processesShow({ network: { sockets: 1, bytes: 0 } });
+    held.passes("15m");
+    expect(held.agent.state).toBe("STUCK");
+    held.agent.silentFor("4m");
+    held.agent.beats();
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.told("AGENT_RECOVERED")).toEqual([]);
+  });
+});

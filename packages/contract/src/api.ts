@@ -158,6 +158,7 @@ export const OrderAnswer = z
       outcome: z.literal("stopped"),
       forced: z.boolean().optional(),
       tier: TreeTier.optional(),
+      mayHaveLeft: z.literal(true).optional(),
       sharedTurn: SharedTurn.optional(),
     }),
     z.object({ agentId: z.string(), outcome: z.literal("already-over") }),

@@ -25,6 +25,7 @@ import {
   Question,
   RunningProcess,
   SharedTurn,
+  TreeTier,
 } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
@@ -169,6 +170,9 @@ const payloads = {
     checkpoint: z.string().nullable(),
     snapshot: z.string().nullable(),
     evidence: z.array(z.string()),
+    /** How surely nothing of it is left; absent where its holder does not tell. */
+    tier: TreeTier.optional(),
+    mayHaveLeft: z.literal(true).optional(),
     sharedTurn: SharedTurn.optional(),
   }),
   WORK_SAVED: z.object({ agentId, incarnation: z.number(), commit: z.string().nullable(), changed: z.number() }),

@@ -253,7 +253,8 @@ export type OrderRefusal = z.infer<typeof OrderRefusal>;
 /** How sure the host is to find every process of an agent. */
 export const TreeTier = z.enum(["cgroup", "marked"]).meta({
   id: "TreeTier",
-  description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
+  description:
+    "cgroup: found by their control group, which only a process that may write to others can leave; marked: found by ancestry, session and environment.",
 });
 export type TreeTier = z.infer<typeof TreeTier>;
 
@@ -273,6 +274,8 @@ export const StopOutcome = z
       forced: z.boolean(),
       processes: z.number().int(),
       tier: TreeTier.optional(),
+      /** Somebody of it had the right to leave its control group, and may have: then nobody can say that all of it was found. */
+      mayHaveLeft: z.literal(true).optional(),
       /** Only where such a server was spared, or goes on with the turn. */
       sharedTurn: SharedTurn.optional(),
     }),

@@ -163,9 +163,9 @@ function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<Stop
       const snapshot = stop.saved?.kind === "saved" ? stop.saved.commit : null;
       const reason = record.incident === null ? because : `${record.incident.illness}: ${because}`;
       const evidence = [...stop.evidence];
-      const { forced, sharedTurn } = outcome;
+      const { forced, tier, mayHaveLeft, sharedTurn } = outcome;
       const { checkpoint } = record;
-      const told = sharedTurn === undefined ? {} : { sharedTurn };
+      const told = { ...(tier && { tier }), ...(mayHaveLeft && { mayHaveLeft }), ...(sharedTurn && { sharedTurn }) };
       const payload = { agentId, incarnation, actor, because, reason, forced, checkpoint, snapshot, evidence, ...told };
       return [{ type: "AGENT_TERMINATED", payload }];
     }

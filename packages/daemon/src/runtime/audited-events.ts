@@ -45,6 +45,8 @@ const rules: Rules = {
   AGENT_TERMINATED: (p) => ({
     ...about(p.agentId, p.reason, {
       ...pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence"),
+      ...(p.tier === undefined ? {} : pick(p, "tier")),
+      ...(p.mayHaveLeft === undefined ? {} : pick(p, "mayHaveLeft")),
       ...(p.sharedTurn === undefined ? {} : pick(p, "sharedTurn")),
     }),
     action: "terminate",

@@ -146,6 +146,7 @@ function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "rest
     return { agentId, outcome: "not-restarted", problem: record.restart.problem };
   if (what === "restart" || stop === null) return null;
   if (stop.kind !== "stopped") return { agentId, outcome: "already-over" };
-  const { forced, tier, sharedTurn } = stop;
-  return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...(sharedTurn && { sharedTurn }) };
+  const { forced, tier, mayHaveLeft, sharedTurn } = stop;
+  const found = { ...(tier && { tier }), ...(mayHaveLeft && { mayHaveLeft }) };
+  return { agentId, outcome: "stopped", forced, ...found, ...(sharedTurn && { sharedTurn }) };
 }

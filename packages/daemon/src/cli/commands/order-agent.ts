@@ -14,6 +14,7 @@ import { exit } from "../exit-codes.ts";
 import { findDaemon, findRunning } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
+import { wordNothingFound } from "../show/word-nothing-found.ts";
 import { wordSharedTurn } from "../show/word-shared-turn.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -114,8 +115,9 @@ export async function stopByHolder(here: Surroundings, agentId: string, grace: D
 export function answerOf(agentId: string, outcome: StopOutcome): OrderAnswer {
   switch (outcome.kind) {
     case "stopped": {
-      const { forced, tier, sharedTurn } = outcome;
-      return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...(sharedTurn && { sharedTurn }) };
+      const { forced, tier, mayHaveLeft, sharedTurn } = outcome;
+      const found = { ...(tier && { tier }), ...(mayHaveLeft && { mayHaveLeft }) };
+      return { agentId, outcome: "stopped", forced, ...found, ...(sharedTurn && { sharedTurn }) };
     }
     case "already-over":
       return { agentId, outcome: "already-over" };
@@ -179,11 +181,12 @@ function describeAnswer(answer: OrderAnswer): Line {
   }
 }
 
-/** Without a control group a process that hid on purpose is not found, and nobody can say that there was none. */
-function whatIsLeft({ tier, sharedTurn }: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
+/** Said is what was looked at: where somebody could get out of sight, nobody can say that nobody did. */
+function whatIsLeft({ tier, mayHaveLeft, sharedTurn }: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
   if (sharedTurn === "may-go-on") return styled("red", `${wordSharedTurn(sharedTurn)}.`);
   if (sharedTurn !== undefined) return `${wordSharedTurn(sharedTurn)}.`;
-  return tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
+  if (tier === "cgroup" && mayHaveLeft === undefined) return "nothing of it is left.";
+  return `${wordNothingFound(tier)}.`;
 }
 
 /** A container's user id may have no name. */

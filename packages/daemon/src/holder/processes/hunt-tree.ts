@@ -1,5 +1,5 @@
 import type { ProcessId } from "../spec.ts";
-import { type AgentGroup, openGroup } from "./cgroup.ts";
+import { type AgentGroup, mayLeaveGroup, openGroup } from "./cgroup.ts";
 import { whomToSpare } from "./find-tree.ts";
 import { isSame, type ProcessInfo, readAllProcesses } from "./read-processes.ts";
 import { orphanedServers, withoutShared } from "./spare-shared.ts";
@@ -19,6 +19,8 @@ export interface Hunt {
   thaw(): void;
   /** How many were met so far. */
   count(): number;
+  /** Somebody who was met had the right to leave the control group of the tree. */
+  mayHaveLeft(): boolean;
   /** Somebody of the tree was left alone at the last look, because others use it. */
   spares(): boolean;
 }
@@ -29,6 +31,7 @@ export function createHunt(watch: TreeWatch): Hunt {
   const halted = new Map<string, ProcessId>();
   const proven = new Set<string>();
   let spares = false;
+  let mayHaveLeft = false;
   const nameOf = ({ pid, startTicks }: ProcessId): string => `${pid}:${startTicks}`;
 
   return {
@@ -42,6 +45,7 @@ export function createHunt(watch: TreeWatch): Hunt {
     killGroup: () => void wholeGroup()?.kill(),
     thaw: () => group()?.thaw(),
     count: () => met.size,
+    mayHaveLeft: () => mayHaveLeft,
     spares: () => spares,
   };
 
@@ -50,6 +54,9 @@ export function createHunt(watch: TreeWatch): Hunt {
     const own = withoutShared(watch.root(), members, proven);
     spares = own.length < members.length;
     const ours = [...own, ...orphanedServers(watch.root(), members)];
+    const { cgroup } = watch.root();
+    const fresh = ours.filter((member) => !met.has(nameOf(member)));
+    mayHaveLeft ||= cgroup !== null && fresh.some(({ pid }) => mayLeaveGroup(cgroup, pid));
     const names = new Set(ours.map(nameOf));
     for (const name of names) met.add(name);
     // Somebody came to use them after we made them stand still.

@@ -39,6 +39,7 @@ async function stop(watch: TreeWatch, graceMs: number): Promise<StopOutcome> {
     forced,
     processes: hunt.count(),
     tier: hasGroup(watch.root()) ? "cgroup" : "marked",
+    ...(hunt.mayHaveLeft() ? { mayHaveLeft: true as const } : {}),
     // Until somebody has asked.
     ...(hunt.spares() ? { sharedTurn: "may-go-on" as const } : {}),
   });

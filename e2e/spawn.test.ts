@@ -107,7 +107,7 @@ describe("a spawned agent", () => {
     await until("one has hidden", () => hidden() > 0);
     const end = await daemon.cli("terminate", "escaper");
     expect(end.stdout).toMatch(
-      /^escaper .*; nothing of it was found any more \(one that hid on purpose would not be\)\.\n$/,
+      /^escaper .*; nothing of it was found any more \(one that hid on purpose is not found\)\.\n$/,
     );
     expect(isAlive(hidden())).toBe(true);
     process.kill(hidden(), "SIGKILL");

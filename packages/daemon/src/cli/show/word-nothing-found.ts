@@ -4,7 +4,7 @@ import type { TreeTier } from "@rouse/contract";
 export function wordNothingFound(tier: TreeTier | undefined): string {
   const exception =
     tier === "cgroup"
-      ? "one that left its control group on purpose would not be"
-      : "one that hid on purpose would not be";
+      ? "one that left its control group on purpose is not found"
+      : "one that hid on purpose is not found";
   return `nothing of it was found any more (${exception})`;
 }

@@ -277,7 +277,8 @@ export type OrderRefusal = z.infer<typeof OrderRefusal>;
 /** How sure the host is to find every process of an agent. */
 export const TreeTier = z.enum(["cgroup", "marked"]).meta({
   id: "TreeTier",
-  description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
+  description:
+    "cgroup: found by their control group, which only a process that may write to others can leave; marked: found by ancestry, session and environment.",
 });
 export type TreeTier = z.infer<typeof TreeTier>;
 
@@ -303,6 +304,8 @@ export type SparedProcess = z.infer<typeof SparedProcess>;
 
 /** What a person wants to know of a stop besides that it worked. */
 export const StopDetails = z.object({
+  /** Somebody of it had the right to leave its control group, and may have: then nobody can say that all of it was found. */
+  mayHaveLeft: z.literal(true).optional(),
   /** Only where such a server was spared, or goes on with the turn. */
   sharedTurn: SharedTurn.optional(),
   /** Servers of terminals (tmux, screen) that the agent had started: what others had open there is gone too. */
@@ -311,7 +314,8 @@ export const StopDetails = z.object({
 });
 export type StopDetails = z.infer<typeof StopDetails>;
 
-export const detailsOf = ({ sharedTurn, servers, spared }: StopDetails): StopDetails => ({
+export const detailsOf = ({ mayHaveLeft, sharedTurn, servers, spared }: StopDetails): StopDetails => ({
+  ...(mayHaveLeft && { mayHaveLeft }),
   ...(sharedTurn && { sharedTurn }),
   ...(servers && { servers }),
   ...(spared && { spared }),

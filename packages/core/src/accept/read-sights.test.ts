@@ -140,6 +140,14 @@ describe("a rate limit", () => {
     },
   );
 
+  it("that is only a retry is still waited for when its prompt is drawn meanwhile, and no turn has ended", () => {
+    const held = heldStory();
+    held.shows({ kind: "retries", attempt: 1, inMs: 30_000, status: null });
+    held.shows(asks("prompt"));
+    expect(waitLeft(held)).toBe(30_000);
+    expect(held.agent.record.terminal?.turnEndedAt).toBeNull();
+  });
+
   it("of a program at its prompt is still the provider's wait", () => {
     const held = heldStory({ hold: { family: "claude-code" } });
     held.shows(limit(minutes(60)), asks("prompt"));

@@ -327,7 +327,7 @@ it("a person's order that the holder refused keeps nobody from being stopped who
   const held = aboutToFail();
   held.isOrdered("stop");
   workIsSaved(held);
-  held.handsStopped(held.agent.did("stop-agent")[0]?.key ?? "none", { kind: "refused", because: "attached" });
+  held.handsStopped(held.agent.did("stop-agent")[0]?.key ?? "none", { kind: "refused", because: "identity-changed" });
   held.passes("1m");
   held.agent.beats(failing);
   workIsSaved(held);

@@ -19,6 +19,7 @@ export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable 
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
 export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
+export { takesUpConversation } from "./recover/takes-up-conversation.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";

@@ -85,6 +85,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       edits: byWork,
       killed: byWork,
       cleared: byWork,
+      continued: any,
     },
     run: {
       normal: byWork,
@@ -128,6 +129,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       context: any,
       edits: byFile,
       killed: byFile,
+      continued: any,
     },
     run: {
       normal: byFile,
@@ -169,6 +171,7 @@ const table: Readonly<Record<ProgramName, Partial<Record<Mode, Row>>>> = {
       context: any,
       edits: byFile,
       killed: byFile,
+      continued: any,
     },
     run: { normal: byFile, loop: byFile, permission: any, closed: any },
   },

@@ -50,7 +50,8 @@ const work: readonly Turn[] = [
   answer(say("Now I change the greeting."), { does: "edit", file: "hello.txt", old: "hello", new: "goodbye" }),
   answer(run("cat hello.txt")),
 ];
-const normal = (results: number): Turn => work[results] ?? answer(say("All done: hello.txt says goodbye now."));
+export const lastWords = "hello.txt says goodbye now.";
+const normal = (results: number): Turn => work[results] ?? answer(say(`All done: ${lastWords}`));
 const loop = answer(run("cat missing.txt"));
 
 const asking = "Number of request tokens has exceeded your per-minute rate limit";
@@ -140,6 +141,8 @@ export const scenarios = {
     results < 12 ? answer(run(`echo line ${results} >> notes.txt; wc -l notes.txt`)) : answer(say("Twelve lines.")),
   /** It works on while its terminal is closed. */
   closed: () => answer(run("date +%N >> notes.txt")),
+  /** Its work is done before Rouse sees it, and its conversation is taken up. */
+  continued: ({ results }) => normal(results),
   /** A person clears the conversation when its work is done. */
   cleared: ({ results }) => normal(results),
   /** Long enough for somebody to kill it in the middle. */

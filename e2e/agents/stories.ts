@@ -6,7 +6,15 @@ import { program as rouse } from "../run-rouse.ts";
 import { until } from "../until.ts";
 import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
-import { leftSeconds, limitSeconds, pingSeconds, quotaSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
+import {
+  lastWords,
+  leftSeconds,
+  limitSeconds,
+  pingSeconds,
+  quotaSeconds,
+  type Scenario,
+  toolSeconds,
+} from "./scenarios.ts";
 import { agentName, type Saying, type Watched } from "./watch-program.ts";
 
 /** What Rouse said in the end, and how long it took to say it. */
@@ -459,6 +467,24 @@ const cleared: Story = {
   },
 };
 
+/** Taken up by its own command, and killed before anybody has spoken to it: the same command takes it up again, and nobody says that it was lost. */
+const continued: Story = {
+  may: ["restart"],
+  well: false,
+  async play(watched) {
+    await eventOf(watched, "AGENT_NEEDS_YOU", 60_000);
+    const at = Date.now();
+    for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
+    const again = await eventOf(watched, "RECOVERY_COMPLETED", 30_000);
+    const { lost } = again.payload as { lost: { conversation?: string } };
+    if (lost.conversation !== "kept") throw new Error(`its conversation is said to be ${lost.conversation}`);
+    const window = openTerminal(process.execPath, [rouse, "attach", agentName], { home: watched.daemon.home });
+    const isThere = async () => (await window.screen()).join("").includes(lastWords);
+    await until("its conversation stands there", isThere, 30_000);
+    return { said: "restarted, its conversation kept", seconds: seconds(timeOf(again) - at) };
+  },
+};
+
 /** What a person types who looks in for a moment. */
 async function typeInto({ daemon }: Watched, text: string): Promise<void> {
   const window = openTerminal(process.execPath, [rouse, "attach", agentName], { home: daemon.home });
@@ -523,5 +549,6 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   context,
   killed,
   cleared,
+  continued,
   closed,
 };

@@ -29,6 +29,7 @@ export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
 export { howOver, isExited, type Over, refuseRemoval, worksOn } from "./recover/how-over.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
 export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
+export { takesUpConversation } from "./recover/takes-up-conversation.ts";
 export { restartsAllowed, runsOnce } from "./restart-rule.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";

@@ -143,6 +143,19 @@ describe("a conversation that is to be gone on with", () => {
   });
 
   it.each([
+    ["has it, as far as anybody knows", "exit 1", "kept"],
+    ["has none", 'echo "No conversation found to continue"; exit 1', "lost"],
+  ])("is taken up by a command of its own, and that is said, if its program %s", async (_, ends, conversation) => {
+    const file = join(world.home, "claude");
+    writeFileSync(file, `#!/bin/sh\n${ends}\n`, { mode: 0o755 });
+    await world.ended(await world.start(world.spec([file, "--continue"], { family: "claude-code" })));
+    const home = { home: world.home, token: "t".repeat(43), url: null };
+    const options = { holderFile: bundled.holderFile };
+    const { recovery } = await startAgain(home, "a1", 1, { context, state: null, session: null }, options);
+    expect(recovery?.lost.conversation).toBe(conversation);
+  });
+
+  it.each([
     ["killed", `echo "No conversation found with session ID"; kill -9 $$`],
     ["failed by something else", "echo Not logged in; exit 1"],
     [

@@ -63,7 +63,7 @@ export {
 export * from "./terminal/reading.ts";
 export { followSteered, type SteeredWords } from "./terminal/streams/follow-steered.ts";
 export { answersByMessage, followWords, type TypedWords } from "./terminal/streams/follow-words.ts";
-export { isCodexExec, optionsOfClaude, optionsOfCodex } from "./terminal/streams/prints-stream.ts";
+export { isCodexExec, optionsOfClaude, optionsOfCodex, printsStream } from "./terminal/streams/prints-stream.ts";
 export { hasWords, readHook, readSessionLine } from "./terminal/streams/read-session-file.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";
 export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts";

@@ -149,7 +149,7 @@ describe("a conversation that is to be gone on with", () => {
     const file = join(world.home, "claude");
     writeFileSync(file, `#!/bin/sh\n${ends}\n`, { mode: 0o755 });
     await world.ended(await world.start(world.spec([file, "--continue"], { family: "claude-code" })));
-    const home = { home: world.home, token: "t".repeat(43), url: null };
+    const home = { home: world.home, token: "t".repeat(43), url: null, books: null };
     const options = { holderFile: bundled.holderFile };
     const { recovery } = await startAgain(home, "a1", 1, { context, state: null, session: null }, options);
     expect(recovery?.lost.conversation).toBe(conversation);

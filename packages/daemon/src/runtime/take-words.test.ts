@@ -19,7 +19,8 @@ describe("a person's words to an agent", () => {
     const world = await taskWorld();
     world.beats({ agentId: "beats", status: "RUNNING" });
     world.holds({ agentId: "typed-to", input: "terminal" });
-    world.holds({ agentId: "deaf" });
+    world.holds({ agentId: "deaf", family: "codex" });
+    world.holds({ agentId: "unknown" });
     world.holds({ agentId: "gone", input: "terminal" });
     world.reports("gone", 1, exited({ code: 0 }));
     world.doubt.freeze({ since: 0, actor: "ann", reason: "a look at it" });
@@ -28,7 +29,10 @@ describe("a person's words to an agent", () => {
     const frozen = "all interventions are frozen; `rouse thaw` allows them again";
     expect(await why("beats")).toBe(frozen);
     expect(await why("typed-to")).toBe(frozen);
-    expect(await why("deaf")).toBe("it sends no heartbeats and takes no input");
+    expect(await why("deaf")).toBe("it sends no heartbeats and takes no input while it works");
+    expect(await why("unknown")).toBe(
+      "it sends no heartbeats, and Rouse types into no program that it does not know; `rouse attach unknown` lets you",
+    );
     expect(await why("gone")).toBe("it has ended");
   });
 });

@@ -8,6 +8,7 @@ import {
   hasWords,
   optionsOfClaude,
   type Pattern,
+  printsStream,
   readHook,
   readSessionLine,
   startStream,
@@ -291,13 +292,19 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return after === null ? [{ kind: "nudge-read", nudge }] : [];
   }
 
+  /** What a script does with the lines nobody knows: it may print other things between them, or none of them. */
+  function whyNoStream(): string {
+    const prints = running !== null && printsStream(running.family, running.args);
+    return prints ? "it is printed inside a script, where it is not read" : "not asked for";
+  }
+
   function eyes(): EyeState[] {
     const open = (eye: Eye): EyeState => ({ eye, sees: true, because: null });
     const shut = (eye: Eye, because: string): EyeState => ({ eye, sees: false, because });
     const screen = spec.structured ? shut("screen", "its stream is read instead") : open("screen");
     if (family === "generic") return [screen];
     return [
-      spec.structured ? open("stream") : shut("stream", "not asked for"),
+      spec.structured ? open("stream") : shut("stream", whyNoStream()),
       hooksHeard
         ? { ...open("hooks"), because: hooksOpenTo }
         : shut("hooks", hooks.given.kind === "none" ? hooks.given.because : hooksBlind),

@@ -22,5 +22,6 @@ describe("a holder", () => {
     await expect(reported("a", 1, { ...anyReport, ...exited({ code: 1 }) })).rejects.toMatchObject({
       code: "store-unavailable",
     });
+    world.storeMends();
   });
 });

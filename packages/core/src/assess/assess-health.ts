@@ -1,4 +1,5 @@
 import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import { type AgentRecord, draftOf, type Finding, hasLeftovers, isOver } from "../record.ts";
 import {
@@ -85,7 +86,8 @@ export function assessHealth(
   doubt: Doubt,
 ): Assessed {
   // What its holder saw meanwhile is on its way: nobody is judged by what was known before.
-  if (isHolderAwaited(record, doubt)) return { record: { ...record, wakeAt: null }, events: [] };
+  const awaited = holderAwaitedUntil(record, policy, doubt);
+  if (awaited !== null && now < awaited) return { record: { ...record, wakeAt: awaited }, events: [] };
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
@@ -133,16 +135,14 @@ function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
   return isOpen && health.reason === "overdue-call" && stateOfTree(record, policy).kind === "unknown";
 }
 
-/** We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. */
-function isHolderAwaited({ terminal }: AgentRecord, doubt: Doubt): boolean {
+/**
+ * We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. A whole TTL is enough for either: then what is known is
+ * all there is.
+ */
+function holderAwaitedUntil({ terminal, activity }: AgentRecord, policy: Policy, doubt: Doubt): MonoMs | null {
   const gap = lastGap(doubt);
-  return (
-    gap !== null &&
-    terminal !== null &&
-    terminal.exit === null &&
-    terminal.holder === "here" &&
-    terminal.seenAt < gap.to
-  );
+  if (gap === null || terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
+  return terminal.seenAt < gap.to ? gap.to + beatRhythm(activity, policy).ttl + policy.amnestyMargin : null;
 }
 
 const noFindings: readonly Finding[] = [];

@@ -52,6 +52,18 @@ describe("no output", () => {
     expect(rested.agent.state).toBe("STUCK");
   });
 
+  it("counts after a whole TTL in which neither the holder nor its loss was heard: every doubt ends by itself", () => {
+    const held = heldStory({ preset: "fleet" });
+    held.prints();
+    held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    const failing = held.agent.state;
+    held.agent.monitorIsBlindFor("20s");
+    held.agent.beats({ sequenceNumber: 2 });
+    expect(held.agent.state).toBe(failing);
+    held.agent.silentFor("2m");
+    expect(held.agent.finding("missed-beats")).toMatchObject({ level: "unresponsive" });
+  });
+
   it("is not known of one whose holder stands still, whatever its owner's rule is", () => {
     const held = heldStory({ hold: { idleKillMs: 20_000 } });
     held.prints();

@@ -33,6 +33,7 @@ interface Parts {
 /** What holders remember of orders, whichever monitor gave them. */
 interface Memory {
   readonly stops: Map<string, StopOutcome>;
+  readonly withdrawn: Set<string>;
   readonly nudges: Map<string, NudgeDelivery>;
   /** By agent: the life that was started last, and what it was given. */
   readonly started: Map<string, { readonly incarnation: number; readonly recovery: RecoveryContext | null }>;
@@ -43,7 +44,13 @@ interface Memory {
 /** The hands on simulated agents. `portFor` gives one monitor its own: what it asked and did not live to hear, nobody hears. */
 export function createHolderPorts(parts: Parts) {
   const { holders, actors, timeline, random, witness, wall } = parts;
-  const memory: Memory = { stops: new Map(), nudges: new Map(), started: new Map(), usedUp: new Map() };
+  const memory: Memory = {
+    stops: new Map(),
+    withdrawn: new Set(),
+    nudges: new Map(),
+    started: new Map(),
+    usedUp: new Map(),
+  };
   const stopping = new Set<Holder>();
   /** By the life that is being started: everybody who asked for it. */
   const starting = new Map<string, ((started: Started | Error) => void)[]>();
@@ -72,6 +79,8 @@ export function createHolderPorts(parts: Parts) {
     if (known !== undefined) return answer(known);
     if (holder.incarnation !== request.incarnation) return answer({ kind: "refused", because: "wrong-incarnation" });
     if (!admits(holder, epoch)) return answer({ kind: "refused", because: "old-epoch" });
+    if (memory.withdrawn.has(request.key) || (request.notAfter !== undefined && wall() > request.notAfter))
+      return answer({ kind: "refused", because: "too-late" });
     if (!actor.isAlive() || stopping.has(holder)) return answer({ kind: "already-over" });
     if (request.unlessAttached && actor.attached() > 0) return answer({ kind: "refused", because: "attached" });
     if (random.chance(0.03)) return timeline.after(5 * second, () => answer(new Error("the line was cut")));
@@ -231,6 +240,7 @@ export function createHolderPorts(parts: Parts) {
         witness.stopWanted(request);
         return asked((answer) => stop(request, epoch, answer));
       },
+      withdrawStop: async ({ key }) => void memory.withdrawn.add(key),
       nudge: (request) => asked((answer) => nudge(request, epoch, answer)),
       // Its agents have no hooks.
       contain: (_) => asked((answer) => answer({ kind: "not-contained", because: "no-hooks" })),

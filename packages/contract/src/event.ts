@@ -60,6 +60,7 @@ export const StopRefusal = z
     "already-over",
     "identity",
     "order-of-nobody",
+    "overtaken",
   ])
   .meta({ id: "StopRefusal" });
 export type StopRefusal = z.infer<typeof StopRefusal>;

@@ -260,7 +260,10 @@ export type HolderRefusal = z.infer<typeof HolderRefusal>;
 export const HolderLoss = z.enum(["gone", "silent", ...HolderRefusal.options]).meta({ id: "HolderLoss" });
 export type HolderLoss = z.infer<typeof HolderLoss>;
 
-/** Why an order was not carried out. Each is checked at the instant of the signal. */
+/**
+ * Why an order was not carried out. Each is checked at the instant of the signal. Two are for orders of Rouse's own: `too-late`, they are valid for moments
+ * only, or are not wanted any more; `moved-since`, the agent has shown work since its silence was decided on.
+ */
 export const OrderRefusal = z
   .enum([
     ...HolderRefusal.options,
@@ -270,6 +273,8 @@ export const OrderRefusal = z
     "own-group",
     "pid-refused",
     "attached",
+    "too-late",
+    "moved-since",
   ])
   .meta({ id: "OrderRefusal" });
 export type OrderRefusal = z.infer<typeof OrderRefusal>;

@@ -25,6 +25,7 @@ import {
   concludeStop,
   followStop,
   orderStop,
+  recallStop,
   refuseStop,
   saveWork,
   tellShutGate,
@@ -147,6 +148,8 @@ function takeRung(
       return saveWork(record, orderFor(record, incident, rung.cause), now, policy);
     case "order-stop":
       return record.stop === null ? only(record) : orderStop(record, record.stop, now, policy);
+    case "recall-stop":
+      return recallStop(record);
     case "withdraw-stop":
       return noteShut(withdrawStop(record, rung.because), incident, now);
     case "refuse-stop":

@@ -224,6 +224,7 @@ const answers: Readonly<Partial<Record<Action["kind"], readonly Answer[]>>> = {
     () => ({ kind: "stop", stop: { kind: "already-over" } }),
     () => ({ kind: "stop", stop: { kind: "termination_incomplete", survivors: [{ pid: 7, name: "x" }] } }),
     () => ({ kind: "stop", stop: { kind: "refused", because: "identity-changed" } }),
+    () => ({ kind: "stop", stop: { kind: "refused", because: "too-late" } }),
     () => ({ kind: "interrupted" }),
   ],
   "restart-agent": [

@@ -155,6 +155,18 @@ export type Action =
       readonly grace: DurationMs;
       /** Our own decision, which the budget is charged for; a person's order is not. */
       readonly spends: boolean;
+      /** Not begun after this: our own decision is valid for moments. A person's order has none. */
+      readonly notAfter?: MonoMs;
+      /** It is stopped for its silence: not if it has shown work since. */
+      readonly silentAt?: MonoMs;
+    }
+  /** The holder need not begin a stop any more that it may not have heard of yet. */
+  | {
+      readonly kind: "withdraw-stop";
+      readonly key: string;
+      readonly agentId: string;
+      readonly incarnation: number;
+      readonly stop: string;
     }
   | {
       readonly kind: "restart-agent";

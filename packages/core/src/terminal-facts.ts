@@ -235,6 +235,8 @@ export interface StopLife {
   readonly saved: SavedWork | null;
   /** The hands were told to stop it. */
   readonly orderedAt: MonoMs | null;
+  /** The hands were told that it is not wanted any more, before they had answered. */
+  readonly recalled?: true;
   /** What it rested on at that moment. */
   readonly evidence: readonly string[];
   readonly outcome: StopOutcome | null;

@@ -37,6 +37,20 @@ export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy
 /** A stop needs absence and something positive, or two positive kinds: two kinds, since absence counts once. */
 export const isEnough = (kinds: ReadonlySet<EvidenceClass>): boolean => kinds.size >= 2;
 
+/** What an agent is found to do, and goes on doing while it is stopped for it. */
+const atIt: ReadonlySet<EvidenceClass> = new Set<EvidenceClass>([
+  "repetition",
+  "explicit-error",
+  "resource",
+  "self-report",
+]);
+
+/** Whether everything that speaks against it is that nothing comes from it: then any sign of work speaks for it, also one that nobody has heard of yet. */
+export const restsOnSilence = ({ findings }: AgentRecord, policy: Policy): boolean =>
+  !findings.some(
+    (finding) => speaksAgainst(finding, policy) && gravity[finding.level] >= gravity.stuck && atIt.has(finding.class),
+  );
+
 /**
  * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; who asks the
  * same again at a measured pace may be waiting for it to change. For a repeated error somebody is stopped only where its owner said so.

@@ -113,7 +113,7 @@ describe("the gate is open: all of it holds", () => {
     expect(held.agent.did("stop-agent")).toEqual([]);
     workIsSaved(held);
     const key = "worker-1/1/stop/consecutive-failures/1";
-    expect(held.agent.did("stop-agent")).toEqual([
+    expect(held.agent.did("stop-agent")).toMatchObject([
       { kind: "stop-agent", key, agentId: "worker-1", incarnation: 1, grace: 10_000, spends: true },
     ]);
     expect(held.agent.told("TERMINATION_ORDERED")).toEqual([

@@ -30,6 +30,8 @@ export function passGate(
   const stop = stopUnderWay(record);
   if (stop?.outcome?.kind === "refused" || interrupted >= mostInterrupted) return handOver("kill-refused");
   if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
+  if (isOut(stop) && refuseKill(record, now, policy, doubt, false)?.because === "well-again")
+    return { kind: "recall-stop" };
   if (stop !== null && (stop.orderedAt !== null || stop.saved === null)) return wait();
   const refusal =
     refuseKill(record, now, policy, doubt, cause === "decided") ??
@@ -52,6 +54,14 @@ export function passGate(
   }
   return afterRefusal(record, incident, refusal.because, refusal.until, now, policy);
 }
+
+/** An order of our own that may still be taken back. */
+const isOut = (stop: AgentRecord["stop"]): boolean =>
+  stop !== null &&
+  stop.cause !== "ordered" &&
+  stop.orderedAt !== null &&
+  stop.outcome === null &&
+  stop.recalled !== true;
 
 /** A person's order that the holder refused is that person's matter, and over. */
 const stopUnderWay = ({ stop }: AgentRecord): AgentRecord["stop"] =>
@@ -86,6 +96,7 @@ function afterRefusal(
     case "already-over":
     case "identity":
     case "order-of-nobody":
+    case "overtaken":
       return handOver("kill-refused");
   }
 }

@@ -32,6 +32,8 @@ export type Rung =
   | { readonly kind: "save-work"; readonly cause: StopCause }
   | { readonly kind: "order-stop" }
   | { readonly kind: "withdraw-stop"; readonly because: StopRefusal }
+  /** It is well again while the order is out: whoever is to carry it out is told, and their answer is waited for. */
+  | { readonly kind: "recall-stop" }
   | { readonly kind: "refuse-stop"; readonly because: StopRefusal; readonly cause: StopCause }
   /** The gate stays shut for longer than its cause should last: somebody is to know. */
   | { readonly kind: "tell-shut"; readonly because: StopRefusal }

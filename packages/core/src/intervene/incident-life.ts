@@ -14,6 +14,7 @@ import { type AgentRecord, isOver } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
+import { recallStop } from "./stop-life.ts";
 
 export function openIncident(
   record: AgentRecord,
@@ -77,7 +78,7 @@ export function closeIncident(
   const told: Intervened = {
     record,
     events: [...asked.events, ...nudged.events, ...failures(before, incident, ending, because), closed],
-    actions: [...asked.actions, ...nudged.actions],
+    actions: [...asked.actions, ...nudged.actions, ...recallStop(before).actions],
   };
   const isElsewhere = ending === "handed-to-a-person" || isSettled({ because });
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;

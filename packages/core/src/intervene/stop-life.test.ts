@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { endings, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
+import { endings, goesQuiet, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
 
 const key = "worker-1/1/stop/repeated-error/1";
 
@@ -46,6 +46,62 @@ describe("an order to stop", () => {
     const held = isStoppedForErrors("t1");
     held.handsStopped(key, { kind: "stopped", forced: false, processes: 3, sharedTurn: "may-go-on" });
     expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([{ sharedTurn: "may-go-on" }]);
+  });
+
+  const isIdle = () => goesQuiet({ settings: { terminal: { auto_kill_on_idle: true } } });
+  const idleKey = "worker-1/1/stop/no-output/1";
+
+  it("of our own is valid for moments, for silence only while that lasts, and a person's whenever it comes", () => {
+    const [silent] = isIdle().agent.did("stop-agent");
+    expect(silent).toMatchObject({ key: idleKey, spends: true, notAfter: (silent?.silentAt ?? 0) + 10_000 });
+    const [failing] = startsFailing().agent.did("stop-agent");
+    expect(failing).toMatchObject({ spends: true, notAfter: expect.any(Number) });
+    expect(failing).not.toHaveProperty("silentAt");
+    const [looping] = isStoppedForErrors("t1").agent.did("stop-agent");
+    expect(looping).not.toHaveProperty("silentAt");
+    const held = heldStory();
+    held.isOrdered("stop");
+    const [ordered] = held.agent.did("stop-agent");
+    expect(ordered).toMatchObject({ spends: false });
+    expect(ordered).not.toHaveProperty("notAfter");
+    expect(ordered).not.toHaveProperty("silentAt");
+  });
+
+  it.each(["too-late", "moved-since"] as const)(
+    "that its holder refuses as %s is decided anew, and that is told",
+    (because) => {
+      const held = isIdle();
+      held.handsStopped(idleKey, { kind: "refused", because });
+      expect(held.agent.told("TERMINATION_REFUSED")).toMatchObject([{ because: "overtaken", cause: "no-output" }]);
+      expect(held.agent.did("stop-agent")).toHaveLength(2);
+      const awake = isIdle();
+      awake.prints(5);
+      awake.handsStopped(idleKey, { kind: "refused", because });
+      awake.passes("1m");
+      expect(awake.agent.did("stop-agent")).toHaveLength(1);
+      expect(endings(awake)).toEqual(["recovered: well-again"]);
+      expect(awake.agent.record.stop).toBeNull();
+    },
+  );
+
+  it("is withdrawn at the holder when its agent is well again before it was answered, a person's never", () => {
+    const held = isIdle();
+    held.prints(5);
+    expect(held.agent.state).toBe("HEALTHY");
+    held.passes("1m");
+    expect(held.agent.did("withdraw-stop")).toMatchObject([{ stop: idleKey, agentId: "worker-1", incarnation: 1 }]);
+    const ordered = goesQuiet();
+    ordered.isOrdered("stop");
+    ordered.prints(5);
+    ordered.passes("1m");
+    expect(ordered.agent.did("withdraw-stop")).toEqual([]);
+  });
+
+  it("of which nobody knows where it is counts no more: it is taken back wherever it may be", () => {
+    const held = isIdle();
+    held.handsAnswer(idleKey, { kind: "interrupted" });
+    expect(held.agent.did("withdraw-stop")).toMatchObject([{ stop: idleKey }]);
+    expect(held.agent.did("stop-agent")).toHaveLength(2);
   });
 
   it("with survivors is never called done", () => {

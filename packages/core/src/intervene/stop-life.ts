@@ -1,16 +1,19 @@
 import {
+  type DurationMs,
   describeDuration,
   detailsOf,
   type MonoMs,
+  type OrderRefusal,
   type Policy,
   type RouseEvent,
   type StopCause,
   type StopRefusal,
+  seconds,
 } from "@rouse/contract";
-import { kindsOfEvidence } from "../decide/evidence.ts";
+import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
 import type { Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
-import type { ActionOutcome, Signal } from "../signal.ts";
+import type { Action, ActionOutcome, Signal } from "../signal.ts";
 import type { StopLife } from "../terminal-facts.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 
@@ -43,8 +46,36 @@ export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, poli
   return {
     record: { ...record, stop: { ...stop, orderedAt: now, evidence } },
     events: [{ type: "TERMINATION_ORDERED", payload }],
-    actions: [{ kind: "stop-agent", key, agentId, incarnation, grace: policy.stopGrace, spends: cause !== "ordered" }],
+    actions: [
+      {
+        kind: "stop-agent",
+        key,
+        agentId,
+        incarnation,
+        grace: policy.stopGrace,
+        ...validity(record, cause, now, policy),
+      },
+    ],
   };
+}
+
+/** Longer than a busy machine takes to write an order down and hand it over; shorter than an agent takes to be another. */
+const ordersLast: DurationMs = seconds(10);
+
+/** What was true when it was decided has to be true when it is done: whoever holds the agent may have stood still in between. */
+function validity(record: AgentRecord, cause: StopCause, now: MonoMs, policy: Policy) {
+  if (cause === "ordered") return { spends: false };
+  const isSilent = cause !== "decided" && restsOnSilence(record, policy);
+  return { spends: true, notAfter: now + ordersLast, ...(isSilent ? { silentAt: now } : {}) };
+}
+
+/** The matter is over while an order of ours is out, or nobody knows where it is. What its holder has begun cannot be taken back. */
+export function recallStop(record: AgentRecord): Intervened {
+  const { agentId, incarnation, stop } = record;
+  const isOut = stop !== null && stop.orderedAt !== null && stop.outcome === null;
+  if (!isOut || stop.cause === "ordered" || stop.recalled === true) return { record, events: [], actions: [] };
+  const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
+  return { record: { ...record, stop: { ...stop, recalled: true } }, events: [], actions: [action] };
 }
 
 /** What changed while the work was being saved changes the decision. */
@@ -91,14 +122,23 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
   if (signal.key === `${stop.key}/work` && outcome.kind === "work" && stop.saved === null)
     return noteWork(record, stop, outcome);
   if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null)
-    return decideAnew(record, stop);
+    return { ...decideAnew(record, stop), actions: recallStop(record).actions };
   if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
   if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
+  if (outcome.stop.kind === "refused" && overtaken.has(outcome.stop.because)) return tellOvertaken(record, stop);
   return {
     record: { ...record, stop: { ...stop, outcome: outcome.stop } },
     events: describe(record, stop, outcome.stop),
     actions: [],
   };
+}
+
+const overtaken: ReadonlySet<OrderRefusal> = new Set<OrderRefusal>(["too-late", "moved-since"]);
+
+/** What it was decided on is over or unknown by now: said, and asked anew. */
+function tellOvertaken(record: AgentRecord, stop: StopLife): Intervened {
+  const payload = { agentId: record.agentId, because: "overtaken", cause: stop.cause } as const;
+  return { ...decideAnew(record, stop), events: [{ type: "TERMINATION_REFUSED", payload }] };
 }
 
 /** Its holder sees somebody at the terminal whom we had not heard of. Whoever took our stop over wants it all the same: it goes out as theirs. */

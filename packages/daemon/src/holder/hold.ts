@@ -181,6 +181,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const orders = obeyOrders(files.orders, spec.incarnation, {
     refuses: admission.refuses,
     attached: () => spec.foreground || terminal.attached() > 0,
+    movedSince: (at) => watch.movedSince(at),
     stop,
     nudge: (id, { text, notAfter, whenIdle }, begin) =>
       nudges.give({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),

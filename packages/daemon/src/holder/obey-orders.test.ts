@@ -5,6 +5,7 @@ import type { NudgeDelivery, StopOutcome } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { admitMonitors } from "./admit-monitors.ts";
 import { type OrderMessage, obeyOrders } from "./obey-orders.ts";
+import type { StopOrder } from "./protocol.ts";
 
 let folder: string;
 let file: string;
@@ -35,6 +36,14 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
   const did: ("stop" | "type" | "contain")[] = [];
   const withdrawn: string[] = [];
   let attached = false;
+  let movedAt = 0;
+  let looks: () => void = () => {};
+  let looked: Promise<void> | undefined;
+  const holdLook = (): void => {
+    looked = new Promise((resolve) => {
+      looks = resolve;
+    });
+  };
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
     finish = resolve;
@@ -43,6 +52,10 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
   const orders = obeyOrders(file, 1, {
     refuses,
     attached: () => attached,
+    movedSince: async (at) => {
+      await looked;
+      return at < movedAt;
+    },
     async stop() {
       did.push("stop");
       await gate;
@@ -65,8 +78,55 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
     attached = is;
   };
   const comes = (epoch: number) => refuses({ store: "ours", epoch });
-  return { orders, finish, sitsDown, comes, withdrawn, times: () => did.length };
+  const moves = (at: number): void => {
+    movedAt = at;
+  };
+  return { orders, finish, sitsDown, comes, moves, holdLook, looks: () => looks(), withdrawn, times: () => did.length };
 }
+
+describe("an order to stop of a monitor's own", () => {
+  const own = (changes: Partial<StopOrder>, key = "k") =>
+    stop({ key, order: { kind: "stop", graceMs: 100, unlessAttached: true, ...changes } });
+  const takenBack = (key: string) => stop({ key, order: { kind: "withdraw-stop" } });
+  const later = () => Date.now() + 60_000;
+
+  it("is not begun after its time, nor when it was taken back before it came", async () => {
+    const { orders, finish, times } = openOrders();
+    finish();
+    const late = { kind: "refused", because: "too-late" };
+    expect(await orders.obey(own({ notAfter: Date.now() - 1 }))).toEqual(late);
+    expect(await orders.obey(takenBack("k2"))).toEqual(late);
+    expect(await orders.obey(own({ notAfter: later() }, "k2"))).toEqual(late);
+    expect(times()).toBe(0);
+    expect(await orders.obey(own({ notAfter: later() }, "k3"))).toEqual(stopped);
+  });
+
+  it("for silence is not begun when the agent has shown work since", async () => {
+    const { orders, finish, moves, times } = openOrders();
+    finish();
+    moves(2000);
+    const order = { notAfter: later(), silentAt: 1000 };
+    expect(await orders.obey(own(order))).toEqual({ kind: "refused", because: "moved-since" });
+    expect(times()).toBe(0);
+    expect(await orders.obey(own({ ...order, silentAt: 3000 }, "k2"))).toEqual(stopped);
+  });
+
+  it("can be taken back while the agent is looked at, and not by a monitor that is refused", async () => {
+    const { orders, finish, holdLook, looks, times } = openOrders();
+    finish();
+    holdLook();
+    const first = orders.obey(own({ notAfter: later(), silentAt: 1000 }));
+    await orders.obey(takenBack("k"));
+    looks();
+    expect(await first).toEqual({ kind: "refused", because: "too-late" });
+    expect(times()).toBe(0);
+    holdLook();
+    const second = orders.obey(own({ notAfter: later(), silentAt: 1000 }, "k2"));
+    await orders.obey({ ...takenBack("k2"), store: null });
+    looks();
+    expect(await second).toEqual(stopped);
+  });
+});
 
 describe("an order", () => {
   it("to stop that its hands refused stopped nobody, and can be given again", async () => {
@@ -176,6 +236,7 @@ describe("an order", () => {
     const orders = obeyOrders(file, 1, {
       refuses: () => null,
       attached: () => false,
+      movedSince: async () => false,
       async stop() {
         if (++times === 1) throw new Error("/proc is not there");
         return stopped;

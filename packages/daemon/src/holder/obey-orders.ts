@@ -1,4 +1,4 @@
-import type { ContainOutcome, HolderRefusal, NudgeDelivery, StopOutcome } from "@rouse/contract";
+import type { ContainOutcome, HolderRefusal, NudgeDelivery, OrderRefusal, StopOutcome } from "@rouse/contract";
 import type { MonitorId } from "./admit-monitors.ts";
 import type { ContainOrder, NudgeOrder, StopOrder, ToHolder } from "./protocol.ts";
 import { endUnknown, rememberOrders } from "./remember-orders.ts";
@@ -20,6 +20,8 @@ export interface OrderHands {
   refuses(monitor: MonitorId): HolderRefusal | null;
   /** Whether somebody sits at the agent's terminal. */
   attached(): boolean;
+  /** Whether the agent has shown work since a moment of the wall clock; what nobody has read yet is read first. */
+  movedSince(at: number): Promise<boolean>;
   /** Brings the whole tree down, checking who it is before each signal. */
   stop(graceMs: number): Promise<StopOutcome>;
   /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
@@ -39,6 +41,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   const nudges = new Map<string, Promise<NudgeDelivery>>();
   /** Few, and for this life only: they need not be on the disk. */
   const containments = new Map<string, Promise<ContainOutcome>>();
+  /** Stops that are not wanted any more, for as long as they could still come. */
+  const withdrawn = new Set<string>();
   let stopping: Promise<StopOutcome> | null = null;
   let stopped = false;
 
@@ -56,7 +60,18 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     return stopping;
   }
 
-  async function stop(key: string, { graceMs, unlessAttached }: StopOrder): Promise<StopOutcome> {
+  /** Our own orders rest on what was true a moment ago; we may have stood still since. Nothing is left to ask once somebody's stop is under way. */
+  function overtaken(key: string, order: StopOrder, moved: boolean): OrderRefusal | null {
+    if (stopping !== null) return null;
+    if (moved) return "moved-since";
+    return isPast(order) || withdrawn.has(key) ? "too-late" : null;
+  }
+
+  async function stop(key: string, order: StopOrder): Promise<StopOutcome> {
+    const { graceMs, unlessAttached, silentAt } = order;
+    const moved = silentAt !== undefined && !isPast(order) && (await hands.movedSince(silentAt));
+    const because = overtaken(key, order, moved);
+    if (because !== null) return { kind: "refused", because };
     // Looked at in the turn of the first signal. Once that is sent, who comes to sit down cannot take it back.
     if (unlessAttached === true && stopping === null && hands.attached())
       return { kind: "refused", because: "attached" };
@@ -79,6 +94,13 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     if (known !== undefined) return known;
     const because = fence(message);
     return because === null ? underWay(stops, message.key, stop(message.key, order)) : { kind: "refused", because };
+  }
+
+  /** What is begun goes on; before that it has no effect any more, also when it comes only now. */
+  async function withdraw(message: OrderMessage): Promise<StopOutcome> {
+    const because = fence(message);
+    if (because === null) withdrawn.add(message.key);
+    return memory.stop(message.key) ?? { kind: "refused", because: because ?? "too-late" };
   }
 
   async function obeyNudge(message: OrderMessage, order: NudgeOrder): Promise<NudgeDelivery> {
@@ -108,6 +130,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
       switch (order.kind) {
         case "stop":
           return obeyStop(message, order);
+        case "withdraw-stop":
+          return withdraw(message);
         case "nudge":
           return obeyNudge(message, order);
         case "contain":
@@ -118,6 +142,10 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     settled: async () => void (await Promise.allSettled([...stops.values(), ...nudges.values()])),
   };
 }
+
+/** A person's order has no such moment. */
+export const isPast = ({ notAfter }: Pick<StopOrder, "notAfter">): boolean =>
+  notAfter !== undefined && Date.now() > notAfter;
 
 function underWay<T>(all: Map<string, Promise<T>>, key: string, work: Promise<T>): Promise<T> {
   const watched = work.finally(() => all.delete(key));

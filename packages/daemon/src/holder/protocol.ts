@@ -24,8 +24,15 @@ export const StopOrder = z.object({
   graceMs: z.number().nonnegative().max(600_000),
   /** Not while somebody sits at its terminal. Monitors before this version do not say so; holders before it do not ask. */
   unlessAttached: z.boolean().optional(),
+  /** Not begun after this moment of the wall clock. The rest as above. */
+  notAfter: z.number().optional(),
+  /** Not if the agent has shown work since this moment of the wall clock. */
+  silentAt: z.number().optional(),
 });
 export type StopOrder = z.infer<typeof StopOrder>;
+/** Do not begin the stop with this key, whether it came or is still to come. A holder that does not know it hangs up, and does nothing. */
+export const WithdrawOrder = z.object({ kind: z.literal("withdraw-stop") });
+export type WithdrawOrder = z.infer<typeof WithdrawOrder>;
 /** Say something to the agent, if nothing is in the way. */
 export const NudgeOrder = z.object({
   kind: z.literal("nudge"),
@@ -46,9 +53,9 @@ export const ContainOrder = z.object({
 });
 export type ContainOrder = z.infer<typeof ContainOrder>;
 /** Fenced: an old monitor, or an order meant for another life, is refused; a repeated key gets the first answer. */
-export const Order = z.discriminatedUnion("kind", [StopOrder, NudgeOrder, ContainOrder]);
+export const Order = z.discriminatedUnion("kind", [StopOrder, WithdrawOrder, NudgeOrder, ContainOrder]);
 export type Order = z.infer<typeof Order>;
-export type OutcomeOf<O extends Order> = O extends StopOrder
+export type OutcomeOf<O extends Order> = O extends StopOrder | WithdrawOrder
   ? StopOutcome
   : O extends NudgeOrder
     ? NudgeDelivery

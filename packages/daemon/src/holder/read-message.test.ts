@@ -24,6 +24,8 @@ const good: object[] = [
   order,
   { ...order, epoch: 4 },
   { ...order, order: { kind: "stop", graceMs: 10, unlessAttached: true } },
+  { ...order, order: { kind: "stop", graceMs: 10, unlessAttached: true, notAfter: 1_800_000_000_000, silentAt: 5 } },
+  { ...order, order: { kind: "withdraw-stop" } },
   { ...order, order: { kind: "nudge", text: "go on", notAfter: 1_800_000_000_000 } },
   { ...order, order: { kind: "contain", how: "pause", reason: "in circles", decidedAt: 5, lastsMs: 3_600_000 } },
   { ...order, order: { kind: "contain", how: "let-go", reason: "", decidedAt: 6, lastsMs: 0 } },

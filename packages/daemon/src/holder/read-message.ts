@@ -53,8 +53,12 @@ function isOrder(order: unknown): boolean {
         isNumber(order["graceMs"]) &&
         order["graceMs"] >= 0 &&
         order["graceMs"] <= 600_000 &&
-        (order["unlessAttached"] === undefined || typeof order["unlessAttached"] === "boolean")
+        (order["unlessAttached"] === undefined || typeof order["unlessAttached"] === "boolean") &&
+        (order["notAfter"] === undefined || isNumber(order["notAfter"])) &&
+        (order["silentAt"] === undefined || isNumber(order["silentAt"]))
       );
+    case "withdraw-stop":
+      return true;
     case "nudge":
       return (
         isText(order["text"], 2000) &&

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { AgentFamily, ExitStatus, Eye, HolderReport, ProcessFacts, RunningProcess, Sight } from "@rouse/contract";
 import {
   blankOwnWords,
@@ -65,6 +66,8 @@ export interface AgentWatch {
   tellSoon(): void;
   /** Reports what is true now, not what was true at the last look. */
   lookAnew(): Promise<void>;
+  /** Whether it has shown work since a moment of the wall clock. What waits to be read is read first, and told. */
+  movedSince(at: number): Promise<boolean>;
   /** A last look, a last word of its program, and the last report. */
   end(exit: ExitStatus, lastWord: () => void): Promise<void>;
 }
@@ -103,6 +106,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let sights: Sight[] = [];
   let rows = 0;
   let lastAt: number | null = null;
+  /** When anything was last seen, by any eye. */
+  let sawAt = Number.NEGATIVE_INFINITY;
   let fullScreen = false;
   let facts: { readonly at: number; readonly value: ProcessFacts } | null = null;
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -169,6 +174,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     const step = joinEyes(joined, eye, seen);
     joined = step.state;
     sights = joinSights(sights, step.sights);
+    if (step.sights.length > 0) sawAt = Date.now();
     if (eye === "screen") return;
     watching = overtake(watching, step.sights);
     const confirmed = limits.told(seen, performance.now());
@@ -290,6 +296,15 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     tellSoon() {
       if (!ended) telling.ringWithin(tellMs);
     },
+    async movedSince(at) {
+      await readAll(around.bytes);
+      catchUp();
+      await look();
+      if (sawAt < at - tellOutputMs) return false;
+      // Whoever decides anew has to know what we know.
+      if (sights.length > 0) tell(null);
+      return true;
+    },
     async lookAnew() {
       // The one under way reports of now as well.
       if (lookingAnew) return;
@@ -339,3 +354,11 @@ function countLines(bytes: Buffer): number {
 }
 
 const isJson = (line: string): boolean => line.startsWith("{");
+
+/** What came while we stood still is read in turns of the event loop, in no order with what else came. One who never stops writing is at work. */
+async function readAll(bytes: () => number): Promise<void> {
+  for (let before = -1, turns = 0; before !== bytes() && turns < 20; turns++) {
+    before = bytes();
+    for (let n = 0; n < 3; n++) await turnOfLoop();
+  }
+}

@@ -61,6 +61,10 @@ export interface StopRequest {
   readonly grace: DurationMs;
   /** Our own decision, not a person's word: refused as `attached` while somebody sits at its terminal. */
   readonly unlessAttached: boolean;
+  /** Of our own decision. Refused as `too-late` when it would be begun after this moment of the wall clock. */
+  readonly notAfter?: EpochMs;
+  /** Of our own decision, made for the agent's silence. Refused as `moved-since` when it has shown work since this moment of the wall clock. */
+  readonly silentAt?: EpochMs;
 }
 
 export interface NudgeRequest {
@@ -127,6 +131,7 @@ export type Quota =
  *   process itself. One that listens to us again is told of as held.
  * - `stop` verifies identity and life before every signal, and is the same done twice. It rejects only when nothing could be learnt.
  * - Where its holder is gone, nobody is signalled for what files say of a life unless that is what was registered of it.
+ * - `withdrawStop` keeps a stop from being begun, also one that is still to arrive. It is tried once and never rejects.
  * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
  *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
  * - `contain` breaks a turn off at most once per key, and never where the key might mean something else; a pause ends by itself after `lasts`; what
@@ -141,6 +146,7 @@ export interface Holders {
   /** `epoch` grows with every monitor on the store of this id: holders refuse the orders of an older one, and of another store's. */
   begin(news: HolderNews, epoch: number, store: string): Promise<void>;
   stop(request: StopRequest): Promise<StopOutcome>;
+  withdrawStop(request: Pick<StopRequest, "key" | "agentId" | "incarnation">): Promise<void>;
   nudge(request: NudgeRequest): Promise<NudgeDelivery>;
   contain(request: ContainRequest): Promise<ContainOutcome>;
   /** Whether the account of an agent that is down may be used again. */
@@ -169,6 +175,7 @@ export const noHolders: Holders = {
   begin: async () => {},
   stop: async () => ({ kind: "refused", because: "not-registered" }),
   nudge: async () => ({ kind: "not-sent", because: "not-registered" }),
+  withdrawStop: async () => undefined,
   contain: async () => ({ kind: "not-contained", because: "not-registered" }),
   quotaOf: async () => ({ kind: "unknown", because: "no-way" }),
   startAgain: async () => ({ problem: "this monitor holds no agents" }),

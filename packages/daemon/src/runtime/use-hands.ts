@@ -54,6 +54,12 @@ export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcom
         await holders.nudge({ key: nudge, agentId, incarnation, text: "", notAfter: 0 });
         return "delivered";
       }
+      case "withdraw-stop": {
+        // Whom it does not reach in time refuses the order for being late.
+        const { agentId, incarnation, stop: key } = action;
+        await holders.withdrawStop({ key, agentId, incarnation });
+        return "delivered";
+      }
       case "contain-agent":
         return { kind: "contain", outcome: await contain(hands, action) };
       case "escalate":
@@ -85,12 +91,18 @@ async function saveWork({ workspaces, folderOf }: Hands, action: Of<"save-work">
  * Our own decision is not carried out blindly: when saving the order took so long that the gate shut, or when it could not be carried out, time has
  * passed, and it is decided anew.
  */
-async function stop({ holders, log, stillOpen, thawed }: Hands, action: Of<"stop-agent">): Promise<ActionOutcome> {
-  const { key, agentId, incarnation, grace, spends } = action;
+async function stop(hands: Hands, action: Of<"stop-agent">): Promise<ActionOutcome> {
+  const { holders, log, stillOpen, thawed, toWall } = hands;
+  const { key, agentId, incarnation, grace, spends, notAfter, silentAt } = action;
   if (!spends) await thawed();
   else if (!stillOpen(action)) return { kind: "interrupted" };
   try {
-    return { kind: "stop", stop: await holders.stop({ key, agentId, incarnation, grace, unlessAttached: spends }) };
+    const moments = {
+      ...(notAfter === undefined ? {} : { notAfter: toWall(notAfter) }),
+      ...(silentAt === undefined ? {} : { silentAt: toWall(silentAt) }),
+    };
+    const request = { key, agentId, incarnation, grace, unlessAttached: spends, ...moments };
+    return { kind: "stop", stop: await holders.stop(request) };
   } catch (error) {
     if (!spends) throw error;
     log.warn({ agentId, error: String(error) }, "an agent could not be stopped; whether it should be is decided anew");

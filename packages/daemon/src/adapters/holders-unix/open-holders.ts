@@ -12,6 +12,7 @@ import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { finishForgetting, forgetAgent } from "../../holder/forget-agent.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
+import { isPast } from "../../holder/obey-orders.ts";
 import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
@@ -45,6 +46,8 @@ const forceTakes: DurationMs = seconds(20);
 const nudgeTakes: DurationMs = seconds(30);
 const longestNudge = 2000;
 const containTakes: DurationMs = seconds(10);
+/** After that the stop itself is too late. */
+const withdrawTakes: DurationMs = seconds(10);
 
 /** Holders of this machine, found by their folders and followed over their sockets. */
 export function openHolders(home: HolderHome, log: Log): Holders {
@@ -149,17 +152,19 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   const connectTo = async (file: HolderFile): Promise<HolderConnection> =>
     connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor: ourselves() });
 
-  async function stop({ key, agentId, incarnation, grace, unlessAttached }: StopRequest): Promise<StopOutcome> {
+  async function stop(request: StopRequest): Promise<StopOutcome> {
+    const { key, agentId, incarnation, grace, ...conditions } = request;
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
     const { epoch } = ourselves();
-    const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, unlessAttached } };
+    const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, ...conditions } };
     const line = lives.get(agentId)?.connection() ?? null;
     if (line !== null) return line.order(order, grace + forceTakes);
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
       if (told !== undefined) return told;
+      if (isPast(conditions)) return { kind: "refused", because: "too-late" };
       // Its agent may not be gone: the same tree, found by what the holder left behind.
       const tree = registeredTree(file, news?.registered(agentId) ?? null);
       return tree === null ? { kind: "refused", because: "not-registered" } : stopTree(tree, { graceMs: grace });
@@ -173,6 +178,25 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       throw error;
     } finally {
       own?.close();
+    }
+  }
+
+  /** On a line of its own: one that does not know it hangs up. */
+  async function withdrawStop({ key, agentId, incarnation }: Parameters<Holders["withdrawStop"]>[0]): Promise<void> {
+    const file = readHolderFile(home.folder, agentId);
+    if (file?.incarnation !== incarnation || !isHolderAlive(file)) return;
+    let line: HolderConnection | null = null;
+    try {
+      line = await connectTo(file);
+      const order = { kind: "withdraw-stop" as const };
+      await line.order({ key, incarnation, epoch: ourselves().epoch, order }, withdrawTakes);
+    } catch (error) {
+      log.info(
+        { agentId, error: String(error) },
+        "a stop could not be taken back; its holder refuses it when it comes too late",
+      );
+    } finally {
+      line?.close();
     }
   }
 
@@ -241,6 +265,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       look();
     },
     stop,
+    withdrawStop,
     nudge,
     contain,
     async quotaOf(agentId, afterIncarnation) {

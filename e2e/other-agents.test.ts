@@ -124,9 +124,9 @@ describe("an agent that another agent started", () => {
     const names = Array.from({ length: 20 }, (_, at) => `crew-${at}`);
     // So many that some are being born whenever their starter's processes are looked at.
     const script = `if [ ! -e once ]; then touch once
-        for name in ${names.join(" ")}; do ${rouse} spawn --name $name -- sh -c '${forever}'; done; exit 3; fi; echo again; ${forever}`;
-    await spawnAgent("chief", script);
-    await until("it is back", () => outputOf(daemon.home, "chief").text.includes("again"), 100_000);
+        for name in ${names.join(" ")}; do ${rouse} spawn --name $name -- sh -c '${forever}'; done; exit 3; fi; echo second life; ${forever}`;
+    await spawnAgent("chief", script, "--restart", "on-failure");
+    await until("it is back", () => outputOf(daemon.home, "chief").text.includes("second life"), 100_000);
     expect(names.filter((name) => !lives(name))).toEqual([]);
     expect((await eventsOf(daemon, "chief")).map(({ type }) => type)).not.toContain("AGENT_LEFT_PROCESSES");
     const over = (await daemon.events("PROCESS_EXITED")).map(({ payload }) => (payload as { agentId: string }).agentId);
@@ -141,7 +141,7 @@ describe("an agent that another agent started", () => {
     await agentOnce(daemon, "inner", "is held", isHeld);
     const end = await daemon.cli("terminate", "outer");
     expect(end.stdout).toMatch(
-      /^outer ended; everything of it that belongs to no other agent is gone\.\nleft alone: \w+ \(\d+\), .*agent inner/,
+      /^outer ended; everything of it that was found and belongs to no other agent is gone\.\nleft alone: \w+ \(\d+\), .*agent inner/,
     );
     expect(end.code).toBe(0);
     expect(lives("inner")).toBe(true);
@@ -176,7 +176,7 @@ describe.skipIf(!hasTmux)("a tmux server that an agent started", () => {
     const server = serverOf("shared");
     const end = await daemon.cli("terminate", "tm-a");
     expect(end.stdout.split("\n")).toEqual([
-      "tm-a ended; everything of it that belongs to no other agent is gone.",
+      "tm-a ended; everything of it that was found and belongs to no other agent is gone.",
       `left alone: tmux (${server}), agent tm-b runs in it`,
       "",
     ]);

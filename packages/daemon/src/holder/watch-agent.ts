@@ -299,7 +299,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     async movedSince(at) {
       await readAll(around.bytes);
       catchUp();
-      await look();
+      await look;
+      await lookNow();
       if (sawAt < at - tellOutputMs) return false;
       // Whoever decides anew has to know what we know.
       if (sights.length > 0) tell(null);

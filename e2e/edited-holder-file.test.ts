@@ -23,7 +23,7 @@ function startStranger(): ProcessId {
 async function holdAgent(command: readonly string[]): Promise<{ daemon: Daemon; home: string; held: HolderFile }> {
   const home = `${makeFolder()}/home`;
   const daemon = await startDaemon({ home });
-  const held = await spawnAgent(home, "a1", command);
+  const held = await spawnAgent(home, "a1", command, ["--restart", "on-failure"]);
   await until("it is held", async () => (await daemon.events("AGENT_HELD")).length === 1);
   return { daemon, home, held };
 }

@@ -12,7 +12,6 @@ import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { finishForgetting, forgetAgent } from "../../holder/forget-agent.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
-import { isPast } from "../../holder/obey-orders.ts";
 import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
@@ -162,7 +161,6 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     if (line !== null) return line.order(order, grace + forceTakes);
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
-      if (told === undefined && isPast(conditions)) return { kind: "refused", because: "too-late" };
       // Its agent may not be gone: the same tree, found by what the holder left behind.
       return told ?? stopTree(tree, { graceMs: grace });
     }

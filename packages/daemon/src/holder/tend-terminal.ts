@@ -4,6 +4,7 @@ import type { Foreground, Handle, Size } from "./foreground.ts";
 import { endsPrograms, judgeExit } from "./judge-exit.ts";
 import type { KeptScreen } from "./keep-screen.ts";
 import type { Spec } from "./spec.ts";
+import { wakeSuspended } from "./wake-suspended.ts";
 
 /** An agent's terminal and everybody who sits in front of it. Between pipes there is neither screen nor anybody. */
 export interface TendedTerminal {
@@ -13,6 +14,7 @@ export interface TendedTerminal {
   size(): Size;
   /** How many terminals people have open on it. */
   attached(): number;
+  /** By a person: nobody else is meant by what follows from a key. */
   type(bytes: Buffer): void;
   /** Somebody has begun a line and not ended it, as far as their keys tell. */
   midLine(): boolean;
@@ -74,6 +76,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
     const last = bytes.at(-1);
     if (last !== undefined) midLine = !lineEnds.includes(last);
     agent?.write(bytes);
+    if (hasTerminal && agent !== null) wakeSuspended(agent.pid, bytes);
   }
 
   const handle: Handle = {

@@ -144,7 +144,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
 }
 
 /** A person's order has no such moment. */
-const isPast = ({ notAfter }: Pick<StopOrder, "notAfter">): boolean => notAfter !== undefined && Date.now() > notAfter;
+export const isPast = ({ notAfter }: Pick<StopOrder, "notAfter">): boolean =>
+  notAfter !== undefined && Date.now() > notAfter;
 
 function underWay<T>(all: Map<string, Promise<T>>, key: string, work: Promise<T>): Promise<T> {
   const watched = work.finally(() => all.delete(key));

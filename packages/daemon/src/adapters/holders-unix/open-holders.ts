@@ -12,6 +12,7 @@ import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { finishForgetting, forgetAgent } from "../../holder/forget-agent.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
+import { isPast } from "../../holder/obey-orders.ts";
 import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";

@@ -567,6 +567,17 @@ describe("an agent whose process ended at its limit", () => {
     expect(held.agent.record.health.state).toBe("UNRESPONSIVE");
   });
 
+  it("is a matter until its next life is there, when it was one before a person ordered its start", () => {
+    const held = heldStory({ settings: { mode: "observe" } });
+    held.shows(hit("1h"));
+    held.exits({ code: 1 });
+    held.passes("2h");
+    expect(held.agent.record.health.state).toBe("UNRESPONSIVE");
+    held.isOrdered("restart", "order-1");
+    held.passes("10s");
+    expect(held.agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
   it("is started again within a minute of the reset also when it had said that it goes on by itself", () => {
     const held = heldStory({ hold: stream, obedient: true });
     held.shows(hit("1h", { continues: true }));

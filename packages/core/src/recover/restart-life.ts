@@ -49,7 +49,8 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
       limit: resumed(record.limit, now),
       restart: {
         ...{ key, because, attempt, awaitedSince: now, problem: null },
-        ...(endedAtLimit(record) ? { outOfLimit: true } : {}),
+        // Where its end has become a matter by then, it is one until its next life is there.
+        ...(endedAtLimit(record) && record.health.state === "HEALTHY" ? { outOfLimit: true } : {}),
       },
     },
     events,

@@ -190,6 +190,18 @@ describe("somebody who attaches", () => {
     expect((await last.ended).code).toBe(0);
   });
 
+  it("is told how to leave before the agent's screen is drawn, and in the window's title until they have left", async () => {
+    await spawnAgent("guide", `echo "its first row"; ${echoing}`);
+    const window = attach("guide");
+    const told = await window.shows("guide: Ctrl-] d leaves it, and it goes on");
+    const titled = await window.shows("\x1b]0;guide: Ctrl-] d leaves\x07", told);
+    await window.shows("its first row", titled);
+    window.type(leave);
+    await window.shows("\x1b[23;0t", titled);
+    await window.shows("left guide; it goes on");
+    expect((await window.ended).code).toBe(0);
+  });
+
   it("hears Ctrl-C go to the agent, and that it ended", async () => {
     await spawnAgent("interrupted", `echo ready; ${forever}`);
     const terminal = attach("interrupted");

@@ -51,6 +51,7 @@ beforeAll(async () => {
   };
   const node = (role: string) => () => start(role, [process.execPath, quietAgent, role]);
   const stream = (role: string) => () => start(role, fakeStream(role));
+  const again = ["--restart", "on-failure"];
   const groups = [
     // Whoever beats has to be told where to: a machine that is busy with all of them at once may not find its own daemon in time.
     [node("worse")],
@@ -65,8 +66,15 @@ beforeAll(async () => {
     [
       () => start("sleeper", ["sleep", "3000"]),
       () => start("question", ["bash", "-c", 'read -p "Zielordner fuer die Ablage: " x']),
-      () => start("crash", sh("echo up; exit 1")),
-      () => start("idler", sh("[ $ROUSE_INCARNATION = 1 ] && exec sleep 3000; echo better"), "--idle-kill", "12s"),
+      () => start("crash", sh("echo up; exit 1"), ...again),
+      () =>
+        start(
+          "idler",
+          sh("[ $ROUSE_INCARNATION = 1 ] && exec sleep 3000; echo better"),
+          "--idle-kill",
+          "12s",
+          ...again,
+        ),
     ],
   ];
   for (const group of groups) await Promise.all(group.map((begin) => begin()));

@@ -1,3 +1,4 @@
+import { wordNothingFound } from "../packages/daemon/src/cli/show/word-nothing-found.ts";
 import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
 import { readOutput } from "../packages/daemon/src/holder/output/read-output.ts";
 import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
@@ -36,9 +37,8 @@ export function outputOf(home: string, name: string): { text: string; end: numbe
 
 export const exitOf = (home: string, name: string) => readExitFile(home, name);
 
-/** What is said of the processes of an agent that was ended. */
-export const whatIsLeft =
-  tierOfHost().tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
+/** What is said of the processes of an agent that was ended: agents of tests run as whoever may make control groups, and could leave theirs. */
+export const whatIsLeft = `${wordNothingFound(tierOfHost().tier)}.`;
 
 const cleaned = new Set<string>();
 

@@ -11,6 +11,13 @@ it.each(guards)("the guard stands where the list says: $name", ({ file, find, re
   expect(replace).not.toBe(find);
 });
 
+it("the table in docs/simulation.md has a row for each guard, in the order of the list", () => {
+  const page = readFileSync(join(repository, "docs/simulation.md"), "utf8");
+  const table = page.slice(page.indexOf("| nothing |")).split("\n\n")[0] ?? "";
+  const rows = table.split("\n").map((row) => row.split("|")[1]?.trim());
+  expect(rows).toEqual(["nothing", ...guards.map(({ name }) => name)]);
+});
+
 it("no guard is listed twice", () => {
   expect(new Set(guards.map(({ name }) => name)).size).toBe(guards.length);
 });

@@ -7,8 +7,12 @@ export interface Guard {
 }
 
 const core = "packages/core/src";
+const runtime = "packages/daemon/src/runtime";
 
-/** Every guard between an agent and a stop. `npm run guards` takes them out one at a time; docs/simulation.md has what came of it. */
+/**
+ * The guards that stand closest between an agent and a stop: what is evidence, the kill gate, the ladder, overdue calls, limits, our own doubt. Chosen by
+ * hand: not every condition that keeps an agent from harm is here. `npm run guards` takes these out one at a time; docs/simulation.md has what came of it.
+ */
 export const guards: readonly Guard[] = [
   {
     name: "a stop takes two kinds of evidence",
@@ -89,6 +93,18 @@ export const guards: readonly Guard[] = [
     replace: "",
   },
   {
+    name: "nor while a child lives that was started just before its tool was told of",
+    file: `${core}/decide/evidence.ts`,
+    find: ">= begun - betweenLooks",
+    replace: ">= begun",
+  },
+  {
+    name: "nor while the child of another open tool lives",
+    file: `${core}/decide/evidence.ts`,
+    find: "opened === null || terminal === null ? opened : toolsBegunAt(terminal, opened)",
+    replace: "opened",
+  },
+  {
     name: "only a nudge with the agent's own receipt was read",
     file: `${core}/decide/evidence.ts`,
     find: ' || nudge.state !== "seen" || !nudge.receipt',
@@ -98,6 +114,12 @@ export const guards: readonly Guard[] = [
     name: "a nudge is given its time",
     file: `${core}/decide/evidence.ts`,
     find: "now >= nudge.sent.at + policy.nudge.interval + nudge.unseen && ",
+    replace: "",
+  },
+  {
+    name: "and not charged for the part of it that we were blind for",
+    file: `${core}/decide/evidence.ts`,
+    find: " + nudge.unseen",
     replace: "",
   },
   {
@@ -153,6 +175,18 @@ export const guards: readonly Guard[] = [
     file: `${core}/decide/kill-gate.ts`,
     find: "if (gap === null || isSeenSince(record, gap)) return null;",
     replace: "if (gap === null || isSeenSince(record, gap) || gap.to > 0) return null;",
+  },
+  {
+    name: "and a suspicion of silence is no report",
+    file: `${core}/decide/kill-gate.ts`,
+    find: 'level === "note"',
+    replace: 'level !== "unresponsive"',
+  },
+  {
+    name: "and the amnesty has a margin",
+    file: `${core}/decide/kill-gate.ts`,
+    find: "ttl + policy.amnestyMargin",
+    replace: "ttl",
   },
   {
     name: "so many stops in a window",
@@ -215,6 +249,18 @@ export const guards: readonly Guard[] = [
     replace: "if (!isLookedAt(record, tree, due)) return nothing;",
   },
   {
+    name: "a tool is given ten minutes, however little it declared",
+    file: `${core}/assess/overdue-call.ts`,
+    find: "Math.max(policy.openTool, open.timeoutSeconds * 1000 + policy.openToolMargin)",
+    replace: "open.timeoutSeconds * 1000 + policy.openToolMargin",
+  },
+  {
+    name: "who never told of a tool does not say that it is open",
+    file: `${core}/assess/overdue-call.ts`,
+    find: '(open.kind === "model" || terminal.tools.length > 0)',
+    replace: "true",
+  },
+  {
     name: "patience by an agent's own history",
     file: `${core}/accept/longest-quiet.ts`,
     find: "Math.max(granted, longestQuiet * 1.25)",
@@ -240,7 +286,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: "nobody is started whose program says that its limit stands",
-    file: "packages/daemon/src/runtime/use-hands.ts",
+    file: `${runtime}/use-hands.ts`,
     find: '  if (quota?.kind === "used-up") return',
     replace: '  if (quota?.kind === "used-up" && agentId === "") return',
   },
@@ -255,5 +301,35 @@ export const guards: readonly Guard[] = [
     file: `${core}/accept/accept-report.ts`,
     find: "return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;",
     replace: "return now > knownUntil ? record : record;",
+  },
+  {
+    name: "a former life's holder says nothing of this life",
+    file: `${core}/accept/accept-report.ts`,
+    find: "terminal === null || signal.incarnation !== record.incarnation || terminal.exit !== null",
+    replace: "terminal === null || terminal.exit !== null",
+  },
+  {
+    name: "a beat of our own that failed is doubt",
+    file: `${runtime}/prove-path.ts`,
+    find: "if (!parts.chores.stopped()) self.doubtPath(readClock());",
+    replace: "",
+  },
+  {
+    name: "so is one of which nothing is heard",
+    file: `${runtime}/judge-due.ts`,
+    find: "    if (parts.canaryIsMissing(moment.now)) self.doubtPath(moment);\n",
+    replace: "",
+  },
+  {
+    name: "our own beat has passed when it is saved",
+    file: `${runtime}/prove-path.ts`,
+    find: "      await commits.saved();\n",
+    replace: "",
+  },
+  {
+    name: "our path is trusted again after a whole TTL",
+    file: `${runtime}/watch-self.ts`,
+    find: "ttl + policy.amnestyMargin",
+    replace: "0 * ttl + policy.amnestyMargin",
   },
 ];

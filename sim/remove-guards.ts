@@ -8,8 +8,8 @@ import type { Findings } from "./judge.ts";
 
 const usage = `npm run guards -- [--only TEXT] [--no-sim]
 
-Takes out every guard between an agent and a stop, one at a time, in a copy of the repository, and prints what noticed: the unit tests around it, and half
-a day of 300 simulated agents whose questions nobody answers (a minute for each guard). --only: those whose name has TEXT in it.
+Takes out the guards of sim/guards.ts, one at a time, in a copy of the repository, and prints what noticed: the unit tests around each, and half a day
+of 300 simulated agents whose questions nobody answers (a minute for each guard). --only: those whose name has TEXT in it.
 Exit code 1 when nothing noticed that a guard was gone.`;
 
 const { values } = parseArgs({

@@ -51,6 +51,8 @@ export async function benchNudges({ say }: BenchOptions): Promise<Line[]> {
         reported: async () => {},
         lost: async () => {},
         nobodyLeft: async () => {},
+        registered: () => null,
+        endsLeftovers: async () => {},
       },
       1,
       "bench",

@@ -11,7 +11,7 @@ export type Act =
 /** `usage`: the quota is used up until `retryAfterSeconds` from now, as a subscription tells it. */
 export interface Refusal {
   readonly kind: "refuse";
-  readonly status: 400 | 429 | 529;
+  readonly status: 400 | 401 | 429 | 529;
   readonly type: string;
   readonly message: string;
   readonly retryAfterSeconds?: number;
@@ -50,7 +50,8 @@ const work: readonly Turn[] = [
   answer(say("Now I change the greeting."), { does: "edit", file: "hello.txt", old: "hello", new: "goodbye" }),
   answer(run("cat hello.txt")),
 ];
-const normal = (results: number): Turn => work[results] ?? answer(say("All done: hello.txt says goodbye now."));
+export const lastWords = "hello.txt says goodbye now.";
+const normal = (results: number): Turn => work[results] ?? answer(say(`All done: ${lastWords}`));
 const loop = answer(run("cat missing.txt"));
 
 const asking = "Number of request tokens has exceeded your per-minute rate limit";
@@ -114,6 +115,8 @@ export const scenarios = {
     retryAfterSeconds: Math.max(1, left + advertisedSeconds - quotaSeconds),
     usage: true,
   })),
+  /** Its key is refused, whenever it asks. */
+  auth: () => ({ kind: "refuse", status: 401, type: "authentication_error", message: "invalid x-api-key" }),
   hang: ({ results }) => (results >= 1 ? { kind: "hang" } : normal(results)),
   slow: ({ results }) =>
     results === 1 ? { ...(normal(1) as Turn & { kind: "answer" }), pingsForMs: pingSeconds * 1000 } : normal(results),
@@ -138,6 +141,10 @@ export const scenarios = {
     results < 12 ? answer(run(`echo line ${results} >> notes.txt; wc -l notes.txt`)) : answer(say("Twelve lines.")),
   /** It works on while its terminal is closed. */
   closed: () => answer(run("date +%N >> notes.txt")),
+  /** Its work is done before Rouse sees it, and its conversation is taken up. */
+  continued: ({ results }) => normal(results),
+  /** A person clears the conversation when its work is done. */
+  cleared: ({ results }) => normal(results),
   /** Long enough for somebody to kill it in the middle. */
   killed: ({ results }) =>
     results < 3 ? answer(run(`echo step ${results} >> notes.txt`)) : answer(run("true"), say("One more step.")),

@@ -1,10 +1,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentHealth, Question, SavedEvent } from "@rouse/contract";
+import { openTerminal } from "../open-terminal.ts";
+import { program as rouse } from "../run-rouse.ts";
 import { until } from "../until.ts";
 import { showsQuestion } from "./asking-words.ts";
 import { processesOfProgram } from "./processes-of-program.ts";
-import { leftSeconds, limitSeconds, pingSeconds, quotaSeconds, type Scenario, toolSeconds } from "./scenarios.ts";
+import {
+  lastWords,
+  leftSeconds,
+  limitSeconds,
+  pingSeconds,
+  quotaSeconds,
+  type Scenario,
+  toolSeconds,
+} from "./scenarios.ts";
 import { agentName, type Saying, type Watched } from "./watch-program.ts";
 
 /** What Rouse said in the end, and how long it took to say it. */
@@ -314,6 +324,27 @@ const isTold = (events: readonly SavedEvent[]): boolean =>
     return what === undefined ? reason === "limit-over" : what !== "prompt" && what !== "question";
   });
 
+const refusalKnownWithin = 15_000;
+/** Claude Code goes on trying for minutes. */
+const givesUp = ({ cell }: Watched): boolean => isOnce({ cell } as Watched) && cell.program !== "claude";
+
+/** Its key is refused: a person is told so, and nobody starts it again to see it refused once more. */
+const auth: Story = {
+  may: [],
+  well: false,
+  async play(watched) {
+    const refusedAt = await until("the model refuses", () => watched.model.refusedAt, 60_000);
+    const isLogin = ({ payload }: SavedEvent) => (payload as { what?: Question }).what === "login";
+    const told = await eventOf(watched, "AGENT_NEEDS_YOU", refusalKnownWithin, isLogin);
+    const said = { said: "needs you: login", seconds: seconds(timeOf(told) - refusedAt) };
+    if (!givesUp(watched)) return said;
+    const closed = await eventOf(watched, "INCIDENT_CLOSED", 60_000);
+    const { ending, because } = closed.payload as { ending: string; because: string };
+    if (because !== "refused-by-provider") throw new Error(`its end was ${ending}: ${because}`);
+    return { ...said, said: `${said.said}; not started again` };
+  },
+};
+
 const silenceKnownWithin = 45_000;
 
 /** The model never answers. That it is quiet is said; stopped it is not, because that may be all there is to it. */
@@ -413,6 +444,60 @@ const killed: Story = {
   },
 };
 
+/** Killed after a person has cleared its conversation: it goes on with what it had then, which is nothing. */
+const cleared: Story = {
+  may: ["restart"],
+  well: false,
+  async play(watched) {
+    await ends(watched);
+    const before = (await watched.daemon.rouse.getAgentHealth(agentName)).terminal?.session?.id;
+    await typeInto(watched, "/clear");
+    const at = Date.now();
+    const entered = async () => {
+      const { terminal } = await watched.daemon.rouse.getAgentHealth(agentName);
+      return terminal?.session != null && terminal.session.id !== before;
+    };
+    await until("Rouse knows its new conversation", entered, 10_000);
+    const known = Date.now();
+    for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
+    const again = await eventOf(watched, "AGENT_RESTARTED", 30_000);
+    const first = await requestOf(watched, "is asked again", 60_000, (request) => request.at > timeOf(again));
+    if (first.results > 0) throw new Error("started again with the conversation that was cleared");
+    return { said: "the new conversation is known, restarted with it", seconds: seconds(known - at) };
+  },
+};
+
+/** Taken up by its own command, and killed before anybody has spoken to it: the same command takes it up again, and nobody says that it was lost. */
+const continued: Story = {
+  may: ["restart"],
+  well: false,
+  async play(watched) {
+    await eventOf(watched, "AGENT_NEEDS_YOU", 60_000);
+    const at = Date.now();
+    for (const pid of processesOfProgram(watched)) process.kill(pid, "SIGKILL");
+    const again = await eventOf(watched, "RECOVERY_COMPLETED", 30_000);
+    const { lost } = again.payload as { lost: { conversation?: string } };
+    if (lost.conversation !== "kept") throw new Error(`its conversation is said to be ${lost.conversation}`);
+    const window = openTerminal(process.execPath, [rouse, "attach", agentName], { home: watched.daemon.home });
+    const isThere = async () => (await window.screen()).join("").includes(lastWords);
+    await until("its conversation stands there", isThere, 30_000);
+    return { said: "restarted, its conversation kept", seconds: seconds(timeOf(again) - at) };
+  },
+};
+
+/** What a person types who looks in for a moment. */
+async function typeInto({ daemon }: Watched, text: string): Promise<void> {
+  const window = openTerminal(process.execPath, [rouse, "attach", agentName], { home: daemon.home });
+  const has = async (row: RegExp) => (await window.screen()).some((each) => row.test(each));
+  await until("its input stands there", () => has(/^❯\s*$/), 20_000);
+  window.type(text);
+  await until(`${text} stands there`, () => has(new RegExp(`^❯\\s${text}`)), 10_000);
+  window.type("\r");
+  await until("its input is empty again", () => has(/^❯\s*$/), 10_000);
+  window.type("\x1dd");
+  await window.ended;
+}
+
 /** The window is closed: it ends as it would without Rouse, or what is left of it is told. */
 const closed: Story = {
   may: [],
@@ -456,11 +541,14 @@ export const stories: Readonly<Record<Scenario, Story>> = {
   overload: putOff(12),
   limit: putOff(limitSeconds),
   quota,
+  auth,
   hang,
   slow,
   tool,
   background,
   context,
   killed,
+  cleared,
+  continued,
   closed,
 };

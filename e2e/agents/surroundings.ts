@@ -70,7 +70,7 @@ export const prepare: Readonly<Record<ProgramName, (place: Place, mode: Mode, sc
           ? [...once, "--output-format", "stream-json", "--verbose"]
           : mode === "plain"
             ? once
-            : [place.program, ...options, "--", prompt],
+            : [place.program, ...options, ...(scenario === "continued" ? ["--continue"] : ["--", prompt])],
       environment: {
         ...login,
         CLAUDE_CONFIG_DIR: place.settings,
@@ -114,7 +114,7 @@ ${trust}`,
           ? [...once, "--json", prompt]
           : mode === "plain"
             ? [...once, prompt]
-            : [place.program, ...may, prompt],
+            : [place.program, ...may, ...(scenario === "continued" ? ["resume", "--last"] : [prompt])],
       environment: { CODEX_HOME: place.settings, SCRIPTED_KEY: "none" },
     };
   },
@@ -134,7 +134,7 @@ ${trust}`,
           ? [place.program, "run", "--format", "json", prompt]
           : mode === "plain"
             ? [place.program, "run", prompt]
-            : [place.program, "--prompt", prompt],
+            : [place.program, ...(scenario === "continued" ? ["--continue"] : ["--prompt", prompt])],
       environment: {
         OPENCODE_CONFIG: config,
         OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -164,7 +164,7 @@ ${trust}`,
           ? [place.program, "-p", prompt, ...approval, "--output-format", "stream-json"]
           : mode === "plain"
             ? [place.program, "-p", prompt, ...approval]
-            : [place.program, "-i", prompt, ...approval],
+            : [place.program, ...(scenario === "continued" ? ["--resume"] : ["-i", prompt]), ...approval],
       environment: {
         GEMINI_API_KEY: "none",
         GOOGLE_GEMINI_BASE_URL: place.modelUrl,

@@ -13,9 +13,10 @@ import { until } from "../until.ts";
 import type { Cell } from "./cells.ts";
 import { clocksOf } from "./clocks.ts";
 import { cacheOf, fileOf } from "./programs.ts";
+import { lastWords } from "./scenarios.ts";
 import type { ModelRun, ScriptedModel } from "./scripted-model.ts";
 import { standInFor } from "./stand-in-for.ts";
-import { makeProject, prepare } from "./surroundings.ts";
+import { makeProject, prepare, type Surroundings } from "./surroundings.ts";
 import { pause } from "./wires/wire.ts";
 
 /** What Rouse said of the agent, from when on. */
@@ -61,6 +62,7 @@ export async function watchProgram(cell: Cell, model: ScriptedModel, runs: strin
     modelUrl: run.url,
     standIn: asksProvider(cell) ? await standInFor("api.anthropic.com", root, run.url) : null,
   };
+  if (cell.scenario === "continued") await haveConversation(prepare[cell.program](place, "spawn", "normal"), home, run);
   const { command, environment } = prepare[cell.program](place, cell.mode, cell.scenario);
   const way = cell.mode === "run" ? "run" : "spawn";
   // Whoever has a task and sits at its prompt is nudged; nobody else is.
@@ -87,6 +89,17 @@ export async function watchProgram(cell: Cell, model: ScriptedModel, runs: strin
       ),
     output: () => terminal?.bytes() ?? readOutput(holderFiles(home, agentName), { from: 0, limit: 1e9 })?.bytes ?? none,
   };
+}
+
+/** A person has it do its work, in a window without Rouse, and closes that. */
+async function haveConversation({ command, environment }: Surroundings, home: string, run: ModelRun): Promise<void> {
+  const folder = join(home, "..", "work");
+  const window = openTerminal("env", ["-C", folder, ...command], { home, environment });
+  const isDone = () => run.requests.some(({ results, answeredAt }) => results === 4 && answeredAt !== null);
+  await until("its work is done", isDone, 90_000);
+  await until("its last words stand there", async () => (await window.screen()).join("").includes(lastWords), 20_000);
+  window.close();
+  await window.ended;
 }
 
 /** Claude Code asks about its account at a fixed address; where Codex asks is one of its settings. */

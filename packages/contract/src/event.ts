@@ -25,6 +25,7 @@ import {
   Question,
   RunningProcess,
   StopDetails,
+  TreeTier,
 } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
@@ -173,6 +174,8 @@ const payloads = {
     checkpoint: z.string().nullable(),
     snapshot: z.string().nullable(),
     evidence: z.array(z.string()),
+    /** How surely nothing of it is left; absent where its holder does not tell. */
+    tier: TreeTier.optional(),
     ...StopDetails.shape,
   }),
   WORK_SAVED: z.object({ agentId, incarnation: z.number(), commit: z.string().nullable(), changed: z.number() }),

@@ -51,6 +51,7 @@ export const findingKinds = [
   "context-exhausted",
   "spinning-on-file",
   "rate-limited",
+  "request-retried",
   "process-exited",
   "holder-lost",
   "api-errors",

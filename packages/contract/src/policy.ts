@@ -199,7 +199,7 @@ export const Settings = z.strictObject({
     fleet_window_seconds: secondsSetting("the rolling window they are counted in"),
   }),
   loops: z.strictObject({
-    identical_step: loopSettings.describe("the same call with the same result and nothing changed in between"),
+    identical_step: loopSettings.describe("the same call with the same result and no edit seen in between"),
     identical_call: loopSettings.describe("the same call in a row, whatever comes back"),
     identical_change: loopSettings.describe("the very same change applied again"),
     cycle: loopSettings.describe("rounds of the same two to eight steps"),

@@ -103,7 +103,14 @@ export const Sight = z
     }),
     /** Tokens of the whole run so far. */
     z.object({ kind: z.literal("tokens"), total: z.number().int().nonnegative() }),
-    z.object({ kind: z.literal("retries"), attempt: z.number().int(), inMs: ms, status: z.number().int().nullable() }),
+    /** A request failed and its program tries it again. `status`: what was answered; `cause`: why nothing was, where its words tell. */
+    z.object({
+      kind: z.literal("retries"),
+      attempt: z.number().int(),
+      inMs: ms,
+      status: z.number().int().nullable(),
+      cause: z.enum(["no-answer", "no-connection"]).optional(),
+    }),
     z.object({ kind: z.literal("compacts"), over: z.boolean() }),
     /**
      * A nudge of ours is part of its conversation: its model has it with the next request. `by: "screen"`: its program took the words in, as far as its
@@ -201,6 +208,15 @@ export const RestartRule = z
   .meta({ id: "RestartRule" });
 export type RestartRule = z.infer<typeof RestartRule>;
 
+/**
+ * How the processes of one life of an agent are told from all others. Known from its holder itself; what files say later is believed only where it
+ * is the same.
+ */
+export const LifeIdentity = z
+  .object({ startTicks: z.number(), mark: z.string().max(100), cgroup: z.string().max(4096).nullable() })
+  .meta({ id: "LifeIdentity" });
+export type LifeIdentity = z.infer<typeof LifeIdentity>;
+
 /** Who is held: what the monitor needs to know of a holder before its first report. */
 export const Hold = z
   .object({
@@ -225,6 +241,8 @@ export const Hold = z
     restart: RestartRule.optional(),
     /** Its command speaks of the completion marker: without it, its end is none of its work. */
     announcesMarker: z.literal(true).optional(),
+    /** Holders of an earlier version do not tell it, and files are not asked for it. */
+    identity: LifeIdentity.optional(),
   })
   .meta({ id: "Hold" });
 export type Hold = z.infer<typeof Hold>;
@@ -264,7 +282,8 @@ export type OrderRefusal = z.infer<typeof OrderRefusal>;
 /** How sure the host is to find every process of an agent. */
 export const TreeTier = z.enum(["cgroup", "marked"]).meta({
   id: "TreeTier",
-  description: "cgroup: none can escape; marked: found by ancestry, session and environment.",
+  description:
+    "cgroup: found by their control group, which only a process that may write to others can leave; marked: found by ancestry, session and environment.",
 });
 export type TreeTier = z.infer<typeof TreeTier>;
 
@@ -290,6 +309,8 @@ export type SparedProcess = z.infer<typeof SparedProcess>;
 
 /** What a person wants to know of a stop besides that it worked. */
 export const StopDetails = z.object({
+  /** Somebody of it had the right to leave its control group, and may have: then nobody can say that all of it was found. */
+  mayHaveLeft: z.literal(true).optional(),
   /** Only where such a server was spared, or goes on with the turn. */
   sharedTurn: SharedTurn.optional(),
   /** Servers of terminals (tmux, screen) that the agent had started: what others had open there is gone too. */
@@ -298,7 +319,8 @@ export const StopDetails = z.object({
 });
 export type StopDetails = z.infer<typeof StopDetails>;
 
-export const detailsOf = ({ sharedTurn, servers, spared }: StopDetails): StopDetails => ({
+export const detailsOf = ({ mayHaveLeft, sharedTurn, servers, spared }: StopDetails): StopDetails => ({
+  ...(mayHaveLeft && { mayHaveLeft }),
   ...(sharedTurn && { sharedTurn }),
   ...(servers && { servers }),
   ...(spared && { spared }),

@@ -29,6 +29,7 @@ export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
 export { howOver, isExited, type Over, refuseRemoval, worksOn } from "./recover/how-over.ts";
 export { isGoneForGood, isLifeOver } from "./recover/life-over.ts";
 export { isToldByTyping, resumeCommand } from "./recover/resume-command.ts";
+export { takesUpConversation } from "./recover/takes-up-conversation.ts";
 export { restartsAllowed, runsOnce } from "./restart-rule.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
@@ -62,7 +63,7 @@ export {
 export * from "./terminal/reading.ts";
 export { followSteered, type SteeredWords } from "./terminal/streams/follow-steered.ts";
 export { answersByMessage, followWords, type TypedWords } from "./terminal/streams/follow-words.ts";
-export { isCodexExec, optionsOfClaude, optionsOfCodex } from "./terminal/streams/prints-stream.ts";
+export { isCodexExec, optionsOfClaude, optionsOfCodex, printsStream } from "./terminal/streams/prints-stream.ts";
 export { hasWords, readHook, readSessionLine } from "./terminal/streams/read-session-file.ts";
 export { findCompletion, readStreamLine, type StreamState, startStream } from "./terminal/streams/read-stream.ts";
 export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts";

@@ -106,6 +106,15 @@ describe("an agent that is not to be started again", () => {
   });
 });
 
+describe("the warning of an agent that is not to be started again", () => {
+  it("is over as soon as somebody starts it again", () => {
+    const held = withRule(once, { obedient: false });
+    held.exits({ code: 7 });
+    held.isOrdered("restart");
+    expect(held.agent.told("ALERT_RESOLVED")).toHaveLength(1);
+  });
+});
+
 describe("an agent that is started again after failures", () => {
   it.each([1, 5])("is started again as often as its owner said, not as its policy says (%i)", (max) => {
     const held = withRule(upTo(max));

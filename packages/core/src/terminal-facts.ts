@@ -6,6 +6,7 @@ import type {
   EyeState,
   Hold,
   HolderLoss,
+  LifeIdentity,
   MonoMs,
   Question,
   RestartCause,
@@ -53,6 +54,8 @@ export interface TreeFacts {
 /** What is known of a held agent from its terminal, its stream and its processes. Every list in it is bounded. */
 export interface TerminalFacts {
   readonly pid: number;
+  /** How its processes are told from all others, by its holder's own word; absent where that never told. */
+  readonly identity?: LifeIdentity;
   /** Its process, by the clocks of its machine: for people. Absent where an earlier version met it. */
   readonly startedAt?: MonoMs;
   readonly family: AgentFamily;
@@ -106,6 +109,12 @@ export interface TerminalFacts {
   readonly textWait: { readonly since: MonoMs; readonly novel: number } | null;
   /** The last word of its program was that its provider refuses it: `novel` then. Absent or `null`: it has done something since, or never was. */
   readonly putOff?: { readonly novel: number } | null;
+  /** The request that failed last and is tried again: what it failed with. Absent: none was. */
+  readonly retry?: {
+    readonly attempt: number;
+    readonly status: number | null;
+    readonly cause: "no-answer" | "no-connection" | null;
+  };
   readonly tools: readonly OpenTool[];
   readonly lastSaid: string | null;
   readonly tokensAtProgress: number | null;
@@ -137,6 +146,7 @@ export interface TerminalFacts {
 export function newTerminal(hold: Hold, born: Mark, ago: DurationMs = 0): TerminalFacts {
   return {
     pid: hold.pid,
+    ...(hold.identity === undefined ? {} : { identity: hold.identity }),
     startedAt: born.at - ago,
     family: hold.family,
     startedAs: hold.family,

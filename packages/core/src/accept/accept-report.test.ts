@@ -2,6 +2,7 @@ import type { AgentFamily, Hold } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { fateOfWork } from "../recover/fate-of-work.ts";
+import { workedUntil } from "./work-clock.ts";
 
 describe("a holder", () => {
   it("that keeps a terminal is told once, also when it says so again", () => {
@@ -18,6 +19,17 @@ describe("a holder", () => {
     held.agent.take({ kind: "held", hold: held.holdOf(), adopted: true });
     expect(held.agent.record.terminal).toMatchObject({ novel: 3, lastReport: 1 });
     expect(held.agent.events.at(-1)).toMatchObject({ type: "AGENT_HELD", payload: { adopted: true } });
+  });
+
+  it("tells by what its agent's processes are known, also when only a monitor that comes later hears it", () => {
+    const identity = { startTicks: 77, mark: "m", cgroup: null };
+    const told = heldStory({ hold: { identity } });
+    expect(told.agent.record.terminal?.identity).toEqual(identity);
+    const late = heldStory();
+    expect(late.agent.record.terminal?.identity).toBeUndefined();
+    late.agent.take({ kind: "held", hold: late.holdOf({ identity }), adopted: true });
+    late.agent.take({ kind: "held", hold: late.holdOf(), adopted: true });
+    expect(late.agent.record.terminal?.identity).toEqual(identity);
   });
 
   it("of an older life is not listened to", () => {
@@ -128,6 +140,15 @@ describe("a holder that is lost", () => {
     held.passes("9m");
     expect(held.agent.past).toEqual(["0s DEGRADED", "3600s HEALTHY"]);
     expect(held.agent.eventTypes()).toContain("ALERT_RESOLVED");
+  });
+
+  it("with its process in a former life says nothing of the life that is there", () => {
+    const held = heldStory();
+    held.exits({ code: 1 });
+    held.startsAgain();
+    const before = held.agent.record;
+    held.agent.take({ kind: "holder-lost", incarnation: 1, process: "gone", exit: null });
+    expect(held.agent.record).toEqual(before);
   });
 
   it("then the process as well: it is gone, and nobody saw how it ended", () => {
@@ -546,6 +567,15 @@ describe("a process that waits in a read of its terminal", () => {
     expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
   });
 
+  it("wants nothing where it is spoken to in a stream: that is how it waits for its next message", () => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "said", digest: "d" });
+    held.processesShow({ readsTerminal: true });
+    held.passes("20s");
+    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+    expect(held.agent.told("AGENT_NEEDS_YOU")).toEqual([]);
+  });
+
   it("for a moment only asks for nothing", () => {
     const held = heldStory();
     held.prints();
@@ -569,6 +599,23 @@ it("a job at 14 % of a core is at work, a spinner is not", () => {
   };
   expect(uses(0.14)).toBe("degraded");
   expect(uses(0.03)).toBe("stuck");
+});
+
+it("work in the children of an open tool that is heard of too late to hold the clock is not counted twice", () => {
+  const held = heldStory({ hold: { structured: true }, settings: { mode: "observe" } });
+  held.shows({ kind: "tool-started", id: "t", name: "build", argsDigest: "a", timeoutSeconds: null });
+  held.passes("15m");
+  // Its holder is not heard for a while, and the agent itself is.
+  for (let i = 0; i < 3; i++) {
+    held.agent.silentFor("4m");
+    held.agent.beats();
+  }
+  const worked = () => workedUntil(held.agent.record.work, held.agent.now);
+  const before = worked();
+  held.processesShow({ cpuMs: 1_000_000 });
+  held.report([], {}, 11 * 60_000);
+  expect(held.agent.record.terminal?.tree?.busyAt).toBe(held.agent.now - 11 * 60_000);
+  expect(worked()).toBe(before);
 });
 
 describe("a held agent that says by its beats that it has finished, while its process lives", () => {

@@ -53,7 +53,9 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     // A process that never writes a word is found by its clock: from here on that runs, once the startup is over, or at once where its owner said so.
     work: sameTerminal ? base.work : firstClock(base, hold, now, policy),
     terminal:
-      sameTerminal && base.terminal !== null ? returned(base.terminal, mark) : newTerminal(hold, mark, signal.ago),
+      sameTerminal && base.terminal !== null
+        ? { ...returned(base.terminal, mark), ...(hold.identity === undefined ? {} : { identity: hold.identity }) }
+        : newTerminal(hold, mark, signal.ago),
   };
   const events: RouseEvent[] = [];
   if (isNew) {

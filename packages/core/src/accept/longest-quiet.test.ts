@@ -44,6 +44,14 @@ describe("an agent that was quiet before and came back by itself", () => {
     expect(held.agent.record.longestQuiet).toBe(20 * 60_000);
   });
 
+  it("only to end did not come back: its last words are no return", () => {
+    const held = heldStory({ settings: { mode: "observe" } });
+    held.prints();
+    held.passes("2h");
+    held.report([{ kind: "output", rows: 1, novel: 1 }], { exit: { code: 1, signal: null, cause: "by-itself" } });
+    expect(held.agent.record.longestQuiet).toBe(0);
+  });
+
   it("after our own absence has not been quiet for that long", () => {
     const held = heldStory({ settings: { mode: "observe" } });
     held.prints();

@@ -1,4 +1,4 @@
-import type { Question, Sight } from "@rouse/contract";
+import type { EyeState, Question, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 
@@ -97,6 +97,31 @@ describe("a rate limit", () => {
   });
 
   it.each([
+    [{ status: null, cause: "no-answer" }, "request-retried", "its provider did not answer in time"],
+    [{ status: null, cause: "no-connection" }, "request-retried", "its provider could not be reached"],
+    [{ status: 500 }, "request-retried", "its provider answered with status 500"],
+    [{ status: null }, "request-retried", "a request to its provider failed"],
+    [{ status: 503 }, "rate-limited", "its provider has put it off"],
+    [{ status: 429 }, "rate-limited", "its provider has put it off"],
+    [{ status: 529 }, "rate-limited", "its provider has put it off"],
+  ] as const)("a retry is called what it is: %o", (why, kind, text) => {
+    const held = heldStory({ hold: { structured: true } });
+    held.shows({ kind: "retries", attempt: 3, inMs: 20_000, ...why });
+    held.passes("1s");
+    expect(held.agent.record.findings).toMatchObject([{ kind, level: "note", text: expect.stringContaining(text) }]);
+    held.shows(limit(minutes(5)));
+    expect(held.agent.record.findings).toMatchObject([{ kind: "rate-limited" }]);
+  });
+
+  it("what an agent says itself that it waits for is not what a request once failed with", () => {
+    const held = heldStory();
+    held.shows({ kind: "retries", attempt: 1, inMs: 20_000, status: 500 });
+    held.prints();
+    held.agent.beats({ status: "WAITING", waitingFor: "provider" });
+    expect(held.agent.record.findings).toMatchObject([{ kind: "rate-limited" }]);
+  });
+
+  it.each([
     [429, "rate"],
     [529, "overloaded"],
   ] as const)(
@@ -114,6 +139,14 @@ describe("a rate limit", () => {
       expect(held.agent.record.activity.kind).toBe("RUNNING");
     },
   );
+
+  it("that is only a retry is still waited for when its prompt is drawn meanwhile, and no turn has ended", () => {
+    const held = heldStory();
+    held.shows({ kind: "retries", attempt: 1, inMs: 30_000, status: null });
+    held.shows(asks("prompt"));
+    expect(waitLeft(held)).toBe(30_000);
+    expect(held.agent.record.terminal?.turnEndedAt).toBeNull();
+  });
 
   it("of a program at its prompt is still the provider's wait", () => {
     const held = heldStory({ hold: { family: "claude-code" } });
@@ -430,6 +463,24 @@ describe("what a stream shows", () => {
     }
     expect(held.agent.record.facts.progress).toBeNull();
     expect(held.agent.past).toEqual([]);
+  });
+});
+
+describe("a held agent whose account is refused", () => {
+  it("wants that seen to for as long as it is, though it stands at its prompt", () => {
+    const held = heldStory({ hold: { family: "gemini-cli" } });
+    const eyes: EyeState[] = [{ eye: "session-file", sees: true, because: null }];
+    held.report([asks("login"), { kind: "turn-ended", outcome: "failure", reason: "refused with 401" }], { eyes });
+    held.passes("3s");
+    held.shows(asks("prompt"));
+    expect(held.agent.record.terminal?.asks?.what).toBe("login");
+    expect(told(held, "ALERT_RESOLVED")).toEqual([]);
+    held.shows({ kind: "asks-no-more" });
+    held.shows(asks("prompt"));
+    expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([
+      { payload: { what: "login" } },
+      { payload: { what: "prompt" } },
+    ]);
   });
 });
 

@@ -296,7 +296,8 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
 const retryIsLimit = minutes(1);
 
 function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retries" }>, context: SightContext): void {
-  const { inMs, status } = sight;
+  const { inMs, status, attempt, cause = null } = sight;
+  sighted.terminal.retry = { attempt, status, cause };
   const what = status === 429 ? "rate" : status === 529 ? "overloaded" : null;
   if (what === null || inMs < retryIsLimit) return waitForProvider(sighted, context.at + inMs, "stream", context.at);
   const limit = { kind: "rate-limited", pattern: `api ${status}`, resetsInMs: inMs, by: "stream", what } as const;
@@ -343,6 +344,8 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   // Whoever has finished is at its prompt for good.
   if (rests && activity.kind === "FINISHED") return;
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
+  // A program whose account was refused stands at its prompt, too, and what it needs is not to be told what is next.
+  if (rests && needsAccount(terminal)) return;
   if (!rests) takeUpAgain(sighted, context);
   if (!rests) askedAllAlong(sighted, what);
   // Its screen showed what it had left running, and does not any more: that was ended by somebody, and wakes nobody.

@@ -1,4 +1,5 @@
 import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import { type AgentRecord, draftOf, type Finding, hasLeftovers, isOver } from "../record.ts";
 import {
@@ -17,6 +18,7 @@ import { findMissedBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
 import { findOverdueCall } from "./overdue-call.ts";
 import { findOvertime } from "./overtime.ts";
+import { stateOfTree } from "./process-tree.ts";
 import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
@@ -84,7 +86,8 @@ export function assessHealth(
   doubt: Doubt,
 ): Assessed {
   // What its holder saw meanwhile is on its way: nobody is judged by what was known before.
-  if (isHolderAwaited(record, doubt)) return { record: { ...record, wakeAt: null }, events: [] };
+  const awaited = holderAwaitedUntil(record, policy, doubt);
+  if (awaited !== null && now < awaited) return { record: { ...record, wakeAt: awaited }, events: [] };
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
@@ -101,7 +104,7 @@ export function assessHealth(
   const health = wasStopped(record)
     ? terminated(record.health, now)
     : !isOver(record) &&
-        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt) || isOutOfSight(record)) &&
+        (awaitsNewEvidence(record, now) || isUnseenSinceGap(record, doubt) || isOutOfSight(record, policy)) &&
         (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);
@@ -120,20 +123,26 @@ function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Dou
   return gap !== null && heardAt < gap.to && !isWell && activity.kind !== "FINISHED";
 }
 
-/** Nobody keeps its terminal any more, or whoever does is silent: what could be seen of it before makes nobody well. */
-const isOutOfSight = ({ terminal, health, activity }: AgentRecord): boolean =>
-  terminal !== null && terminal.holder === "lost" && isIll(health.state) && activity.kind !== "FINISHED";
+/**
+ * Nobody keeps its terminal any more, whoever does is silent, or nobody can look whether a call that was found overdue goes on: that is no evidence against
+ * it, and makes nobody well.
+ */
+function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
+  const { terminal, health, activity } = record;
+  if (terminal === null || !isIll(health.state) || activity.kind === "FINISHED") return false;
+  if (terminal.holder === "lost") return true;
+  const isOpen = activity.kind === "RUNNING" && activity.open !== null;
+  return isOpen && health.reason === "overdue-call" && stateOfTree(record, policy).kind === "unknown";
+}
 
-/** We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. */
-function isHolderAwaited({ terminal }: AgentRecord, doubt: Doubt): boolean {
+/**
+ * We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. A whole TTL is enough for either: then what is known is
+ * all there is.
+ */
+function holderAwaitedUntil({ terminal, activity }: AgentRecord, policy: Policy, doubt: Doubt): MonoMs | null {
   const gap = lastGap(doubt);
-  return (
-    gap !== null &&
-    terminal !== null &&
-    terminal.exit === null &&
-    terminal.holder === "here" &&
-    terminal.seenAt < gap.to
-  );
+  if (gap === null || terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
+  return terminal.seenAt < gap.to ? gap.to + beatRhythm(activity, policy).ttl + policy.amnestyMargin : null;
 }
 
 const noFindings: readonly Finding[] = [];

@@ -67,7 +67,7 @@ const wordings: Readonly<Record<LoopKind, Wording>> = {
   "identical-step": {
     class: "repetition",
     confidence: 0.95,
-    say: (n) => `the same call with the same result ${n} times and nothing changed in between`,
+    say: (n) => `the same call with the same result ${n} times, and no edit was seen in between`,
   },
   "identical-call": { class: "repetition", confidence: 0.9, say: (n) => `the same call ${n} times in a row` },
   "identical-change": {
@@ -101,7 +101,7 @@ const wordings: Readonly<Record<LoopKind, Wording>> = {
   "stale-results": {
     class: "repetition",
     confidence: 0.8,
-    say: (n) => `${n} of its last 20 steps brought a result it had already seen, and it changed nothing`,
+    say: (n) => `${n} of its last 20 steps brought a result it had already seen, and no edit was seen`,
   },
 };
 

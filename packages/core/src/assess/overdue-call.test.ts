@@ -105,6 +105,14 @@ describe("a tool", () => {
     expect(overdue(held)).toMatchObject({ level: "stuck" });
   });
 
+  it("that declared a short time-out is given the ten minutes of any other", () => {
+    const held = begins(tool(30));
+    held.passes("9m");
+    expect(overdue(held)).toBeUndefined();
+    held.passes("1m");
+    expect(overdue(held)).toBeDefined();
+  });
+
   it("that declared none is never", () => {
     const held = begins(tool(null));
     held.passes("5h");

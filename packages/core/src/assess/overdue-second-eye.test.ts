@@ -58,6 +58,14 @@ describe("a tool that an agent told of in a heartbeat", () => {
     expect(agent.finding("overdue-call")).toBeUndefined();
   });
 
+  it("is not overdue by its silence where hooks tell of other steps: they never told of this one", () => {
+    const { agent, passes, report } = heldStory();
+    report([], { eyes: [{ eye: "hooks", sees: true, because: null }] });
+    agent.beats(beat);
+    passes("15m");
+    expect(agent.finding("overdue-call")).toBeUndefined();
+  });
+
   it("is overdue when the agent says after its time that it is still open, and nothing of it lives", () => {
     const { agent, passes, prints } = heldStory();
     prints();
@@ -86,5 +94,19 @@ describe("a tool that is open beyond the time-out it declared", () => {
 
   it("is not while there are children and nobody could see when they were started", () => {
     expect(toolThatTakesLong(() => ({ processes: 2, youngestChildAt: null }))).not.toContain("overdue-call");
+  });
+});
+
+describe("a tool that was found overdue", () => {
+  it("is so still when the agent beats and its holder has not been heard for a while: nobody saw it end", () => {
+    const held = heldStory({ hold: { family: "claude-code", structured: true } });
+    held.shows({ kind: "tool-started", id: "t", name: "build", argsDigest: "a", timeoutSeconds: 60 });
+    held.processesShow({ network: { sockets: 1, bytes: 0 } });
+    held.passes("15m");
+    expect(held.agent.state).toBe("STUCK");
+    held.agent.silentFor("4m");
+    held.agent.beats();
+    expect(held.agent.state).toBe("STUCK");
+    expect(held.agent.told("AGENT_RECOVERED")).toEqual([]);
   });
 });

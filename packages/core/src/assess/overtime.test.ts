@@ -77,6 +77,22 @@ describe("an agent whose task timed out", () => {
     expect([stops(held), held.agent.state]).toEqual([0, "STUCK"]);
   });
 
+  it("and of which a beat was lost since it was told is asked about: that may have held its answer", () => {
+    const held = timesOut();
+    held.agent.beats({ sequenceNumber: 1 });
+    readsIt(held);
+    held.agent.beats({ sequenceNumber: 3 });
+    worksFor(held, 14);
+    expect([stops(held), held.agent.state]).toEqual([0, "STUCK"]);
+  });
+
+  it("by a person's word is told, and left to that person", () => {
+    const held = heldStory({ taskId: "t1", obedient: true, settings: { tasks: { on_timeout: "stop" } } });
+    held.agent.take({ ...taken, because: "reassigned-by-person" });
+    worksFor(held, 60);
+    expect([stops(held), held.agent.state]).toEqual([0, "HEALTHY"]);
+  });
+
   it.each([
     ["holds another task beside it", () => timesOut("stop", {}, false)],
     [

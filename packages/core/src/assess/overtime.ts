@@ -1,6 +1,6 @@
 import { describeDuration, type MonoMs, type Policy } from "@rouse/contract";
 import type { AgentRecord } from "../record.ts";
-import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { conclude, type Detector, nothing, wholeSeconds } from "./look.ts";
 import { newestFact } from "./moved-since.ts";
 
 /**
@@ -13,7 +13,7 @@ export const findOvertime: Detector = (record, now, policy) => {
     return nothing;
   if ((activity.kind !== "RUNNING" && activity.kind !== "STARTING") || terminal.turnEndedAt !== null) return nothing;
   const due = toldToStopAt(record, overtime.since) + policy.nudge.interval;
-  if (now < due) return nothingUntil(due);
+  // What it does next wakes us: nothing is held against it for time alone.
   if (newestFact(record) < due) return nothing;
   const over = now - overtime.since;
   return {

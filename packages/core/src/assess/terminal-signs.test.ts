@@ -52,6 +52,18 @@ describe("no output", () => {
     expect(rested.agent.state).toBe("STUCK");
   });
 
+  it("counts after a whole TTL in which neither the holder nor its loss was heard: every doubt ends by itself", () => {
+    const held = heldStory({ preset: "fleet" });
+    held.prints();
+    held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    const failing = held.agent.state;
+    held.agent.monitorIsBlindFor("20s");
+    held.agent.beats({ sequenceNumber: 2 });
+    expect(held.agent.state).toBe(failing);
+    held.agent.silentFor("2m");
+    expect(held.agent.finding("missed-beats")).toMatchObject({ level: "unresponsive" });
+  });
+
   it("is not known of one whose holder stands still, whatever its owner's rule is", () => {
     const held = heldStory({ hold: { idleKillMs: 20_000 } });
     held.prints();
@@ -330,6 +342,14 @@ describe("a turn that ended without the completion marker", () => {
     held.shows({ kind: "rate-limited", pattern: "limit", resetsInMs: 3_600_000 });
     held.shows(prompt);
   }
+
+  it("because its program has to be logged in is a question to its person, and nothing is owed", () => {
+    const held = withTask();
+    held.shows({ kind: "asks", what: "login", pattern: "p" });
+    held.shows({ kind: "turn-ended", outcome: "failure", reason: "authentication_failed" });
+    held.passes("40m");
+    expect(held.agent.finding("completion-timeout")).toBeUndefined();
+  });
 
   it("is no matter while it goes on writing, whatever its prompt looks like", () => {
     const held = withTask();

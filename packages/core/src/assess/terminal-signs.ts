@@ -2,11 +2,13 @@ import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type P
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
+
 import type { AgentRecord, Finding } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
 import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
-import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { conclude, type Detector, earliest, type Look, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { describeWork, mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
+
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**
@@ -226,6 +228,8 @@ export const findRateLimit: Detector = (record, now) => {
   const { terminal, activity, limit } = record;
   if (terminal === null || activity.kind !== "WAITING" || activity.for !== "provider") return nothing;
   const waited = now - activity.since;
+  const failed = isStanding(limit) || terminal.wait !== "provider" ? null : (terminal.retry ?? null);
+  if (failed !== null && !isPutOff(failed)) return findRetry(record, failed, now);
   return {
     finding: conclude(record, now, {
       kind: "rate-limited",
@@ -238,6 +242,30 @@ export const findRateLimit: Detector = (record, now) => {
     lookAgainAt: null,
   };
 };
+
+type Retry = NonNullable<TerminalFacts["retry"]>;
+
+/** The provider asked for it, or has too much to do. */
+const isPutOff = ({ status }: Retry): boolean => status === 429 || status === 503 || status === 529;
+
+/** Its request came to nothing, and its program tries again in its own time: no provider has put it off. */
+const findRetry = (record: AgentRecord, retry: Retry, now: MonoMs): Look => ({
+  finding: conclude(record, now, {
+    kind: "request-retried",
+    level: "note",
+    confidence: 0.9,
+    class: "self-report",
+    text: `${describeFailure(retry)}; its program tries again`,
+    evidence: { attempt: retry.attempt, status: retry.status ?? "none" },
+  }),
+  lookAgainAt: null,
+});
+
+function describeFailure({ status, cause }: Retry): string {
+  if (cause === "no-answer") return "its provider did not answer in time";
+  if (cause === "no-connection") return "its provider could not be reached";
+  return status === null ? "a request to its provider failed" : `its provider answered with status ${status}`;
+}
 
 /**
  * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose

@@ -3,6 +3,7 @@ import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-su
 import { openEscalation } from "../intervene/escalation-life.ts";
 import { goesQuiet, isAsked } from "../ladder-story.test-support.ts";
 import { policyOf } from "../story.test-support.ts";
+import { unanswered } from "./ask-orchestrator.ts";
 import { kindsOfEvidence } from "./evidence.ts";
 
 /** Out of reach, so that somebody is asked at once. */
@@ -109,5 +110,10 @@ describe("what is announced to follow without an answer", () => {
     expect(asked(held)).toHaveLength(2);
     expect(kindsOf(held)).toEqual(["absence", "unanswered-nudge"]);
     expect(otherwise(held)).toEqual({ kind: "keep" });
+    // Nor where its incident was opened for something else, which is over.
+    const { record, now, policy } = held.agent;
+    const { incident } = record;
+    if (incident === null) return expect.fail("nothing is the matter with it");
+    expect(unanswered(record, { ...incident, cause: "no-progress" }, now, policy)).toEqual({ kind: "keep" });
   });
 });

@@ -1,10 +1,17 @@
-import type { PartialSettings } from "@rouse/contract";
+import type { PartialSettings, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { error, goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
 import { isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
 
 const failing = { healthMetrics: { consecutiveFailures: 9 } };
+const started = (name: string): Sight => ({
+  kind: "tool-started",
+  id: name,
+  name,
+  argsDigest: "a",
+  timeoutSeconds: 600,
+});
 
 describe("evidence", () => {
   const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
@@ -73,8 +80,8 @@ describe("evidence", () => {
   });
 
   it("a timer that falls silent is ruled on only where no process was seen at work since, and no child of its tool lives", () => {
-    const fallsSilent = (after: (held: HeldStory) => void) => {
-      const held = heldStory({ preset: "fleet", settings: { mode: "observe" } });
+    const fallsSilent = (after: (held: HeldStory) => void, structured = false) => {
+      const held = heldStory({ preset: "fleet", settings: { mode: "observe" }, hold: { structured } });
       for (let i = 0; i < 6; i++) {
         held.agent.beats({ open: { kind: "model" } });
         held.passes("5s");
@@ -96,6 +103,17 @@ describe("evidence", () => {
     expect(fallsSilent((held) => held.processesAre("unknown"))).not.toContain("owner-rule");
     const withChild = (held: HeldStory) => held.processesShow({ processes: 2, youngestChildAt: held.agent.now });
     expect(fallsSilent(withChild)).not.toContain("owner-rule");
+    const justBefore = (held: HeldStory) =>
+      held.processesShow({ processes: 2, youngestChildAt: held.agent.now - 4000 });
+    expect(fallsSilent(justBefore)).not.toContain("owner-rule");
+    const besideAnother = (held: HeldStory): void => {
+      held.shows(started("build"));
+      withChild(held);
+      held.passes("20s");
+      held.shows(started("read"), { kind: "tool-ended", id: "read", failed: false, resultDigest: "r" });
+      held.passes("11m");
+    };
+    expect(fallsSilent(besideAnother, true)).not.toContain("owner-rule");
   });
 
   it("a timer that falls silent is not ruled on without its owner's rule, a known timer, a whole silence and a look since", () => {

@@ -2,7 +2,7 @@ import type { StopRefusal } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import type { Doubt } from "../doubt.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { endings, refusals, startsFailing } from "../ladder-story.test-support.ts";
+import { endings, refusals, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
 import type { SavedWork } from "../terminal-facts.ts";
 import { refuseKill } from "./kill-gate.ts";
 
@@ -327,7 +327,7 @@ it("a person's order that the holder refused keeps nobody from being stopped who
   const held = aboutToFail();
   held.isOrdered("stop");
   workIsSaved(held);
-  held.handsStopped(held.agent.did("stop-agent")[0]?.key ?? "none", { kind: "refused", because: "attached" });
+  held.handsStopped(held.agent.did("stop-agent")[0]?.key ?? "none", { kind: "refused", because: "identity-changed" });
   held.passes("1m");
   held.agent.beats(failing);
   workIsSaved(held);
@@ -360,9 +360,20 @@ describe("after we were blind", () => {
     held.agent.monitorIsBlindFor("5s");
     held.passes("10s");
     held.agent.monitorDoubts({ brake: null });
+    held.passes("6s");
     expect(held.agent.did("save-work")).toEqual([]);
-    held.passes("20s");
+    held.passes("1s");
     expect(held.agent.did("save-work")).toHaveLength(1);
+  });
+
+  it("a suspicion of silence from before keeps the gate shut as well, whatever else is seen since", () => {
+    const held = heldStory({ settings: { terminal: { auto_kill_on_repeated_error: true } } });
+    held.agent.beats();
+    held.passes("11m");
+    expect(held.agent.finding("missed-beats")?.level).toBe("degraded");
+    held.agent.monitorIsBlindFor("5s");
+    repeatsError(held, 5);
+    expect(refusals(held)).toEqual(["monitor-in-doubt"]);
   });
 
   it("the gate stays shut for a whole TTL when the processes could never be looked at", () => {

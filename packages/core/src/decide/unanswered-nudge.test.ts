@@ -3,8 +3,8 @@ import { heldStory } from "../held-story.test-support.ts";
 import { goesQuiet } from "../ladder-story.test-support.ts";
 import { kindsOfEvidence } from "./evidence.ts";
 
-/** It gets nowhere, is nudged by the answer to a beat, says that it has read it, and then beats on as before. `says`: with the next. */
-function readsNudge(seenBy: "agent" | "program", lost: number, says: object = {}): readonly string[] {
+/** It gets nowhere, is nudged by the answer to a beat, and says that it has read it. */
+function hasReadNudge(seenBy: "agent" | "program") {
   const { agent, passes, prints } = heldStory({
     hold: { input: "none" },
     settings: { intervention: { nudge: { max_attempts: 1 } } },
@@ -22,12 +22,19 @@ function readsNudge(seenBy: "agent" | "program", lost: number, says: object = {}
   const nudge = agent.told("NUDGE_SENT").at(-1)?.nudge;
   expect(nudge).toBeDefined();
   beat({ seen: [nudge], seenBy });
+  const kinds = () => [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
+  return { agent, passes, beat, kinds };
+}
+
+/** It has read its nudge, and then beats on as before. `says`: with the next. */
+function readsNudge(seenBy: "agent" | "program", lost: number, says: object = {}): readonly string[] {
+  const { passes, beat, kinds } = hasReadNudge(seenBy);
   passes("5m");
   beat(says, lost);
   passes("4m");
   beat();
   passes("4m");
-  return [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
+  return kinds();
 }
 
 describe("a nudge that was read and not answered in its time", () => {
@@ -51,6 +58,16 @@ describe("a nudge that was read and not answered in its time", () => {
     passes("14m");
     expect(agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
     expect([...kindsOfEvidence(agent.record, agent.now, agent.policy)]).toEqual([]);
+  });
+
+  it("says nothing before its time is up without the part of it that we were blind for", () => {
+    const { agent, passes, beat, kinds } = hasReadNudge("agent");
+    agent.monitorIsBlindFor("9m");
+    passes("2m");
+    expect(kinds()).not.toContain("unanswered-nudge");
+    beat();
+    passes("9m");
+    expect(kinds()).toContain("unanswered-nudge");
   });
 
   it("says nothing when a beat was lost since, which may have held the answer", () => {

@@ -43,6 +43,15 @@ describe("an agent that burns on after a person was called", () => {
     expect(told()).toHaveLength(3);
   });
 
+  it("is not told about when all that is heard of it after our own absence is that it has finished", () => {
+    const { held, loops, told } = loopInOtherHands();
+    loops(20);
+    held.agent.monitorIsBlindFor("10m");
+    held.shows({ kind: "completed", pattern: "m" }, { kind: "turn-ended", outcome: "success", reason: "end" });
+    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(told()).toEqual([]);
+  });
+
   it("is not told about when it has come to rest", () => {
     const { held, told } = loopInOtherHands();
     held.passes("3h");

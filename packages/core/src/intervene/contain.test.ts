@@ -97,7 +97,7 @@ describe("an agent that goes on in circles after it was handed to a person", () 
   it("is given a reason that states facts and holds nothing that an agent wrote", () => {
     const [order] = orders(isContained());
     expect(order?.reason).toMatch(
-      /^Rouse, which watches this session, has handed it to a person: the same call with the same result \d+ times and nothing changed in between\. Tool calls are withheld until a person has looked at it\.$/,
+      /^Rouse, which watches this session, has handed it to a person: the same call with the same result \d+ times, and no edit was seen in between\. Tool calls are withheld until a person has looked at it\.$/,
     );
   });
 

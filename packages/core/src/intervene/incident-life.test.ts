@@ -84,6 +84,15 @@ describe("an incident", () => {
     expect(held.agent.did("save-work")).toHaveLength(2);
     expect(held.agent.did("stop-agent")).toEqual([]);
   });
+
+  it("leaves a person's order standing whose work is still being saved when the agent is well again", () => {
+    const held = goesQuiet({ work: null, hold: { input: "none" } });
+    held.isOrdered("stop");
+    held.prints();
+    expect(endings(held)).toEqual(["recovered: well-again"]);
+    held.handsAnswer("order-1/work", { kind: "work", work: { kind: "nothing-to-save" } });
+    expect(held.agent.did("stop-agent")).toMatchObject([{ key: "order-1" }]);
+  });
 });
 
 describe("a warning that stands", () => {

@@ -365,6 +365,17 @@ describe("a person's nudge", () => {
     ]);
   });
 
+  it("that a beat has fetched is not called unsent for the next", () => {
+    const agent = story();
+    agent.beats();
+    agent.isNudgedBy("ann", "look at the tests");
+    agent.beats();
+    agent.isNudgedBy("ann", "and at the docs");
+    expect(agent.told("NUDGE_SENT")).toHaveLength(1);
+    expect(agent.told("NUDGE_NOT_SENT")).toEqual([]);
+    expect(agent.record.nudge?.text).toBe("and at the docs");
+  });
+
   it("is given although the incident it came in is over", () => {
     const { agent, does } = runStory({ preset: "fleet" });
     agent.beats();

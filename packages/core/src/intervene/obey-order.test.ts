@@ -53,6 +53,18 @@ describe("a person who ends an agent that is down and will be started again", ()
     expect(told(held, "TERMINATION_REFUSED")).toMatchObject([{ payload: { because: "already-over" } }]);
   });
 
+  it("hears that one which is being started again is over, and cancels nothing: it is stopped once it is there", () => {
+    const held = heldStory();
+    held.exits({ code: 1 });
+    expect(starts(held)).toHaveLength(1);
+    held.isOrdered("stop", "order-1");
+    expect(told(held, "RESTART_CANCELLED")).toEqual([]);
+    expect(told(held, "TERMINATION_REFUSED")).toMatchObject([{ payload: { because: "already-over" } }]);
+    held.startsAgain();
+    held.isOrdered("stop", "order-2");
+    expect(held.agent.did("stop-agent")).toHaveLength(1);
+  });
+
   it("can have it back all the same", () => {
     const held = betweenTwoRestarts();
     held.isOrdered("stop", "order-1");

@@ -204,9 +204,9 @@ function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<Stop
       const snapshot = stop.saved?.kind === "saved" ? stop.saved.commit : null;
       const reason = record.incident === null ? because : `${record.incident.illness}: ${because}`;
       const evidence = [...stop.evidence];
-      const { forced } = outcome;
+      const { forced, tier } = outcome;
       const { checkpoint } = record;
-      const told = detailsOf(outcome);
+      const told = { ...(tier && { tier }), ...detailsOf(outcome) };
       const payload = { agentId, incarnation, actor, because, reason, forced, checkpoint, snapshot, evidence, ...told };
       return [{ type: "AGENT_TERMINATED", payload }];
     }

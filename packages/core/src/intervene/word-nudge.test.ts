@@ -80,9 +80,32 @@ describe("what an agent is told", () => {
     expect(text).not.toContain("working");
   });
 
+  it("does not say that nothing changed where a shell command may have changed something", () => {
+    const run = runStory({ preset: "fleet" });
+    run.agent.beats();
+    for (const n of [1, 2, 3, 4, 5]) {
+      run.does("Bash", `echo try ${n} >> notes.txt`, "");
+      run.does("Bash", "npm test", "1 failed", { failed: true });
+    }
+    run.agent.beats();
+    const [text] = textsOf(run.agent);
+    expect(text).toContain("and no edit was seen in between.");
+    expect(text).not.toContain("nothing changed");
+  });
+
+  it("does not say that nothing came of what may have brought something each time", () => {
+    const run = runStory({ preset: "fleet" });
+    run.agent.beats();
+    for (const n of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+      run.does("Bash", `try ${n}`, `another error ${"x".repeat(n)}`, { failed: true });
+    run.agent.beats();
+    const [text] = textsOf(run.agent);
+    expect(text).toMatch(/^FACT: \d+ failures in a row\.\nPlease either:/);
+  });
+
   it("names a loop as what it is", () => {
     expect(textsOf(stories["goes round in circles"]?.("x") as Story)[0]).toContain(
-      "FACT: The same call with the same result 5 times and nothing changed in between. Nothing new has come of it.",
+      "FACT: The same call with the same result 5 times, and no edit was seen in between. Nothing new has come of it.",
     );
   });
 });

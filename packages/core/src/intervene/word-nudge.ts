@@ -19,11 +19,23 @@ const choices = ["Please either:", "- Update your progress", "- Request handoff 
   "\n",
 );
 
+/** Loops that by their own definition bring the same again. Of the others (one call whatever comes back, failures of different kinds) nobody knows that. */
+const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
+  "identical-step",
+  "error-class",
+  "blocked-call",
+  "same-words",
+  "no-novelty",
+  "stale-results",
+]);
+
 /** The default is the reminder of old; of a loop, the loop is named. */
 export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
   const finding = record.findings.find(({ kind }) => kind === cause);
-  if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind))
-    return { template: "loop", text: `FACT: ${sentence(finding.text)} Nothing new has come of it.\n${choices}` };
+  if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind)) {
+    const outcome = bringsNothing.has(finding.kind) ? " Nothing new has come of it." : "";
+    return { template: "loop", text: `FACT: ${sentence(finding.text)}${outcome}\n${choices}` };
+  }
   // If there is work on its hook, it must run it.
   if (finding?.kind === "task-not-started")
     return { template: "reminder", text: `REMINDER: ${sentence(taskWaits(record, now))} Start it, or ${softened}` };

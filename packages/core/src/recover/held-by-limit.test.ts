@@ -191,4 +191,12 @@ describe("when a limit is over", () => {
     held.passes("2h");
     expect(held.agent.did("restart-agent")).toEqual([]);
   });
+
+  it("nobody is started again whom somebody stopped there without us, whatever its status", () => {
+    const held = heldStory({ hold: claude, obedient: true });
+    held.shows(hit("1h"));
+    held.exits({ code: 0, cause: "stopped" });
+    held.passes("2h");
+    expect(held.agent.did("restart-agent")).toEqual([]);
+  });
 });

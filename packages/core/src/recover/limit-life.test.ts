@@ -1,4 +1,4 @@
-import type { LimitResume, Sight } from "@rouse/contract";
+import type { ExitStatus, LimitResume, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { heldByLimit } from "../limit.ts";
@@ -276,9 +276,11 @@ describe("an agent at its limit that beats", () => {
     held.passes("1m");
     held.shows(hit("2h"));
     held.passes("5m");
-    held.agent.beats({ progressIndicator: "step 9", status: "WAITING", waitingFor: "provider" });
-    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
-    held.passes("5m");
+    for (const progressIndicator of ["step 8", "step 9"]) {
+      held.agent.beats({ progressIndicator, status: "WAITING", waitingFor: "provider" });
+      expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+      held.passes("5m");
+    }
     held.agent.beats({ progressIndicator: "step 10", status: "RUNNING" });
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
   });
@@ -333,7 +335,7 @@ describe("an agent whose process ended at its limit", () => {
   function givesUp(
     hold: NonNullable<HeldGiven["hold"]>,
     after: readonly Sight[],
-    code = 1,
+    exit: Partial<ExitStatus> = {},
     by: "text" | "stream" = "text",
   ) {
     const held = heldStory({ hold, obedient: true });
@@ -345,7 +347,9 @@ describe("an agent whose process ended at its limit", () => {
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "time-up" } }]);
     held.shows(...after);
     held.passes("20s");
-    held.report([{ kind: "output", rows: 30, novel: 20 }], { exit: { code, signal: null, cause: "by-itself" } });
+    held.report([{ kind: "output", rows: 30, novel: 20 }], {
+      exit: { code: 1, signal: null, cause: "by-itself", ...exit },
+    });
     held.passes("1s");
     return held;
   }
@@ -380,8 +384,12 @@ describe("an agent whose process ended at its limit", () => {
   });
 
   it("has crashed like any other when it was killed, whatever its last word was", () => {
-    expect(crashes(givesUp(gemini, [], 139))).toBe(1);
-    expect(crashes(givesUp(gemini, [], 1, "stream"))).toBe(0);
+    expect(crashes(givesUp(gemini, [], { code: 139 }))).toBe(1);
+    expect(crashes(givesUp(gemini, [], {}, "stream"))).toBe(0);
+  });
+
+  it("has run into no limit again when somebody stopped it, whatever its last word was", () => {
+    expect(told(givesUp(gemini, [], { cause: "stopped" }), "LIMIT_REACHED")).toHaveLength(1);
   });
 
   const toMinute = { by: "text", withinMs: 60_000 } as const;

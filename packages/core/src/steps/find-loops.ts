@@ -41,7 +41,7 @@ export function endTurn(trail: StepTrail, well: boolean, policy: LoopPolicy): St
 
 const lastOf = (steps: readonly Step[]): Step | undefined => steps[steps.length - 1];
 
-/** The same call with the same result, with nothing changed in between, and most of what was done. */
+/** The same call with the same result, with no edit seen in between, and most of what was done. */
 const findIdenticalSteps: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || last.args === null || changedSomething(last)) return null;

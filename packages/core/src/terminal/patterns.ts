@@ -62,10 +62,10 @@ export const wordsOf = (line: string): string => line.replace(adornment, "");
 
 /**
  * Text about errors and limits is what coding agents show all day: diffs, search results, listings with line numbers, tests, code,
- * comments, commands. A compiler's "file:1:2: error:" looks like a search result and is none.
+ * comments, commands. A compiler's "file:1:2: error:" looks like a search result and is none; what `cat` complains of is no command.
  */
 const quotation =
-  /^(?:[+<>*"'`-]|#(?! \d{1,4} SEARCH\/)|\/\/|\/\*|\$ |❯ |› |\d{1,6}\s{0,4}(?:[|│→]|[:+](?!\d)|-(?![\da-z]))|\d{1,6}\s{2}|(?!\[?\d{4}-\d\d)[^\s:]{1,200}:\d{1,7}[:-](?!\d{1,7}: (?:fatal )?error: )|[×√]|(?:PASS|FAIL|ok|not ok|const|let|var|if|return|import|export|expect|assert\w{0,20}|throw|it|test|describe|def|class|case|function|type|await|else|elif|raise|except|catch|grep|rg|sed|cat|echo|git)[\s(:.])/;
+  /^(?:[+<>*"'`-]|#(?! \d{1,4} SEARCH\/)|\/\/|\/\*|\$ |❯ |› |\d{1,6}\s{0,4}(?:[|│→]|[:+](?!\d)|-(?![\da-z]))|\d{1,6}\s{2}|(?!\[?\d{4}-\d\d)[^\s:]{1,200}:\d{1,7}[:-](?!\d{1,7}: (?:fatal )?error: )|[×√]|(?:PASS|FAIL|ok|not ok|const|let|var|if|return|import|export|expect|assert\w{0,20}|throw|it|test|describe|def|class|case|function|type|await|else|elif|raise|except|catch)[\s(:.]|(?:grep|rg|sed|cat|echo|git)(?:[\s(.]|:(?! .{1,300}: (?:No such file or directory|Permission denied|Is a directory)$)))/;
 const testMark = /^[\s│]{0,16}[✓✔✗✘×√]/;
 
 const guarded: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "context-limit"]);

@@ -64,6 +64,7 @@ describe("Claude Code takes a message", () => {
     expect(judge("claude-code", claudeBox("# "))).toBe("no-input");
     expect(judge("claude-code", "● Running…\n❯\n◂")).toBe("no-input");
     expect(judge("claude-code", "● Compiling\n◂")).toBe("no-input");
+    expect(judge("claude-code", `❯\n${rule}\n◂`)).toBe("no-input");
     expect(judge("claude-code", `${claudeBox("❯")}\n${rule}\n something else\n${rule}`)).toBe("no-input");
   });
 
@@ -125,6 +126,21 @@ describe("Gemini CLI and aider take a message", () => {
   });
 });
 
+describe("opencode takes a message", () => {
+  const border = "  ╹▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n  ctrl+p commands";
+  const box = `  ┃◂\n  ┃  Build · GPT-5 OpenAI\n${border}`;
+
+  it("in the empty box that ends with its row about itself", () => {
+    expect(judge("opencode", box)).toBe("place");
+    expect(judge("opencode", `  ┃◂\n  ┃  Delete the branch\n${border}`)).toBe("no-input");
+  });
+
+  it("but not below a question of its own, in whatever words, nor below a frame nobody has described", () => {
+    expect(judge("opencode", `  ┃  △ Something needs your word\n\n${box}`)).toBe("asks");
+    expect(judge("opencode", `  ┌──── History ────┐\n  │ older words     │\n\n${box}`)).toBe("asks");
+  });
+});
+
 describe("any other command", () => {
   const described: Pattern = { kind: "at-prompt", name: "mine", find: (row) => /^❯\s*$/.exec(row) };
 
@@ -182,6 +198,11 @@ describe("what looks as if it wanted keys", () => {
       expect(judge(family, `● Done.\n\n${inputs[family]}\n  Really?`)).toBe("asks");
       expect(judge(family, `● Done.\n\n${inputs[family]}\n  /a\n  /b\n  /c\n  /d\n  /e`)).toBe("asks");
     }
+  });
+
+  it("keeps us from typing when a frame nobody has described has opened below the input", () => {
+    const history = "┌──── History ────┐\n│ older words     │\n└─────────────────┘";
+    expect(judge("claude-code", `● Done.\n\n${inputs["claude-code"]}\n${history}`)).toBe("asks");
   });
 
   it("is not what a person once asked the agent", () => {

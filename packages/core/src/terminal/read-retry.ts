@@ -17,6 +17,20 @@ interface RetryLine {
   readonly stays?: boolean;
 }
 
+const causes: readonly (readonly [NonNullable<Retry["cause"]>, RegExp])[] = [
+  ["no-answer", /\btimed out\b|\btime-?out\b/i],
+  [
+    "no-connection",
+    /\b(?:E[A-Z]{2,20}_?(?:REFUSED|RESET|UNREACH|NOTFOUND)|ENOTFOUND|EAI_AGAIN)\b|\bconnection (?:refused|reset|failed|closed|error)\b|\bwaiting for network\b|\bunable to connect\b/i,
+  ],
+];
+
+/** Why a request that is tried again came to nothing, by its program's words: no provider put it off. Empty where they do not tell. */
+export function causeOfRetry(words: string): Pick<Retry, "cause"> {
+  const cause = causes.find(([, phrase]) => phrase.test(words))?.[0];
+  return cause === undefined ? {} : { cause };
+}
+
 /** Where a program draws it: not in a bullet of its model's words, not indented as a tool's. */
 const lines: Partial<Readonly<Record<AgentFamily, RetryLine>>> = {
   // "✻ 529 Overloaded · Retrying in 22s · attempt 9/10"
@@ -51,7 +65,8 @@ export function readRetry(rows: readonly string[], family: AgentFamily, clock: W
     if (found === null && !isCut) continue;
     const { attempt = "1", status } = found?.groups ?? {};
     const inMs = readReset(row, clock) ?? 0;
-    return { kind: "retries", attempt: Number(attempt), inMs, status: status === undefined ? null : Number(status) };
+    const answered = status === undefined ? null : Number(status);
+    return { kind: "retries", attempt: Number(attempt), inMs, status: answered, ...causeOfRetry(row) };
   }
   return null;
 }

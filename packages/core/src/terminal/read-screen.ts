@@ -9,6 +9,7 @@ import type { Reading, Screen, WallClock } from "./reading.ts";
 import { saysItWorks, showsLeftRunning } from "./says-it-works.ts";
 import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
 import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
+import { needOf } from "./streams/name-refusal.ts";
 import { type Told, tellOnce } from "./told-lately.ts";
 
 /** Bounded: 500 digests of rows, 50 things told lately, the digests of one look. */
@@ -64,8 +65,17 @@ export function readScreen(
   const novel = state.looked === null ? 0 : written.novel;
   const limits = readLimits(state, screen, looked, known, clock);
   const next = readRetry(bottom.rows, state.family, clock);
-  const asking = readAsking(state, screen, known, digestOf(looked.join()), next !== null, clock);
-  const retry = tellRetry(state.retry, next, novel > 0, clock.now);
+  // Trying again helps nobody who is not let in: for as long as it says so, a person is wanted.
+  const refused = next === null ? null : needOf(next.status);
+  const asking = readAsking(
+    state,
+    screen,
+    known,
+    digestOf(looked.join()),
+    { triesAgain: next !== null, refused },
+    clock,
+  );
+  const retry = tellRetry(state.retry, refused === null ? next : null, novel > 0, clock.now);
   const sights: Sight[] = novel > 0 ? [{ kind: "output", rows: 0, novel }] : [];
   const { asked, overtaken, resting } = asking;
   return {
@@ -172,10 +182,11 @@ function readAsking(
   screen: ReadableScreen,
   patterns: readonly KnownPattern[],
   picture: string,
-  triesAgain: boolean,
+  { triesAgain, refused }: { readonly triesAgain: boolean; readonly refused: Asked | null },
   clock: WallClock,
 ): Asking {
   const bottom = bottomOf(screen);
+  if (refused !== null) return ask(state, refused, false);
   const question = findQuestion(bottom, patterns, ["permission", "question"]);
   const works = triesAgain || saysItWorks(screen, bottom.rows, state.family);
   if (question !== null) return ask(state, question, works);

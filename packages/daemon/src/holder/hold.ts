@@ -202,7 +202,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     trouble: log,
   });
   const service = serve(server, {
-    hold: describeHold(spec, claim.file, agent.id.pid),
+    hold: describeHold(spec, claim.file, agent),
     secret,
     admission,
     reports,
@@ -318,7 +318,11 @@ function wordLeftovers(agentId: string, left: readonly RunningProcess[]): string
 const announcesMarker = ({ command, watch: { completionMarker } }: Spec): boolean =>
   completionMarker.trim() !== "" && command.some((word) => word.includes(completionMarker.trim()));
 
-const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold => ({
+const describeHold = (
+  spec: Spec,
+  { startedAt, mark }: HolderFile,
+  { id: { pid, startTicks }, group }: Awaited<ReturnType<typeof startAgent>>,
+): Hold => ({
   agentId: spec.agentId,
   agentType: spec.agentType,
   taskId: spec.taskId,
@@ -333,4 +337,5 @@ const describeHold = (spec: Spec, { startedAt }: HolderFile, pid: number): Hold 
   idleKillMs: spec.idleKillMs ?? null,
   ...(spec.restart === undefined ? {} : { restart: spec.restart }),
   ...(announcesMarker(spec) ? { announcesMarker: true } : {}),
+  identity: { startTicks, mark, cgroup: group?.folder ?? null },
 });

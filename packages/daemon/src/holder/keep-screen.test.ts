@@ -92,6 +92,27 @@ describe("a kept screen", () => {
   });
 });
 
+describe("a screen whose agent writes what is much work to draw", () => {
+  /** Whole screens of work, and a question whose answers count how often it was done. */
+  const work = "A\x1b[400b\x1b[10S\x1bc\x1b[6n";
+
+  it("shows the end of it, without all that came before", async () => {
+    const { screen, write, replies } = open();
+    const times = Math.floor((250 * 1024) / work.length);
+    await write(work.repeat(times));
+    expect(replies.length).toBeGreaterThan(100);
+    expect(replies.length).toBeLessThan(times / 2);
+    await write("\x1bcat last");
+    expect(screen.screen().rows[0]).toBe("at last");
+  });
+
+  it("is not led astray by numbers no screen has room for", async () => {
+    const { screen, write } = open();
+    await write("A\x1b[2000000b\x1b[100000S\x1b[100000T\x1b[H\x1b[100000L\x1b[100000MB\x1b[2b");
+    expect(screen.screen().rows).toEqual(["BBB", ...Array.from({ length: 9 }, () => "")]);
+  });
+});
+
 describe("a screen to type into", () => {
   const firm = async (text: string) => {
     const { screen, write } = open();

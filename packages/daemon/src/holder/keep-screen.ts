@@ -1,6 +1,8 @@
 import type { Screen, TypingScreen } from "@rouse/core";
 import * as serialize from "@xterm/addon-serialize";
 import * as headless from "@xterm/headless";
+import { boundTerminal } from "./bound-terminal.ts";
+import { drawInTime } from "./draw-in-time.ts";
 import { createSlices } from "./feed-in-slices.ts";
 
 type Terminal = headless.Terminal;
@@ -15,7 +17,10 @@ const { SerializeAddon } = named(serialize);
 export interface KeptScreen {
   feed(bytes: Buffer): void;
   resize(cols: number, rows: number): void;
-  /** Ends a slice: feeds what had to wait. Looks when everything fed so far is on the screen, and nothing fed later. */
+  /**
+   * Ends a slice: feeds what had to wait. Looks when everything fed so far is on the screen, or left out because it would take too long, and
+   * nothing fed later.
+   */
   settle<T>(look: () => T): Promise<T>;
   screen(): Screen;
   /** With what has to be known to type into it: takes longer. */
@@ -36,10 +41,13 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
   const serializer = new SerializeAddon();
   terminal.loadAddon(serializer);
   terminal.onData((text) => reply(Buffer.from(text, "utf8")));
-  const slices = createSlices(
-    (bytes) => terminal.write(bytes),
+  boundTerminal(terminal);
+  const drawing = drawInTime(
+    (bytes, done) => terminal.write(bytes, done),
     () => terminal.write(cancel),
+    processorMs,
   );
+  const slices = createSlices(drawing.draw, () => drawing.draw(cancel));
   const lines = followLines(terminal);
 
   return {
@@ -49,7 +57,7 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
       slices.next();
       // Not after the promise: by then the terminal has gone on with what came next.
       return new Promise((resolve, reject) => {
-        terminal.write("", () => {
+        drawing.look(() => {
           try {
             resolve(look());
           } catch (error) {
@@ -67,6 +75,12 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
     newLines: lines,
     picture: () => serializer.serialize({ scrollback }),
   };
+}
+
+/** Of all threads: what collects the terminal's garbage is its cost as well. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function screenOf({ buffer: { active }, rows: height }: Terminal): Screen {

@@ -48,6 +48,18 @@ describe("the next life of an agent", () => {
     expect(withConversation(told(session), plan).context.lost.conversation).toBe("lost");
   });
 
+  it("of a command that takes up a conversation by itself is the same command, and nothing was lost", () => {
+    const plan = planNextLife(started("claude-code", ["claude", "--continue"]), told(null));
+    expect(plan).toEqual({ resumed: null, session: null, opening: null, conversation: "kept" });
+    expect(planNextLife(started("codex", ["codex", "resume", "--last"]), told(null)).conversation).toBe("kept");
+  });
+
+  it("of such a command has lost it where its program had none, or could not bear to go on with it", () => {
+    const again = started("claude-code", ["claude", "--continue"]);
+    expect(planNextLife(again, told(null), "").conversation).toBe("lost");
+    expect(planNextLife(again, { ...told(id), sessionFull: true }).conversation).toBe("lost");
+  });
+
   it("does not ask again for a conversation that its program lacks, whoever names it, and for another one it does", () => {
     const resumed = started("claude-code", ["claude"], { session: id, resumed: ["claude", "--resume", id] });
     const lost = { resumed: null, session: null, opening: null, conversation: "lost" };

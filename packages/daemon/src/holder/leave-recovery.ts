@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { type LostWork, RecoveryContext } from "@rouse/contract";
-import { isToldByTyping, resumeCommand } from "@rouse/core";
+import { isToldByTyping, resumeCommand, takesUpConversation } from "@rouse/core";
 import type { Revival } from "../ports/holders.ts";
 import { holderFiles } from "./holder-files.ts";
 import type { Spec } from "./spec.ts";
@@ -58,7 +58,10 @@ export function planNextLife(
   const words = wordRecovery(context);
   const resumed = session === null ? null : resumeCommand(family, command, session, words);
   const opening = resumed !== null && isToldByTyping(family, command) ? words : null;
-  const conversation = family === "generic" || family === "aider" ? undefined : resumed === null ? "lost" : "kept";
+  // The same command may go on with it as well, unless that is what its program could not do.
+  const isTakenUp = lacked === null && sessionFull !== true && takesUpConversation(family, command);
+  const kept = resumed !== null || isTakenUp ? "kept" : "lost";
+  const conversation = family === "generic" || family === "aider" ? undefined : kept;
   return { resumed, session: resumed === null ? null : session, opening, conversation };
 }
 

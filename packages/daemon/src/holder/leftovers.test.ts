@@ -79,7 +79,9 @@ describe("an agent that ends and leaves a process running", () => {
   it("does not get a next life beside it", async () => {
     await world.ended(await world.start(world.spec(leaves("exit 3"))));
     const server = await serverOf();
-    await startAgain({ home: world.home, token: "t".repeat(43), url: null }, "a1", 1, null, { holderFile });
+    await startAgain({ home: world.home, token: "t".repeat(43), url: null, books: null }, "a1", 1, null, {
+      holderFile,
+    });
     expect(isSame(server)).toBe(false);
   });
 
@@ -145,7 +147,9 @@ describe("an agent whose server another Codex uses", () => {
     const held = await startBeside("exit 3");
     joined();
     await world.ended(held);
-    await startAgain({ home: world.home, token: "t".repeat(43), url: null }, "a1", 1, null, { holderFile });
+    await startAgain({ home: world.home, token: "t".repeat(43), url: null, books: null }, "a1", 1, null, {
+      holderFile,
+    });
     expect(codex.everybody().filter(isThere)).toEqual(codex.everybody());
   });
 });

@@ -51,6 +51,7 @@ describe("what a real program wants is told from its screen", () => {
     ["claude-trust-44", "trust"],
     ["claude-key", "api-key"],
     ["claude-login", "login"],
+    ["claude-auth", "login"],
     ["claude-credits", "credits"],
     ["claude-plan", "plan"],
     ["claude-question", "question"],
@@ -76,10 +77,16 @@ describe("what a real program wants is told from its screen", () => {
     expect(needs(await watch(name))).toEqual([what]);
   });
 
-  it.each([["claude-auth"], ["opencode-busy"], ["claude-no-network"]])("%s: nothing", async (name) => {
-    expect(needs(await watch(name))).toEqual([]);
-  });
+  it.each([["claude-timed-out-120"], ["claude-refused-120"], ["opencode-busy"], ["claude-no-network"]])(
+    "%s: nothing",
+    async (name) => {
+      expect(needs(await watch(name))).toEqual([]);
+    },
+  );
 });
+
+const triesOn = async (name: string) =>
+  (await watch(name, 100)).filter((sight): sight is Extract<Sight, { kind: "retries" }> => sight.kind === "retries");
 
 describe("a wait for the provider is told from a real screen", () => {
   it("Claude Code at its usage limit is not at work, and says that it goes on by itself", async () => {
@@ -99,9 +106,24 @@ describe("a wait for the provider is told from a real screen", () => {
   });
 
   it("each try of a failed request is told, one after the other", async () => {
-    const tries = (await watch("claude-auth", 100)).filter((sight) => sight.kind === "retries");
-    expect([...new Set(tries.map(({ attempt }) => attempt))]).toEqual([1, 2, 3, 4, 5]);
-    expect(tries.at(-1)).toMatchObject({ status: 401, inMs: expect.any(Number) });
+    const tries = await triesOn("claude-timed-out-120");
+    expect([...new Set(tries.map(({ attempt }) => attempt))]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(tries.at(-1)).toMatchObject({ status: null, inMs: expect.any(Number) });
+  });
+
+  it("why a try came to nothing is told where the screen says so", async () => {
+    expect((await triesOn("claude-timed-out-120")).map(({ cause }) => cause)).toContain("no-answer");
+    const causes = (await triesOn("claude-refused-120")).map(({ cause }) => cause);
+    expect(new Set(causes)).toEqual(new Set(["no-connection"]));
+  });
+
+  it("tries that a key is refused for are no wait: a person is told from the first that says so", async () => {
+    const sights = await watch("claude-auth", 100);
+    const tries = sights.filter((sight) => sight.kind === "retries");
+    expect(tries.map(({ status }) => status)).not.toContain(401);
+    expect(sights.filter(({ kind }) => kind === "asks" || kind === "asks-no-more")).toEqual([
+      { kind: "asks", what: "login", pattern: "api 401" },
+    ]);
   });
 });
 

@@ -119,6 +119,15 @@ describe("rouse run in a terminal", () => {
     await run.shows("one\ntwo");
   });
 
+  it("shows unchanged what our own reading of it would take hours for, and ends with the agent's status", async () => {
+    const evil = `A\x1b[2147483647b\x1b[2147483647S${"A\x1b[1920b\x1b[24S\x1bc".repeat(60_000)}the-end`;
+    writeFileSync(join(world.home, "evil"), evil);
+    const run = runInTerminal("cat evil; exit 7");
+    await run.shows("code 7");
+    expect(run.shown().startsWith(evil)).toBe(true);
+    expect(isHeld()).toBe(false);
+  });
+
   it("shows the cursor again after a program that had no time to", async () => {
     const run = runInTerminal("printf '\\033[?1049h\\033[?25l'; echo ready; kill -9 $$");
     await run.shows("code 137");

@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 const again = (after = 1, holderFile = bundled.holderFile) =>
-  startAgain({ home: world.home, token: "t".repeat(43), url: null }, "a1", after, null, { holderFile });
+  startAgain({ home: world.home, token: "t".repeat(43), url: null, books: null }, "a1", after, null, { holderFile });
 
 /** As after an upgrade that took the old one away. */
 const missing = () => new URL("./not-there.js", bundled.holderFile);
@@ -116,7 +116,7 @@ describe("a conversation that is to be gone on with", () => {
     const first = 'echo "I read: No conversation found with session ID"';
     writeFileSync(file, `#!/bin/sh\ncase "$*" in *${session}*) ${ends};; *) ${first};; esac\n`, { mode: 0o755 });
     await world.ended(await world.start(world.spec([file, ...args], { family })));
-    const home = { home: world.home, token: "t".repeat(43), url: null };
+    const home = { home: world.home, token: "t".repeat(43), url: null, books: null };
     const options = { holderFile: bundled.holderFile };
     await startAgain(home, "a1", 1, { context, state: null, session }, options);
     await world.ended(holds());
@@ -140,6 +140,19 @@ describe("a conversation that is to be gone on with", () => {
       resumed: false,
       conversation: "lost",
     });
+  });
+
+  it.each([
+    ["has it, as far as anybody knows", "exit 1", "kept"],
+    ["has none", 'echo "No conversation found to continue"; exit 1', "lost"],
+  ])("is taken up by a command of its own, and that is said, if its program %s", async (_, ends, conversation) => {
+    const file = join(world.home, "claude");
+    writeFileSync(file, `#!/bin/sh\n${ends}\n`, { mode: 0o755 });
+    await world.ended(await world.start(world.spec([file, "--continue"], { family: "claude-code" })));
+    const home = { home: world.home, token: "t".repeat(43), url: null, books: null };
+    const options = { holderFile: bundled.holderFile };
+    const { recovery } = await startAgain(home, "a1", 1, { context, state: null, session: null }, options);
+    expect(recovery?.lost.conversation).toBe(conversation);
   });
 
   it.each([

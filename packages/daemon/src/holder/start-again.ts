@@ -1,12 +1,16 @@
-import { Fault, type RecoveryContext } from "@rouse/contract";
-import type { Revival } from "../ports/holders.ts";
+import { Fault, printable, type RecoveryContext, type RunningProcess } from "@rouse/contract";
+import type { RegisteredLife, Revival } from "../ports/holders.ts";
 import { environmentFor } from "./agent-environment.ts";
+import { holderFiles } from "./holder-files.ts";
 import { lackedConversation } from "./lacked-conversation.ts";
 import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
-import { hasMark, isAlive, readAllProcesses } from "./processes/read-processes.ts";
+import { findLeftovers } from "./processes/await-leftovers.ts";
+import { hasMark, isAlive, type ProcessInfo, readAllProcesses } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
+import { createTreeWatch } from "./processes/watch-tree.ts";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec, treeOf } from "./read-holder-files.ts";
 import { readStore } from "./read-store.ts";
+import { markedTree, registeredTree } from "./registered-tree.ts";
 import type { HolderFile, Spec } from "./spec.ts";
 import { type StartOptions, startHolder } from "./start-holder.ts";
 
@@ -15,6 +19,14 @@ export interface StartingHome {
   readonly token: string;
   /** Where the monitor listens now; when none does, the agent is told what it was told before. */
   readonly url: string | null;
+  /** `null` where no monitor runs. */
+  readonly books: Books | null;
+}
+
+/** Where a monitor looks up whom a file may name, and writes down whom it ends. */
+export interface Books {
+  registered(agentId: string): RegisteredLife | null;
+  endsLeftovers(agentId: string, incarnation: number, processes: readonly RunningProcess[]): Promise<void>;
 }
 
 const holderLeavesWithin = 10_000;
@@ -25,7 +37,7 @@ const leftoverGraceMs = 10_000;
  * began. Whoever was started in a person's terminal comes back in one of its own.
  */
 export async function startAgain(
-  { home, token, url }: StartingHome,
+  { home, token, url, books }: StartingHome,
   agentId: string,
   afterIncarnation: number,
   revival: Revival | null = null,
@@ -37,7 +49,7 @@ export async function startAgain(
   if (isWritten && hasBegun(home, spec))
     return { incarnation: spec.incarnation, recovery: readRecovery(home, agentId, spec.incarnation) };
   await untilHolderLeft(home, agentId);
-  await endLeftovers(home, agentId);
+  await endLeftovers(home, agentId, books);
   const incarnation = isWritten ? spec.incarnation : spec.incarnation + 1;
   const where = url ?? spec.env["ROUSE_URL"] ?? "";
   const plan = revival === null ? null : planNextLife(spec, revival, lackedConversation(home, spec));
@@ -101,14 +113,28 @@ async function untilHolderLeft(home: string, agentId: string): Promise<void> {
 }
 
 /** Processes of the last life would go on with the same work beside the next. */
-async function endLeftovers(home: string, agentId: string): Promise<void> {
+async function endLeftovers(home: string, agentId: string, books: Books | null): Promise<void> {
   const file = readHolderFile(home, agentId);
-  const left = file === null || file.mark === "" ? null : treeOf(file);
-  if (left === null) return;
-  const outcome = await stopTree(left, { graceMs: leftoverGraceMs });
+  const named = file === null || file.mark === "" ? null : treeOf(file);
+  if (file === null || named === null) return;
+  const left = await findLeftovers(createTreeWatch(named));
+  if (left.length === 0) return;
+  const tree = books === null ? markedTree(file) : registeredTree(file, books.registered(agentId));
+  if (tree === null) throw notRegistered(home, agentId, left);
+  await books?.endsLeftovers(agentId, file.incarnation, left);
+  const outcome = await stopTree(tree, { graceMs: leftoverGraceMs });
   if (outcome.kind !== "termination_incomplete") return;
   const pids = outcome.survivors.map(({ pid }) => pid).join(", ");
   throw new Fault("name-taken", `processes of ${agentId} still run and cannot be ended (${pids})`);
+}
+
+function notRegistered(home: string, agentId: string, named: readonly ProcessInfo[]): Fault {
+  const who = named.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
+  return new Fault(
+    "name-taken",
+    `${holderFiles(home, agentId).holder} names processes that were never registered for ${agentId} (${who}); none was signalled. ` +
+      "End those that are its own yourself, remove the file, and start it again",
+  );
 }
 
 /** A holder that was ended between starting its agent and naming it leaves one that only its mark tells of. */

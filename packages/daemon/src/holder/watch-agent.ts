@@ -113,9 +113,10 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   let toldAt = Number.NEGATIVE_INFINITY;
   let ended = false;
   let lookingAnew = false;
+  let look: Promise<void> | null = null;
 
-  const looking = createAlarm(() => void look());
-  const resting = createAlarm(() => void look());
+  const looking = createAlarm(lookUnlessBusy);
+  const resting = createAlarm(lookUnlessBusy);
   const telling = createAlarm(() => tell(null));
   const living = createAlarm(() => tell(null));
   living.ringIn(0);
@@ -137,7 +138,15 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
 
   const foreign = (lines: readonly string[]): readonly string[] => blankOwnWords(lines, ownWords);
 
-  async function look(): Promise<void> {
+  /** A screen that takes long to draw is looked at when it is drawn: otherwise looks would wait for each other, more and more of them. */
+  function lookUnlessBusy(): void {
+    if (look !== null) return looking.ringWithin(lookMs);
+    look = lookNow().finally(() => {
+      look = null;
+    });
+  }
+
+  async function lookNow(): Promise<void> {
     try {
       const { lines, screen } = await gather();
       const clock = readClock();
@@ -290,7 +299,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     async movedSince(at) {
       await readAll(around.bytes);
       catchUp();
-      await look();
+      await look;
+      await lookNow();
       if (sawAt < at - tellOutputMs) return false;
       // Whoever decides anew has to know what we know.
       if (sights.length > 0) tell(null);
@@ -309,7 +319,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     async end(exit, lastWord) {
       for (const alarm of [looking, resting, telling]) alarm.stop();
       for (const reader of Object.values(readers)) reader.finish();
-      await look();
+      await look;
+      await lookNow();
       // What its stream says comes first, as it does while it runs.
       lastWord();
       ended = true;

@@ -25,6 +25,23 @@ describe("wrong tokens from one address", () => {
     expect(guess("a", 0)).toEqual({ kind: "too-many" });
   });
 
+  it("are those of one caller wherever on this machine they come from", () => {
+    const guess = slowWrongTokens();
+    const addresses = ["::1", "::ffff:127.0.0.1", "::FFFF:127.9.8.7"];
+    const here = [...addresses, ...Array.from({ length: 297 }, (_, n) => `127.0.${n >> 7}.${n & 127}`)];
+    const told = here.map((address) => describeTreatment(guess(address, 0)));
+    expect(told.filter((each) => each === "answer")).toHaveLength(10);
+    expect(told.at(-1)).toBe(4000);
+    expect(describeTreatment(guess("128.0.0.1", 0))).toBe("answer");
+  });
+
+  it("are those of one caller however its address is written", () => {
+    const guess = slowWrongTokens();
+    for (let n = 0; n < 10; n++) guess("10.0.0.1", 0);
+    expect(describeTreatment(guess("::ffff:10.0.0.1", 0))).toBe(100);
+    expect(describeTreatment(guess("::2", 0))).toBe("answer");
+  });
+
   it("are forgotten after a minute without one, and are nobody else's", () => {
     const guess = slowWrongTokens();
     for (let n = 0; n < 20; n++) describeTreatment(guess("a", 0));

@@ -24,6 +24,12 @@ export type Treatment =
   | { readonly kind: "wait"; readonly delay: DurationMs; readonly over: () => void }
   | { readonly kind: "too-many" };
 
+/** Whoever is on this machine may ask from any of its own addresses, of which there are 16 million: they are one caller. */
+export function callerOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  return plain === "::1" || plain.startsWith("127.") ? "this machine" : plain;
+}
+
 /**
  * Makes guessing slow, by remote address. Only wrong tokens are ever counted or held back: whoever guesses from this machine must not be able to keep
  * its owner out, who asks from the same address. Right ones forgive nothing either, or a busy agent would.
@@ -42,7 +48,7 @@ export function slowWrongTokens() {
   }
 
   return (address: string, now: MonoMs): Treatment => {
-    const guesses = guessesOf(address, now);
+    const guesses = guessesOf(callerOf(address), now);
     guesses.wrong += 1;
     guesses.lastAt = now;
     if (guesses.wrong <= answeredAtOnce) return { kind: "answer" };

@@ -15,10 +15,9 @@ class Lines {
   readonly events: readonly unknown[];
 
   constructor(text: string) {
-    this.events = text
-      .split("\n")
-      .filter((line) => line.trim() !== "")
-      .map(parseLine);
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    // Too many are refused by their number alone.
+    this.events = lines.length > mostEvents ? lines : lines.map(parseLine);
   }
 }
 

@@ -50,12 +50,18 @@ export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
         chunks.length === 1 ? (chunks[0] as Buffer).toString("utf8") : Buffer.concat(chunks).toString("utf8");
       try {
         const { sent, many } = readBody(text, request.headers["content-type"]);
-        const beats = agent === null ? sent : vouchFor(monitor, agent, sent);
-        monitor.takeBeats(
-          beats,
-          (acks) => (many ? send(response, 200, printAcks(acks)) : sendOne(response, acks[0])),
-          (error) => fail(response, error, log),
-        );
+        const take = (beats: readonly SentBeat[]): void =>
+          monitor.takeBeats(
+            beats,
+            (acks) => (many ? send(response, 200, printAcks(acks)) : sendOne(response, acks[0])),
+            (error) => fail(response, error, log),
+          );
+        if (agent === null) take(sent);
+        else if (!many) take(vouchFor(monitor, agent, sent));
+        else
+          vouchForAll(monitor, agent, sent)
+            .then(take)
+            .catch((error: unknown) => fail(response, error, log));
       } catch (error) {
         fail(response, error, log);
       }
@@ -70,6 +76,12 @@ function readBody(text: string, type: string | undefined): { sent: readonly Sent
   if (!Array.isArray(sent)) return { sent: [{ beat: sent, text }], many: false };
   checkCount(sent.length);
   return { sent: sent.map((beat) => ({ beat })), many: true };
+}
+
+async function vouchForAll(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat[]): Promise<SentBeat[]> {
+  const beats: SentBeat[] = [];
+  await monitor.eachSlice(sent, (slice) => beats.push(...vouchFor(monitor, agent, slice)));
+  return beats;
 }
 
 /** An agent's token is good for that agent's own beats only: one beat of somebody else's, and nothing of the request is taken. */

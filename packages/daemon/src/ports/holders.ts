@@ -7,8 +7,10 @@ import type {
   Hold,
   HolderLoss,
   HolderReport,
+  LifeIdentity,
   NudgeDelivery,
   RecoveryContext,
+  RunningProcess,
   StopOutcome,
   UserPattern,
 } from "@rouse/contract";
@@ -19,10 +21,22 @@ export interface WatchSettings {
   readonly completionMarker: string;
 }
 
+/** What is known of a life from its holder's own word. */
+export interface RegisteredLife {
+  readonly incarnation: number;
+  readonly pid: number;
+  /** `null`: its holder is of an earlier version, or nobody ever spoke with it. */
+  readonly identity: LifeIdentity | null;
+  /** The processes that it left. */
+  readonly left: readonly number[];
+}
+
 /** What holders have to tell. Each call resolves once it is saved: only then is the holder told that it was heard. */
 export interface HolderNews {
   /** Which life of an agent is known, whether its end is, and whether it left processes. `null`: nobody knows it. */
   standing(agentId: string): { readonly incarnation: number; readonly over: boolean; readonly left: boolean } | null;
+  /** Who the last life of an agent is. `null`: nobody knows it. */
+  registered(agentId: string): RegisteredLife | null;
   /** Somebody is held. Resolves to the number of the last report that is known of this life, or `null` when that life is over. */
   held(hold: Hold, adopted: boolean): Promise<{ readonly lastReport: number; readonly settings: WatchSettings } | null>;
   reported(agentId: string, incarnation: number, report: HolderReport): Promise<void>;
@@ -36,6 +50,8 @@ export interface HolderNews {
   ): Promise<void>;
   /** Its end is known, its holder is gone, and so are the processes it left. */
   nobodyLeft(agentId: string, incarnation: number): Promise<void>;
+  /** Processes of that life are about to be ended, because the next would work beside them. Nobody is signalled before this resolves. */
+  endsLeftovers(agentId: string, incarnation: number, processes: readonly RunningProcess[]): Promise<void>;
 }
 
 export interface StopRequest {
@@ -114,6 +130,7 @@ export type Quota =
  * - A holder that is gone, silent or refuses us is told of with the reason, and after it the end of the agent's process, by looking at the
  *   process itself. One that listens to us again is told of as held.
  * - `stop` verifies identity and life before every signal, and is the same done twice. It rejects only when nothing could be learnt.
+ * - Where its holder is gone, nobody is signalled for what files say of a life unless that is what was registered of it.
  * - `withdrawStop` keeps a stop from being begun, also one that is still to arrive. It is tried once and never rejects.
  * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
  *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.

@@ -49,7 +49,7 @@ export const removedAction = "audit-removed";
 
 /** Lines that only we can write: stops, both ordered and done, whose order it was, seals, and what retention removed. Each seals everything before it. */
 const signedActions: readonly string[] = [
-  ...["terminate", "termination-ordered", "order-stop", "order-restart", sealAction, removedAction],
+  ...["terminate", "termination-ordered", "order-stop", "order-restart", "end-leftovers", sealAction, removedAction],
 ];
 
 /** The last line of a run that ended as it should: until the next run nobody writes anything. */

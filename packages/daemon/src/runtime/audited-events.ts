@@ -47,6 +47,7 @@ const rules: Rules = {
   AGENT_TERMINATED: (p) => ({
     ...about(p.agentId, p.reason, {
       ...pick(p, "incarnation", "because", "forced", "checkpoint", "snapshot", "evidence"),
+      ...(p.tier === undefined ? {} : pick(p, "tier")),
       ...detailsOf(p),
     }),
     action: "terminate",

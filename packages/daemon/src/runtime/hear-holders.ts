@@ -36,6 +36,13 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
       if (record === undefined || record.terminal === null) return null;
       return { incarnation: record.incarnation, over: record.terminal.exit !== null, left: hasLeftovers(record) };
     },
+    registered(agentId) {
+      const record = roster.find(agentId)?.record;
+      if (record === undefined || record.terminal === null) return null;
+      const { pid, identity = null, leftovers } = record.terminal;
+      const left = leftovers?.processes.map((each) => each.pid) ?? [];
+      return { incarnation: record.incarnation, pid, identity, left };
+    },
     async held(hold, adopted) {
       refuseWhileDown();
       const moment = readClock();
@@ -52,6 +59,14 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
     lost: (agentId, incarnation, process, exit, because = "gone") =>
       tell(agentId, { kind: "holder-lost", incarnation, process, exit, because }, true),
     nobodyLeft: (agentId, incarnation) => tell(agentId, { kind: "leftovers-gone", incarnation }, true),
+    async endsLeftovers(agentId, incarnation, processes) {
+      refuseWhileDown();
+      const evidence = { incarnation, pids: processes.map(({ pid }) => pid) };
+      const line = { actor: "rouse", action: "end-leftovers", subject: agentId, reason: "before-restart", evidence };
+      turns.addToTrail({ ...line, time: readClock().time, policy: null });
+      commits.schedule();
+      await commits.saved();
+    },
   };
 }
 

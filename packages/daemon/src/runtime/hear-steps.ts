@@ -4,6 +4,7 @@ import type { GroupCommit } from "./group-commit.ts";
 import { readSteps } from "./read-steps.ts";
 import type { Roster } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
+import type { EachSlice } from "./take-in-slices.ts";
 import type { Turns } from "./turns.ts";
 
 interface HearingParts {
@@ -12,24 +13,29 @@ interface HearingParts {
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   readonly config: () => Config;
+  readonly eachSlice: EachSlice;
 }
 
 /** `life`: the incarnation that speaks, where its token says so. */
 export type HearSteps = (agentId: string, sent: readonly unknown[], life: number | null) => Promise<StepsAck>;
 
 /** Takes what an agent tells of its steps, and answers once it is saved. */
-export function hearSteps({ roster, turns, commits, readClock, config }: HearingParts): HearSteps {
+export function hearSteps({ roster, turns, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
   return async (agentId, sent, life) => {
     refuseName(agentId);
-    const down = commits.down();
-    if (down !== null) throw down;
     const subject = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
-    const { events, rejected } = readSteps(sent, config().settingsFor(subject).loops.keep_text);
-    if (events.length > 0) {
-      turns.takeSteps(agentId, events, life, readClock());
-      await commits.saved();
-    }
-    return { accepted: events.length, rejected };
+    const keepsText = config().settingsFor(subject).loops.keep_text;
+    const ack: StepsAck = { accepted: 0, rejected: [] };
+    await eachSlice(sent, (slice, from) => {
+      const down = commits.down();
+      if (down !== null) throw down;
+      const { events, rejected } = readSteps(slice, keepsText, from);
+      ack.accepted += events.length;
+      ack.rejected.push(...rejected);
+      if (events.length > 0) turns.takeSteps(agentId, events, life, readClock());
+    });
+    if (ack.accepted > 0) await commits.saved();
+    return ack;
   };
 }
 

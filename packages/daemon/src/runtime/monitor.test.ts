@@ -1,4 +1,4 @@
-import { type HeartbeatAck, minutes, seconds } from "@rouse/contract";
+import { canaryId, Fault, type HeartbeatAck, minutes, seconds } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
@@ -15,10 +15,15 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fl
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
   const looked = { anew: 0 };
+  const store = await openMemoryStore(disk);
+  let trouble: Fault | null = null;
   const monitor = await startMonitor({
     ...handsOff,
     holders: { ...handsOff.holders, lookAnew: () => void looked.anew++ },
-    store: await openMemoryStore(disk),
+    store: {
+      ...store,
+      commit: async (commit) => (trouble === null ? store.commit(commit) : Promise.reject(trouble)),
+    },
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
     alerts: { deliver: async ({ key }) => void delivered.push(key) },
@@ -54,8 +59,56 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fl
       return (await answer)[0];
     },
     turn: wound.turn,
+    /** Our own beat, as the daemon sends it. */
+    canary: () =>
+      new Promise<void>((taken, failed) => monitor.takeBeats([{ beat: { agentId: canaryId } }], () => taken(), failed)),
+    storeBreaks(): void {
+      trouble = new Fault("store-unavailable", "the disk is full", { retryable: true });
+    },
+    storeMends(): void {
+      trouble = null;
+    },
   };
 }
+
+const few = 100;
+
+describe("a request with as much as one may bring", () => {
+  const times = Array.from({ length: 10_000 }, (_, index) => index);
+
+  it("of steps is taken a little in each turn of the event loop, and answered when all of it is saved", async () => {
+    const { monitor, turn } = await watch();
+    const sent = times.map((index) => ({ kind: "tool_call", tool: "Bash", args: `step ${index}` }));
+    let answer: unknown = null;
+    void monitor.takeSteps("a", [...sent.slice(0, -1), { kind: "nonsense" }], null).then((ack) => (answer = ack));
+    for (let before = 0; answer === null; ) {
+      await turn();
+      const taken = monitor.counters().turns;
+      expect(taken - before).toBeLessThanOrEqual(2 * few);
+      before = taken;
+    }
+    expect(answer).toMatchObject({ accepted: 9999, rejected: [{ index: 9999 }] });
+    expect((await monitor.steps("a", { limit: 10_000 })).steps).toHaveLength(9999);
+  });
+
+  it("of beats is taken a little in each turn of the event loop, and each is acknowledged in its place", async () => {
+    const { monitor, turn } = await watch();
+    const sent = times.map((sequenceNumber) => ({ beat: { agentId: "a", status: "RUNNING", sequenceNumber } }));
+    let answer: readonly HeartbeatAck[] | null = null;
+    monitor.takeBeats(
+      sent,
+      (acks) => (answer = acks),
+      (error) => expect.unreachable(String(error)),
+    );
+    for (let before = 0; answer === null; ) {
+      await turn();
+      const taken = monitor.counters().beats.accepted;
+      expect(taken - before).toBeLessThanOrEqual(few);
+      before = taken;
+    }
+    expect((answer as readonly HeartbeatAck[]).map((ack) => ack.sequenceNumber)).toEqual(times);
+  });
+});
 
 const gaps = async (monitor: Monitor): Promise<string[]> =>
   (await monitor.events({ types: ["MONITOR_GAP"], limit: 100 })).map(
@@ -86,6 +139,64 @@ describe("after a stall", () => {
     expect(monitor.agent("a").state).toBe("UNRESPONSIVE");
     expect(delivered).toEqual(["a/1/missed-beats/1"]);
   });
+});
+
+it("a tick of our own that comes late is patience with everybody for a while", async () => {
+  const { monitor, live, advance } = await watch();
+  await live(seconds(1));
+  expect(monitor.status().monitor.lagSeconds).toBe(0);
+  advance(seconds(1.5));
+  await live(seconds(1));
+  expect(monitor.status().monitor.lagSeconds).toBeGreaterThan(1);
+  expect(await gaps(monitor)).toEqual([]);
+});
+
+describe("a beat of our own", () => {
+  const holds = async (monitor: Monitor): Promise<string[]> =>
+    (await monitor.events({ types: ["HOLD_STARTED", "HOLD_ENDED"], limit: 100 })).map(({ type }) => type);
+
+  it("that does not get through puts everybody on hold, until one TTL after the next that does", async () => {
+    const { monitor, live, canary } = await watch();
+    let send = (): Promise<void> => Promise.reject(new Error("refused"));
+    monitor.sendCanaryBy(() => send());
+    await live(seconds(6));
+    expect(await holds(monitor)).toEqual(["HOLD_STARTED"]);
+    send = canary;
+    await live(seconds(31));
+    expect(await holds(monitor)).toEqual(["HOLD_STARTED"]);
+    await live(seconds(3));
+    expect(await holds(monitor)).toEqual(["HOLD_STARTED", "HOLD_ENDED"]);
+  });
+
+  it("of which nothing is heard for 15 s is one that did not get through", async () => {
+    const { monitor, live } = await watch();
+    monitor.sendCanaryBy(() => new Promise(() => undefined));
+    await live(seconds(15));
+    expect(await holds(monitor)).toEqual([]);
+    await live(seconds(1));
+    expect(await holds(monitor)).toEqual(["HOLD_STARTED"]);
+  });
+
+  it("has got through only once it is on disk", async () => {
+    const { canary, live, storeBreaks } = await watch();
+    await live(seconds(1));
+    storeBreaks();
+    const sent = expect(canary()).rejects.toMatchObject({ code: "store-unavailable" });
+    await live(seconds(1));
+    await sent;
+  });
+});
+
+it("an outage of the store is a gap from its beginning on", async () => {
+  const { monitor, live, beats, storeBreaks, storeMends } = await watch();
+  storeBreaks();
+  await expect(beats({ agentId: "a" })).rejects.toMatchObject({ code: "store-unavailable" });
+  await live(minutes(2));
+  storeMends();
+  await live(seconds(2));
+  const lastGap = monitor.status().monitor.lastGap;
+  expect(lastGap?.cause).toBe("store-outage");
+  expect(lastGap?.lastedSeconds).toBeGreaterThanOrEqual(120);
 });
 
 describe("setting the wall clock", () => {

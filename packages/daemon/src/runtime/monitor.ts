@@ -45,6 +45,7 @@ import { removeAgents } from "./remove-agents.ts";
 import { createReports, type Reports } from "./report.ts";
 import { recallSeals, sealRuns } from "./seal-trail.ts";
 import type { Moment } from "./steady-clock.ts";
+import { type EachSlice, takeInSlices } from "./take-in-slices.ts";
 import type { ActivityListener } from "./tell-activity.ts";
 import { tidyAway, tidyEvery } from "./tidy-away.ts";
 import type { Counters } from "./turns.ts";
@@ -76,6 +77,8 @@ export interface Monitor extends Reports {
     taken: (acks: readonly HeartbeatAck[]) => void,
     failed: (error: unknown) => void,
   ): void;
+  /** For whatever takes long for one request. */
+  readonly eachSlice: EachSlice;
   /** What an agent tells of its steps. Answers once it is on disk. */
   takeSteps: HearSteps;
   register(registration: unknown): Promise<AgentHealth>;
@@ -120,7 +123,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const orders = await recallOrders(store, resumption, seals.store, parts.signing.publicKey);
   const ground = layGround({ ...parts, config, seals, act, afterTurn }, resumption);
   const { readClock, chores, roster, news, commits, records, turns, markAlive } = ground;
-  const common = { ...parts, ...ground, config };
+  const eachSlice = takeInSlices({ timers, chores });
+  const common = { ...parts, ...ground, config, eachSlice };
   let savedEnd: AuditPlace | null = whereTrailEnds(resumption);
   const sealing = sealRuns({ ...common, seals, resumption });
   const anchoring = anchorSeals({
@@ -171,6 +175,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     ...freezeAndThaw({ ...common, tasks }),
     ...noteRefusals(common),
     takeBeats,
+    eachSlice,
     takeSteps: hearSteps(common),
     register: hearRegistrations(common),
     help,

@@ -72,6 +72,7 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "spinning-on-file": ["it changes the same file over and over", watch],
   "rate-limited": ["its provider makes it wait: more time costs nothing", moreTime],
   "task-timed-out": ["its task timed out and it goes on with it: stop it, or give it the task again", stop],
+  "request-retried": ["its requests come to nothing: is the provider up, and the network?", watch],
   "process-exited": ["its process is gone: see how it ended", watch],
   "holder-lost": ["the process that holds its terminal is gone", startAgain],
   "api-errors": ["its provider answers with errors: see the provider's status before it is brought back", watch],

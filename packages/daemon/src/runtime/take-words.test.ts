@@ -19,7 +19,8 @@ describe("a person's words to an agent", () => {
     const world = await taskWorld();
     world.beats({ agentId: "beats", status: "RUNNING" });
     world.holds({ agentId: "typed-to", input: "terminal" });
-    world.holds({ agentId: "deaf" });
+    world.holds({ agentId: "deaf", family: "codex" });
+    world.holds({ agentId: "unknown" });
     world.holds({ agentId: "gone", input: "terminal" });
     world.reports("gone", 1, exited({ code: 0 }));
     world.doubt.freeze({ since: 0, actor: "ann", reason: "a look at it" });
@@ -28,7 +29,10 @@ describe("a person's words to an agent", () => {
     const frozen = "all interventions are frozen; `rouse thaw` allows them again";
     expect(await why("beats")).toBe(frozen);
     expect(await why("typed-to")).toBe(frozen);
-    expect(await why("deaf")).toBe("it sends no heartbeats and takes no input");
+    expect(await why("deaf")).toBe("it sends no heartbeats and takes no input while it works");
+    expect(await why("unknown")).toBe(
+      "it sends no heartbeats, and Rouse types into no program that it does not know; `rouse attach unknown` lets you",
+    );
     expect(await why("gone")).toBe("it has ended");
   });
 });
@@ -81,4 +85,12 @@ describe("what came of a person's word is on record", () => {
       'rouse order-refused gone it has ended {"order":"nudge"}',
     ]);
   });
+});
+
+it("whoever checks in for a former life is refused", async () => {
+  const world = await taskWorld();
+  const { checkIn } = wordsIn(world);
+  for (const incarnation of [1, 2]) world.beats({ agentId: "a", incarnation });
+  await expect(checkIn("a", 1)).rejects.toMatchObject({ code: "forbidden" });
+  expect(await checkIn("a", 2)).toMatchObject({ agentId: "a" });
 });

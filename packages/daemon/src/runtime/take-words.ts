@@ -223,12 +223,14 @@ function refuseFormerLife({ record: { agentId, incarnation } }: Watched, life: n
   throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
 }
 
-/** Of three reasons a person can do something about one, so they are told apart. */
-function whyNot({ terminal, beats }: AgentRecord): string {
+/** A person can do something about most of the reasons, so they are told apart. */
+function whyNot({ agentId, terminal, beats }: AgentRecord): string {
   if (terminal !== null && terminal.exit !== null) return "it has ended";
   const takesInput = terminal?.holder === "here" && terminal.input !== "none";
   if (beats.accepted > 0 || takesInput) return "all interventions are frozen; `rouse thaw` allows them again";
-  return "it sends no heartbeats and takes no input";
+  if (terminal?.holder === "here" && terminal.family === "generic")
+    return `it sends no heartbeats, and Rouse types into no program that it does not know; \`rouse attach ${agentId}\` lets you`;
+  return "it sends no heartbeats and takes no input while it works";
 }
 
 export type Words = ReturnType<typeof takeWords>;

@@ -217,7 +217,7 @@ export const anyHold: Hold = {
   startedAt: 0,
 };
 
-const anyReport: HolderReport = {
+export const anyReport: HolderReport = {
   seq: 1,
   at: 0,
   sights: [],

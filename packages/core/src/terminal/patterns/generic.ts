@@ -1,7 +1,7 @@
 import type { ShippedFamily } from "./shipped.ts";
 
 export const generic: ShippedFamily = {
-  hint: /error|npm ERR|exception|\b429\b|rate.?limit|(?:session|weekly|5-hour) limit|quota|usage limit|overloaded|fatal|panic|traceback|not found|\*\*\*|context|critical|^E[A-Z]{3}|Applied edit|(?:Edit|Update|Write|Create|Read)\(/i,
+  hint: /error|npm ERR|exception|\b429\b|rate.?limit|(?:session|weekly|5-hour) limit|quota|usage limit|overloaded|fatal|panic|traceback|not found|\*\*\*|context|critical|^E[A-Z]{3}|curl: \(|failed|failure|refused|denied|No such |a directory|No space|No module|Read-only|not permitted|ssh: |wget: |Docker daemon|^go: |Segmentation|ERR_PNPM|Applied edit|(?:Edit|Update|Write|Create|Read)\(/i,
   patterns: [
     {
       kind: "rate-limit",
@@ -94,6 +94,62 @@ export const generic: ShippedFamily = {
     { kind: "error", name: "system-error", pattern: /^E[A-Z]{3,20}: [a-z]/ },
     { kind: "error", name: "npm-error", pattern: /^npm (?:ERR!|error) \S/ },
     { kind: "error", name: "make-error", pattern: /^g?make(?:\[\d{1,4}\])?: \*\*\* / },
+    { kind: "error", name: "curl-error", pattern: /^curl: \(\d{1,3}\) \S/ },
+    {
+      kind: "error",
+      name: "wget-error",
+      pattern:
+        /^(?:(?:Connecting to|Resolving) \S.{0,200}\.{3} failed: \S|wget: (?:unable to|can't|server returned|bad|error) )/,
+    },
+    {
+      kind: "error",
+      name: "ssh-error",
+      pattern:
+        /^(?:ssh: (?:connect to host|Could not resolve hostname) \S|\S{1,120}: Permission denied \((?:publickey|password|keyboard-interactive|gssapi)|Host key verification failed\.$)/,
+    },
+    { kind: "error", name: "rsync-error", pattern: /^rsync error: \S/ },
+    // "jq: error: …", "cc1: fatal error: …", "psql: error: …".
+    {
+      kind: "error",
+      name: "program-error",
+      pattern: /^[a-z][\w.+-]{0,40}: (?:fatal )?error(?: \([^()]{1,60}\))?: \S/,
+    },
+    // "cat: x: No such file or directory", "bash: line 1: ./x: Permission denied": the name of a command, what it is about, what the system says.
+    {
+      kind: "error",
+      name: "tool-error",
+      pattern:
+        /^[a-z./][\w./+-]{0,120}: .{1,300}: (?:\[Errno \d{1,3}\] )?(?:No such file or directory|No such process|Permission denied|Operation not permitted|Not a directory|Is a directory|No space left on device|Read-only file system|Connection refused)$/,
+    },
+    { kind: "error", name: "python-module", pattern: /^\S{0,200}python[\d.]{0,8}: No module named \S/ },
+    {
+      kind: "error",
+      name: "docker-error",
+      pattern: /^(?:ERROR: )?(?:Cannot connect to the Docker daemon at|(?:docker: )?Error response from daemon:) \S/,
+    },
+    {
+      kind: "error",
+      name: "kubectl-error",
+      pattern: /^(?:The connection to the server \S{1,200} was refused\b|Error from server \(\w{1,40}\): )/,
+    },
+    {
+      kind: "error",
+      name: "aws-error",
+      pattern: /^An error occurred \(\w{1,60}\) when calling the \w{1,80} operation\b/,
+    },
+    { kind: "error", name: "go-error", pattern: /^go: (?:cannot find|no such|errors parsing|unknown|module) \S/ },
+    { kind: "error", name: "build-failure", pattern: /^(?:FAILURE: Build failed with an exception\b|\[ERROR\] \S)/ },
+    {
+      kind: "error",
+      name: "yarn-error",
+      pattern: /^error (?:Command failed with exit code \d|Couldn't find |An unexpected error occurred\b)/,
+    },
+    { kind: "error", name: "pnpm-error", pattern: /^(?:ERR_PNPM_[A-Z_]{1,60}\s|ELIFECYCLE\s{1,4}Command failed\b)/ },
+    {
+      kind: "error",
+      name: "segmentation-fault",
+      pattern: /^(?:\S{1,80}: line \d{1,7}:\s{1,4}\d{1,9} )?Segmentation fault(?:\s{1,12}\(core dumped\).{0,200})?$/,
+    },
     {
       kind: "error",
       name: "command-not-found",

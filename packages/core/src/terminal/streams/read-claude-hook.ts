@@ -1,7 +1,8 @@
 import type { Question, Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { needOf } from "./name-refusal.ts";
 import { nameTrouble } from "./name-trouble.ts";
-import { needOf, timeoutOf } from "./read-claude.ts";
+import { timeoutOf } from "./read-claude.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
 import { andThen, closeTool, endWith, enterSession, openTool, type StreamState, saw } from "./stream-state.ts";

@@ -1,8 +1,9 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage } from "./count-claude-tokens.ts";
+import { needOf } from "./name-refusal.ts";
 import { nameOwnTrouble } from "./name-trouble.ts";
-import { isByProgram, needOf, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
+import { isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
 

@@ -1,6 +1,7 @@
-import { days, type Question, type Sight, seconds } from "@rouse/contract";
+import { days, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
+import { needOf } from "./name-refusal.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
 import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw, say } from "./stream-state.ts";
@@ -154,21 +155,6 @@ export function retryIn(value: unknown): readonly Sight[] {
   if (need !== null) return [need];
   const inMs = Math.min(amountOf(retry?.retry_delay_ms) ?? 0, longestWait);
   return [{ kind: "retries", attempt, inMs, status }];
-}
-
-const needs: Readonly<Record<string, Question>> = {
-  401: "login",
-  403: "login",
-  authentication_failed: "login",
-  oauth_org_not_allowed: "login",
-  402: "credits",
-  billing_error: "credits",
-};
-
-/** What a person is needed for when a request failed so; `null` for every other failure. */
-export function needOf(failure: string | number | null): Sight | null {
-  const what = failure === null || !Object.hasOwn(needs, failure) ? undefined : needs[failure];
-  return what === undefined ? null : { kind: "asks", what, pattern: `api ${failure}` };
 }
 
 /** Warnings and the all-clear come in the same lines; only a refusal is a wait, and not where extra usage is paid for. */

@@ -1,5 +1,6 @@
 import { days, type EpochMs, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { type Refusal, refusalIn } from "./name-refusal.ts";
 import { nameOwnTrouble } from "./name-trouble.ts";
 import {
   amountOf,
@@ -138,6 +139,8 @@ function resetIn(limits: Fields | null): EpochMs | null {
 function troubleIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): readonly Sight[] {
   const message = textOf(error.message);
   if (message === null) return [];
+  const refusal = refusalOf(error);
+  if (refusal !== null) return [refusal.asks];
   const info = nameOf(error.codex_error_info);
   const trouble = nameOwnTrouble(message, info ?? "error", clock);
   const isExact = trouble.kind === "rate-limited" && info === "usage_limit_exceeded" && resetsAt !== null;
@@ -147,6 +150,23 @@ function troubleIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): r
     : [trouble];
 }
 
+/** What failed has a name, or a name with the status beside it: `{"http_connection_failed":{"http_status_code":401}}`. */
+function failureOf(error: Fields | null): { readonly name: string | null; readonly status: number | null } {
+  const info = error?.codex_error_info;
+  const [[name, detail] = [null, null]] = Object.entries(fieldsOf(info) ?? {});
+  return { name: nameOf(info) ?? nameOf(name), status: countOf(fieldsOf(detail)?.http_status_code) };
+}
+
+function nameOfFailure(error: Fields | null): string | null {
+  const { name, status } = failureOf(error);
+  return name === null || status === null ? name : `${name} ${status}`;
+}
+
+function refusalOf(error: Fields): Refusal | null {
+  const { name, status } = failureOf(error);
+  return refusalIn(textOf(error.message) ?? "", status ?? (name === "unauthorized" ? 401 : undefined));
+}
+
 /** Weekly limits are the longest there are. */
 const longestWait = days(8);
 
@@ -154,7 +174,9 @@ const longestWait = days(8);
 function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
   const error = fieldsOf(event.error);
   const failed = event.type === "turn_aborted" || error !== null;
-  const reason = nameOf(error?.codex_error_info) ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
+  const refusal = error === null ? null : refusalOf(error);
+  const failure = refusal?.reason ?? nameOfFailure(error);
+  const reason = failure ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
   const causes = error === null ? [] : troubleIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
   const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
   return saw({ ...state, tools: [], turn: null }, ...causes, ended);

@@ -128,4 +128,14 @@ describe("a run of Codex", () => {
     expect(failed({ exit_code: null, status: "declined" })).toBe(true);
     expect(failed({ exit_code: -1, status: "failed" })).toBe(true);
   });
+
+  it("waits for its network in a way of its own", () => {
+    const message = "Reconnecting... waiting for network (Connection failed: error sending request)";
+    expect(read({ type: "error", message })).toEqual([
+      { kind: "retries", attempt: 1, inMs: 0, status: null, cause: "no-connection" },
+    ]);
+    expect(read({ type: "error", message: "Reconnecting... 2/5 (unexpected status 502 Bad Gateway)" })).toEqual([
+      { kind: "retries", attempt: 2, inMs: 0, status: 502 },
+    ]);
+  });
 });

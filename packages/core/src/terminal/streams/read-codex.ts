@@ -1,5 +1,7 @@
 import type { Sight } from "@rouse/contract";
+import { causeOfRetry } from "../read-retry.ts";
 import type { Reading, WallClock } from "../reading.ts";
+import { refusalIn, statusIn } from "./name-refusal.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
@@ -127,6 +129,13 @@ function readCompletedTurn(state: StreamState, usage: Fields | null): Step {
 
 /** An error line with the same message came before, so of the message only a reason to wait is told again. */
 function readFailedTurn(state: StreamState, message: string | null, clock: WallClock): Step {
+  const refusal = message === null ? null : refusalIn(message);
+  if (refusal !== null)
+    return saw({ ...state, tools: [] }, refusal.asks, {
+      kind: "turn-ended",
+      outcome: "failure",
+      reason: refusal.reason,
+    });
   const trouble = message === null ? null : nameTrouble(message, "context limit", clock);
   const reason = trouble?.kind === "error" ? trouble.text : (trouble?.pattern ?? "");
   const causes = trouble === null || trouble.kind === "error" ? [] : [trouble];
@@ -136,9 +145,12 @@ function readFailedTurn(state: StreamState, message: string | null, clock: WallC
 
 function troubleIn(message: string | null, clock: WallClock): readonly Sight[] {
   if (message === null) return [];
+  const refusal = refusalIn(message);
+  if (refusal !== null) return [refusal.asks];
   const trouble = nameTrouble(message, "error", clock);
   // A connection that is tried again is told of as an error too.
-  const attempt = /^Reconnecting\.{3} (\d{1,4})\/\d/.exec(message)?.[1];
-  if (trouble.kind !== "error" || attempt === undefined) return [trouble];
-  return [{ kind: "retries", attempt: Number(attempt), inMs: 0, status: null }];
+  const again = /^Reconnecting\.{3} (?:(\d{1,4})\/\d|waiting for network)/.exec(message);
+  if (trouble.kind !== "error" || again === null) return [trouble];
+  const [, attempt = "1"] = again;
+  return [{ kind: "retries", attempt: Number(attempt), inMs: 0, status: statusIn(message), ...causeOfRetry(message) }];
 }

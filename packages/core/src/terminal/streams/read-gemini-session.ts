@@ -1,4 +1,5 @@
 import type { Reading, WallClock } from "../reading.ts";
+import { refusalIn } from "./name-refusal.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { amountOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
@@ -27,11 +28,18 @@ export function readGeminiSession(state: StreamState, line: Fields, clock: WallC
       return readAnswer(state, line);
     case "error": {
       const message = textOf(line.content);
-      return message === null ? saw(state) : saw(state, byProgram(nameTrouble(message, "error", clock)));
+      return message === null ? saw(state) : readError(state, message, clock);
     }
     default:
       return saw(state);
   }
+}
+
+/** Of a turn that its provider refuses nothing more is to be written, whatever an error means otherwise. */
+function readError(state: StreamState, message: string, clock: WallClock): Step {
+  const refusal = refusalIn(message);
+  if (refusal === null) return saw(state, byProgram(nameTrouble(message, "error", clock)));
+  return saw(state, refusal.asks, { kind: "turn-ended", outcome: "failure", reason: refusal.reason });
 }
 
 function readAnswer(state: StreamState, line: Fields): Step {

@@ -1,5 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { refusalIn } from "./name-refusal.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
@@ -70,7 +71,7 @@ function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step
       if (message === null) return saw(state);
       return saw(
         { ...state, brokenOff: breaksOff.get(message) ?? state.brokenOff },
-        nameTrouble(message, pattern, clock),
+        refusalIn(message)?.asks ?? nameTrouble(message, pattern, clock),
       );
     }
     case "result":
@@ -99,7 +100,9 @@ function endingIn(line: Fields, brokenOff: string | null, clock: WallClock): rea
   if (line.status === "success") return [{ kind: "turn-ended", outcome: "success", reason: "success" }];
   const error = fieldsOf(line.error);
   const message = textOf(error?.message);
-  const trouble = message === null ? null : nameTrouble(message, "result", clock);
+  const refusal = message === null ? null : refusalIn(message);
+  const trouble = refusal?.asks ?? (message === null ? null : nameTrouble(message, "result", clock));
   const causes = trouble === null || trouble.kind === "error" ? [] : [trouble];
-  return [...causes, { kind: "turn-ended", outcome: "failure", reason: nameOf(error?.type) ?? "error" }];
+  const reason = refusal?.reason ?? nameOf(error?.type) ?? "error";
+  return [...causes, { kind: "turn-ended", outcome: "failure", reason }];
 }

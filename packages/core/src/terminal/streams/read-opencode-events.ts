@@ -3,7 +3,7 @@ import type { Reading, WallClock } from "../reading.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { amountOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
-import { endOpencodeTool, outcomeOf, tokensOf } from "./read-opencode.ts";
+import { endOpencodeTool, opencodeRefusal, outcomeOf, tokensOf } from "./read-opencode.ts";
 import { andThen, countResponse, enterSession, openTool, type StreamState, saw, say } from "./stream-state.ts";
 
 type Step = Reading<StreamState>;
@@ -55,7 +55,7 @@ function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   if (info.summary === true && info.error === undefined) return saw(state, { kind: "compacts", over: true });
   const error = fieldsOf(info.error);
   if (error !== null) {
-    const reason = nameOf(error.name) ?? "error";
+    const reason = opencodeRefusal(error)?.reason ?? nameOf(error.name) ?? "error";
     return saw({ ...state, tools: [] }, ...troubleIn(error, clock), {
       kind: "turn-ended",
       outcome: "failure",
@@ -69,6 +69,8 @@ function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
 
 /** A person who breaks it off is no trouble. */
 function troubleIn(error: Fields | null, clock: WallClock): readonly Sight[] {
+  const refusal = opencodeRefusal(error);
+  if (refusal !== null) return [refusal.asks];
   const message = textOf(fieldsOf(error?.data)?.message);
   const name = nameOf(error?.name) ?? "error";
   return message === null || name === "MessageAbortedError" ? [] : [byProgram(nameTrouble(message, name, clock))];

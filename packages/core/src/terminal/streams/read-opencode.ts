@@ -1,5 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { type Refusal, refusalIn } from "./name-refusal.ts";
 import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
@@ -76,6 +77,14 @@ function readFinish(state: StreamState, part: Fields | null): Step {
 function readError(state: StreamState, error: Fields | null, clock: WallClock): Step {
   const name = nameOf(error?.name) ?? "error";
   const message = textOf(fieldsOf(error?.data)?.message);
-  const causes: readonly Sight[] = message === null ? [] : [nameTrouble(message, name, clock)];
-  return saw({ ...state, tools: [] }, ...causes, { kind: "turn-ended", outcome: "failure", reason: name });
+  const refusal = opencodeRefusal(error);
+  const trouble = refusal?.asks ?? (message === null ? null : nameTrouble(message, name, clock));
+  const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: refusal?.reason ?? name };
+  return saw({ ...state, tools: [] }, ...(trouble === null ? [] : [trouble]), ended);
+}
+
+/** `{"name":"APIError","data":{"message":"invalid x-api-key","statusCode":401,…}}`. */
+export function opencodeRefusal(error: Fields | null): Refusal | null {
+  const data = fieldsOf(error?.data);
+  return refusalIn(textOf(data?.message) ?? "", countOf(data?.statusCode) ?? undefined);
 }

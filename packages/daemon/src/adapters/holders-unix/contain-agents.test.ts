@@ -25,6 +25,8 @@ beforeEach(async () => {
       reported: async () => {},
       lost: async () => {},
       nobodyLeft: async () => {},
+      registered: () => null,
+      endsLeftovers: async () => {},
     },
     1,
     storeOfTests,

@@ -29,6 +29,8 @@ it("a monitor that is closed while it meets an agent lets go of it", async () =>
         reported: async () => {},
         lost: async () => {},
         nobodyLeft: async () => {},
+        registered: () => null,
+        endsLeftovers: async () => {},
       },
       1,
       storeOfTests,

@@ -38,6 +38,8 @@ it("a monitor that has been absent has everybody it holds looked at anew, all at
         last.set(agentId, report);
       },
       nobodyLeft: async () => {},
+      registered: () => null,
+      endsLeftovers: async () => {},
       async lost() {},
     },
     1,

@@ -56,6 +56,8 @@ async function monitor(epoch = 1): Promise<Monitor> {
         reports.push(report);
       },
       nobodyLeft: async () => {},
+      registered: () => null,
+      endsLeftovers: async () => {},
       async lost() {},
     },
     epoch,

@@ -51,6 +51,8 @@ async function monitor() {
         reports.push(report);
       },
       nobodyLeft: async () => {},
+      registered: () => null,
+      endsLeftovers: async () => {},
       async lost() {},
     },
     1,

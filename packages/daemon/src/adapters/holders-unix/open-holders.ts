@@ -12,12 +12,14 @@ import type { MonitorId } from "../../holder/admit-monitors.ts";
 import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
 import { finishForgetting, forgetAgent } from "../../holder/forget-agent.ts";
 import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
+import { isPast } from "../../holder/obey-orders.ts";
 import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
 import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
 import { createTreeWatch } from "../../holder/processes/watch-tree.ts";
 import { askQuota } from "../../holder/program/ask-quota.ts";
-import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec, treeOf } from "../../holder/read-holder-files.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
+import { registeredTree } from "../../holder/registered-tree.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
 import type { HolderFile, ProcessId } from "../../holder/spec.ts";
 import { lifeToCome, startAgain } from "../../holder/start-again.ts";
@@ -126,7 +128,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       const known = to.standing(agentId);
       if (known?.incarnation !== incarnation || !known.over || !known.left) continue;
       const file = readHolderFile(home.folder, agentId);
-      const tree = file?.incarnation === incarnation && !isHolderAlive(file) ? treeOf(file) : null;
+      const isPast = file?.incarnation === incarnation && !isHolderAlive(file);
+      const tree = isPast ? registeredTree(file, to.registered(agentId)) : null;
       if (tree === null || (await findLeftovers(createTreeWatch(tree))).length > 0 || closed) continue;
       await to.nobodyLeft(agentId, incarnation);
     }
@@ -152,8 +155,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   async function stop(request: StopRequest): Promise<StopOutcome> {
     const { key, agentId, incarnation, grace, ...conditions } = request;
     const file = readHolderFile(home.folder, agentId);
-    const tree = file === null ? null : treeOf(file);
-    if (file === null || tree === null) return { kind: "refused", because: "not-registered" };
+    if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
     const { epoch } = ourselves();
     const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, ...conditions } };
@@ -161,8 +163,11 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     if (line !== null) return line.order(order, grace + forceTakes);
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
+      if (told !== undefined) return told;
+      if (isPast(conditions)) return { kind: "refused", because: "too-late" };
       // Its agent may not be gone: the same tree, found by what the holder left behind.
-      return told ?? stopTree(tree, { graceMs: grace });
+      const tree = registeredTree(file, news?.registered(agentId) ?? null);
+      return tree === null ? { kind: "refused", because: "not-registered" } : stopTree(tree, { graceMs: grace });
     }
     let own: HolderConnection | null = null;
     try {
@@ -274,7 +279,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     },
     async startAgain(agentId, afterIncarnation, revival) {
       try {
-        const from = { home: home.folder, token: home.token, url: home.url() };
+        const from = { home: home.folder, token: home.token, url: home.url(), books: news };
         const started = await startAgain(from, agentId, afterIncarnation, revival);
         look();
         return started;

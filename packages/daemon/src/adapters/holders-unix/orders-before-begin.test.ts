@@ -27,6 +27,8 @@ const news = {
   reported: async () => {},
   lost: async () => {},
   nobodyLeft: async () => {},
+  registered: () => null,
+  endsLeftovers: async () => {},
 };
 const whom = { agentId: "a1", incarnation: 1 };
 const stop = () => holders.stop({ key: "saved stop", ...whom, grace: 3000, unlessAttached: false });

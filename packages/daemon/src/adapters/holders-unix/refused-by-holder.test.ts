@@ -51,6 +51,8 @@ async function monitor(store: string, epoch = 1) {
       reports += 1;
     },
     nobodyLeft: async () => {},
+    registered: () => null,
+    endsLeftovers: async () => {},
     async lost(_: string, __: number, process: Loss["process"], exit: ExitStatus | null, because?: HolderLoss) {
       losses.push({ process, because, exit });
     },

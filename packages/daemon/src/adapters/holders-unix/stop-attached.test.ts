@@ -18,7 +18,15 @@ beforeEach(async () => {
   const settings = { patterns: [], completionMarker: "DONE" };
   const held = async () => ({ lastReport: 0, settings });
   await holders.begin(
-    { standing: () => null, held, reported: async () => {}, lost: async () => {}, nobodyLeft: async () => {} },
+    {
+      standing: () => null,
+      held,
+      reported: async () => {},
+      lost: async () => {},
+      nobodyLeft: async () => {},
+      registered: () => null,
+      endsLeftovers: async () => {},
+    },
     1,
     storeOfTests,
   );

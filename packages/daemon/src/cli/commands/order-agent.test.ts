@@ -28,6 +28,17 @@ describe("what is said of an agent that was ended", () => {
     expect(told(stopped())).toEqual({ text: "a ended; nothing of it is left.", code: 0 });
   });
 
+  it("nothing was found any more where a process could get out of sight, with how it could", () => {
+    const ended = { kind: "stopped", forced: false, processes: 1 } as const;
+    expect(told(answerOf("a", { ...ended, tier: "cgroup", mayHaveLeft: true })).text).toBe(
+      "a ended; nothing of it was found any more (one that left its control group on purpose is not found).",
+    );
+    for (const tier of [{ tier: "marked" } as const, {}])
+      expect(told(answerOf("a", { ...ended, ...tier })).text).toBe(
+        "a ended; nothing of it was found any more (one that hid on purpose is not found).",
+      );
+  });
+
   it("what others use goes on, with its turn broken off or without one", () => {
     const interrupted = "a ended; its turn in Codex's shared server was interrupted.";
     expect(told(stopped("interrupted"))).toEqual({ text: interrupted, code: 0 });

@@ -15,6 +15,7 @@ import { exit } from "../exit-codes.ts";
 import { findDaemon, findRunning } from "../find-daemon.ts";
 import type { Line } from "../show/styled-text.ts";
 import { styled } from "../show/styled-text.ts";
+import { wordNothingFound } from "../show/word-nothing-found.ts";
 import { wordDetails, wordSharedTurn } from "../show/word-stop.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -180,12 +181,13 @@ function describeAnswer(answer: OrderAnswer): Line {
   }
 }
 
-/** Without a control group a process that hid on purpose is not found, and nobody can say that there was none. */
-function whatIsLeft({ tier, sharedTurn, spared }: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
+/** Said is what was looked at: where somebody could get out of sight, nobody can say that nobody did. */
+function whatIsLeft(answer: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
+  const { tier, mayHaveLeft, sharedTurn, spared } = answer;
   if (sharedTurn === "may-go-on") return styled("red", `${wordSharedTurn(sharedTurn)}.`);
   if (sharedTurn !== undefined) return `${wordSharedTurn(sharedTurn)}.`;
-  if (spared !== undefined) return "everything of it that belongs to no other agent is gone.";
-  return tier === "cgroup" ? "nothing of it is left." : "everything of it that could be found is gone.";
+  if (tier !== "cgroup" || mayHaveLeft !== undefined) return `${wordNothingFound(tier)}.`;
+  return spared === undefined ? "nothing of it is left." : "everything of it that belongs to no other agent is gone.";
 }
 
 /** A line each: what went with it that people may have used, and what did not go. */

@@ -96,7 +96,7 @@ async function recoverByHand(here: Surroundings, agentId: string): Promise<Order
   ]);
   const { folder, token } = openHome(here.home);
   const last = readSpec(folder, agentId)?.incarnation ?? 0;
-  const { incarnation } = await startAgain({ home: folder, token, url: null }, agentId, last);
+  const { incarnation } = await startAgain({ home: folder, token, url: null, books: null }, agentId, last);
   here.warn("its uncommitted work was not saved, and it starts from the beginning: only Rouse reads checkpoints");
   return { agentId, outcome: "restarted", incarnation };
 }

@@ -18,6 +18,7 @@ describe("doctor says", () => {
   it("what can escape without control groups, why there are none and how to get them", () => {
     const sure = judgeTier({ tier: "cgroup", why: "groups can be made", place: "/sys/fs/cgroup/rouse-agents" });
     expect(sure).toMatchObject({ verdict: "ok", text: expect.stringContaining("/sys/fs/cgroup/rouse-agents") });
+    expect(sure.text).toContain("unless one left it on purpose");
     const unsure = judgeTier({ tier: "marked", why: "not mounted", place: null });
     expect(unsure).toMatchObject({
       verdict: "warn",

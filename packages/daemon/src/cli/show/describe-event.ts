@@ -6,6 +6,7 @@ import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
 import { type Line, type Style, styled, styledState } from "./styled-text.ts";
 import { describeSeconds, stamp } from "./tell-time.ts";
+import { wordNothingFound } from "./word-nothing-found.ts";
 import { wordDetails, wordSharedTurn } from "./word-stop.ts";
 
 /** One event, one line: when, its id, what, who, and what it says. */
@@ -171,6 +172,7 @@ function describeHeldEvent(event: HeldEvent): string {
         inWords(event.payload.because),
         ...(event.payload.forced ? ["by force"] : []),
         ...(event.payload.snapshot === null ? [] : [`work in ${event.payload.snapshot.slice(0, 12)}`]),
+        ...(event.payload.mayHaveLeft || event.payload.tier === "marked" ? [wordNothingFound(event.payload.tier)] : []),
         ...(event.payload.sharedTurn === undefined ? [] : [wordSharedTurn(event.payload.sharedTurn)]),
         ...wordDetails(event.payload),
       ].join(", ");

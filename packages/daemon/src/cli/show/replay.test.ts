@@ -25,8 +25,8 @@ describe("rouse replay", () => {
     expect(text).toBe(
       [
         "stuck    x/bad",
-        "         event 9 of 16: the same call with the same result 5 times and nothing",
-        "         changed in between",
+        "         event 9 of 16: the same call with the same result 5 times, and no edit",
+        "         was seen in between",
         "",
       ].join("\n"),
     );

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { nameGroup, type Place, whereGroupsGo } from "./place-cgroup.ts";
 
@@ -58,6 +58,24 @@ function sweep(folder: string): void {
 export function openGroup(folder: string): AgentGroup | null {
   const ours = basename(folder) === "agent" && basename(dirname(dirname(folder))) === "rouse-agents";
   return ours && existsSync(join(folder, "cgroup.procs")) ? groupAt(folder) : null;
+}
+
+/**
+ * Whoever may write to the group above those of all agents can move itself out of its own: root, and whom the groups belong to. Who is gone meanwhile
+ * is not judged.
+ */
+export function mayLeaveGroup(folder: string, pid: number): boolean {
+  const owner = ownerOf(join(dirname(dirname(folder)), "cgroup.procs"));
+  const user = ownerOf(`/proc/${pid}`);
+  return user !== null && (user === 0 || user === owner);
+}
+
+function ownerOf(path: string): number | null {
+  try {
+    return statSync(path).uid;
+  } catch {
+    return null;
+  }
 }
 
 function groupAt(folder: string): AgentGroup {

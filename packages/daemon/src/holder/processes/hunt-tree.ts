@@ -2,7 +2,7 @@ import { readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import type { RunningProcess, SparedProcess } from "@rouse/contract";
 import type { ProcessId } from "../spec.ts";
-import { type AgentGroup, openGroup } from "./cgroup.ts";
+import { type AgentGroup, mayLeaveGroup, openGroup } from "./cgroup.ts";
 import { whomToSpare } from "./find-tree.ts";
 import { createOwnerTest } from "./other-agents.ts";
 import { isSame, type ProcessInfo, readAllProcesses, readProcess } from "./read-processes.ts";
@@ -24,6 +24,8 @@ export interface Hunt {
   thaw(): void;
   /** How many were met so far. */
   count(): number;
+  /** Somebody who was met had the right to leave the control group of the tree. */
+  mayHaveLeft(): boolean;
   /** A server of Codex was left alone at the last look, because others use it. */
   sparesCodex(): boolean;
   /** Who was left alone at the last look, because of another agent. */
@@ -40,6 +42,7 @@ export function createHunt(watch: TreeWatch): Hunt {
   const servers = new Map<string, RunningProcess>();
   let sparesCodex = false;
   let spared: readonly SparedProcess[] = [];
+  let mayHaveLeft = false;
   const nameOf = ({ pid, startTicks }: ProcessId): string => `${pid}:${startTicks}`;
 
   return {
@@ -56,6 +59,7 @@ export function createHunt(watch: TreeWatch): Hunt {
     sparesCodex: () => sparesCodex,
     spared: () => spared,
     servers: () => [...servers.values()],
+    mayHaveLeft: () => mayHaveLeft,
   };
 
   function look(): ProcessInfo[] {
@@ -65,6 +69,9 @@ export function createHunt(watch: TreeWatch): Hunt {
     sparesCodex = own.length < apart.own.length;
     spared = apart.spared;
     const ours = [...own, ...orphanedServers(watch.root(), members)];
+    const { cgroup } = watch.root();
+    const fresh = ours.filter((member) => !met.has(nameOf(member)));
+    mayHaveLeft ||= cgroup !== null && fresh.some(({ pid }) => mayLeaveGroup(cgroup, pid));
     const names = new Set(ours.map(nameOf));
     for (const each of ours) note(each);
     // Somebody came to use them after we made them stand still.

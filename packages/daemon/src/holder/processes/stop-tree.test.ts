@@ -38,6 +38,20 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
     expect(nursery.leftovers()).toEqual([]);
   });
 
+  const asRoot = process.getuid?.() === 0;
+
+  it.skipIf(!cgroupsHere || !asRoot).each([
+    ["could leave its control group, as root can, and may have", {}, true],
+    ["could not leave its control group, as another user cannot", { uid: 65534, gid: 65534 }, undefined],
+  ])("says whether an agent %s", async (_, options, mayHaveLeft) => {
+    const group = groupHere();
+    const child = group.spawnInside(() => spawn("sleep", ["1000"], { detached: true, stdio: "ignore", ...options }));
+    const outcome = await stopTree(rootOf(child, "never-used", group), { graceMs: 10_000 });
+    expect(outcome).toMatchObject({ kind: "stopped", tier: "cgroup" });
+    expect(outcome.kind === "stopped" && outcome.mayHaveLeft).toBe(mayHaveLeft);
+    group.remove();
+  });
+
   it("lets an agent finish what it does when asked", async () => {
     const farewell = `trap 'echo bye > ${nursery.folder}/farewell; exit 0' TERM`;
     const { root } = startAgent(nursery.write("agent.sh", [farewell, say(), "while :; do sleep 0.02; done"]));

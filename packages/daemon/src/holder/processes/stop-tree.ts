@@ -40,6 +40,7 @@ async function stop(watch: TreeWatch, graceMs: number): Promise<StopOutcome> {
     forced,
     processes: hunt.count(),
     tier: hasGroup(watch.root()) ? "cgroup" : "marked",
+    ...(hunt.mayHaveLeft() ? { mayHaveLeft: true as const } : {}),
     // Until somebody has asked.
     ...(hunt.sparesCodex() ? { sharedTurn: "may-go-on" as const } : {}),
     ...(hunt.servers().length === 0 ? {} : { servers: [...hunt.servers()].slice(0, 20) }),

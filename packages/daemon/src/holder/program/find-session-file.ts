@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { EpochMs } from "@rouse/contract";
 import { optionsOfClaude, optionsOfCodex } from "@rouse/core";
 import { readPlainFile } from "../../read-plain-file.ts";
@@ -125,6 +125,33 @@ function otherTranscripts(running: Running, current: string): readonly OtherFile
   return stamped
     .sort((a, b) => (at(a) < at(b) ? -1 : 1))
     .map(({ file, stamp }) => ({ file, isLater: known !== null && stamp !== null && isAfter(stamp, known) }));
+}
+
+/** Hooks are called a moment after a command was given, on a busy machine a long one. */
+const clearedWithinMs = 5000;
+
+/**
+ * The conversation that Claude Code began when a person cleared the one in `transcript`: it has that command in it, of that moment. `null`: there is none
+ * yet, or others were cleared in the same folder at the same moment.
+ */
+export function findCleared(transcript: string, at: EpochMs): string | null {
+  const begun = list(dirname(transcript)).filter(
+    (file) =>
+      file !== transcript && isTranscript.test(basename(file)) && Math.abs(clearedAt(file) - at) <= clearedWithinMs,
+  );
+  return begun.length === 1 ? (begun[0] ?? null) : null;
+}
+
+/** It may be called by another of its names. */
+const clearing = /^<command-name>\/(?:clear|reset|new)<\/command-name>/;
+
+function clearedAt(file: string): EpochMs {
+  const line = readHead(file).find(({ message }) => clearing.test(String((message as Content | undefined)?.content)));
+  return Date.parse(String(line?.["timestamp"]));
+}
+
+interface Content {
+  readonly content?: unknown;
 }
 
 /** Those of helpers have other names. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
  * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one. A
  * file `go-to` names the conversation that it goes on with. With `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`,
  * and keeps what it is answered in `answers`. With `--resume` its conversation holds a call from before it was started, and it goes on once there is a
- * file `go`; with `dies` it is gone in the middle of its first call, after some seconds.
+ * file `go`; with `clear` it is cleared after its first call and says nothing more; with `dies` it is gone in the middle of its first call, after some seconds.
  */
 const program = `
 import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";
@@ -78,6 +78,15 @@ const goTo = (id) => {
   session = id;
   transcript = join(folder, session + ".jsonl");
 };
+async function clear() {
+  await call("SessionEnd", { reason: "clear" });
+  goTo(randomUUID());
+  keep({ type: "user", isMeta: true, message: { content: "<local-command-caveat>The command below was run directly in Claude Code.</local-command-caveat>" } });
+  keep({ type: "user", message: { content: "<command-name>/clear</command-name>\\n            <command-message>clear</command-message>" } });
+  keep({ type: "system", subtype: "local_command", content: "<local-command-stdout></local-command-stdout>" });
+  await new Promise((resolve) => setInterval(() => existsSync("stop") && resolve(), 50));
+  process.exit();
+}
 for (let n = 1; !existsSync("stop"); n++) {
   if (existsSync("go-to")) goTo(readFileSync("go-to", "utf8"));
   const tool = { tool_use_id: "toolu_" + process.pid + "_" + n, tool_name: "Bash", tool_input: { command: "cat missing.txt" } };
@@ -87,6 +96,7 @@ for (let n = 1; !existsSync("stop"); n++) {
   if (args.includes("helper")) await help("done");
   await call("PostToolUseFailure", { ...tool, error: "Exit code 1" });
   keep(resultOf(tool.tool_use_id));
+  if (args.includes("clear")) await clear();
   const { hookSpecificOutput } = await call("PostToolBatch", { tool_calls: [{ ...tool, tool_response: "Exit code 1" }] });
   if (hookSpecificOutput) {
     keep({ type: "attachment", attachment: { type: "hook_additional_context", content: [hookSpecificOutput.additionalContext] } });

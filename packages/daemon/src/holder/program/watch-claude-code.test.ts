@@ -58,6 +58,17 @@ describe("a holder of Claude Code", () => {
     expect(Math.max(...heaps)).toBeLessThan(0.75 * heaps.reduce((sum, one) => sum + one, 0));
   });
 
+  it("knows the conversation that it has after a person cleared the one before, though nobody has spoken to it since", async () => {
+    const client = await startClaude("clear");
+    await until(() => ofKind(client, "session").length === 2, "the new conversation is told");
+    const [before, after] = ofKind(client, "session").map(({ id }) => id);
+    expect(after).not.toBe(before);
+    const project = place.cwd.replace(/[^A-Za-z0-9]/g, "-");
+    const kept = readFileSync(join(place.home, ".claude/projects", project, `${after}.jsonl`), "utf8");
+    expect(kept).toContain("<command-name>/clear</command-name>");
+    expect(eyeOf(client, "hooks")?.sees).toBe(true);
+  });
+
   it("holds its calls while its tools are withheld, and lets the call that waits go on when it is let go", async () => {
     const client = await startClaude("-p", "x");
     await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");

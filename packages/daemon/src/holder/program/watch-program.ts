@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { AgentFamily, AgentInput, EpochMs, Eye, EyeState, Sight } from "@rouse/contract";
 import {
   answersByMessage,
@@ -7,6 +8,7 @@ import {
   hasWords,
   optionsOfClaude,
   type Pattern,
+  printsStream,
   readHook,
   readSessionLine,
   startStream,
@@ -21,7 +23,7 @@ import { readClock } from "../read-clock.ts";
 import type { Spec } from "../spec.ts";
 import { type CodexScreen, type CodexTurn, findCodexScreen, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
-import { findOtherFiles, findSessionFile, hasNeighbour, lastWritten } from "./find-session-file.ts";
+import { findCleared, findOtherFiles, findSessionFile, hasNeighbour, lastWritten } from "./find-session-file.ts";
 import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
 import { type Admit, type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
@@ -89,6 +91,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   let session: string | null = null;
   let hookState = startStream();
   let hooksHeard = false;
+  let cleared: { readonly transcript: string; readonly at: EpochMs } | null = null;
   let fileState = startStream();
   let tail: (FileTail & Followed) | null = null;
   let database: typeof import("./read-opencode-database.ts") | null = null;
@@ -126,11 +129,23 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     hookState = step.state;
     session = step.state.session ?? session;
     if (hook.transcript !== null) follow({ file: hook.transcript });
+    if (hook.isMain) cleared = hook.clears === null ? null : { transcript: hook.clears, at: Date.now() };
     const { answer, read } = hook.isMain ? nudges.heard(hook.event) : { answer: null, read: null };
     const receipt: Sight[] = read === null ? [] : [{ kind: "nudge-read", nudge: read }];
     news?.saw("hooks", [...receipt, ...step.sights, ...findCompletion(step, news.patterns())]);
     const withheld = news === null ? null : withholdTool(hook.event, news.containment, !prints);
     return answer ?? withheld ?? { body: {} };
+  }
+
+  /** Its hooks say that a person cleared the conversation, and not before their next words which one it has now. Its files do. */
+  function enterCleared(): void {
+    const file = cleared === null ? null : findCleared(cleared.transcript, cleared.at);
+    if (file === null) return;
+    cleared = null;
+    session = basename(file, ".jsonl");
+    hookState = { ...hookState, session };
+    news?.saw("hooks", [{ kind: "session", id: session, model: null, version: null }]);
+    follow({ file });
   }
 
   /** A conversation that was begun anew is kept in another file. */
@@ -145,6 +160,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   function look(): void {
     attempt(() => {
       if (Date.now() >= searchAt) search();
+      enterCleared();
       readFile();
     });
     looking.ringIn(lookMs);
@@ -276,13 +292,19 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return after === null ? [{ kind: "nudge-read", nudge }] : [];
   }
 
+  /** What a script does with the lines nobody knows: it may print other things between them, or none of them. */
+  function whyNoStream(): string {
+    const prints = running !== null && printsStream(running.family, running.args);
+    return prints ? "it is printed inside a script, where it is not read" : "not asked for";
+  }
+
   function eyes(): EyeState[] {
     const open = (eye: Eye): EyeState => ({ eye, sees: true, because: null });
     const shut = (eye: Eye, because: string): EyeState => ({ eye, sees: false, because });
     const screen = spec.structured ? shut("screen", "its stream is read instead") : open("screen");
     if (family === "generic") return [screen];
     return [
-      spec.structured ? open("stream") : shut("stream", "not asked for"),
+      spec.structured ? open("stream") : shut("stream", whyNoStream()),
       hooksHeard
         ? { ...open("hooks"), because: hooksOpenTo }
         : shut("hooks", hooks.given.kind === "none" ? hooks.given.because : hooksBlind),
@@ -332,6 +354,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
       hooks.ear?.close();
       if (hooks.ear !== null) attempt(() => emptyHooks(pluginFolder));
       attempt(() => {
+        enterCleared();
         const program = running ?? asStarted(spec, startedAt);
         if (tail === null && program !== null) searchFile(program, new Set());
         readFile();
@@ -382,17 +405,24 @@ async function openHooks(spec: Spec, folder: string, hear: Hear, admit: Admit, l
   }
 }
 
+interface Hook {
+  readonly event: string;
+  readonly isMain: boolean;
+  readonly transcript: string | null;
+  /** Where the conversation is kept that a person has put away with this: from now on it has another. */
+  readonly clears: string | null;
+}
+
 /** Of a hook only what is needed to answer it; everything in it is somebody else's text. */
-function parse(body: string): { readonly event: string; readonly isMain: boolean; readonly transcript: string | null } {
+function parse(body: string): Hook {
   try {
     const hook = JSON.parse(body) as Record<string, unknown> | null;
     const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
-    return {
-      event: text(hook?.["hook_event_name"]) ?? "",
-      isMain: text(hook?.["agent_id"]) === null,
-      transcript: text(hook?.["transcript_path"]),
-    };
+    const event = text(hook?.["hook_event_name"]) ?? "";
+    const transcript = text(hook?.["transcript_path"]);
+    const clears = event === "SessionEnd" && hook?.["reason"] === "clear" ? transcript : null;
+    return { event, isMain: text(hook?.["agent_id"]) === null, transcript, clears };
   } catch {
-    return { event: "", isMain: false, transcript: null };
+    return { event: "", isMain: false, transcript: null, clears: null };
   }
 }

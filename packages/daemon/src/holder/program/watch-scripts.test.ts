@@ -53,6 +53,13 @@ describe("a holder of a script", () => {
     expect(eyeOf(client, "hooks")).toEqual({ eye: "hooks", sees: false, because: "it is started by a script" });
   });
 
+  it("does not say that a stream was not asked for which the program in the script prints", async () => {
+    const client = await startScript("-p x --output-format stream-json --verbose");
+    await until(() => ofKind(client, "tool-ended").length >= 3, "calls are seen");
+    const because = "it is printed inside a script, where it is not read";
+    expect(eyeOf(client, "stream")).toEqual({ eye: "stream", sees: false, because });
+  });
+
   it("follows the next program that the script runs, also when the one before was killed in the middle of a call", async () => {
     const claude = `${process.execPath} ${makeClaude(place.home)} -p x`;
     const client = await place.start(["sh", script(`${claude} dies`, claude)]);

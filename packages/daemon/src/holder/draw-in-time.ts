@@ -1,0 +1,109 @@
+/** Hands what is written to a terminal that takes its time. */
+export interface Drawing {
+  draw(bytes: Buffer): void;
+  /** Looks when everything given so far is drawn or left out, and nothing that came later. Ends a slice. */
+  look(look: () => void): void;
+}
+
+/** As a terminal takes it: `done` when it is drawn. */
+export type TakeBytes = (bytes: Buffer | string, done: () => void) => void;
+
+/** The terminal lets others have their turn only between two of them: this many bytes cost a tenth of a second at the very worst. */
+const pieceBytes = 512;
+/** Handed over at once. What the terminal has cannot be taken back. */
+const mostHanded = 16 * pieceBytes;
+/** Twenty times what as many bytes cost as may come in a slice of 250 ms, if they are text. */
+const mostMsPerSlice = 100;
+/** Enough for a screen full of text. */
+const tailBytes = 16 * pieceBytes;
+
+/**
+ * Draws in small pieces, and no longer than a bounded time per slice: what a byte costs is up to whoever wrote it. When the time is used up,
+ * of what waits only the end is drawn, and `skip` is called before it. `spentMs` is a clock of processor time: on a busy machine
+ * nothing is left out for the time that others took.
+ */
+export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => number): Drawing {
+  let queue: (Buffer | (() => void))[] = [];
+  let busy = false;
+  let spent = 0;
+
+  function goOn(): void {
+    if (busy) return;
+    const [first] = queue;
+    if (first === undefined) return;
+    if (typeof first === "function") return lookNow(first);
+    if (spent >= mostMsPerSlice && !leaveOut()) return;
+    handOver(takeSome(queue));
+  }
+
+  function lookNow(look: () => void): void {
+    busy = true;
+    queue.shift();
+    write("", () => {
+      spent = 0;
+      busy = false;
+      look();
+      goOn();
+    });
+  }
+
+  /** Without a look there is no hurry: until one comes, the end is not known. */
+  function leaveOut(): boolean {
+    const until = queue.findIndex((each) => typeof each === "function");
+    if (until === -1) return false;
+    const rest = Buffer.concat(queue.slice(0, until) as Buffer[]);
+    if (rest.length <= tailBytes) return true;
+    skip();
+    queue = [tailOf(rest), ...queue.slice(until)];
+    return true;
+  }
+
+  function handOver(bytes: Buffer): void {
+    busy = true;
+    let began = 0;
+    write("", () => {
+      began = spentMs();
+    });
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      const isLast = at + pieceBytes >= bytes.length;
+      write(bytes.subarray(at, at + pieceBytes), () => {
+        if (!isLast) return;
+        spent += spentMs() - began;
+        busy = false;
+        goOn();
+      });
+    }
+  }
+
+  return {
+    draw(bytes) {
+      if (bytes.length === 0) return;
+      queue.push(bytes);
+      goOn();
+    },
+    look(look) {
+      queue.push(look);
+      goOn();
+    },
+  };
+}
+
+/** As much as is handed over at once, from the front of the queue and up to the next look. */
+function takeSome(queue: (Buffer | (() => void))[]): Buffer {
+  const taken: Buffer[] = [];
+  for (let room = mostHanded; room > 0; ) {
+    const [first] = queue;
+    if (!Buffer.isBuffer(first)) break;
+    taken.push(first.subarray(0, room));
+    if (first.length > room) queue[0] = first.subarray(room);
+    else queue.shift();
+    room -= first.length;
+  }
+  return Buffer.concat(taken);
+}
+
+function tailOf(bytes: Buffer): Buffer {
+  const tail = bytes.subarray(-tailBytes);
+  const newline = tail.subarray(0, tailBytes / 8).indexOf(10);
+  return tail.subarray(newline + 1);
+}

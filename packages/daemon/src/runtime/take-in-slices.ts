@@ -1,0 +1,43 @@
+import { Fault } from "@rouse/contract";
+import type { Timers } from "../ports/clock.ts";
+
+/** So many beats or steps take a few milliseconds. */
+export const mostPerSlice = 100;
+
+/** Takes what one request brought, a slice at a time; what fits into one slice at once. */
+export type EachSlice = <T>(all: readonly T[], take: (slice: readonly T[], from: number) => void) => Promise<void>;
+
+interface SliceParts {
+  readonly timers: Timers;
+  readonly chores: { stopped(): boolean };
+}
+
+/**
+ * No request keeps the monitor from hearing the others: in each turn of the event loop one slice of one long request is taken, and they come in
+ * turn. A stall of our own would be an amnesty for everybody, and an agent could have one whenever it likes.
+ */
+export function takeInSlices({ timers, chores }: SliceParts): EachSlice {
+  let waiting: (() => void)[] = [];
+
+  function letOneGoOn(): void {
+    const [first, ...others] = waiting;
+    waiting = others;
+    first?.();
+    if (waiting.length > 0) timers.soon(letOneGoOn);
+  }
+
+  const turnOfItsOwn = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) timers.soon(letOneGoOn);
+    });
+
+  return async (all, take) => {
+    if (all.length <= mostPerSlice) return take(all, 0);
+    for (let from = 0; from < all.length; from += mostPerSlice) {
+      await turnOfItsOwn();
+      // Nothing may follow the last seal of a run.
+      if (chores.stopped()) throw new Fault("store-unavailable", "Rouse is stopping", { retryable: true });
+      take(all.slice(from, from + mostPerSlice), from);
+    }
+  };
+}

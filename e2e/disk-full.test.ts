@@ -1,7 +1,9 @@
 import type { HeartbeatAck, KeptHeartbeat, Problem } from "@rouse/contract";
 import { afterEach, describe, expect, it } from "vitest";
+import { agentOnce, isHeld } from "./agent-once.ts";
 import { startBeating } from "./beating-agent.ts";
 import { cleanUp } from "./clean-up.ts";
+import { endAgentsAfterwards } from "./end-agents.ts";
 import { canMount, type Disk, mountDisk } from "./mount-disk.ts";
 import { runRouse } from "./run-rouse.ts";
 import { type Answered, sendBeat, sendRequest } from "./send-request.ts";
@@ -65,6 +67,30 @@ describe.skipIf(!mayMount)("a full disk", () => {
     await expectAllKept(daemon, ledger);
     await daemon.end("SIGKILL");
     await expectAllKept(await startDaemon({ home: disk.folder }), ledger);
+  });
+
+  it("is said wherever what is shown is old, and terminate says how to end an agent all the same", async () => {
+    const disk = newDisk();
+    const daemon = await startDaemon({ home: disk.folder });
+    endAgentsAfterwards(disk.folder);
+    expect(await daemon.cli("spawn", "--name", "worker", "--", "sleep", "1000")).toMatchObject({ code: 0 });
+    const { terminal } = await agentOnce(daemon, "worker", "is held", isHeld);
+    expect((await daemon.cli("ps")).stdout).not.toContain("CANNOT SAVE");
+    disk.fill();
+    await until("nothing can be saved", async () => (await daemon.rouse.status()).status === "store-unavailable");
+    const old = /^CANNOT SAVE for \S.*: this is as of then; `rouse doctor` says why\n/;
+    expect((await daemon.cli("ps")).stdout).toMatch(old);
+    expect((await daemon.cli("health", "worker")).stdout).toMatch(old);
+    const since = { storeDownSince: expect.stringMatching(/^\d{4}-/) };
+    expect(JSON.parse((await daemon.cli("ps", "--json")).stdout).monitor).toMatchObject(since);
+    expect(JSON.parse((await daemon.cli("health", "worker", "--json")).stdout)).toMatchObject(since);
+    const { code, stderr } = await daemon.cli("terminate", "worker");
+    expect(code).toBe(6);
+    expect(stderr).toContain(`Make room and say it again; or end it yourself: \`kill ${terminal?.pid}\``);
+    disk.makeRoom();
+    await until("it can save again", async () => (await daemon.rouse.status()).status !== "store-unavailable");
+    expect((await daemon.cli("ps")).stdout).not.toContain("CANNOT SAVE");
+    expect((await daemon.cli("terminate", "worker")).stdout).toContain("worker ended");
   });
 
   it("does not keep the daemon from stopping, and what it acknowledged is there when it is back", async () => {

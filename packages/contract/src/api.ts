@@ -60,6 +60,8 @@ export const SelfDoubtReport = z
       .nullable(),
     /** Nobody is judged by silence before then, after the last gap; absent when that is over. By the policy of those who have none of their own. */
     amnestyUntil: z.string().optional(),
+    /** Since then nothing can be saved, so nobody is heard or judged: what is told of agents is as of then. */
+    storeDownSince: z.string().optional(),
   })
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;

@@ -54,6 +54,7 @@ function openOrders(outcome: StopOutcome = stopped, delivery: NudgeDelivery = se
     attached: () => attached,
     movedSince: async (at) => {
       await looked;
+      if (Number.isNaN(movedAt)) throw new Error("its screen cannot be read");
       return at < movedAt;
     },
     async stop() {
@@ -109,6 +110,15 @@ describe("an order to stop of a monitor's own", () => {
     expect(await orders.obey(own(order))).toEqual({ kind: "refused", because: "moved-since" });
     expect(times()).toBe(0);
     expect(await orders.obey(own({ ...order, silentAt: 3000 }, "k2"))).toEqual(stopped);
+  });
+
+  it("for silence is not begun when the agent could not be looked at", async () => {
+    const { orders, finish, moves, times } = openOrders();
+    finish();
+    moves(Number.NaN);
+    const order = own({ notAfter: later(), silentAt: 1000 });
+    expect(await orders.obey(order)).toEqual({ kind: "refused", because: "moved-since" });
+    expect(times()).toBe(0);
   });
 
   it("can be taken back while the agent is looked at, and not by a monitor that is refused", async () => {

@@ -69,7 +69,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
 
   async function stop(key: string, order: StopOrder): Promise<StopOutcome> {
     const { graceMs, unlessAttached, silentAt } = order;
-    const moved = silentAt !== undefined && !isPast(order) && (await hands.movedSince(silentAt));
+    // Whoever could not look knows nothing against the agent.
+    const moved = silentAt !== undefined && !isPast(order) && (await hands.movedSince(silentAt).catch(() => true));
     const because = overtaken(key, order, moved);
     if (because !== null) return { kind: "refused", because };
     // Looked at in the turn of the first signal. Once that is sent, who comes to sit down cannot take it back.

@@ -169,7 +169,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   }
 
   return {
-    ...createReports({ ...common, lastBeatAt, storeIsDown }),
+    ...createReports({ ...common, lastBeatAt, storeDownSince: ground.self.storeDownSince }),
     ...people,
     remove: removeAgents({ ...common, tasks }),
     ...freezeAndThaw({ ...common, tasks }),

@@ -55,7 +55,7 @@ interface ReportParts {
   readonly config: () => Config;
   readonly readClock: () => Moment;
   readonly lastBeatAt: () => MonoMs | null;
-  readonly storeIsDown: () => boolean;
+  readonly storeDownSince: () => MonoMs | null;
   readonly started: Moment;
   readonly version: string;
 }
@@ -78,6 +78,7 @@ export function createReports(parts: ReportParts): Reports {
     const frozen = doubt.frozen();
     const pathHold = doubt.pathHold();
     const holds = [...fleet.holds(), ...(pathHold === null ? [] : [{ scope: "fleet", hold: pathHold }])];
+    const downSince = parts.storeDownSince();
     const lasted = gap === null ? 0 : Math.round((gap.to - gap.from) / 1000);
     return {
       lastGap: gap === null ? null : { cause: gap.cause, endedAt: iso(gap.to), lastedSeconds: lasted },
@@ -86,6 +87,7 @@ export function createReports(parts: ReportParts): Reports {
       lagSeconds: doubt.lag(readClock().now) / 1000,
       frozen: frozen === null ? null : { ...frozen, since: iso(frozen.since) },
       ...amnesty(gap?.to ?? null),
+      ...(downSince === null ? {} : { storeDownSince: iso(downSince) }),
     };
   }
 
@@ -114,7 +116,7 @@ export function createReports(parts: ReportParts): Reports {
   }
 
   function overall(monitor: SelfDoubtReport): SystemStatus["status"] {
-    if (parts.storeIsDown()) return "store-unavailable";
+    if (monitor.storeDownSince !== undefined) return "store-unavailable";
     if (monitor.frozen !== null) return "frozen";
     return monitor.holds.length > 0 ? "on-hold" : "ok";
   }

@@ -82,6 +82,8 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       );
     },
 
+    storeDownSince: (): MonoMs | null => outageSince,
+
     storeCameBack(): void {
       const moment = clock.read();
       noteGap("store-outage", outageSince ?? moment.now, moment, "the store could not be written");

@@ -32,7 +32,8 @@ async function orphan(registered: (held: HolderFile) => RegisteredLife | null): 
   return held;
 }
 
-const stop = () => holders.stop({ key: "k", agentId: "a1", incarnation: 1, grace: 5000, unlessAttached: false });
+const stop = (conditions: { notAfter?: number } = {}) =>
+  holders.stop({ key: "k", agentId: "a1", incarnation: 1, grace: 5000, unlessAttached: false, ...conditions });
 
 const lifeOf = ({ agent, mark, cgroup }: HolderFile, change: Partial<RegisteredLife> = {}): RegisteredLife => ({
   incarnation: 1,
@@ -46,6 +47,12 @@ it("an agent without a holder is stopped by what its file says where that was re
   const held = await orphan((each) => lifeOf(each));
   expect(await stop()).toMatchObject({ kind: "stopped" });
   expect(held.agent !== null && isSame(held.agent)).toBe(false);
+});
+
+it("an agent without a holder is left alone by an order whose time is over", async () => {
+  const held = await orphan((each) => lifeOf(each));
+  expect(await stop({ notAfter: Date.now() - 1 })).toEqual({ kind: "refused", because: "too-late" });
+  expect(held.agent !== null && isSame(held.agent)).toBe(true);
 });
 
 it.each<[string, (held: HolderFile) => RegisteredLife | null]>([

@@ -1,6 +1,9 @@
+import type { SelfDoubtReport } from "@rouse/contract";
+import type { RouseClient } from "@rouse/sdk";
 import { type Command, Option } from "commander";
 import { exitCodeOfStanding } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
+import { tellOldNews } from "../show/doubt.ts";
 import { healthDocument, showHealth, showSummary } from "../show/health.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -24,12 +27,21 @@ export const addHealth: AddCommand = (program, here, finish) => {
     .action(async (agentId: string | undefined, options: HealthOptions, command: Command) => {
       if (agentId === undefined) return showAll(here, options);
       if (options.filter !== undefined) command.error("error: give an agent or --filter, not both");
-      const agent = await (await connect(here)).getAgentHealth(agentId);
-      if (options.json) here.printJson(healthDocument(agent));
-      else here.print(showHealth(agent, here.now(), here.width));
+      const rouse = await connect(here);
+      const [agent, monitor] = await Promise.all([rouse.getAgentHealth(agentId), monitorOf(rouse)]);
+      const since = monitor?.storeDownSince;
+      if (options.json) here.printJson({ ...healthDocument(agent), ...(since && { storeDownSince: since }) });
+      else here.print([...tellOldNews(since, here), ...showHealth(agent, here.now(), here.width)]);
       finish(exitCodeOfStanding(agent));
     });
 };
+
+/** An agent's own token may not ask for it. */
+const monitorOf = (rouse: RouseClient): Promise<SelfDoubtReport | null> =>
+  rouse.status().then(
+    ({ monitor }) => monitor,
+    () => null,
+  );
 
 async function showAll(here: Surroundings, { filter, json }: HealthOptions): Promise<void> {
   const rouse = await connect(here);

@@ -47,6 +47,8 @@ export async function orderAgent(
     return await rouse[what](agentId, orderOf(options));
   } catch (error) {
     if (isOurs && troubleOf(error) === "ECONNREFUSED") return byHand();
+    if (isOurs && what === "terminateAgent" && error instanceof Fault && error.code === "store-unavailable")
+      throw await withWayOut(here, agentId, error);
     throw orInDoubt(error, `rouse events --agent ${agentId}`);
   }
 }
@@ -64,6 +66,16 @@ const isInsideAgent = ({ environment }: Surroundings): boolean =>
 /** For what is done without the daemon, which would refuse it. */
 export function refuseInsideAgent(here: Surroundings, what: string): void {
   if (isInsideAgent(here)) throw new Fault("forbidden", `${what}, and the token here is an agent's`);
+}
+
+/** Nothing is done that cannot be put on record. Whoever has to end it all the same can do so without Rouse. */
+async function withWayOut(here: Surroundings, agentId: string, error: Fault): Promise<Fault> {
+  const { isHolderAlive, readHolderFile } = await import("../../holder/read-holder-files.ts");
+  const file = readHolderFile(here.home, agentId);
+  const pid = file !== null && isHolderAlive(file) ? file.agent?.pid : undefined;
+  const byHand = pid === undefined ? "" : `; or end it yourself: \`kill ${pid}\` (its process; not on record)`;
+  const message = `${error.message}. Make room and say it again${byHand}`;
+  return new Fault(error.code, message, { retryable: true, cause: error });
 }
 
 /** What comes between an order that was sent and its answer. */

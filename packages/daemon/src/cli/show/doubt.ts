@@ -1,4 +1,5 @@
 import type { EpochMs, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
+import type { Surroundings } from "../surroundings.ts";
 import { cutLine } from "./fit-text.ts";
 import { type Line, styled } from "./styled-text.ts";
 import { ago, countdown, describeSeconds, lasting } from "./tell-time.ts";
@@ -26,9 +27,9 @@ export const heldBecause: Readonly<Record<HeldBecause, string>> = {
   starting: "the agent is still starting",
 };
 
-/** What keeps Rouse from acting now, a row each above a list: freeze, hold, amnesty. Empty when nothing does. */
+/** What keeps Rouse from acting now, a row each above a list: a store that cannot be written, freeze, hold, amnesty. Empty when nothing does. */
 export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: number): Line[] {
-  const { frozen, lastGap, amnestyUntil } = doubt;
+  const { frozen, lastGap, amnestyUntil, storeDownSince } = doubt;
   const lines: Line[] = [];
   if (frozen !== null)
     lines.push([
@@ -42,7 +43,14 @@ export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: n
     const gap = `${gaps[lastGap.cause] ?? lastGap.cause} for ${describeSeconds(lastGap.lastedSeconds)}`;
     lines.push([styled("dim", `amnesty for ${countdown(left)}, nobody is judged by silence: ${gap}`)]);
   }
-  return lines.map((line) => cutLine(line, width));
+  return [...tellOldNews(storeDownSince, { now: () => now, width }), ...lines.map((line) => cutLine(line, width))];
+}
+
+/** What is shown is no news, where nothing can be saved: nobody is heard meanwhile. */
+export function tellOldNews(since: string | undefined, here: Pick<Surroundings, "now" | "width">): Line[] {
+  if (since === undefined) return [];
+  const text = ` for ${lasting(since, here.now())}: this is as of then; \`rouse doctor\` says why`;
+  return [cutLine([styled("red", "CANNOT SAVE"), text], here.width)];
 }
 
 /** What the monitor holds against itself. Empty when nothing does. */

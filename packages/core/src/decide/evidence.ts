@@ -48,8 +48,11 @@ const atIt: ReadonlySet<EvidenceClass> = new Set<EvidenceClass>([
 /** Whether everything that speaks against it is that nothing comes from it: then any sign of work speaks for it, also one that nobody has heard of yet. */
 export const restsOnSilence = ({ findings }: AgentRecord, policy: Policy): boolean =>
   !findings.some(
-    (finding) => speaksAgainst(finding, policy) && gravity[finding.level] >= gravity.stuck && atIt.has(finding.class),
+    (finding) => speaksAgainst(finding, policy) && gravity[finding.level] >= gravity.stuck && isAtIt(finding),
   );
+
+/** Who works on at a task whose time is over does so until it is stopped. */
+const isAtIt = (finding: Finding): boolean => atIt.has(finding.class) || finding.kind === "task-timed-out";
 
 /**
  * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; who asks the

@@ -198,8 +198,8 @@ function whatIsLeft(answer: Extract<OrderAnswer, { outcome: "stopped" }>): Line[
   const { tier, mayHaveLeft, sharedTurn, spared } = answer;
   if (sharedTurn === "may-go-on") return styled("red", `${wordSharedTurn(sharedTurn)}.`);
   if (sharedTurn !== undefined) return `${wordSharedTurn(sharedTurn)}.`;
-  if (spared !== undefined) return "everything of it that was found and belongs to no other agent is gone.";
-  return tier === "cgroup" && mayHaveLeft === undefined ? "nothing of it is left." : `${wordNothingFound(tier)}.`;
+  if (tier !== "cgroup" || mayHaveLeft !== undefined) return `${wordNothingFound(tier, spared !== undefined)}.`;
+  return `nothing ${spared === undefined ? "" : "else "}of it is left.`;
 }
 
 /** A line each: what went with it that people may have used, and what did not go. */

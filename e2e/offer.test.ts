@@ -35,7 +35,7 @@ describe("an agent that is started in a terminal where no Rouse runs", () => {
     await terminal.shows("here");
     expect(terminal.text()).toContain("Rouse is watching on");
     expect(await runs()).toBe(true);
-    expect((await rouse("health", "ada")).code).toBe(0);
+    await until("it is known", async () => (await rouse("health", "ada")).code === 0);
     terminal.type("words\r");
     await terminal.shows("got words");
     expect(await terminal.ended).toMatchObject({ code: 7 });

@@ -74,11 +74,12 @@ export function closeIncident(
     type: "INCIDENT_CLOSED",
     payload: { agentId, incident: incident.id, ending, because, lastedSeconds },
   };
-  const record: AgentRecord = { ...nudged.record, incident: null, stop: stopAfter(before), stopRefused: null };
+  const recalled = recallStop(before);
+  const record: AgentRecord = { ...nudged.record, incident: null, stop: stopAfter(recalled.record), stopRefused: null };
   const told: Intervened = {
     record,
     events: [...asked.events, ...nudged.events, ...failures(before, incident, ending, because), closed],
-    actions: [...asked.actions, ...nudged.actions, ...recallStop(before).actions],
+    actions: [...asked.actions, ...nudged.actions, ...recalled.actions],
   };
   const isElsewhere = ending === "handed-to-a-person" || isSettled({ because });
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;

@@ -125,7 +125,9 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
     return { ...decideAnew(record, stop), actions: recallStop(record).actions };
   if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
   if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
-  if (outcome.stop.kind === "refused" && overtaken.has(outcome.stop.because)) return tellOvertaken(record, stop);
+  // A person's order has no such conditions: whoever refuses it has refused it.
+  if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
+    return tellOvertaken(record, stop);
   return {
     record: { ...record, stop: { ...stop, outcome: outcome.stop } },
     events: describe(record, stop, outcome.stop),

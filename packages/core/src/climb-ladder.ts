@@ -93,7 +93,8 @@ function tellWhomItConcerns(
   policy: Policy,
   doubt: Doubt,
 ): Intervened {
-  if (at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
+  const isClosed = at.record.incident === null && before.incident !== null;
+  if (!isClosed && at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
   return join(at, respond(at.record, chooseResponse(at.record, policy, doubt), now));
 }
 

@@ -31,7 +31,7 @@ import { noteQuiet } from "./longest-quiet.ts";
 import { type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
-import { answeredAfter, noticeResumed } from "./read-limit.ts";
+import { answeredAfter, isBarelyBorn, noticeResumed } from "./read-limit.ts";
 import { claimEnd, finishIfQuiet } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
@@ -306,7 +306,8 @@ function takeIn(
   // A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool.
   // Since the last beat, that is, which may have come before the limit; and whoever says that it waits for its provider does.
   const metLimit = record.limit !== null && (record.beats.lastAt ?? 0) < record.limit.since;
-  const answered = moved && !metLimit && beat.waitingFor !== "provider" ? answeredAfter(record.limit, now) : null;
+  const mayAnswer = moved && !metLimit && beat.waitingFor !== "provider" && !isBarelyBorn(record, now);
+  const answered = mayAnswer ? answeredAfter(record.limit, now) : null;
   const isLimited = isStanding(record.limit) && answered === null && now < record.limit.until;
   const said =
     !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))

@@ -112,6 +112,14 @@ const settles: DurationMs = seconds(10);
 export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
   isStanding(limit) && at - limit.since > settles ? { ...limit, resumedAt: at } : null;
 
+/** A life that began below its limit counts a step or two before it asks the model, and only that tells whether the limit stands. */
+const firstAsks: DurationMs = minutes(1);
+
+export const isBarelyBorn = (
+  { limit, bornAt }: { readonly limit: Limit | null; readonly bornAt: MonoMs },
+  now: MonoMs,
+): boolean => isStanding(limit) && limit.since < bornAt && now - bornAt <= firstAsks;
+
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
 const linesCountFor: DurationMs = minutes(2);

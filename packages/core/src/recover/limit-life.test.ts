@@ -270,6 +270,22 @@ describe("an agent at its limit that beats", () => {
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
   });
 
+  it("is not past it by the first steps of a life that somebody began before it was over: the model was not asked yet", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("2h"));
+    held.exits({ code: 1 });
+    held.passes("10m");
+    held.startsAgain();
+    held.agent.beats({ progressIndicator: "step 1", status: "RUNNING" });
+    held.passes("20s");
+    held.agent.beats({ progressIndicator: "step 2", status: "RUNNING" });
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    expect(heldByLimit(held.agent.record)).not.toBeNull();
+    held.passes("1m");
+    held.agent.beats({ progressIndicator: "step 3", status: "RUNNING" });
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+  });
+
   it("is not past it by what its beats that were lost had told, as long as it says that it waits", () => {
     const held = heldStory({ hold: claude });
     held.agent.beats({ progressIndicator: "step 1" });

@@ -133,7 +133,7 @@ describe("a command under rouse run in a terminal", () => {
   });
 
   it("that ends and leaves a process at work gives the terminal back, and has not finished", async () => {
-    const leaves = run("--name", "leaver", "--", ...sh(`trap '' HUP; (${forever}) & sleep 1; exit 0`));
+    const leaves = run("--name", "leaver", "--", ...sh(`trap '' HUP; (${forever}) & exit 0`));
     expect(await leaves.ended).toMatchObject({ code: 0 });
     const left = await agentOnce(daemon, "leaver", "is over", isOver);
     expect(left).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 0 } } });

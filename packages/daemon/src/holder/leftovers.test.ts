@@ -2,11 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { kill, readHolderFile, until, type World } from "./holding.test-support.ts";
-import { identityOf, isSame } from "./processes/read-processes.ts";
+import { findLeftovers } from "./processes/await-leftovers.ts";
+import { identityOf, isSame, readProcess } from "./processes/read-processes.ts";
 import { isThere } from "./processes/real-processes.test-support.ts";
 import { makeSharedCodex, type SharedCodex } from "./processes/shared-codex.test-support.ts";
+import { createTreeWatch } from "./processes/watch-tree.ts";
 import type { HolderFile, ProcessId } from "./spec.ts";
 import { startAgain } from "./start-again.ts";
+import { startAgent } from "./start-agent.ts";
 import { worldOfEach } from "./world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -56,6 +59,26 @@ describe("an agent that ends and leaves a process running", () => {
     const last = await client.hear("report", (each) => each.report.exit !== null);
     expect(last.report.exit).toEqual({ code: 0, signal: null, cause: "by-itself" });
     expect(last.report.leftovers).toBeUndefined();
+  });
+
+  it("within a moment is found to have left it, though nobody had looked yet and it carries no mark", async () => {
+    // Nor does anybody in the middle of `exec`.
+    const command = ["sh", "-c", "trap '' HUP; env -i sleep 1000 & echo $! > server"];
+    const spec = world.spec(command);
+    let sayEnded = () => {};
+    const ended = new Promise<void>((resolve) => {
+      sayEnded = resolve;
+    });
+    const ears = { wrote: () => {}, ended: () => sayEnded() };
+    const agent = await startAgent(spec, { command, env: {} }, { cols: 80, rows: 24 }, "m-1", ears);
+    await ended;
+    const server = await serverOf();
+    await until(() => readProcess(server.pid)?.name === "sleep", "its environment is gone");
+    // As on a host without control groups.
+    const above = agent.group === null ? null : join(agent.group.folder, "../../..", "cgroup.procs");
+    if (above !== null) writeFileSync(above, String(server.pid));
+    const found = await findLeftovers(createTreeWatch({ ...agent.root, cgroup: null }));
+    expect(found.map(({ pid }) => pid)).toEqual([server.pid]);
   });
 
   it("is ended by an order, with all of it", async () => {

@@ -62,9 +62,13 @@ function identify(pid: number): ProcessId {
   return { pid, startTicks };
 }
 
-/** Between pipes in the foreground the agent is in our own process group, together with whatever else is in the pipeline. */
+/**
+ * Between pipes in the foreground the agent is in our own process group, together with whatever else is in the pipeline. Otherwise it leads a session of its
+ * own, by which those are found whom it leaves before anybody has looked.
+ */
 function rootOf(spec: Spec, agent: ProcessId, mark: string, group: AgentGroup | null): TreeRoot {
   const shared = spec.io === "pipes" && spec.foreground;
   const ownGroup = shared ? 0 : (readProcess(process.pid)?.pgid ?? 0);
-  return { agent, mark, cgroup: group?.folder ?? null, ownGroup, useGroup: !shared, known: [] };
+  const sessions = shared ? [] : [agent.pid];
+  return { agent, mark, cgroup: group?.folder ?? null, ownGroup, useGroup: !shared, known: [], sessions };
 }

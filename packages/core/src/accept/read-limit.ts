@@ -130,23 +130,27 @@ const linesThatMove = 5;
 
 /**
  * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
- * coming: a few of each moment are counted. Once the reset it named has come, a handful is enough.
+ * coming: a few of each moment are counted. Once the reset it named has come for sure, a handful is enough.
  */
 export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs): Limit {
   const { lines } = limit;
-  const lifted = isLifted(limit, at);
+  const lifted = isSurelyLifted(limit, at);
   if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
-  const isOld = lifted ? !isLifted(limit, lines.at) : at - lines.from > linesCountFor;
+  const isOld = lifted ? !isSurelyLifted(limit, lines.at) : at - lines.from > linesCountFor;
   const { count, from } = isOld ? { count: 0, from: at } : lines;
   const counted = count + (lifted ? novel : Math.min(novel, linesOfMoment));
   return { ...limit, lines: { count: counted, from, at, busy: lines.busy + (busy && at >= limit.until ? 1 : 0) } };
 }
 
 export const isWorkedOn = (limit: Limit, at: MonoMs): boolean =>
-  limit.lines.busy >= momentsOfWork || limit.lines.count >= (isLifted(limit, at) ? linesThatMove : linesOfWork);
+  limit.lines.busy >= momentsOfWork || limit.lines.count >= (isSurelyLifted(limit, at) ? linesThatMove : linesOfWork);
 
 /** The reset it named has come, with or without the margin. Where none was named, nobody knows whether it has. */
 const isLifted = ({ until, named, resetsAt = until }: Limit, at: MonoMs): boolean => named && at >= resetsAt;
+
+/** Of a minute that its words name, no moment of it is left. */
+const isSurelyLifted = (limit: Limit, at: MonoMs): boolean =>
+  isLifted(limit, at) && (limit.toMinute !== true || at >= limit.until);
 
 /** A minute is waited for to its end. How exact other words of a screen are, nobody knows. */
 function marginOf({ by = "text", withinMs }: LimitSight, policy: Policy): DurationMs {

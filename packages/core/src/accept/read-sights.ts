@@ -288,6 +288,8 @@ function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-lim
   sighted.terminal.putOff = { novel: sighted.terminal.novel };
   waitForProvider(sighted, until, met.by, at);
   const isNew = met.since === at && before?.since !== at;
+  // Whoever runs into the next one went on after the last, of which a person was told.
+  if (isNew && sighted.terminal.asks?.what === "limit") endQuestion(sighted, context);
   const isSharper = before?.since === met.since && !before.named && met.named;
   if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
 }

@@ -57,6 +57,33 @@ describe("an agent at its usage limit", () => {
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
   });
 
+  it("that names the minute is waited for to its end, though everything is drawn anew in it", () => {
+    const held = heldStory({ hold: claude });
+    held.prints(9);
+    held.shows(hit("1h", { by: "text", continues: true, withinMs: ms("1m") }));
+    held.passes("1h");
+    held.passes("15s");
+    held.prints(40);
+    expect(told(held, "LIMIT_RESUMED")).toEqual([]);
+    held.passes("50s");
+    held.prints(9);
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
+  });
+
+  it("of which a person was told wants nothing of them any more when it runs into the next", () => {
+    const held = heldStory({ hold: claude, ...{ settings: resumes("auto", "ask") } });
+    held.shows(hit("1h", { by: "text" }));
+    held.passes("70m");
+    expect(held.agent.record.terminal?.asks?.what).toBe("limit");
+    held.shows(hit("15m", { by: "text", what: "rate" }));
+    expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
+    held.passes("20m");
+    expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "time-up" } }]);
+    expect(held.agent.record.terminal?.asks).toBeNull();
+    held.passes("3h");
+    expect(held.agent.record.incident).not.toBeNull();
+  });
+
   it("waits for its provider whatever is drawn: footers, a prompt, a tip, everything anew, an unknown busy line", () => {
     const held = heldStory({ hold: claude, taskId: "t-1" });
     held.prints(9);

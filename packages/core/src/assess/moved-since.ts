@@ -57,6 +57,6 @@ const isAtRest = (activity: Activity, now: MonoMs): boolean =>
     ? activity.until === null || activity.until > now
     : activity.kind !== "RUNNING" && activity.kind !== "STARTING";
 
-/** What was found of steps stands until the next step; of what a nudge has cleared, nothing does. */
-export const withoutLoops = ({ findings }: AgentRecord): AgentRecord["findings"] =>
-  findings.filter(({ kind }) => !isLoop(kind));
+/** What was found of steps stands until the next step, and of errors until the next look; of what a nudge has cleared, nothing does. */
+export const withoutCleared = ({ findings }: AgentRecord): AgentRecord["findings"] =>
+  findings.filter(({ kind }) => !isLoop(kind) && kind !== "repeated-error");

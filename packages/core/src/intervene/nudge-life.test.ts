@@ -241,6 +241,22 @@ describe("after a nudge the evidence is collected anew", () => {
     expect(agent.told("NUDGE_ACTED")).toHaveLength(1);
   });
 
+  it("so that of the errors that it was for nothing is found any more from that moment on", () => {
+    const held = heldStory({ hold: { family: "claude-code", input: "terminal" }, nudges: null });
+    held.prints();
+    for (let i = 0; i < 5; i++) {
+      held.passes("1m");
+      held.shows({ kind: "output", rows: 1, novel: 0 }, error);
+    }
+    const { agent } = held;
+    expect(agent.record.findings.map(({ kind }) => kind)).toContain("repeated-error");
+    const sent = { kind: "sent", channel: "terminal", echoed: true } as const;
+    agent.take({ kind: "action-outcome", key: id, outcome: { kind: "nudge", delivery: sent } });
+    expect(agent.told("NUDGE_SENT")).toHaveLength(1);
+    expect(agent.record.findings.map(({ kind }) => kind)).not.toContain("repeated-error");
+    expect(agent.state).toBe("STUCK");
+  });
+
   it("also while the next nudge is on its way, and while somebody is asked, and after: silence is no recovery", () => {
     const { agent } = loops();
     agent.beatsEvery("5s", "40m");

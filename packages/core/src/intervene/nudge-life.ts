@@ -11,7 +11,7 @@ import type {
   Sight,
 } from "@rouse/contract";
 import { markNow } from "../accept/work-clock.ts";
-import { hasNewStep, isLoop, movedSince, withoutLoops } from "../assess/moved-since.ts";
+import { hasNewStep, isLoop, movedSince, withoutCleared } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
 import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
@@ -212,7 +212,7 @@ function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
   const { terminal, steps } = record;
   return {
     ...record,
-    findings: withoutLoops(record),
+    findings: withoutCleared(record),
     steps: steps === null ? null : startAnew(steps),
     terminal: terminal === null ? null : { ...terminal, errors: [] },
     reached: record.health.state === "STUCK" ? reached : null,

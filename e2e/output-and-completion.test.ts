@@ -3,6 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, writeFileSync } from "node:f
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cleanUp, makeFolder } from "./clean-up.ts";
+import { openTerminal } from "./open-terminal.ts";
 import { program, runRouse, startProgram } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
@@ -85,6 +86,12 @@ describe("an output that cannot be written", () => {
 const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 
 describe("shell completion", () => {
+  const lines = [
+    ["rouse term", "rouse terminate"],
+    ["rouse why rev", "rouse why reviewer"],
+    ["rouse ps --unh", "rouse ps --unhealthy"],
+  ] as const;
+
   /** What bash offers for a line whose last word is being typed. */
   function completes(home: string, ...words: string[]): string[] {
     const script = `source <(rouse completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rouse; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -115,18 +122,31 @@ describe("shell completion", () => {
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
-  it.skipIf(!has("zsh"))("of zsh is understood by zsh and completes agents", () => {
-    const script = `autoload -U compinit; compinit -u -D; source <(rouse completion zsh); print \${_comps[rouse]}`;
-    expect(execFileSync("zsh", ["-fc", script], { env: environment(daemon.home), encoding: "utf8" })).toBe("_rouse\n");
+  /** Types a line and Tab into a shell that a person has open, and waits for what that makes of the line. */
+  async function pressesTab(command: string, args: string[], setUp: string, line: string, made: string): Promise<void> {
+    const terminal = openTerminal(command, args, { home: daemon.home, environment: environment(daemon.home) });
+    terminal.type(`${setUp}; echo rea''dy\r`);
+    await terminal.shows("ready");
+    terminal.type(`${line}\t`);
+    await until(`Tab makes "${made}" of "${line}"`, async () =>
+      (await terminal.screen()).some((row) => row.trimEnd().endsWith(made)),
+    );
+    terminal.close();
+    await terminal.ended;
+  }
+
+  it.skipIf(!has("zsh"))("of zsh completes commands, options and agents at the press of Tab", async () => {
+    const setUp = "autoload -U compinit; compinit -u -D; source <(rouse completion zsh)";
+    for (const [line, made] of lines) await pressesTab("zsh", ["-f", "-i"], setUp, line, made);
   });
 
-  it.skipIf(!has("fish"))("of fish completes commands and agents", () => {
-    const ask = (line: string) =>
-      execFileSync("fish", ["-c", `rouse completion fish | source; complete -C "${line}"`], {
-        env: environment(daemon.home),
-        encoding: "utf8",
-      });
-    expect(ask("rouse term")).toMatch(/^terminate/);
-    expect(ask("rouse why wor").match(/^worker-\d/gm)).toEqual(["worker-1", "worker-2"]);
+  it.skipIf(!has("fish"))("of fish completes commands, options and agents at the press of Tab", async () => {
+    const setUp = "rouse completion fish | source";
+    for (const [line, made] of lines) await pressesTab("fish", ["--no-config", "-i"], setUp, line, made);
+    const offers = execFileSync("fish", ["-c", `${setUp}; complete -C "rouse why wor"`], {
+      env: environment(daemon.home),
+      encoding: "utf8",
+    });
+    expect(offers.match(/^worker-\d/gm)).toEqual(["worker-1", "worker-2"]);
   });
 });

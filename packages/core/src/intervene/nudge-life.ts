@@ -113,7 +113,7 @@ export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, po
       ? noteDelivery(record, nudge, signal.outcome.delivery, now, policy)
       : unchanged;
   const evidence = evidenceOf(record, nudge, signal);
-  if (evidence !== null) return advance(record, nudge, evidence, now);
+  if (evidence !== null) return advanceFar(record, nudge, evidence, now);
   return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
 }
 
@@ -229,8 +229,10 @@ function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evid
   if (answer !== undefined && (answer.to === undefined || answer.to === nudge.id))
     return { state: "acted", by: `answered: ${answer.kind}` };
   if (nudge.state === "sent") return receiptOf(nudge, signal);
-  return hasActed(record, nudge) ? { state: "acted", by: "did something new" } : null;
+  return hasActed(record, nudge) ? didSomethingNew : null;
 }
+
+const didSomethingNew: Evidence = { state: "acted", by: "did something new" };
 
 function receiptOf({ id }: NudgeLife, signal: Signal): Evidence | null {
   if (signal.kind === "heartbeat" && signal.beat.seen?.includes(id) === true)
@@ -256,6 +258,15 @@ function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
   if (sent === null) return false;
   const knownByScreen = nudge.channel === "terminal" && !nudge.receipt;
   return knownByScreen ? hasNewStep(record, sent.at) : movedSince(record, { cause: nudge.cause, sent });
+}
+
+/** Who shows that it has it may have acted on it already: that is known at once, and not at the next look. */
+function advanceFar(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
+  const first = advance(record, nudge, evidence, now);
+  const seen = first.record.nudge;
+  if (evidence.state === "acted" || seen === null || !hasActed(first.record, seen)) return first;
+  const second = advance(first.record, seen, didSomethingNew, now);
+  return { ...second, events: [...first.events, ...second.events] };
 }
 
 function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {

@@ -51,7 +51,9 @@ describe.skipIf(!onLinux)("of fifty random trees", () => {
       const watch = createTreeWatch(root);
       const alive = watch.look().length;
       const outcome = await stopTree(watch, { graceMs: 150 });
-      expect(outcome.kind, `seed ${seed}: ${JSON.stringify(outcome)}`).toBe(alive > 0 ? "stopped" : "already-over");
+      // Whoever was alive may have come to its end by itself; that nobody is left is looked at below.
+      const possible = alive > 0 ? ["stopped", "already-over"] : ["already-over"];
+      expect(possible, `seed ${seed}: ${JSON.stringify(outcome)}`).toContain(outcome.kind);
       return nursery.leftovers();
     } finally {
       nursery.clear();

@@ -49,6 +49,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
   const reasons = new Map<string, string>();
   const decided = new Set<string>();
   const pressed = new Set<string>();
+  /** Who is stopped and was not started again: a decision to bring it back is about nothing else. */
+  const down = new Set<string>();
   const restarts = new Map<string, number[]>();
   const recoveries = new Map<string, { taskId: string | null; at: number }[]>();
   /** By life: the order to start it again that has not failed. */
@@ -71,6 +73,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
   }
 
   function noteState(agentId: string, to: HealthState): void {
+    if (to === "TERMINATED") down.add(agentId);
+    else down.delete(agentId);
     const ill = to === "UNRESPONSIVE" || to === "STUCK" || to === "FAILING";
     if (!ill) return void illSince.delete(agentId);
     if (policyOf(agentId).mode !== "observe" && !open.has(agentId)) illSince.set(agentId, now());
@@ -174,7 +178,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
     if (decided.has(escalation)) complain(`${escalation} was decided twice`);
     decided.add(escalation);
     const reason = reasons.get(escalation) ?? "";
-    if (decision === "terminate_and_recover" && reason.endsWith("-exhausted")) pressed.add(agentId);
+    if (decision === "terminate_and_recover" && (reason.endsWith("-exhausted") || down.has(agentId)))
+      pressed.add(agentId);
     if (decision === "allow_more_time") grant(agentId, 30 * minute);
   }
 

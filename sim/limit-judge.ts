@@ -31,7 +31,7 @@ export interface LimitFindings {
 const ownNudges: ReadonlySet<string> = new Set(["reminder", "loop", "limit-over"]);
 const ownQuestions: ReadonlySet<string> = new Set(["ordered", "handoff-requested", "blocker-reported"]);
 
-/** Of a longer answer so much is believed, then the program is asked again: such a start is ordered early, and put off once more. */
+/** Of words, or of a longer answer, so much is believed, then the program is asked again: such a start is ordered early, and put off once more. */
 const longestBelieved = 6 * 3600;
 const isBelieved = (resetsInSeconds: number | null): boolean =>
   resetsInSeconds !== null && resetsInSeconds <= longestBelieved;
@@ -53,10 +53,11 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
       `${actor.id} ${what} ${((limit.resetAt - now()) / minute).toFixed(1)} min before its limit was over (${limit.end}, life ${limit.incarnation}, ${JSON.stringify(actor.traits)})`,
     );
 
-  /** The monitor knew of the limit and of its end. */
+  /** The monitor knew of the limit and of its end. Words are believed for so long and no longer. */
   function mustBeLeft(actor: HeldActor, what: string): void {
-    const { limit } = actor;
+    const { limit, traits } = actor;
     if (limit === null || limit.knownAt === null || !limit.named || limit.left || now() >= limit.resetAt) return;
+    if (!traits.structured && now() >= limit.since + longestBelieved * second) return;
     tell(actor, limit, what);
   }
 

@@ -125,7 +125,11 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const holders = createHolders({ timeline, random, terminals, eyes, wall, announce });
   const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain });
   const budget = judgeBudgets(config.killBudget, now, complain);
-  const ladder = judgeLadder({ now, complain, policyOf, excusedSince });
+  const isAtLimit = (agentId: string): boolean => {
+    const limit = actors.get(agentId)?.limit ?? null;
+    return limit !== null && now() < Math.max(limit.resetAt, limit.overAt);
+  };
+  const ladder = judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit });
   const folders = createFolders(timeline, random, actors);
   const hands = judgeHands({
     now,

@@ -14,6 +14,7 @@ interface Parts {
   readonly policyOf: (agentId: string) => Policy;
   /** How much of the time since then the monitor was in trouble of its own or frozen, with the amnesty that follows each. */
   readonly excusedSince: (at: number) => number;
+  readonly isAtLimit: (agentId: string) => boolean;
 }
 
 interface OpenIncident {
@@ -39,7 +40,7 @@ export interface LadderFindings {
 }
 
 /** Reads the ladder's own story and holds it to its promises: every incident ends, nothing is done twice, no limit is passed or pretended. */
-export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
+export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }: Parts) {
   const open = new Map<string, OpenIncident>();
   const illSince = new Map<string, number>();
   const delays: number[] = [];
@@ -274,6 +275,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince }: Parts) {
       for (const [agentId, incident] of open) {
         const policy = policyOf(agentId);
         const { nudge, escalation, stopGrace, saving } = policy;
+        // Nothing is done about one at its limit, also when somebody has made an incident of it.
+        if (isAtLimit(agentId)) incident.granted = Math.max(incident.granted, now() - incident.openedAt);
         const ladder =
           (nudge.max + 1) * nudge.interval + escalation.timeout + 4 * (stopGrace + saving.within) + 20 * minute;
         const allowed = ladder + incident.granted + excusedSince(incident.openedAt);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
 import { type Said, type Story, story } from "../story.test-support.ts";
 
 /** Beats by a timer, so that silence is never the reason. */
@@ -24,6 +25,22 @@ describe("a stale checkpoint", () => {
     expect(agent.finding("stale-checkpoint")?.text).toContain("other work goes on");
     livesFor(agent, "31m");
     expect(agent.past).toEqual(["600s DEGRADED", `${7200 + 600}s STUCK`]);
+  });
+
+  it("of one that says nothing and whose holder is lost is no more than it was when somebody still looked", () => {
+    const held = heldStory();
+    held.prints();
+    held.agent.savesCheckpoint("c1");
+    for (let i = 0; i < 35; i++) {
+      held.passes("2m");
+      held.prints(5);
+    }
+    expect(held.agent.finding("stale-checkpoint")).toMatchObject({ level: "degraded", evidence: { goesOn: "yes" } });
+    held.passes("8m");
+    held.holderIsLost("alive");
+    held.agent.silentFor("2h");
+    expect(held.agent.finding("stale-checkpoint")).toMatchObject({ level: "degraded", evidence: { goesOn: "yes" } });
+    expect(held.agent.state).toBe("DEGRADED");
   });
 
   it("is over with the next checkpoint", () => {

@@ -151,6 +151,8 @@ export const findUnstartedTask: Detector = (record, now, policy) => {
  */
 export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
   if (tellsOnlySteps(record)) return Number.POSITIVE_INFINITY;
+  // Nobody looks at it any more, and it says nothing itself.
+  if (record.terminal?.holder === "lost" && !owesBeats(record)) return record.terminal.seenAt;
   return record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
 }
 

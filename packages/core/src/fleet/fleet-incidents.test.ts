@@ -72,6 +72,41 @@ describe("many that fall silent together", () => {
     expect(["w1", "w4"].map(world.incidents.partOf)).toEqual([`${fleetId}/1`, null]);
   });
 
+  it("and fall silent together once more, one after the other, are part of the question that is open, and counted once", () => {
+    const world = asked();
+    world.isHeard("w1", "w2");
+    world.fallSilent(wholeFleet, "w1");
+    world.isSilent("w2");
+    world.isSilent("w9");
+    world.holdEnds();
+    expect(["w1", "w2", "w9"].map(world.incidents.partOf)).toEqual(Array(3).fill(`${fleetId}/1`));
+    expect(world.incidents.open()).toMatchObject([{ came: 4, stage: { kind: "asked" } }]);
+    expect(world.did("escalate")).toHaveLength(1);
+    // From here on whoever falls silent does so alone.
+    world.isSilent("w10");
+    expect(world.incidents.partOf("w10")).toBeNull();
+  });
+
+  it("and are all heard while others may still fall silent are one incident for as long as that lasts", () => {
+    const world = asked();
+    world.fallSilent(wholeFleet, "w4");
+    world.isHeard("w1", "w2", "w3", "w4");
+    world.isSilent("w5");
+    expect(world.incidents.partOf("w5")).toBe(`${fleetId}/1`);
+    world.isHeard("w5");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toEqual([]);
+    world.holdEnds();
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "all-heard", came: 5 }]);
+  });
+
+  it("on one node, after what was decided for the whole fleet, are asked about anew", () => {
+    const world = asked();
+    world.decide("force_handoff");
+    world.fallSilent(node, "w5");
+    world.holdEnds(node);
+    expect(world.did("escalate")).toHaveLength(2);
+  });
+
   it("and are silent still when the doubt is over are one alert and one question", () => {
     const world = asked();
     expect(world.did("raise-alert")).toMatchObject([

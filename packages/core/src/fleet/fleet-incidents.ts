@@ -29,6 +29,8 @@ export interface FleetIncident {
   readonly came: number;
   /** Who of them is silent still. */
   readonly silent: readonly string[];
+  /** Who of them was heard again; absent in what an earlier version saved. */
+  readonly heard?: readonly string[];
   readonly stage: Stage;
   /** Key of the alert that stands for all of them. */
   readonly alert: string | null;
@@ -56,8 +58,9 @@ export interface FleetDoings {
 
 const nothing: FleetDoings = { events: [], actions: [], decided: null };
 
-interface Open extends Omit<FleetIncident, "silent"> {
-  silent: Set<string>;
+interface Open extends Omit<FleetIncident, "silent" | "heard"> {
+  readonly silent: Set<string>;
+  readonly heard: Set<string>;
   came: number;
   stage: Stage;
   alert: string | null;
@@ -75,6 +78,8 @@ const reason: EscalationReason = "mass-silence";
 export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy: () => Policy) {
   const incidents = new Map<Scope, Open>();
   const scopeOfMember = new Map<string, Scope>();
+  /** Where nobody is judged for silence at the moment: whoever falls silent there falls silent with the others. */
+  const holding = new Set<Scope>();
   /** Grows with everything that is to be saved. */
   let changes = 0;
   const counts = { ...(saved?.counts ?? { incidents: 0, questions: 0, alerts: 0 }) };
@@ -83,7 +88,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     // Nobody knows any more how far the doubt in our own path had come: everybody gets a TTL to be heard.
     const stage: Stage =
       incident.stage.kind === "held" ? { kind: "more-time", until: now + timeToBeHeard(policy()) } : incident.stage;
-    incidents.set(incident.scope, { ...incident, silent, stage });
+    incidents.set(incident.scope, { ...incident, silent, heard: new Set(incident.heard), stage });
     for (const agentId of silent) scopeOfMember.set(agentId, incident.scope);
   }
 
@@ -91,7 +96,8 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     counts.incidents += 1;
     const id = `${fleetId}/${counts.incidents}`;
     const incident: Open = {
-      ...{ id, scope, openedAt: now, came: 0, silent: new Set<string>(), stage: { kind: "held" }, alert: null },
+      ...{ id, scope, openedAt: now, came: 0, silent: new Set<string>(), heard: new Set<string>() },
+      ...{ stage: { kind: "held" }, alert: null },
     };
     incidents.set(scope, incident);
     return incident;
@@ -108,7 +114,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
       changes += 1;
       scopeOfMember.set(agentId, incident.scope);
       incident.silent.add(agentId);
-      incident.came += 1;
+      if (!incident.heard.delete(agentId)) incident.came += 1;
     }
   }
 
@@ -124,6 +130,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
 
   /** Many fell silent at once, and nobody is judged for it yet. */
   function holdBegan(scope: Scope, agents: readonly string[], of: number, now: MonoMs): FleetDoings {
+    holding.add(scope);
     const known = incidents.get(wholeFleet) ?? incidents.get(scope);
     const isNews = agents.some((agentId) => !scopeOfMember.has(agentId));
     if (known !== undefined) {
@@ -142,9 +149,11 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
 
   /** Our own path works, and there was time to be heard: who is silent still is somebody's matter. */
   function holdEnded(scope: Scope, now: MonoMs): FleetDoings {
-    const incident = incidents.get(scope);
-    if (incident === undefined || incident.stage.kind !== "held") return nothing;
-    return incident.silent.size === 0 ? close(incident, "all-heard", now) : ask(incident, 0, now);
+    holding.delete(scope);
+    const incident = incidents.get(scope) ?? incidents.get(wholeFleet);
+    if (incident === undefined || mayGrow(incident)) return nothing;
+    if (incident.silent.size === 0) return close(incident, "all-heard", now);
+    return incident.stage.kind === "held" ? ask(incident, 0, now) : nothing;
   }
 
   /** How one agent stands after its turn. Who falls silent while nobody is judged yet belongs to it. */
@@ -154,11 +163,18 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     if (scope === undefined) {
       if (!isSilent) return nothing;
       const near = incidents.get(wholeFleet) ?? (node === null ? undefined : incidents.get(nodeScope(node)));
-      if (near?.stage.kind === "held") join(near, [agentId]);
+      if (near !== undefined && isHolding(node)) join(near, [agentId]);
       return nothing;
     }
     return isSilent ? nothing : leave(agentId, scope, now);
   }
+
+  /** While the doubt lasts others may still fall silent for the same cause. */
+  const mayGrow = ({ scope }: Open): boolean =>
+    scope === wholeFleet ? holding.size > 0 : holding.has(scope) || holding.has(wholeFleet);
+
+  const isHolding = (node: string | null): boolean =>
+    holding.has(wholeFleet) || (node !== null && holding.has(nodeScope(node)));
 
   function leave(agentId: string, scope: Scope, now: MonoMs): FleetDoings {
     changes += 1;
@@ -166,8 +182,8 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     const incident = incidents.get(scope);
     if (incident === undefined) return nothing;
     incident.silent.delete(agentId);
-    // While the doubt lasts others may still fall silent for the same cause.
-    return incident.silent.size > 0 || incident.stage.kind === "held" ? nothing : close(incident, "all-heard", now);
+    incident.heard.add(agentId);
+    return incident.silent.size > 0 || mayGrow(incident) ? nothing : close(incident, "all-heard", now);
   }
 
   /** Nobody answered: asked again, less and less often. Time that was allowed is used up: asked anew. */
@@ -278,6 +294,9 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     return null;
   };
 
+  const listOpen = (): readonly FleetIncident[] =>
+    [...incidents.values()].map((one) => ({ ...one, silent: [...one.silent], heard: [...one.heard] }));
+
   return {
     holdBegan,
     holdEnded,
@@ -343,11 +362,8 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     },
     /** Different from before when there is something to save. */
     changes: (): number => changes,
-    open: (): readonly FleetIncident[] => [...incidents.values()].map((one) => ({ ...one, silent: [...one.silent] })),
-    save: (): SavedFleet => ({
-      incidents: [...incidents.values()].map((one) => ({ ...one, silent: [...one.silent] })),
-      counts: { ...counts },
-    }),
+    open: listOpen,
+    save: (): SavedFleet => ({ incidents: listOpen(), counts: { ...counts } }),
   };
 }
 

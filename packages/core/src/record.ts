@@ -157,7 +157,13 @@ export interface Counts {
   readonly escalations: number;
   readonly stops: number;
   readonly starts: number;
+  /** Nudges, questions and stops of agents that were removed: its numbers go on from theirs, and none of them was its own. */
+  readonly ofOthers?: number;
 }
+
+/** What was done about it: nudges, questions and stops. Starting again what went down by itself is not held against it. */
+export const interventionsOf = ({ nudges, escalations, stops, ofOthers = 0 }: Counts): number =>
+  nudges + escalations + stops - ofOthers;
 
 const noCounts: Counts = { incidents: 0, nudges: 0, escalations: 0, stops: 0, starts: 0 };
 

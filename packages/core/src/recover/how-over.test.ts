@@ -30,6 +30,25 @@ describe("an agent that Rouse started", () => {
     expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
   });
 
+  it("is not over between two runs where it is to run always, unless nobody may start it or a person ended it", () => {
+    const always: HeldGiven = { hold: { restart: { when: "always" } } };
+    const runsAgain = (given: HeldGiven) => {
+      const agent = heldStory(given);
+      agent.exits({ code: 0 });
+      agent.startsAgain();
+      agent.exits({ code: 0 });
+      return agent;
+    };
+    const agent = runsAgain(always);
+    expect(agent.agent.record.restart).toBe(null);
+    expect(how(agent)).toBe(null);
+    expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
+    expect(howOver(agent.agent.record, { ...policy, mode: "observe" })).toMatchObject({ how: "finished" });
+    const ended = heldStory(always);
+    ended.exits({ code: 0, cause: "person" });
+    expect(how(ended)).toBe("finished");
+  });
+
   it("is over with its status once it was given up and handed to a person", () => {
     const agent = held({ settings: { mode: "assist" } });
     agent.exits({ code: 7 });

@@ -1,6 +1,8 @@
 import type { HowOver, MonoMs, Policy, RemovalRefusal } from "@rouse/contract";
 import { type AgentRecord, isOver } from "../record.ts";
+import { isBetweenRuns } from "../restart-rule.ts";
 import { isSettled } from "./fate-of-work.ts";
+import { mayStart } from "./keep-running.ts";
 
 /** How an agent is over, and since when. */
 export interface Over extends HowOver {
@@ -17,6 +19,7 @@ export function howOver(record: AgentRecord, policy: Policy): Over | null {
   if (terminal === null)
     return activity.kind === "FINISHED" ? { how: "finished", code: null, signal: null, at: activity.since } : null;
   if (terminal.exit === null || worksOn(record) || !isSettled(record) || isUndecided(record, policy)) return null;
+  if (isBetweenRuns(record) && mayStart(policy)) return null;
   const { code, signal, at } = terminal.exit;
   const how = activity.kind === "FINISHED" ? "finished" : health.state === "TERMINATED" ? "terminated" : "exited";
   return { how, code, signal, at };

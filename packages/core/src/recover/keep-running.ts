@@ -12,10 +12,12 @@ export function keepRunning(record: AgentRecord, now: MonoMs, policy: Policy, do
   return reviveAfterRun(record, now, policy);
 }
 
+export const mayStart = ({ mode, enabled }: Policy): boolean => mode === "act" && enabled;
+
 /** When its next run begins; `null`: not by itself. One that could not be started is tried as often as one that fails. */
 export function nextRunDue(record: AgentRecord, now: MonoMs, policy: Policy): MonoMs | null {
   if (!isBetweenRuns(record) || isStartingAgain(record)) return null;
-  if (policy.mode !== "act" || !policy.enabled) return null;
+  if (!mayStart(policy)) return null;
   const rested = record.restartedAt === null ? now : record.restartedAt + policy.restart.cooldown;
   const recent = record.restart === null ? [] : recentRestarts(record, now, policy);
   const [oldest] = recent.slice(-restartsAllowed(record, policy));

@@ -15,6 +15,7 @@ import {
   type Doubt,
   type Finding,
   howOver,
+  interventionsOf,
   isExited,
   limitSeenToAt,
   type Over,
@@ -27,7 +28,7 @@ import {
   workedSince,
   worksOn,
 } from "@rouse/core";
-import { describeIncident, interventionsOf } from "./describe-incident.ts";
+import { describeIncident } from "./describe-incident.ts";
 
 type ToWall = (at: MonoMs) => EpochMs;
 
@@ -49,7 +50,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
       tokenCount: facts.tokenCount,
       errorCount: facts.errorCount,
       toolCallCount: facts.toolCallCount,
-      interventionCount: interventionsOf(record),
+      interventionCount: interventionsOf(record.counts),
     },
     circuitBreakers: [],
     incident: describeIncident(record, iso),

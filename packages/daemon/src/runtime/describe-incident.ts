@@ -10,9 +10,6 @@ import { type AgentRecord, type Incident, openEscalation } from "@rouse/core";
 
 type Iso = (at: MonoMs) => string;
 
-/** What was done about it: nudges, questions and stops. Starting again what went down by itself is not held against it. */
-export const interventionsOf = ({ counts }: AgentRecord): number => counts.nudges + counts.escalations + counts.stops;
-
 export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport | null {
   const { incident, nudge } = record;
   if (incident === null) return null;

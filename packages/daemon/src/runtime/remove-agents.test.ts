@@ -1,4 +1,4 @@
-import { seconds } from "@rouse/contract";
+import { canaryId, fleetId, seconds } from "@rouse/contract";
 import { expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
@@ -114,4 +114,31 @@ it("nothing is removed while its holder is there, and the trail says who wanted 
   expect(monitor.agent("a").over).toMatchObject({ how: "finished" });
   const events = await monitor.events({ types: ["AGENT_REMOVED"], limit: 10 });
   expect(events).toEqual([]);
+});
+
+it("a new agent has none of what was done about one that was removed, and numbers of its own", async () => {
+  const world = await watch();
+  await world.beats({ agentId: "a", status: "RUNNING" });
+  const first = await world.settled(world.monitor.help.words.nudge("a", "owner", "go on", "ada"));
+  await world.beats({ agentId: "a", status: "FINISHED" });
+  expect(world.monitor.agent("a").metrics.interventionCount).toBe(1);
+  await world.remove("a");
+  await world.beats({ agentId: "b", status: "RUNNING" });
+  expect(world.monitor.agent("b").metrics.interventionCount).toBe(0);
+  const next = await world.settled(world.monitor.help.words.nudge("b", "owner", "go on", "ada"));
+  expect(world.monitor.agent("b").metrics.interventionCount).toBe(1);
+  expect([first.nudge, next.nudge]).toEqual(["a/1/nudge/1", "b/1/nudge/2"]);
+});
+
+it("nobody is removed about whom somebody was asked together with others", async () => {
+  const world = await watch();
+  const names = ["a", "b", "c", "d", "e", "f"];
+  for (let round = 0; round < 4; round++) {
+    for (const agentId of names) await world.beats({ agentId, status: "RUNNING", sequence: round + 1 });
+    await world.live(seconds(2));
+  }
+  world.monitor.sendCanaryBy(async () => void world.beats({ agentId: canaryId }));
+  await world.live(seconds(90));
+  expect(world.monitor.help.words.escalations().map(({ agentId }) => agentId)).toEqual([fleetId]);
+  await expect(world.remove("a")).rejects.toThrow("somebody was asked what to do about a");
 });

@@ -43,7 +43,11 @@ export function removeAgents(parts: RemovingParts) {
 
   const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
     refuseRemoval(record, config().policyFor(record)) ??
+    (isAskedAboutWithOthers(record.agentId) ? "question-open" : null) ??
     (tasks.heldBy(record.agentId).length > 0 ? "holds-task" : null);
+
+  const isAskedAboutWithOthers = (agentId: string): boolean =>
+    incidents.open().some(({ stage, silent }) => stage.kind === "asked" && silent.includes(agentId));
 
   async function refuse(order: GivenOrder, because: RemovalRefusal): Promise<never> {
     turns.addToTrail(refusalLine(order, because, clock.read().time));

@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { type AgentRecord, type Incident, newRecord, type TerminalFacts } from "@rouse/core";
+import { type AgentRecord, type Incident, interventionsOf, newRecord, type TerminalFacts } from "@rouse/core";
 import type { SavedRecord } from "../ports/store.ts";
 import type { Sleeper } from "./wake-wheel.ts";
 
@@ -39,7 +39,7 @@ export class Watched implements Sleeper {
  */
 interface UsedNumbers {
   readonly nextNo: number;
-  readonly counts: AgentRecord["counts"];
+  readonly counts: Omit<AgentRecord["counts"], "ofOthers">;
   readonly alertsRaised: number;
 }
 
@@ -77,7 +77,9 @@ export function createRoster() {
     find: (agentId: string): Watched | undefined => byId.get(agentId),
     add(record: AgentRecord): Watched {
       const { counts, alertsRaised } = used;
-      const watched = new Watched(nextNo++, { ...record, counts, alertsRaised }, 0);
+      const ofOthers = interventionsOf(counts);
+      const numbered = ofOthers === 0 ? counts : { ...counts, ofOthers };
+      const watched = new Watched(nextNo++, { ...record, counts: numbered, alertsRaised }, 0);
       byId.set(record.agentId, watched);
       return watched;
     },

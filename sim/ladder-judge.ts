@@ -190,7 +190,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     once(escalation, "the question");
     // Several of the fleet may be open at once.
     const subject = agentId === fleetId ? payload.incident : agentId;
-    mustHaveWaited(subject, `${escalation} was asked`);
+    // About many it is asked anew when more have joined them.
+    if (agentId !== fleetId) mustHaveWaited(subject, `${escalation} was asked`);
     const incident = open.get(agentId);
     const nudged = nudgedAt.get(agentId);
     const wasNudged = nudged !== undefined && now() - nudged - excusedSince(nudged) < nudgesCountFor;

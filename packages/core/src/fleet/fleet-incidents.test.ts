@@ -81,7 +81,10 @@ describe("many that fall silent together", () => {
     world.holdEnds();
     expect(["w1", "w2", "w9"].map(world.incidents.partOf)).toEqual(Array(3).fill(`${fleetId}/1`));
     expect(world.incidents.open()).toMatchObject([{ came: 4, stage: { kind: "asked" } }]);
-    expect(world.did("escalate")).toHaveLength(1);
+    // Whoever was told of fewer is told of all of them, and asked about all of them.
+    expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
+    expect(world.did("escalate")).toMatchObject([{}, { escalation: `${fleetId}.2` }]);
+    expect(world.did("raise-alert")).toMatchObject([{}, { summary: expect.stringMatching(/^4 agents are silent/) }]);
     // From here on whoever falls silent does so alone.
     world.isSilent("w10");
     expect(world.incidents.partOf("w10")).toBeNull();
@@ -97,6 +100,17 @@ describe("many that fall silent together", () => {
     expect(world.told("FLEET_INCIDENT_CLOSED")).toEqual([]);
     world.holdEnds();
     expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "all-heard", came: 5 }]);
+  });
+
+  it("after time was allowed for others are asked about at once, and so they are when we died before that", () => {
+    const granted = asked();
+    granted.decide("allow_more_time", minutes(720));
+    granted.fallSilent(wholeFleet, "w7", "w8", "w9");
+    const later = fleet(granted.incidents.save(), granted.now + seconds(1));
+    granted.holdEnds();
+    expect(granted.did("escalate")).toHaveLength(2);
+    later.passes(minutes(10));
+    expect(later.did("escalate")).toHaveLength(1);
   });
 
   it("on one node, after what was decided for the whole fleet, are asked about anew", () => {
@@ -224,11 +238,13 @@ describe("the question about many", () => {
     expect(world.incidents.open()).toMatchObject([{ silent: ["w1", "w2", "w3", "w7", "w8", "w9"] }]);
   });
 
-  it("that is open when more fall silent is about them as well, and waited for", () => {
+  it("that is open when more fall silent gives way to one about all of them, once they had time to be heard", () => {
     const world = asked();
     world.fallSilent(wholeFleet, "w7", "w8", "w9");
-    world.holdEnds();
     expect(world.did("escalate")).toHaveLength(1);
+    world.holdEnds();
+    expect(world.did("escalate")).toHaveLength(2);
+    expect(world.decide("force_handoff", null, `${fleetId}.1`)).toBeNull();
     expect(world.decide("force_handoff")?.decided?.agents).toEqual(["w1", "w2", "w3", "w7", "w8", "w9"]);
   });
 

@@ -31,6 +31,8 @@ export interface FleetIncident {
   readonly silent: readonly string[];
   /** Who of them was heard again; absent in what an earlier version saved. */
   readonly heard?: readonly string[];
+  /** Others have joined since somebody was asked: what was asked, granted or decided was not about them. */
+  readonly grown?: boolean;
   readonly stage: Stage;
   /** Key of the alert that stands for all of them. */
   readonly alert: string | null;
@@ -61,6 +63,7 @@ const nothing: FleetDoings = { events: [], actions: [], decided: null };
 interface Open extends Omit<FleetIncident, "silent" | "heard"> {
   readonly silent: Set<string>;
   readonly heard: Set<string>;
+  grown: boolean;
   came: number;
   stage: Stage;
   alert: string | null;
@@ -86,9 +89,13 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
   for (const incident of saved?.incidents ?? []) {
     const silent = new Set(incident.silent);
     // Nobody knows any more how far the doubt in our own path had come: everybody gets a TTL to be heard.
-    const stage: Stage =
-      incident.stage.kind === "held" ? { kind: "more-time", until: now + timeToBeHeard(policy()) } : incident.stage;
-    incidents.set(incident.scope, { ...incident, silent, heard: new Set(incident.heard), stage });
+    const { stage, grown = false } = incident;
+    const isUntold = stage.kind === "held" || (grown && stage.kind !== "asked");
+    incidents.set(incident.scope, {
+      ...incident,
+      ...{ silent, heard: new Set(incident.heard), grown: false },
+      stage: isUntold ? { kind: "more-time", until: now + timeToBeHeard(policy()) } : stage,
+    });
     for (const agentId of silent) scopeOfMember.set(agentId, incident.scope);
   }
 
@@ -97,7 +104,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     const id = `${fleetId}/${counts.incidents}`;
     const incident: Open = {
       ...{ id, scope, openedAt: now, came: 0, silent: new Set<string>(), heard: new Set<string>() },
-      ...{ stage: { kind: "held" }, alert: null },
+      ...{ grown: false, stage: { kind: "held" }, alert: null },
     };
     incidents.set(scope, incident);
     return incident;
@@ -115,6 +122,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
       scopeOfMember.set(agentId, incident.scope);
       incident.silent.add(agentId);
       if (!incident.heard.delete(agentId)) incident.came += 1;
+      if (incident.stage.kind !== "held") incident.grown = true;
     }
   }
 
@@ -135,8 +143,6 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     const isNews = agents.some((agentId) => !scopeOfMember.has(agentId));
     if (known !== undefined) {
       join(known, agents);
-      // What was decided was decided for others. A question that is open is about them as well.
-      if (isNews && known.stage.kind === "decided") turnTo(known, { kind: "held" });
       return nothing;
     }
     if (!isNews && scope !== wholeFleet) return nothing;
@@ -153,7 +159,8 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
     const incident = incidents.get(scope) ?? incidents.get(wholeFleet);
     if (incident === undefined || mayGrow(incident)) return nothing;
     if (incident.silent.size === 0) return close(incident, "all-heard", now);
-    return incident.stage.kind === "held" ? ask(incident, 0, now) : nothing;
+    if (incident.stage.kind !== "held" && !incident.grown) return nothing;
+    return combine([withdraw(incident, "others fell silent as well; asked about all of them"), ask(incident, 0, now)]);
   }
 
   /** How one agent stands after its turn. Who falls silent while nobody is judged yet belongs to it. */
@@ -214,6 +221,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
       ...{ acknowledged: null, overdueTold: false },
     };
     turnTo(incident, { kind: "asked", question });
+    incident.grown = false;
     const payload = {
       ...{ agentId: fleetId, escalation: question.id, incident: incident.id, reason, severity: question.severity },
       answerWithinSeconds: Math.round(allowed / 1000),

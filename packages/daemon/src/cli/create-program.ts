@@ -70,6 +70,24 @@ const otherWords: Readonly<Record<string, string>> = {
   restart: "recover",
 };
 
+/** Others they try, and what they want: what looks most like the word would often do something else. */
+const wanted: Readonly<Record<string, string>> = {
+  remove: "rm",
+  delete: "rm",
+  start: "spawn",
+  create: "spawn",
+  exec: "attach",
+  top: "ps -w",
+  watch: "ps -w",
+  inspect: "health",
+  describe: "health",
+  show: "health",
+  log: "logs",
+  tail: "logs -f",
+  version: "--version",
+  "-v": "--version",
+};
+
 /** The program that understands `words`: with the command they name, or with all of them where there is something to explain. */
 export async function createProgram(
   words: readonly string[],
@@ -79,6 +97,8 @@ export async function createProgram(
   openWorkspaces?: OpenWorkspaces,
   openAuditHands?: OpenAuditHands,
 ): Promise<Command> {
+  const [first = ""] = words;
+  const instead = Object.hasOwn(wanted, first) ? wanted[first] : undefined;
   const program = new Command("rouse")
     .description("Health monitoring for autonomous agents.")
     .version(version, "-V, --version", "print the version")
@@ -88,15 +108,16 @@ export async function createProgram(
     .configureOutput({
       getOutHelpWidth: () => Math.min(here.width, 80),
       getErrHelpWidth: () => Math.min(here.width, 80),
-      outputError: (text, write) => write(text.replace(/^error: /, "rouse: ")),
+      outputError: (text, write) =>
+        write(text.replace(/^error: /, "rouse: ") + (instead === undefined ? "" : `(Did you mean ${instead}?)\n`)),
     })
+    .showSuggestionAfterError(instead === undefined)
     .addHelpText("after", helpTail())
     .enablePositionalOptions()
     .exitOverride();
   const hands = { up, openWorkspaces, openAuditHands };
   const adding = await Promise.all(namesIn(words).map((name) => commands[name]?.(hands)));
   for (const add of adding) add?.(program, here, finish);
-  const [first = ""] = words;
   const meant = otherWords[first];
   if (meant !== undefined && meant !== "ps")
     program.hook("preAction", () => here.warn(`${first} is \`rouse ${meant}\``));

@@ -118,6 +118,16 @@ describe("rouse", () => {
     expect(misspelt).toMatchObject({ code: 2, out: "" });
     expect(misspelt.err).toContain("Did you mean ps?");
     expect((await rouse(["ps", "--jsn"])).err).toContain("Did you mean --json?");
+    // What looks most like these would do something else: recover, stop, restart.
+    for (const [word, instead] of [
+      ["remove", "rm"],
+      ["top", "ps -w"],
+      ["start", "spawn"],
+      ["-v", "--version"],
+    ] as const) {
+      const { code, err } = await rouse([word, "worker-1"]);
+      expect({ code, hints: err.match(/Did you mean .*/g) }).toEqual({ code: 2, hints: [`Did you mean ${instead}?)`] });
+    }
     const wrong = [[], ["why"], ["up", "--port", "70000"], ["up", "--tls-cert", "x"], ["events", "--types", "NOPE"]];
     const outcomes = await Promise.all(wrong.map((words) => rouse(words)));
     expect(outcomes.map(({ code }) => code)).toEqual(wrong.map(() => 2));

@@ -157,8 +157,8 @@ ${afterOptions(all, value)}
 ${replies.join("\n").replaceAll(" words=(", " names=(")}
   esac
   if [[ $cur == -* ]]; then _describe option flags; return; fi
-  if (( agents )); then names+=(\${(f)"$(${askAgents})"}); fi
   (( \${#names} )) && _describe word names
+  if (( agents )); then compadd -- \${(f)"$(${askAgents})"}; fi
 }
 if [[ \${funcstack[1]} == _rouse ]]; then _rouse "$@"; else compdef _rouse rouse; fi
 `;

@@ -32,6 +32,15 @@ describe("a holder", () => {
     expect(late.agent.record.terminal?.identity).toEqual(identity);
   });
 
+  it("with another process in the same life is another terminal: it is told, and its reports count from the first", () => {
+    const held = heldStory();
+    for (let n = 0; n < 3; n++) held.prints();
+    held.agent.take({ kind: "held", hold: held.holdOf({ pid: 4343 }), adopted: false });
+    expect(held.agent.told("AGENT_HELD").map(({ pid }) => pid)).toEqual([4242, 4343]);
+    expect(held.agent.record.terminal).toMatchObject({ pid: 4343, novel: 0 });
+    expect(held.report([], { seq: 1 }).reply).toMatchObject({ status: "accepted", sequenceNumber: 1 });
+  });
+
   it("of an older life is not listened to", () => {
     const held = heldStory();
     const { signal } = held.prints();

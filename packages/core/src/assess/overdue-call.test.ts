@@ -65,6 +65,15 @@ describe("a request to the model", () => {
     expect(overdue(held)).toBeUndefined();
   });
 
+  it("is not any more when its holder is lost: an answer that comes now is seen by nobody", () => {
+    const held = begins(asked);
+    held.passes("11m");
+    expect(overdue(held)).toBeDefined();
+    held.holderIsLost("alive");
+    held.agent.silentFor("5m");
+    expect(overdue(held)).toBeUndefined();
+  });
+
   it("is not where its answer may come another way: by no socket that is counted, or in bytes that only its reads show", () => {
     const noSocket = begins(asked, { network: { sockets: 0, bytes: 0 } });
     noSocket.passes("2h");

@@ -74,6 +74,15 @@ describe("the same error", () => {
     expect(held.agent.past).toEqual(["240s STUCK", "600s HEALTHY"]);
   });
 
+  it("is forgotten as well when its holder is lost meanwhile, of which nothing more will come", () => {
+    const held = heldStory();
+    failsFor(held, 5, 1);
+    held.holderIsLost("alive");
+    expect(held.agent.state).toBe("STUCK");
+    held.agent.silentFor("10m");
+    expect(held.agent.finding("repeated-error")).toBeUndefined();
+  });
+
   it("is counted as of when it was seen: what a monitor that was away is told late is judged as it would have been then", () => {
     const held = heldStory();
     failsFor(held, 6, 0);

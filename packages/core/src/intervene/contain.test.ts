@@ -161,6 +161,24 @@ describe("an agent that is held back is let go", () => {
     expect(orders(held).at(-1)?.key).toBe("worker-1/1/contain/2");
   });
 
+  it("when a person gives an order about it", () => {
+    const held = isContained({ work: null });
+    held.isOrdered("restart");
+    expect(letGo(held)).toEqual(["person"]);
+    expect(ways(held)).toEqual(["pause", "let-go"]);
+  });
+
+  it("when a person speaks to it before it was interrupted: that is wanted no more, and there is nothing to undo", () => {
+    const held = isHandedOver({ settings: by("interrupt") });
+    loops(held, 3);
+    held.agent.isNudgedBy("operator", "try the other branch");
+    expect(held.agent.record.containment?.state).toBe("let-go");
+    answers(held, { kind: "contained" });
+    expect(held.agent.told("AGENT_CONTAINED")).toEqual([]);
+    expect(letGo(held)).toEqual([]);
+    expect(ways(held)).toEqual(["interrupt"]);
+  });
+
   it("when its policy no longer wants it", () => {
     for (const change of [by("none"), { mode: "observe" }] as const) {
       const held = isContained();

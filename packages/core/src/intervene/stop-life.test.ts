@@ -42,6 +42,16 @@ describe("an order to stop", () => {
     ]);
   });
 
+  it("goes by the first answer about the work: one that comes after it takes back nothing that was saved", () => {
+    const held = startsFailing({ work: { kind: "saved", commit: "c0ffee", changed: 3 } });
+    const ours = "worker-1/1/stop/consecutive-failures/1";
+    held.handsAnswer(`${ours}/work`, { kind: "work", work: { kind: "not-saved", problem: "no space left" } });
+    held.exits({ signal: "SIGTERM", cause: "stopped" });
+    held.handsStopped(ours);
+    expect(held.agent.told("WORK_NOT_SAVED")).toEqual([]);
+    expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([{ snapshot: "c0ffee" }]);
+  });
+
   it("tells what became of a turn in a server that others use", () => {
     const held = isStoppedForErrors("t1");
     held.handsStopped(key, { kind: "stopped", forced: false, processes: 3, sharedTurn: "may-go-on" });

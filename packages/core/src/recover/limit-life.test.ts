@@ -1,7 +1,7 @@
 import type { ExitStatus, LimitResume, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
-import { heldByLimit } from "../limit.ts";
+import { heldByLimit, limitSeenToAt } from "../limit.ts";
 import { ms } from "../story.test-support.ts";
 import { fateOfWork } from "./fate-of-work.ts";
 import { isGoneForGood } from "./life-over.ts";
@@ -882,6 +882,15 @@ describe("an agent that lives when its limit is over", () => {
     held.passes("40m");
     expect(held.agent.past).toEqual([]);
     expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
+  });
+
+  it("and was told about to a person is nobody else's to see to while it lives", () => {
+    const held = heldStory({ hold: claude });
+    held.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
+    expect(limitSeenToAt(held.agent.record)).toBe(heldByLimit(held.agent.record));
+    held.passes("2h");
+    expect(held.agent.record.limit).toMatchObject({ told: true, resumedAt: null });
+    expect(limitSeenToAt(held.agent.record)).toBeNull();
   });
 
   it("is not late with its completion marker for the time it waited", () => {

@@ -1,4 +1,6 @@
+import type { StepEvent } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
 import { runStory, times } from "../run-story.test-support.ts";
 
 // Each look-alike has a twin that differs in the one thing that excuses it.
@@ -208,11 +210,40 @@ describe("silence", () => {
     expect(run.agent.past.filter((change) => change.endsWith("STUCK"))).toEqual([]);
   });
 
+  it("of its tokens after a person's word is a warning, and is standing still when it is certainly the model's turn", () => {
+    const levelAfter = (...last: StepEvent[]) => {
+      const run = runStory();
+      times(3, (n) => run.does("Bash", `step ${n}`, `result ${n}`));
+      run.tell({ kind: "message", role: "agent", text_digest: "done", tokens: 900 });
+      run.tell(...last);
+      run.agent.silentFor("2h");
+      return run.agent.finding("zero-tokens")?.level;
+    };
+    const wait: StepEvent = { kind: "message", role: "user", text_digest: "wait" };
+    const call: StepEvent = { kind: "tool_call", tool: "Bash", args_digest: "next" };
+    expect(levelAfter(wait)).toBe("degraded");
+    expect(levelAfter(wait, call, { kind: "tool_result", text_digest: "next" })).toBe("stuck");
+  });
+
   it("when it is certainly the model's turn is standing still", () => {
     const run = runStory();
     times(3, (n) => run.does("Bash", `step ${n}`, `result ${n}`));
     run.agent.silentFor("2h");
     expect(run.state).toBe("STUCK");
+  });
+
+  it("of an agent that beats or is held is that of its voice, and no standstill as well", () => {
+    const beats = runStory();
+    times(3, (n) => beats.does("Bash", `step ${n}`, `result ${n}`));
+    beats.agent.beats();
+    const held = runStory();
+    held.agent.take({ kind: "held", hold: heldStory().holdOf(), adopted: false });
+    times(3, (n) => held.does("Bash", `step ${n}`, `result ${n}`));
+    for (const { agent } of [beats, held]) {
+      agent.silentFor("2h");
+      expect(agent.finding("no-progress")).toBeUndefined();
+      expect(agent.finding("no-tool-call")).toBeUndefined();
+    }
   });
 });
 

@@ -50,6 +50,15 @@ describe("wrong tokens from one address", () => {
     expect(describeTreatment(guess("a", 120_001))).toBe("answer");
   });
 
+  it("are not forgotten while eight of them wait, however long that takes", () => {
+    const guess = slowWrongTokens();
+    for (let n = 0; n < 10; n++) guess("a", 0);
+    const waiting = Array.from({ length: 8 }, () => guess("a", 0));
+    expect(guess("a", 60_001)).toEqual({ kind: "too-many" });
+    for (const one of waiting) describeTreatment(one);
+    expect(describeTreatment(guess("a", 120_003))).toBe("answer");
+  });
+
   it("are remembered of a thousand addresses, those that guessed last", () => {
     const guess = slowWrongTokens();
     for (let n = 0; n < 11; n++) describeTreatment(guess("a", 0));

@@ -129,6 +129,14 @@ describe("after a stall", () => {
     expect(monitor.agent("a").state).toBe("HEALTHY");
   });
 
+  it("all of it was a gap, from the last time the monitor looked at itself", async () => {
+    const { monitor, live, advance } = await watch();
+    await live(seconds(1));
+    advance(minutes(5));
+    await live(seconds(1));
+    expect(monitor.status().monitor.lastGap).toMatchObject({ cause: "stall", lastedSeconds: 300 });
+  });
+
   it("nobody is judged by silence for one TTL, then whoever is still silent is", async () => {
     const { monitor, live, beats, advance, delivered } = await watch();
     await beats({ agentId: "a", status: "RUNNING" });
@@ -209,6 +217,18 @@ describe("setting the wall clock", () => {
     await beats({ agentId: "a", status: "RUNNING", toolCallCount: 5 });
     expect(await gaps(monitor)).toEqual(["clock-step"]);
     expect(monitor.agent("a")).toMatchObject({ state: "HEALTHY", metrics: { uptimeSeconds: 5 } });
+  });
+
+  it("takes no time from anybody: however often it is set, an agent that gets nowhere is found when it is due", async () => {
+    const { monitor, live, beats, clock } = await watch();
+    await beats({ agentId: "a", status: "RUNNING", lastCheckpoint: "c1" });
+    for (let passed = 0; passed < 605; passed += 5) {
+      clock.wall += seconds(60);
+      await live(seconds(5));
+      await beats({ agentId: "a", status: "RUNNING", lastCheckpoint: "c1" });
+    }
+    expect(monitor.status().monitor.lastGap).toMatchObject({ cause: "clock-step", lastedSeconds: 0 });
+    expect(monitor.agent("a").state).toBe("DEGRADED");
   });
 });
 

@@ -1,4 +1,4 @@
-import type { AuditRecord } from "@rouse/contract";
+import { type AuditRecord, minutes, type Sight, seconds } from "@rouse/contract";
 import type { Action, AgentRecord } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
@@ -11,11 +11,15 @@ import { auditHead, hashOfLine } from "./audit-trail.ts";
 import { handWoundTimers } from "./hand-wound-timers.test-support.ts";
 import { handsOff } from "./hands-off.test-support.ts";
 import { startMonitor } from "./monitor.ts";
-import { anyHold } from "./task-world.test-support.ts";
+import { anyHold, anyReport } from "./task-world.test-support.ts";
 
 /** One run of a monitor on a disk, with an agent whose holder is told to stop it and never answers. `saves`: whether its work can be saved before. */
 async function run(disk: MemoryDisk, saves = true) {
   const wound = handWoundTimers();
+  const settings = {
+    terminal: { auto_kill_on_repeated_error: true },
+    intervention: { termination: { accept_failed_snapshot: true } },
+  };
   const stops: string[] = [];
   const alerts: string[] = [];
   const quiet = () => undefined;
@@ -41,16 +45,42 @@ async function run(disk: MemoryDisk, saves = true) {
     timers: wound.timers,
     alerts: { deliver: async (alert) => void (alert.kind === "raise-alert" && alerts.push(alert.summary)) },
     log: { info: quiet, warn: quiet, error: quiet },
-    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    config: requireConfig(
+      readConfig({ file: { name: "test", text: JSON.stringify({ preset: "fleet", health_monitoring: settings }) } }),
+    ),
     version: "test",
   });
   const turn = async () => {
     for (let i = 0; i < 8; i++) await wound.turn();
   };
   await turn();
-  void (tell as HolderNews | null)?.held({ ...anyHold, agentId: "a" }, false);
+  const news = tell as HolderNews | null;
+  void news?.held({ ...anyHold, agentId: "a" }, false);
   await turn();
-  return { monitor, stops, alerts, turn };
+
+  async function passes(duration: number): Promise<void> {
+    for (let passed = 0; passed < duration; passed += 250) {
+      clock.mono += 250;
+      clock.boot += 250;
+      clock.wall += 250;
+      await wound.pass(250);
+      await wound.turn();
+    }
+  }
+
+  /** What its holder tells next, and ten seconds. */
+  async function shows(seq: number, ...sights: Sight[]): Promise<void> {
+    void news?.reported("a", 1, { ...anyReport, seq, at: clock.wall, sights });
+    await passes(seconds(10));
+  }
+
+  return { monitor, stops, alerts, turn, passes, shows };
+}
+
+/** The same error six times and nothing else, for which its owner wants it stopped. */
+async function fails({ shows }: Pick<Awaited<ReturnType<typeof run>>, "shows">, from: number): Promise<void> {
+  const error: Sight = { kind: "error", pattern: "error", digest: "e1", text: "e" };
+  for (let seq = from; seq < from + 6; seq++) await shows(seq, { kind: "output", rows: 1, novel: 0 }, error);
 }
 
 const owner = { actor: "owner", reason: "enough", force: true };
@@ -128,6 +158,23 @@ describe("after a restart, an order to stop", () => {
     expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
   });
 
+  it("that is on its way beside the one that stands stops nobody, nor does one that was answered", async () => {
+    const action = { kind: "stop-agent", agentId: "a", incarnation: 1, grace: 0, spends: false } as const;
+    const disk = createMemoryDisk();
+    const first = await run(disk);
+    void first.monitor.terminate("a", owner);
+    await first.turn();
+    disk.crash();
+    write(disk, {}, { ...action, key: "a/stop/77" });
+    expect((await run(disk)).stops).toEqual(first.stops);
+    expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
+    disk.crash();
+    const [key = ""] = first.stops;
+    const outcome = { kind: "refused", because: "identity-changed" } as const;
+    write(disk, { stop: { ...life, key, cause: "ordered", actor: "owner", outcome } }, { ...action, key });
+    expect((await run(disk)).stops).toEqual([]);
+  });
+
   it("is not believed for a line of ours that somebody has rewritten, nor for an order that is another one", async () => {
     const orders = async (change: (disk: MemoryDisk, line: AuditRecord) => void) => {
       const disk = createMemoryDisk();
@@ -186,5 +233,32 @@ describe("after a restart, an order to stop", () => {
       expect((await run(disk)).stops).toEqual([]);
       expect(refusalsOf(disk)).toEqual(["order-of-nobody"]);
     }
+  });
+});
+
+describe("after a restart, a stop of our own that nobody knows the outcome of", () => {
+  async function crashesWhileItStops(): Promise<MemoryDisk> {
+    const disk = createMemoryDisk();
+    const first = await run(disk);
+    await fails(first, 1);
+    expect(first.stops).toEqual(["a/1/stop/repeated-error/1"]);
+    disk.crash();
+    return disk;
+  }
+
+  it("is not given again: an agent that works meanwhile is not stopped", async () => {
+    const disk = await crashesWhileItStops();
+    const next = await run(disk);
+    for (let seq = 10; seq < 20; seq++) await next.shows(seq, { kind: "output", rows: 9, novel: 9 });
+    await next.passes(minutes(15));
+    expect(next.stops).toEqual([]);
+  });
+
+  it("is decided anew: one that still fails is stopped, by another order", async () => {
+    const disk = await crashesWhileItStops();
+    const next = await run(disk);
+    await fails(next, 10);
+    await next.passes(minutes(2));
+    expect(next.stops).toEqual(["a/1/stop/repeated-error/2"]);
   });
 });

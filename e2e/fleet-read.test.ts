@@ -15,7 +15,7 @@ let daemon: Daemon;
 
 beforeAll(async () => {
   daemon = await startDaemon({ config });
-  for (const agentId of ["here", "mate", "sees-all", "sees-none", "remote"])
+  for (const agentId of ["here", "mate", "nomad", "sees-all", "sees-none", "remote"])
     await daemon.rouse.recordHeartbeat({ agentId, status: "RUNNING" });
   for (const agentId of ["far", "far-mate"])
     await daemon.rouse.recordHeartbeat({ agentId, node: "node-2", status: "RUNNING" });
@@ -52,13 +52,22 @@ describe("inside an agent", () => {
 
 describe("an agent's token", () => {
   it("sees those of its node, all or none, as its policy says", async () => {
-    expect(await seenBy(tokenOf("here"))).toEqual(["here", "mate", "remote", "sees-all", "sees-none"]);
-    expect(await seenBy(tokenOf("far"))).toEqual(["far", "far-mate"]);
-    expect(await seenBy(tokenOf("sees-all"))).toHaveLength(7);
+    const near = ["here", "mate", "nomad", "remote", "sees-all", "sees-none"];
+    expect(await seenBy(tokenOf("here"))).toEqual(near);
+    expect(await seenBy(tokenOf("sees-all"))).toHaveLength(8);
     expect(await seenBy(tokenOf("sees-none"))).toBe(403);
     expect((await ask(tokenOf("sees-none"), "/api/v1/agents/mate")).status).toBe(403);
     expect((await ask(tokenOf("sees-none"), "/api/v1/agents/sees-none")).status).toBe(200);
     expect((await ask(tokenOf("sees-none"), "/api/health/status")).status).toBe(403);
+  });
+
+  it("sees nobody else because it says that it is of their node", async () => {
+    const body = JSON.stringify({ agentId: "nomad", node: "node-2" });
+    expect((await sendRequest({ url: daemon.url, token: tokenOf("nomad") }, { method: "POST", body })).status).toBe(
+      200,
+    );
+    expect(await seenBy(tokenOf("nomad"))).not.toContain("far");
+    expect((await ask(tokenOf("nomad"), "/api/v1/agents/far")).status).toBe(403);
   });
 
   it("reads of others how they are and why, not their beats, steps or history", async () => {
@@ -73,11 +82,12 @@ describe("an agent's token", () => {
     expect((await ask(tokenOf("here"), "/api/v1/agents/nobody")).status).toBe(404);
   });
 
-  it("that was made by name may be used anywhere, so it sees nobody before it says of which node it is", async () => {
+  it("that was made by name may be used anywhere, so it sees nobody else, whatever its beats say of its node", async () => {
     const made = await daemon.cli("token", "create", "--role", "agent", "--name", "ci", "--agent", "remote");
     const token = made.stdout.trim();
-    expect(await seenBy(token)).toBe(403);
     await daemon.rouse.recordHeartbeat({ agentId: "remote", node: "node-2" });
-    expect(await seenBy(token)).toEqual(["far", "far-mate", "remote"]);
+    expect(await seenBy(token)).toBe(403);
+    expect((await ask(token, "/api/v1/agents/far")).status).toBe(403);
+    expect((await ask(token, "/api/v1/agents/remote")).status).toBe(200);
   });
 });

@@ -65,7 +65,7 @@ export const Settings = z.strictObject({
   mode: PolicyMode.describe("observe: findings only; assist: also alert and nudge; act: also stop and recover"),
   protected: flag("true: never stopped by Rouse itself; a person still can"),
   fleet_read: FleetRead.describe(
-    "of whom an agent may read health with its own token, besides itself: own-node: those of its node; all; none. It never writes for others",
+    "of whom an agent may read health with its own token, besides itself: own-node: those of this machine; all; none. It never writes for others",
   ),
   heartbeat: z.strictObject({
     interval_seconds: secondsSetting("how often a working agent beats"),

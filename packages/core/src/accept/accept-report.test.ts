@@ -2,6 +2,7 @@ import type { AgentFamily, Hold } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { fateOfWork } from "../recover/fate-of-work.ts";
+import { story } from "../story.test-support.ts";
 import { workedUntil } from "./work-clock.ts";
 
 describe("a holder", () => {
@@ -667,13 +668,16 @@ describe("a held agent that says by its beats that it has finished, while its pr
 });
 
 describe("what an agent says of its own type", () => {
-  it("counts where its owner gave it none, and not against its owner's word", () => {
+  it("counts of one that Rouse did not start: whose policy a held one has is its owner's to say", () => {
     const typed = heldStory({ hold: { agentType: "worker" } });
     typed.agent.beats({ agentType: "lenient" });
     expect(typed.agent.record.agentType).toBe("worker");
     const untyped = heldStory();
-    untyped.agent.beats({ agentType: "reviewer" });
-    expect(untyped.agent.record.agentType).toBe("reviewer");
+    untyped.agent.beats({ agentType: "lenient" });
+    expect(untyped.agent.record.agentType).toBeNull();
+    const alone = story();
+    alone.beats({ agentType: "reviewer" });
+    expect(alone.record.agentType).toBe("reviewer");
   });
 });
 

@@ -331,7 +331,7 @@ function takeIn(
   });
   const next = draftOf(record);
   // What its owner called it when they started it, they did: its policy is not the agent's to choose.
-  next.agentType = isHeld(record) ? (record.agentType ?? beat.agentType ?? null) : (beat.agentType ?? record.agentType);
+  if (!isHeld(record)) next.agentType = beat.agentType ?? record.agentType;
   next.node = beat.node ?? record.node;
   if (beat.seen !== undefined && beat.seen.length > 0) next.readsCommands = true;
   if (record.taskClaimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== record.taskId)

@@ -41,7 +41,7 @@ export const findOverdueCall: Detector = (record, now, policy) => {
   );
   const due = movedAt + limit;
   if (now < due) return nothingUntil(due);
-  if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(record, tree, due)) return nothing;
+  if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(tree, due)) return nothing;
   if (!isSaidSince(record, open, terminal, due)) return nothing;
   const waited = now - movedAt;
   const what = open.kind === "model" ? "its request to the model" : "its tool";
@@ -87,5 +87,4 @@ const isSaidSince = ({ beats }: AgentRecord, open: Open, terminal: TerminalFacts
   (beats.lastAt !== null && beats.lastAt >= due);
 
 /** What was read before the time was up says nothing of what came since. */
-const isLookedAt = (record: AgentRecord, tree: TreeFacts, due: MonoMs): boolean =>
-  tree.at >= due && (record.terminal?.seenAt ?? 0) >= due;
+const isLookedAt = (tree: TreeFacts, due: MonoMs): boolean => tree.at >= due;

@@ -26,7 +26,7 @@ export const findRepeatedError: Detector = (record, now, policy) => {
       confidence: circles ? 0.7 : 0.4,
       class: "repetition",
       text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
-      evidence: { times, newLines: novel, errorClass: digest, ...(circles ? {} : { goesOn: "yes" }) },
+      evidence: { times, newLines: novel, errorClass: digest },
     }),
     lookAgainAt: ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until),
   };

@@ -181,7 +181,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const reason = reasons.get(escalation) ?? "";
     if (decision === "terminate_and_recover" && (reason.endsWith("-exhausted") || down.has(agentId)))
       pressed.add(agentId);
-    if (decision === "allow_more_time") grant(agentId, 30 * minute);
+    // An hour at most, and after it somebody is asked anew.
+    if (decision === "allow_more_time") grant(agentId, 60 * minute + policyOf(agentId).escalation.timeout);
   }
 
   function noteQuestion(payload: Extract<RouseEvent, { type: "ESCALATION_TRIGGERED" }>["payload"]): void {

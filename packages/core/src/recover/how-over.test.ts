@@ -76,6 +76,7 @@ describe("an agent that Rouse started", () => {
     agent.exits({ code: 1 });
     expect(agent.agent.record.incident).toBe(null);
     expect(how(agent)).toBe(null);
+    expect(isExited(agent.agent.record)).toBe(false);
     expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
   });
 

@@ -1,4 +1,5 @@
 import type { HowOver, MonoMs, Policy, RemovalRefusal } from "@rouse/contract";
+import { endedAtLimit } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
 import { isSettled } from "./fate-of-work.ts";
@@ -51,5 +52,9 @@ export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefus
   return terminal.exit === null ? "runs" : "starts-again";
 }
 
-/** What it is shown to be doing: a process that ended does nothing, whatever it did last. */
-export const isExited = (record: AgentRecord): boolean => isOver(record) && record.activity.kind !== "FINISHED";
+/** What it is shown to be doing: a process that ended does nothing, whatever it did last; but one that ended at its limit waits for that. */
+export function isExited(record: AgentRecord): boolean {
+  const { activity } = record;
+  const waits = activity.kind === "WAITING" && activity.for === "provider" && endedAtLimit(record);
+  return isOver(record) && activity.kind !== "FINISHED" && !waits;
+}

@@ -6,7 +6,7 @@ import { describeAgent } from "./describe-agent.ts";
 const policy = policyFrom("default", settingsOf("default"));
 
 /** What is shown of a held agent that has printed nothing, a minute after its start. */
-function show(eyes: readonly EyeState[], sights: readonly Sight[]) {
+function show(eyes: readonly EyeState[], sights: readonly Sight[], exit: HolderReport["exit"] = null) {
   const born = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
   const hold = {
     agentId: "a",
@@ -30,20 +30,27 @@ function show(eyes: readonly EyeState[], sights: readonly Sight[]) {
     attached: 0,
     fullScreen: false,
     outputKept: true,
-    exit: null,
+    exit,
     eyes: [...eyes],
   };
   const { record } = supervise(held, { kind: "reported", incarnation: 1, report, ago: 0 }, 60_000, policy, noDoubt);
-  return describeAgent(record, 60_000, (at) => at + 0, policy).terminal;
+  return describeAgent(record, 60_000, (at) => at + 0, policy);
 }
 
 const hooks: EyeState = { eye: "hooks", sees: true, because: null };
 
 it("shows when an agent that prints nothing last told of its work", () => {
-  expect(show([hooks], [{ kind: "model-asked" }])).toMatchObject({
+  expect(show([hooks], [{ kind: "model-asked" }]).terminal).toMatchObject({
     lastOutput: null,
     lastTold: "1970-01-01T00:01:00.000Z",
   });
-  expect(show([hooks], [])).not.toHaveProperty("lastTold");
-  expect(show([], [{ kind: "output", rows: 1, novel: 1 }])).not.toHaveProperty("lastTold");
+  expect(show([hooks], []).terminal).not.toHaveProperty("lastTold");
+  expect(show([], [{ kind: "output", rows: 1, novel: 1 }]).terminal).not.toHaveProperty("lastTold");
+});
+
+it("shows of one that ended at its limit that it waits for that, and until when; of any other that it exited", () => {
+  const exit = { code: 1, signal: null, cause: "by-itself" } as const;
+  const limit: Sight = { kind: "rate-limited", pattern: "limit", resetsInMs: 60_000, by: "stream", what: "usage" };
+  expect(show([], [limit], exit).activity).toMatchObject({ kind: "WAITING", until: "1970-01-01T00:02:05.000Z" });
+  expect(show([], [], exit).activity.kind).toBe("EXITED");
 });

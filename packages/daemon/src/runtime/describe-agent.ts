@@ -17,6 +17,7 @@ import {
   howOver,
   interventionsOf,
   isExited,
+  isStanding,
   limitSeenToAt,
   type Over,
   restartsAllowed,
@@ -147,13 +148,15 @@ export const describeOver = (over: Over | null, toWall: ToWall): AgentHealth["ov
   over === null ? null : { ...over, at: toIso(toWall(over.at)) };
 
 function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
-  const { activity, terminal } = record;
+  const { activity, terminal, limit } = record;
   if (isExited(record)) return { kind: "EXITED", since: iso(terminal?.exit?.at ?? activity.since) };
   const base = { kind: activity.kind, since: iso(activity.since) };
   if (activity.kind === "WAITING") {
     const by =
       terminal !== null && terminal.wait === "provider" && activity.for === "provider" ? terminal.waitBy : null;
-    const until = activity.until === null ? {} : { until: iso(activity.until) };
+    // Asked before it is started again, its program may have named a later reset.
+    const end = activity.for === "provider" && isStanding(limit) ? limit.until : activity.until;
+    const until = end === null ? {} : { until: iso(end) };
     return { ...base, for: activity.for, ...until, ...(by === null ? {} : { by }) };
   }
   if (activity.kind !== "RUNNING" || activity.open === null) return base;

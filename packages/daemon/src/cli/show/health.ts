@@ -84,7 +84,7 @@ export function describeSince(agent: AgentHealth, now: EpochMs): string {
     return exit === null ? `${doing}${said}` : `${doing}; its process ended ${lasting(exit.at, now)} ago`;
   return exit === null
     ? `${describeActivity(agent.activity, now)}, for ${lasting(agent.activity.since, now)}`
-    : `${doing} ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
+    : `${doing}; its process ended ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
 }
 
 /** What its terminal and its processes show. */

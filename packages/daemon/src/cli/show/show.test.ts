@@ -158,6 +158,14 @@ describe("rouse health", () => {
     expect(text).toContain("on hold (node build-1) for 60 s: many fell silent at once");
     expect(text.indexOf("worker-1 ")).toBeLessThan(text.indexOf("worker-10"));
   });
+
+  it("gives no reason for who is over and was never ill, in whichever of its lives", () => {
+    const over = { how: "finished", code: 0, signal: null, at: "2026-02-05T10:00:00.000Z" } as const;
+    for (const stateReason of ["registered", "new-incarnation"] as const)
+      expect(plain(showSummary(status, [{ ...healthy, over, stateReason }], now, 100))).toMatch(
+        /^worker-10 +FINISHED +10 min ago +–$/m,
+      );
+  });
 });
 
 describe("rouse why", () => {

@@ -1,4 +1,4 @@
-import { type EventType, eventTypes, unsavedEvents } from "@rouse/contract";
+import { type EventType, eventTypes, Fault, fleetId, unsavedEvents } from "@rouse/contract";
 import type { EventFilter, RouseClient, StreamedEvent } from "@rouse/sdk";
 import { InvalidArgumentError } from "commander";
 import { interrupted } from "../exit-codes.ts";
@@ -39,11 +39,21 @@ export const addEvents: AddCommand = (program, here) => {
       const rouse = await connect(here);
       if (options.follow) return follow(here, rouse, options);
       const events = await rouse.events({ ...filterOf(options), ...(options.limit ? { limit: options.limit } : {}) });
+      if (events.length === 0 && options.agent !== undefined) await refuseUnknown(rouse, options.agent);
       if (options.json) here.printJson({ events });
       else if (events.length === 0) here.print([["No events."]]);
       else for (const event of events) show(here, event);
     });
 };
+
+/** Nothing happened to somebody that nobody ever heard of: that is a slip. Who was removed is still known by what happened to it. */
+async function refuseUnknown(rouse: RouseClient, agentId: string): Promise<void> {
+  if (agentId === fleetId || (await rouse.events({ agentId, limit: 1 })).length > 0) return;
+  await rouse.getAgentHealth(agentId).catch((error: unknown) => {
+    // Whoever may not ask for it may still be told that there are no events.
+    if (error instanceof Fault && error.code === "agent-unknown") throw error;
+  });
+}
 
 async function follow(here: Surroundings, rouse: RouseClient, options: EventsOptions): Promise<void> {
   process.on("SIGINT", () => process.exit(interrupted));

@@ -92,6 +92,18 @@ describe("a command that reads", () => {
     expect((await succeeds("events", "--agent", "idler", "--types", "agent_held")).trim()).toBe("No events.");
   });
 
+  it("events shows the last few with -n or --tail, as logs does, and none with -n 0", async () => {
+    const newest = (await succeeds("events")).trimEnd().split("\n").slice(-2);
+    for (const words of [
+      ["-n", "2"],
+      ["--tail", "2"],
+      ["--limit", "2"],
+    ])
+      expect((await succeeds("events", ...words)).trimEnd().split("\n")).toEqual(newest);
+    expect(await succeeds("events", "-n", "0")).toBe("");
+    expect((await daemon.cli("events", "-n", "many")).code).toBe(2);
+  });
+
   it("events of an agent that nobody knows ends with 5 and the name that was meant", async () => {
     for (const more of [[], ["--json"], ["--types", "AGENT_REGISTERED"]]) {
       const unknown = await daemon.cli("events", "--agent", "idlr", ...more);

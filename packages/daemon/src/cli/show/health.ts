@@ -1,13 +1,12 @@
-import {
-  type AgentHealth,
-  type EpochMs,
-  type Eye,
-  type EyeState,
-  type FindingReport,
-  healthStates,
-  type ProcessFacts,
-  type SystemStatus,
-  type TerminalReport,
+import type {
+  AgentHealth,
+  EpochMs,
+  Eye,
+  EyeState,
+  FindingReport,
+  ProcessFacts,
+  SystemStatus,
+  TerminalReport,
 } from "@rouse/contract";
 import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { describeActivity } from "./describe-activity.ts";
@@ -18,8 +17,8 @@ import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
 import { describeRestartRule } from "./restart-rule.ts";
-import { standingWord, styledStanding } from "./standing.ts";
-import { type Line, styled, styledState } from "./styled-text.ts";
+import { countStandings, standingWord, styledStanding } from "./standing.ts";
+import { type Line, styled } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
 /** The answer of seed 001's `health` first (agent, status, last_output, errors), then everything Rouse knows. */
@@ -174,12 +173,7 @@ function describeMetrics({ metrics }: AgentHealth): string {
 
 /** `rouse health` without an agent: how many are how, then who. */
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  const counted = healthStates.filter((state) => status.agents_by_state[state]);
-  const over = (["finished", "exited"] as const).filter((how) => status.agents_over?.[how]);
-  const counts = [
-    ...counted.flatMap((state) => ["  ", styledState(state), ` ${status.agents_by_state[state]}`]),
-    ...over.flatMap((how) => ["  ", styled("dim", how), ` ${status.agents_over?.[how]}`]),
-  ];
+  const counts = countStandings(status).flatMap((count) => ["  ", ...count]);
   const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));
   const agentsWatched = `${status.total_agents} agent${status.total_agents === 1 ? "" : "s"}`;
   return [

@@ -7,6 +7,7 @@ import { describeRestraint } from "./doubt.ts";
 import { widthOf } from "./fit-text.ts";
 import { healthDocument, showHealth, showSummary } from "./health.ts";
 import { healthy, heldFor, hostile, now, status, stuck, why } from "./sample.test-support.ts";
+import { showStatus } from "./status.ts";
 import { type Line, paintLine, styled } from "./styled-text.ts";
 import { showWhy } from "./why.ts";
 
@@ -165,6 +166,22 @@ describe("rouse health", () => {
       expect(plain(showSummary(status, [{ ...healthy, over, stateReason }], now, 100))).toMatch(
         /^worker-10 +FINISHED +10 min ago +–$/m,
       );
+  });
+});
+
+describe("rouse status", () => {
+  const agents = (total_agents: number, agents_by_state: object, agents_over: object): string => {
+    const answer = { ...status, total_agents, agents_by_state, agents_over };
+    const report = { life: "ready", home: "/h", daemon: null, url: "http://h", held: [], lastWords: "" } as const;
+    return /^agents +(.*)$/m.exec(plain(showStatus({ ...report, answer, problems: [] }, now, 100)))?.[1] ?? "";
+  };
+
+  it("counts everybody, those that are over too", () => {
+    expect(agents(13, { HEALTHY: 4, DEGRADED: 1, TERMINATED: 2 }, { finished: 3, exited: 3 })).toBe(
+      "13: HEALTHY 4, DEGRADED 1, TERMINATED 2, finished 3, exited 3",
+    );
+    expect(agents(2, {}, { finished: 2 })).toBe("2: finished 2");
+    expect(agents(0, {}, {})).toBe("0");
   });
 });
 

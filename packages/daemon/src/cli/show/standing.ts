@@ -1,5 +1,14 @@
-import { type AgentHealth, type ExitStatus, exitWord, isGoodEnd, isPersonsMatter, overWord } from "@rouse/contract";
-import { type Span, styled, styledState } from "./styled-text.ts";
+import {
+  type AgentHealth,
+  type ExitStatus,
+  exitWord,
+  healthStates,
+  isGoodEnd,
+  isPersonsMatter,
+  overWord,
+  type SystemStatus,
+} from "@rouse/contract";
+import { type Line, type Span, styled, styledState } from "./styled-text.ts";
 
 type Standing = Pick<AgentHealth, "state" | "over">;
 
@@ -35,4 +44,14 @@ export function countOver(agents: readonly AgentHealth[]): string {
   const listed = named.length > most ? [...named.slice(0, most - 1), "others"] : named;
   if (words.length === 1) return `1 is over: ${listed[0]?.slice(2)}`;
   return `${words.length} are over: ${listed.join(", ")}`;
+}
+
+/** How many are how: each in its state, then those that are over. Together they are all. */
+export function countStandings({ agents_by_state, agents_over }: SystemStatus): Line[] {
+  const states = healthStates.filter((state) => agents_by_state[state]);
+  const ends = (["finished", "exited"] as const).filter((how) => agents_over?.[how]);
+  return [
+    ...states.map((state) => [styledState(state), ` ${agents_by_state[state]}`]),
+    ...ends.map((how) => [styled("dim", how), ` ${agents_over?.[how]}`]),
+  ];
 }

@@ -6,7 +6,16 @@ import { describeAgent } from "./describe-agent.ts";
 const policy = policyFrom("default", settingsOf("default"));
 
 /** What is shown of a held agent that has printed nothing, a minute after its start. */
-function show(eyes: readonly EyeState[], sights: readonly Sight[]) {
+const show = (eyes: readonly EyeState[], sights: readonly Sight[]) => showAt(60_000, { eyes, sights }).terminal;
+
+interface Seen {
+  readonly eyes?: readonly EyeState[];
+  readonly sights?: readonly Sight[];
+  readonly exit?: HolderReport["exit"];
+}
+
+/** What is shown later of what its holder saw in its first minute. */
+function showAt(now: number, { eyes = [], sights = [], exit = null }: Seen) {
   const born = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
   const hold = {
     agentId: "a",
@@ -30,11 +39,11 @@ function show(eyes: readonly EyeState[], sights: readonly Sight[]) {
     attached: 0,
     fullScreen: false,
     outputKept: true,
-    exit: null,
+    exit,
     eyes: [...eyes],
   };
   const { record } = supervise(held, { kind: "reported", incarnation: 1, report, ago: 0 }, 60_000, policy, noDoubt);
-  return describeAgent(record, 60_000, (at) => at + 0, policy).terminal;
+  return describeAgent(record, now, (at) => at + 0, policy);
 }
 
 const hooks: EyeState = { eye: "hooks", sees: true, because: null };
@@ -46,4 +55,13 @@ it("shows when an agent that prints nothing last told of its work", () => {
   });
   expect(show([hooks], [])).not.toHaveProperty("lastTold");
   expect(show([], [{ kind: "output", rows: 1, novel: 1 }])).not.toHaveProperty("lastTold");
+});
+
+it("counts the time an agent is up until its process ended, and no further", () => {
+  expect(showAt(300_000, {}).metrics.uptimeSeconds).toBe(300);
+  for (const code of [0, 7])
+    expect(
+      showAt(300_000, { exit: { code, signal: null, cause: "by-itself" } }).metrics.uptimeSeconds,
+      `exited ${code}`,
+    ).toBe(60);
 });

@@ -1,12 +1,13 @@
-import type {
-  AgentHealth,
-  EpochMs,
-  Eye,
-  EyeState,
-  FindingReport,
-  ProcessFacts,
-  SystemStatus,
-  TerminalReport,
+import {
+  type AgentHealth,
+  type EpochMs,
+  type Eye,
+  type EyeState,
+  type FindingReport,
+  isGoodEnd,
+  type ProcessFacts,
+  type SystemStatus,
+  type TerminalReport,
 } from "@rouse/contract";
 import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { describeActivity } from "./describe-activity.ts";
@@ -50,7 +51,9 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
     ...(terminal === null
       ? []
       : [["last output", [terminal.lastOutput === null ? "none yet" : stampAndAge(terminal.lastOutput, now)]] as Fact]),
-    ["errors", ...(errors.length === 0 ? [["none"]] : errors)],
+    ...(errors.length === 0 && endedBadly(agent)
+      ? []
+      : [["errors", ...(errors.length === 0 ? [["none"]] : errors)] as Fact]),
     ["state", [styledStanding(agent), ...stateReason(agent)]],
     ["since", [stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)]],
     ["activity", [describeSince(agent, now)]],
@@ -62,6 +65,9 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   ];
   return drawFacts(facts, width);
 }
+
+/** Beside such an end nobody would believe that there are no errors. */
+const endedBadly = ({ over }: AgentHealth): boolean => (over ? !isGoodEnd(over) : false);
 
 /** Of one that is over, what it was ill with. */
 export function stateReason({ state, stateReason: reason, over }: AgentHealth): string[] {

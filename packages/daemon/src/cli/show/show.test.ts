@@ -153,6 +153,15 @@ describe("rouse health", () => {
     expect(plain(showHealth({ ...stuck, terminal: heldFor(null) }, now, 100))).not.toContain("owner's rule");
   });
 
+  it("does not say that there are no errors of one that failed, and says it of one that is done", () => {
+    const errors = (code: number): string | undefined => {
+      const over = { how: "exited", code, signal: null, at: "2026-02-05T10:00:00.000Z" } as const;
+      return /^errors.*$/m.exec(plain(showHealth({ ...healthy, over }, now, 100)))?.[0];
+    };
+    expect(errors(7)).toBeUndefined();
+    expect(errors(0)).toMatch(/ none$/);
+  });
+
   it("counts by state, says what the monitor doubts, and lists the worst first", () => {
     const text = plain(showSummary(status, [healthy, stuck], now, 100));
     expect(text).toContain("  HEALTHY 1  STUCK 1");

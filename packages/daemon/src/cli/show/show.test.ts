@@ -214,6 +214,15 @@ describe("rouse why", () => {
     expect(text.indexOf("#7 ")).toBeLessThan(text.indexOf("#12 "));
   });
 
+  it("does not say that nothing was seen of an agent that prints and tells of no progress", () => {
+    const eyes = [{ eye: "output", says: "at-work", at: "2026-02-05T10:09:58.000Z" }] as const;
+    const clocks = { ...why.clocks, withoutProgressSeconds: null };
+    const text = plain(showWhy({ ...why, clocks, eyes: [...eyes] }, now, 120));
+    expect(text).toMatch(/^ {2}progress +it told of none yet, clock running$/m);
+    expect(text).toContain("its output: at work 2 s ago");
+    expect(text).not.toMatch(/without progress|nothing seen/);
+  });
+
   it("puts the steps side by side when something in them repeats, and only then", () => {
     const step = (
       event: number,

@@ -3,6 +3,7 @@ import {
   type EpochMs,
   type Eye,
   type EyeState,
+  exitWord,
   type FindingReport,
   isGoodEnd,
   type ProcessFacts,
@@ -18,7 +19,7 @@ import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
 import { describeRestartRule } from "./restart-rule.ts";
-import { countStandings, standingWord, styledStanding } from "./standing.ts";
+import { countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
 import { type Line, styled } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
@@ -26,12 +27,18 @@ import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 export function healthDocument(agent: AgentHealth) {
   return {
     agent: agent.agentId,
-    status: standingWord(agent).toLowerCase(),
+    status: statusOf(agent),
     // Of an agent whose terminal Rouse does not hold, the last beat is the last output.
     last_output: agent.terminal === null ? agent.lastHeartbeat : agent.terminal.lastOutput,
     errors: errorsOf(agent),
     ...agent,
   };
+}
+
+/** In one word for a script; it agrees with how `rouse health AGENT` ends. */
+function statusOf(agent: AgentHealth): string {
+  const failed = failedBefore(agent);
+  return failed === null ? standingWord(agent).toLowerCase() : exitWord(failed);
 }
 
 const errorsOf = ({ findings, terminal }: AgentHealth): string[] => [
@@ -44,7 +51,10 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   const { findings, lastHeartbeat, lastCheckpoint, terminal } = agent;
   const facts: Fact[] = [
     ["agent", [styled("bold", agent.agentId)]],
-    ["status", [{ ...styledStanding(agent), text: standingWord(agent).toLowerCase() }]],
+    [
+      "status",
+      [failedBefore(agent) ? styled("red", statusOf(agent)) : { ...styledStanding(agent), text: statusOf(agent) }],
+    ],
     ...(terminal === null || lastHeartbeat !== null
       ? [["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]] as Fact]
       : []),
@@ -67,7 +77,8 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
 }
 
 /** Beside such an end nobody would believe that there are no errors. */
-const endedBadly = ({ over }: AgentHealth): boolean => (over ? !isGoodEnd(over) : false);
+const endedBadly = (agent: AgentHealth): boolean =>
+  agent.over ? !isGoodEnd(agent.over) : failedBefore(agent) !== null;
 
 /** Of one that is over, what it was ill with. */
 export function stateReason({ state, stateReason: reason, over }: AgentHealth): string[] {

@@ -11,6 +11,7 @@ import {
 import { type Line, type Span, styled, styledState } from "./styled-text.ts";
 
 type Standing = Pick<AgentHealth, "state" | "over">;
+type Ending = Pick<AgentHealth, "state" | "over" | "limit" | "terminal">;
 
 /** How an agent stands, in one word: its state while it lives, and then how it ended. */
 export const standingWord = ({ state, over }: Standing): string => (over ? overWord(over) : state);
@@ -18,6 +19,19 @@ export const standingWord = ({ state, over }: Standing): string => (over ? overW
 export function styledStanding({ state, over }: Standing): Span {
   if (!over) return styledState(state);
   return styled(isGoodEnd(over) || over.how === "terminated" ? "dim" : "red", overWord(over));
+}
+
+/**
+ * How its process failed, where nothing but what that left running keeps the agent from being over; `null` otherwise. With the last of them it is what its
+ * standing says.
+ */
+export function failedBefore({ state, over, limit, terminal }: Ending): ExitStatus | null {
+  if (over || terminal === null || terminal.exit === null || terminal.leftovers === undefined) return null;
+  const { exit, completedAt, foreground } = terminal;
+  const isIll = state !== "HEALTHY" && state !== "DEGRADED";
+  const startsAgain = limit !== null && !foreground;
+  const isDone = exit.code === 0 || exit.cause === "person" || completedAt !== null;
+  return isIll || startsAgain || isDone ? null : exit;
 }
 
 /** Over, and a matter for nobody: what a list of who is there leaves out. */

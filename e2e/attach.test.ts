@@ -194,8 +194,11 @@ describe("somebody who attaches", () => {
     await spawnAgent("guide", `echo "its first row"; ${echoing}`);
     const window = attach("guide");
     const told = await window.shows("guide: Ctrl-] d leaves it, and it goes on");
+    const toldAt = performance.now();
     const titled = await window.shows("\x1b]0;guide: Ctrl-] d leaves\x07", told);
     await window.shows("its first row", titled);
+    // Long enough to be read.
+    expect(performance.now() - toldAt).toBeGreaterThan(300);
     window.type(leave);
     await window.shows("\x1b[23;0t", titled);
     await window.shows("left guide; it goes on");

@@ -89,7 +89,35 @@ describe("a command that reads", () => {
     expect(all.at(-1)).toContain("MONITOR_THAWED");
     const some = await succeeds("events", "--agent", "idler", "--types", "agent_registered");
     expect(some.trimEnd().split("\n")).toEqual([expect.stringContaining("AGENT_REGISTERED  idler")]);
-    expect((await succeeds("events", "--agent", "nobody")).trim()).toBe("No events.");
+    expect((await succeeds("events", "--agent", "idler", "--types", "agent_held")).trim()).toBe("No events.");
+  });
+
+  it("events shows the last few with -n or --tail, as logs does, and none with -n 0", async () => {
+    const newest = (await succeeds("events")).trimEnd().split("\n").slice(-2);
+    for (const words of [
+      ["-n", "2"],
+      ["--tail", "2"],
+      ["--limit", "2"],
+    ])
+      expect((await succeeds("events", ...words)).trimEnd().split("\n")).toEqual(newest);
+    expect(await succeeds("events", "-n", "0")).toBe("");
+    expect((await daemon.cli("events", "-n", "many")).code).toBe(2);
+  });
+
+  it("events of an agent that nobody knows ends with 5 and the name that was meant", async () => {
+    for (const more of [[], ["--json"], ["--types", "AGENT_REGISTERED"]]) {
+      const unknown = await daemon.cli("events", "--agent", "idlr", ...more);
+      expect(unknown).toMatchObject({ code: 5, stderr: expect.stringContaining("did you mean idler?") });
+      expectOneSentence(unknown);
+    }
+  });
+
+  it("events of an agent that was removed are shown, and no slip when none of a type are there", async () => {
+    await daemon.rouse.recordHeartbeat({ agentId: "leaver", status: "FINISHED" });
+    expect((await daemon.cli("rm", "leaver")).code).toBe(0);
+    expect((await daemon.cli("health", "leaver")).code).toBe(5);
+    expect(await succeeds("events", "--agent", "leaver")).toContain("AGENT_REMOVED");
+    expect((await succeeds("events", "--agent", "leaver", "--types", "agent_held")).trim()).toBe("No events.");
   });
 
   it("events --follow goes on with what happens, beats too when they are named, until Ctrl-C", async () => {

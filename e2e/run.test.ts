@@ -144,6 +144,18 @@ describe("a command under rouse run in a terminal", () => {
     expect((await daemon.cli("ps", "--all")).stdout).not.toContain("left");
   });
 
+  it("that fails and leaves a process at work has failed for a script that asks for its health", async () => {
+    const leaves = run("--name", "failed", "--", ...sh(`trap '' HUP; (${forever}) & exit 7`));
+    expect(await leaves.ended).toMatchObject({ code: 7 });
+    const left = await agentOnce(daemon, "failed", "is over", isOver);
+    expect(left.terminal?.leftovers?.length).toBeGreaterThan(0);
+    expect(await daemon.cli("health", "failed")).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^status +exited 7$/m),
+    });
+    expect(await daemon.cli("terminate", "failed")).toMatchObject({ code: 0 });
+  });
+
   it("has finished once what it left is gone, though nobody stayed with that", async () => {
     const waits = "until [ -e go ]; do sleep 0.1; done";
     const leaves = run("--name", "patient", "--", ...sh(`trap '' HUP; read x; (${waits}) & exit 0`));

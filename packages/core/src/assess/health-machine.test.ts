@@ -1,6 +1,7 @@
 import { type FindingLevel, findingLevels, healthStates } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { heldStory } from "../held-story.test-support.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { story } from "../story.test-support.ts";
 import { allowedTransitions, gravest, nextHealth } from "./health-machine.ts";
@@ -49,8 +50,8 @@ describe("health", () => {
         const reborn = reason === "new-incarnation";
         const found = levels.map(([level, confidence]) => finding(level, confidence));
         const next = nextHealth(isIn(state), found, reason, 99);
-        if (next.state === state) expect(next).toEqual(isIn(state));
-        else if (reborn) expect(["HEALTHY", ...allowedTransitions.HEALTHY]).toContain(next.state);
+        if (reborn) expect(["HEALTHY", ...allowedTransitions.HEALTHY]).toContain(next.state);
+        else if (next.state === state) expect(next).toEqual(isIn(state));
         else expect(allowedTransitions[state]).toContain(next.state);
         if (settled && !reborn) expect(next.state).toBe(state);
       }),
@@ -69,6 +70,19 @@ describe("health", () => {
   it("keeps since and reason while the state stays the same", () => {
     const before = { state: "STUCK", since: 7, reason: "no-tool-call" } as const;
     expect(nextHealth(before, [finding("stuck", 1, "zero-tokens")], "findings-cleared", 9)).toBe(before);
+  });
+
+  it("is in a new life what it is since that began, also where it was the same before", () => {
+    expect(nextHealth(isIn("HEALTHY"), [], "new-incarnation", 9)).toEqual({
+      state: "HEALTHY",
+      since: 9,
+      reason: "new-incarnation",
+    });
+    expect(nextHealth(isIn("STUCK"), [finding("stuck")], "new-incarnation", 9)).toEqual({
+      state: "STUCK",
+      since: 9,
+      reason: "no-progress",
+    });
   });
 
   it("every state has a way out, and only a new life leads out of TERMINATED", () => {
@@ -109,6 +123,34 @@ describe("an agent that was terminated or quarantined", () => {
     const agent = after("TERMINATED");
     agent.beats({ incarnation: 2, sequenceNumber: 1, healthMetrics: { consecutiveFailures: 9 } });
     expect(agent.past).toEqual(["0s FAILING"]);
+  });
+});
+
+describe("a new life under a name that was well before", () => {
+  it.each(["RUNNING", "FINISHED"] as const)("is HEALTHY since it began, after %s, and that is no change", (status) => {
+    const agent = story();
+    agent.beats({ status });
+    agent.silentFor("5s");
+    agent.registers();
+    expect(agent.record).toMatchObject({
+      incarnation: 2,
+      health: { state: "HEALTHY", since: agent.now, reason: "new-incarnation" },
+    });
+    expect(agent.eventTypes()).not.toContain("HEALTH_STATE_CHANGED");
+  });
+
+  it("is HEALTHY since a holder started it", () => {
+    const held = heldStory();
+    held.prints();
+    held.exits({ code: 0 });
+    held.passes("1m");
+    held.startsAgain();
+    const { agent } = held;
+    expect(agent.record).toMatchObject({
+      incarnation: 2,
+      health: { state: "HEALTHY", since: agent.record.bornAt, reason: "new-incarnation" },
+    });
+    expect(agent.eventTypes()).not.toContain("HEALTH_STATE_CHANGED");
   });
 });
 

@@ -46,7 +46,8 @@ export function nextHealth(
   if ((health.state === "QUARANTINED" || health.state === "TERMINATED") && !reborn) return health;
   const worst = gravest(findings);
   const state = worst === null ? "HEALTHY" : stateFor[worst.level];
-  if (state === health.state) return health;
+  // What a life before this one was like is not since when this one is so.
+  if (state === health.state && !reborn) return health;
   // A new life begins HEALTHY, and its first beat may already show more than that.
   const from = reborn ? "HEALTHY" : health.state;
   if (state !== from && !allowedTransitions[from].includes(state))

@@ -1,4 +1,4 @@
-import type { ExitStatus } from "@rouse/contract";
+import type { DurationMs, ExitStatus } from "@rouse/contract";
 import { connectHolder, type Door } from "./connect-holder.ts";
 import { followFullScreen } from "./follow-full-screen.ts";
 import { createLeaveKey } from "./leave-key.ts";
@@ -19,8 +19,11 @@ const leaveFullScreen = "\x1b[?1049l";
 /** An agent's picture begins in the first row. What the person had on the screen is pushed up, not lost. */
 const makeRoom = (rows: number): Buffer => Buffer.from(`${"\r\n".repeat(rows)}\x1b[H`);
 
-/** This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. */
-export async function attachHere(door: Door): Promise<AttachEnding> {
+/**
+ * This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. Keys count at once; what was on
+ * the screen before stays there for `readFor`.
+ */
+export async function attachHere(door: Door, { readFor }: { readonly readFor: DurationMs }): Promise<AttachEnding> {
   const { stdin, stdout } = process;
   const line = await connectHolder(door, { timeoutMs: 5000 });
   const sizeNow = () => ({ cols: Math.max(2, stdout.columns || 80), rows: Math.max(2, stdout.rows || 24) });
@@ -46,6 +49,7 @@ export async function attachHere(door: Door): Promise<AttachEnding> {
     function finish(ending: AttachEnding): void {
       if (over) return;
       over = true;
+      clearTimeout(reading);
       stdin.off("data", typed).off("end", hungUp).off("error", hungUp);
       stdout.off("resize", resized);
       for (const name of ["SIGHUP", "SIGTERM"] as const) process.off(name, hungUp);
@@ -75,5 +79,7 @@ export async function attachHere(door: Door): Promise<AttachEnding> {
     stdout.on("resize", resized);
     for (const name of ["SIGHUP", "SIGTERM"] as const) process.on(name, hungUp);
     line.say({ say: "attach", size: sizeNow() });
+    line.pause();
+    const reading = setTimeout(() => line.resume(), readFor);
   });
 }

@@ -6,7 +6,16 @@ import { describeAgent } from "./describe-agent.ts";
 const policy = policyFrom("default", settingsOf("default"));
 
 /** What is shown of a held agent that has printed nothing, a minute after its start. */
-function show(eyes: readonly EyeState[], sights: readonly Sight[], exit: HolderReport["exit"] = null) {
+const show = (eyes: readonly EyeState[], sights: readonly Sight[]) => showAt(60_000, { eyes, sights }).terminal;
+
+interface Seen {
+  readonly eyes?: readonly EyeState[];
+  readonly sights?: readonly Sight[];
+  readonly exit?: HolderReport["exit"];
+}
+
+/** What is shown later of what its holder saw in its first minute. */
+function showAt(now: number, { eyes = [], sights = [], exit = null }: Seen) {
   const born = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
   const hold = {
     agentId: "a",
@@ -34,23 +43,35 @@ function show(eyes: readonly EyeState[], sights: readonly Sight[], exit: HolderR
     eyes: [...eyes],
   };
   const { record } = supervise(held, { kind: "reported", incarnation: 1, report, ago: 0 }, 60_000, policy, noDoubt);
-  return describeAgent(record, 60_000, (at) => at + 0, policy);
+  return describeAgent(record, now, (at) => at + 0, policy);
 }
 
 const hooks: EyeState = { eye: "hooks", sees: true, because: null };
 
 it("shows when an agent that prints nothing last told of its work", () => {
-  expect(show([hooks], [{ kind: "model-asked" }]).terminal).toMatchObject({
+  expect(show([hooks], [{ kind: "model-asked" }])).toMatchObject({
     lastOutput: null,
     lastTold: "1970-01-01T00:01:00.000Z",
   });
-  expect(show([hooks], []).terminal).not.toHaveProperty("lastTold");
-  expect(show([], [{ kind: "output", rows: 1, novel: 1 }]).terminal).not.toHaveProperty("lastTold");
+  expect(show([hooks], [])).not.toHaveProperty("lastTold");
+  expect(show([], [{ kind: "output", rows: 1, novel: 1 }])).not.toHaveProperty("lastTold");
 });
 
 it("shows of one that ended at its limit that it waits for that, and until when; of any other that it exited", () => {
   const exit = { code: 1, signal: null, cause: "by-itself" } as const;
   const limit: Sight = { kind: "rate-limited", pattern: "limit", resetsInMs: 60_000, by: "stream", what: "usage" };
-  expect(show([], [limit], exit).activity).toMatchObject({ kind: "WAITING", until: "1970-01-01T00:02:05.000Z" });
-  expect(show([], [], exit).activity.kind).toBe("EXITED");
+  expect(showAt(60_000, { sights: [limit], exit }).activity).toMatchObject({
+    kind: "WAITING",
+    until: "1970-01-01T00:02:05.000Z",
+  });
+  expect(showAt(60_000, { exit }).activity.kind).toBe("EXITED");
+});
+
+it("counts the time an agent is up until its process ended, and no further", () => {
+  expect(showAt(300_000, {}).metrics.uptimeSeconds).toBe(300);
+  for (const code of [0, 7])
+    expect(
+      showAt(300_000, { exit: { code, signal: null, cause: "by-itself" } }).metrics.uptimeSeconds,
+      `exited ${code}`,
+    ).toBe(60);
 });

@@ -37,17 +37,20 @@ type ToWall = (at: MonoMs) => EpochMs;
 export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, policy: Policy): AgentHealth {
   const iso = (at: MonoMs): string => toIso(toWall(at));
   const { facts } = record;
+  const over = howOver(record, policy);
+  // One that will be started again is not up meanwhile either.
+  const upUntil = over?.at ?? record.terminal?.exit?.at ?? now;
   return {
     agentId: record.agentId,
     taskId: record.taskId,
     state: record.health.state,
     stateChangedAt: iso(record.health.since),
     stateReason: record.health.reason,
-    over: describeOver(howOver(record, policy), toWall),
+    over: describeOver(over, toWall),
     lastHeartbeat: record.beats.lastAt === null ? null : iso(record.beats.lastAt),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
-      uptimeSeconds: Math.max(0, Math.floor((now - record.bornAt) / 1000)),
+      uptimeSeconds: Math.max(0, Math.floor((upUntil - record.bornAt) / 1000)),
       tokenCount: facts.tokenCount,
       errorCount: facts.errorCount,
       toolCallCount: facts.toolCallCount,

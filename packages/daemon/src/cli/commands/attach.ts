@@ -1,4 +1,4 @@
-import { exitWord, Fault } from "@rouse/contract";
+import { type DurationMs, exitWord, Fault } from "@rouse/contract";
 import { exit } from "../exit-codes.ts";
 import { wrapLine } from "../show/fit-text.ts";
 import { styled } from "../show/styled-text.ts";
@@ -10,6 +10,9 @@ const afterword = `
 Ctrl-] d leaves; the agent goes on. Ctrl-] Ctrl-] sends one Ctrl-] to it. Every
 other key goes to the agent, Ctrl-C too. While somebody is attached, Rouse does
 nothing to the agent but tell.`;
+
+/** As long as it takes to read how to leave: the agent's screen pushes that off. */
+const readFor: DurationMs = 600;
 
 export const addAttach: AddCommand = (program, here, finish) => {
   program
@@ -34,7 +37,7 @@ export const addAttach: AddCommand = (program, here, finish) => {
       const wayOut = styled("dim", `${agentId}: Ctrl-] d leaves it, and it goes on; every other key is its own.`);
       here.print(wrapLine([wayOut], here.width, 2));
       const title = nameWindow(here, `${agentId}: Ctrl-] d leaves`);
-      const ending = await attachHere(doorOf(here.home, file)).finally(title.restore);
+      const ending = await attachHere(doorOf(here.home, file), { readFor }).finally(title.restore);
       switch (ending.kind) {
         case "left":
           here.warn(`left ${agentId}; it goes on. \`rouse attach ${agentId}\` comes back`);

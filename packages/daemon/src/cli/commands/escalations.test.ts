@@ -109,6 +109,25 @@ describe("rouse escalations", () => {
     expect(desk.record("worker-1").incident?.stage).toMatchObject({ kind: "more-time" });
   });
 
+  it("says of a decision that Rouse cannot carry out that a person has to", async () => {
+    const id = getStuck("worker-1");
+    const { out } = await rouse("escalations", "decide", id, "terminate_and_recover");
+    expect(out).toBe(
+      "worker-1.1 is decided: terminate and recover. A person has to: Rouse may not or cannot stop it.\n",
+    );
+    getStuck("worker-2");
+    const json = await rouse("escalations", "decide", "worker-2.1", "terminate_and_recover", "--json");
+    expect(JSON.parse(json.out)).toMatchObject({ escalation: "worker-2.1", effect: "handed-to-a-person" });
+  });
+
+  it("says of more time for an agent that is well that it changes nothing", async () => {
+    desk.beat("worker-1");
+    await rouse("escalate", "worker-1", "--reason", "it looks odd");
+    expect((await rouse("escalations", "decide", "worker-1.1", "allow_more_time")).out).toBe(
+      "worker-1.1 is decided: allow more time. Nothing is done: it is not ill.\n",
+    );
+  });
+
   it("ends with 1 when somebody else was first, and says who; with 5 when there is no such question", async () => {
     const id = getStuck("worker-1");
     await desk.escalations.decide(id, { decision: "allow_more_time", actor: "ada", reason: "x" });

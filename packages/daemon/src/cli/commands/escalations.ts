@@ -1,8 +1,7 @@
 import { EscalationDecision } from "@rouse/contract";
 import { Argument, type Command, InvalidArgumentError } from "commander";
 import { connect } from "../find-daemon.ts";
-import { showEscalation, showEscalations } from "../show/escalations.ts";
-import { inWords } from "../show/in-words.ts";
+import { effectOf, showDecided, showEscalation, showEscalations } from "../show/escalations.ts";
 import { styled } from "../show/styled-text.ts";
 import type { AddCommand } from "./add-command.ts";
 import { nameOfUser } from "./order-agent.ts";
@@ -57,6 +56,7 @@ const decideHelp = `
   force_handoff          it is told to leave its work in order, then stopped
   terminate_and_recover  its work is saved, it is stopped and brought back
 
+It says when that leads to less, such as for an agent that Rouse cannot stop.
 Ends with 1 when somebody else was first or it is over, and says how; with 5
 when there is no such escalation.`;
 
@@ -79,14 +79,18 @@ const addDecide: AddCommand = (escalations, here) => {
       const { reason, minutes, json } = options;
       if (minutes !== undefined && decision !== "allow_more_time")
         command.error("error: --minutes goes with allow_more_time only");
-      const result = await (await connect(here)).decide(id, {
+      const rouse = await connect(here);
+      // Before it is decided: afterwards nobody knows the question any more. Why it cannot be read, deciding says as well.
+      const notice = await rouse.escalation(id).catch(() => null);
+      const result = await rouse.decide(id, {
         decision,
         actor: nameOfUser(),
         ...(reason === undefined ? {} : { reason }),
         ...(minutes === undefined ? {} : { minutes }),
       });
-      if (json) here.printJson(result);
-      else here.print([[styled("bold", result.escalation), ` is decided: ${inWords(decision)}.`]]);
+      const effect = notice === null ? undefined : effectOf(notice, decision);
+      if (json) here.printJson({ ...result, ...(effect && { effect }) });
+      else here.print(showDecided(result.escalation, decision, effect, here.width));
     });
 };
 

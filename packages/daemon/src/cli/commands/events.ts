@@ -1,6 +1,6 @@
-import { type EventType, eventTypes, unsavedEvents } from "@rouse/contract";
+import { type EventType, eventTypes, Fault, fleetId, unsavedEvents } from "@rouse/contract";
 import type { EventFilter, RouseClient, StreamedEvent } from "@rouse/sdk";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { interrupted } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
 import { showEvent } from "../show/describe-event.ts";
@@ -14,6 +14,7 @@ interface EventsOptions {
   readonly agent?: string;
   readonly types?: EventType[];
   readonly after?: number;
+  readonly tail?: number;
   readonly limit?: number;
   readonly json?: true;
 }
@@ -29,7 +30,8 @@ export const addEvents: AddCommand = (program, here) => {
     .option("--agent <id>", "only events of this agent")
     .option("--types <list>", "only these types, separated by commas", readTypes)
     .option("--after <id>", "only events after this one", readWhole(0, Number.MAX_SAFE_INTEGER))
-    .option("--limit <n>", "at most so many (default: 100, with --follow 10)", readWhole(1, 1000))
+    .option("-n, --tail <n>", "at most so many (default: 100, with --follow 10)", readWhole(0, 1000))
+    .addOption(new Option("--limit <n>", "the same").argParser(readWhole(1, 1000)).conflicts("tail").hideHelp())
     .option("--json", "print one JSON document; with --follow one line per event")
     .addHelpText(
       "after",
@@ -38,19 +40,29 @@ export const addEvents: AddCommand = (program, here) => {
     .action(async (options: EventsOptions) => {
       const rouse = await connect(here);
       if (options.follow) return follow(here, rouse, options);
-      const events = await rouse.events({ ...filterOf(options), ...(options.limit ? { limit: options.limit } : {}) });
+      const events = await readPast(rouse, filterOf(options), countOf(options));
+      if (events.length === 0 && options.agent !== undefined) await refuseUnknown(rouse, options.agent);
       if (options.json) here.printJson({ events });
-      else if (events.length === 0) here.print([["No events."]]);
+      else if (events.length === 0 && countOf(options) !== 0) here.print([["No events."]]);
       else for (const event of events) show(here, event);
     });
 };
+
+/** Nothing happened to somebody that nobody ever heard of: that is a slip. Who was removed is still known by what happened to it. */
+async function refuseUnknown(rouse: RouseClient, agentId: string): Promise<void> {
+  if (agentId === fleetId || (await rouse.events({ agentId, limit: 1 })).length > 0) return;
+  await rouse.getAgentHealth(agentId).catch((error: unknown) => {
+    // Whoever may not ask for it may still be told that there are no events.
+    if (error instanceof Fault && error.code === "agent-unknown") throw error;
+  });
+}
 
 async function follow(here: Surroundings, rouse: RouseClient, options: EventsOptions): Promise<void> {
   process.on("SIGINT", () => process.exit(interrupted));
   const print = (event: StreamedEvent) => (options.json ? here.printJsonLine(event) : show(here, event));
   const filter = filterOf(options);
   const past =
-    filter.after === undefined ? await rouse.events({ ...filter, limit: options.limit ?? shownBeforeFollowing }) : [];
+    filter.after === undefined ? await readPast(rouse, filter, countOf(options) ?? shownBeforeFollowing) : [];
   for (const event of past) print(event);
   const after = filter.after ?? past.at(-1)?.id;
   let interruption = false;
@@ -67,6 +79,13 @@ async function follow(here: Surroundings, rouse: RouseClient, options: EventsOpt
     interruption = false;
     print(event);
   }
+}
+
+const countOf = ({ tail, limit }: EventsOptions): number | undefined => tail ?? limit;
+
+async function readPast(rouse: RouseClient, filter: EventFilter, count: number | undefined) {
+  if (count === 0) return [];
+  return rouse.events({ ...filter, ...(count === undefined ? {} : { limit: count }) });
 }
 
 function show(here: Surroundings, event: StreamedEvent): void {

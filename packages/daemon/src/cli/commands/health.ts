@@ -1,10 +1,11 @@
 import type { SelfDoubtReport } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { type Command, Option } from "commander";
-import { exitCodeOfStanding } from "../exit-codes.ts";
+import { exit, exitCodeOfStanding } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
 import { tellOldNews } from "../show/doubt.ts";
 import { healthDocument, showHealth, showSummary } from "../show/health.ts";
+import { failedBefore } from "../show/standing.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -22,7 +23,7 @@ export const addHealth: AddCommand = (program, here, finish) => {
     .option("--json", "print one JSON document")
     .addHelpText(
       "after",
-      "\nWith AGENT it ends with 0 when that is HEALTHY or DEGRADED, or over and\nFINISHED or exited 0; otherwise with 1.",
+      "\nWith AGENT it ends with 0 when that is HEALTHY or DEGRADED, or over and\nFINISHED or exited 0; otherwise with 1, also when its process failed and left\nothers running.",
     )
     .action(async (agentId: string | undefined, options: HealthOptions, command: Command) => {
       if (agentId === undefined) return showAll(here, options);
@@ -32,7 +33,7 @@ export const addHealth: AddCommand = (program, here, finish) => {
       const since = monitor?.storeDownSince;
       if (options.json) here.printJson({ ...healthDocument(agent), ...(since && { storeDownSince: since }) });
       else here.print([...tellOldNews(since, here), ...showHealth(agent, here.now(), here.width)]);
-      finish(exitCodeOfStanding(agent));
+      finish(failedBefore(agent) === null ? exitCodeOfStanding(agent) : exit.wrong);
     });
 };
 

@@ -3,7 +3,10 @@ const enter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /** Terminals that know these draw a frame at once; the others take no notice. */
 const beginFrame = "\x1b[?2026h\x1b[H";
-const endFrame = "\x1b[J\x1b[?2026l";
+const endFrame = "\x1b[?2026l";
+/** What was in a row, or in it and all below. Before the row is written: behind a full one the cursor stands on its last character. */
+const clearRow = "\x1b[K";
+const clearRest = "\x1b[J";
 
 export interface HeldScreen {
   /** Draws over what was there; nothing is written when nothing has changed. */
@@ -14,7 +17,7 @@ export interface HeldScreen {
 
 /** The whole terminal for a picture that stays where it is. It is given back however this process ends, unless it is killed. */
 export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">): HeldScreen {
-  let last = "";
+  let drawn = "";
   let released = false;
   const release = (): void => {
     if (released) return;
@@ -27,9 +30,10 @@ export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">): 
   return {
     draw(rows) {
       const shown = fit(rows, stdout.rows || 24);
-      const frame = shown.map((row) => `${row}\x1b[K`).join("\r\n");
-      if (frame === last || released) return;
-      last = frame;
+      const last = shown.length - 1;
+      const frame = shown.map((row, index) => `${index === last ? clearRest : clearRow}${row}`).join("\r\n");
+      if (frame === drawn || released) return;
+      drawn = frame;
       stdout.write(`${beginFrame}${frame}${endFrame}`);
     },
     release,

@@ -132,10 +132,14 @@ export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, wid
       agent.agentId,
       styledStanding(agent),
       ago(agent.over?.at ?? agent.stateChangedAt, now),
-      agent.findings[0]?.text ?? (agent.over && agent.stateReason === "registered" ? none : agent.stateReason),
+      agent.findings[0]?.text ?? (agent.over && isMereStart(agent) ? none : agent.stateReason),
     ]);
   return drawTable(healthColumns, rows, width);
 }
+
+/** It was never ill: that it began says nothing of how it ended. */
+const isMereStart = ({ stateReason: reason }: AgentHealth): boolean =>
+  reason === "registered" || reason === "new-incarnation";
 
 const worstFirst: readonly HealthState[] = [
   "FAILING",

@@ -1,6 +1,7 @@
 import type {
   DecisionEffect,
   EpochMs,
+  EscalationDecision,
   EscalationNotice,
   EscalationReport,
   EscalationResult,
@@ -98,7 +99,7 @@ function nameSilent({ agents, count }: NonNullable<EscalationReport["silent"]>):
 
 const effects: Readonly<Record<DecisionEffect, string>> = {
   "waits-longer": "it gets more time",
-  "left-alone": "nothing: it is not ill",
+  "left-alone": "nothing is done: it is not ill",
   "told-and-stopped": "it is told, its work is saved, it is stopped and stays so",
   "told-only": "it is told; Rouse does not stop it",
   "stays-ended": "it has ended and stays so",
@@ -106,6 +107,30 @@ const effects: Readonly<Record<DecisionEffect, string>> = {
   "starts-over": "its work is saved, it is stopped and starts over: there is no checkpoint",
   "handed-to-a-person": "a person has to: Rouse may not or cannot stop it",
 };
+
+/** What a decision would lead to now; unknown to a daemon that does not know the decision. */
+export const effectOf = ({ context }: EscalationNotice, decision: EscalationDecision): DecisionEffect | undefined =>
+  context.recovery.options.find((option) => option.decision === decision)?.effect;
+
+/** Less than the word for the decision promises. */
+const fallsShort: ReadonlySet<DecisionEffect> = new Set<DecisionEffect>([
+  "left-alone",
+  "told-only",
+  "stays-ended",
+  "handed-to-a-person",
+]);
+
+/** `rouse escalations decide`: nobody is to wait for what will not be done. */
+export function showDecided(
+  id: string,
+  decision: EscalationDecision,
+  effect: DecisionEffect | undefined,
+  width: number,
+): Line[] {
+  const words = effect !== undefined && fallsShort.has(effect) ? effects[effect] : "";
+  const sentence = words === "" ? "" : ` ${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+  return wrapLine([styled("bold", id), ` is decided: ${inWords(decision)}.${sentence}`], width, 2);
+}
 
 function describeOptions({ context }: EscalationNotice): Fact[] {
   const { options, checkpoint, recoveriesLeft, restartsLeft, supervised } = context.recovery;

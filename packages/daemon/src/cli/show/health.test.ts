@@ -1,8 +1,9 @@
 import type { AgentHealth, TerminalReport } from "@rouse/contract";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { describeDoing } from "./agents.ts";
-import { describeEyes, describeSince } from "./health.ts";
+import { describeEyes, describeSince, healthDocument, showHealth } from "./health.ts";
 import { healthy, heldFor, now } from "./sample.test-support.ts";
+import { paintLine } from "./styled-text.ts";
 
 it("a person is told by which eyes an agent is seen, and why not by the others", () => {
   expect(
@@ -49,4 +50,43 @@ it("an agent that is over for good is shown with its end and not with the limit 
   expect(describeDoing(left, now)).toBe("exited 1, left 1 process");
   const coped = ended({ exit: { ...exit, code: 0 }, failedTurn: "rate_limit" }, "FINISHED");
   expect(describeDoing({ ...coped, over: { ...over, how: "finished", code: 0 } }, now)).toBe("");
+});
+
+describe("the status of an agent whose process ended and left others running", () => {
+  const status = (changes: Partial<TerminalReport>, state: AgentHealth["state"] = "HEALTHY"): string => {
+    const exit = { code: 7, signal: null, cause: "by-itself", at: "2026-02-05T10:00:00.000Z" } as const;
+    const terminal = { ...heldFor(null), exit, leftovers: [{ pid: 7, name: "sleep" }], ...changes };
+    return healthDocument({ ...healthy, state, terminal }).status;
+  };
+
+  it("is how it failed, for a person as well", () => {
+    expect(status({})).toBe("exited 7");
+    const exit = { code: null, signal: "SIGSEGV", cause: "killed", at: "2026-02-05T10:00:00.000Z" } as const;
+    expect(status({ exit })).toBe("ended by SIGSEGV");
+    const terminal = { ...heldFor(null), exit, leftovers: [{ pid: 7, name: "sleep" }] };
+    const shown = showHealth({ ...healthy, terminal }, now, 100).map((line) => paintLine(line, false));
+    expect(shown).toContainEqual(expect.stringMatching(/^status +ended by SIGSEGV$/));
+    expect(shown).not.toContainEqual(expect.stringMatching(/^errors/));
+  });
+
+  it("is its state where it did not fail, may be started again, or is ill", () => {
+    const at = "2026-02-05T10:00:00.000Z";
+    expect(status({ exit: { code: 0, signal: null, cause: "by-itself", at } })).toBe("healthy");
+    expect(status({ exit: { code: null, signal: "SIGINT", cause: "person", at } })).toBe("healthy");
+    expect(status({ completedAt: at })).toBe("healthy");
+    expect(status({}, "UNRESPONSIVE")).toBe("unresponsive");
+    const exit = { code: 7, signal: null, cause: "by-itself", at } as const;
+    const limit = {
+      what: "usage",
+      by: "stream",
+      since: at,
+      until: at,
+      named: true,
+      attempts: 0,
+      continues: true,
+    } as const;
+    const terminal = { ...heldFor(null), exit, leftovers: [{ pid: 7, name: "sleep" }] };
+    expect(healthDocument({ ...healthy, limit, terminal }).status).toBe("healthy");
+    expect(healthDocument({ ...healthy, limit, terminal: { ...terminal, foreground: true } }).status).toBe("exited 7");
+  });
 });

@@ -3,8 +3,9 @@ import {
   type EpochMs,
   type Eye,
   type EyeState,
+  exitWord,
   type FindingReport,
-  healthStates,
+  isGoodEnd,
   type ProcessFacts,
   type SystemStatus,
   type TerminalReport,
@@ -18,20 +19,26 @@ import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
 import { describeRestartRule } from "./restart-rule.ts";
-import { standingWord, styledStanding } from "./standing.ts";
-import { type Line, styled, styledState } from "./styled-text.ts";
+import { countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
+import { type Line, styled } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
 /** The answer of seed 001's `health` first (agent, status, last_output, errors), then everything Rouse knows. */
 export function healthDocument(agent: AgentHealth) {
   return {
     agent: agent.agentId,
-    status: standingWord(agent).toLowerCase(),
+    status: statusOf(agent),
     // Of an agent whose terminal Rouse does not hold, the last beat is the last output.
     last_output: agent.terminal === null ? agent.lastHeartbeat : agent.terminal.lastOutput,
     errors: errorsOf(agent),
     ...agent,
   };
+}
+
+/** In one word for a script; it agrees with how `rouse health AGENT` ends. */
+function statusOf(agent: AgentHealth): string {
+  const failed = failedBefore(agent);
+  return failed === null ? standingWord(agent).toLowerCase() : exitWord(failed);
 }
 
 const errorsOf = ({ findings, terminal }: AgentHealth): string[] => [
@@ -44,14 +51,19 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   const { findings, lastHeartbeat, lastCheckpoint, terminal } = agent;
   const facts: Fact[] = [
     ["agent", [styled("bold", agent.agentId)]],
-    ["status", [{ ...styledStanding(agent), text: standingWord(agent).toLowerCase() }]],
+    [
+      "status",
+      [failedBefore(agent) ? styled("red", statusOf(agent)) : { ...styledStanding(agent), text: statusOf(agent) }],
+    ],
     ...(terminal === null || lastHeartbeat !== null
       ? [["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]] as Fact]
       : []),
     ...(terminal === null
       ? []
       : [["last output", [terminal.lastOutput === null ? "none yet" : stampAndAge(terminal.lastOutput, now)]] as Fact]),
-    ["errors", ...(errors.length === 0 ? [["none"]] : errors)],
+    ...(errors.length === 0 && endedBadly(agent)
+      ? []
+      : [["errors", ...(errors.length === 0 ? [["none"]] : errors)] as Fact]),
     ["state", [styledStanding(agent), ...stateReason(agent)]],
     ["since", [stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)]],
     ["activity", [describeSince(agent, now)]],
@@ -63,6 +75,10 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   ];
   return drawFacts(facts, width);
 }
+
+/** Beside such an end nobody would believe that there are no errors. */
+const endedBadly = (agent: AgentHealth): boolean =>
+  agent.over ? !isGoodEnd(agent.over) : failedBefore(agent) !== null;
 
 /** Of one that is over, what it was ill with. */
 export function stateReason({ state, stateReason: reason, over }: AgentHealth): string[] {
@@ -174,12 +190,7 @@ function describeMetrics({ metrics }: AgentHealth): string {
 
 /** `rouse health` without an agent: how many are how, then who. */
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  const counted = healthStates.filter((state) => status.agents_by_state[state]);
-  const over = (["finished", "exited"] as const).filter((how) => status.agents_over?.[how]);
-  const counts = [
-    ...counted.flatMap((state) => ["  ", styledState(state), ` ${status.agents_by_state[state]}`]),
-    ...over.flatMap((how) => ["  ", styled("dim", how), ` ${status.agents_over?.[how]}`]),
-  ];
+  const counts = countStandings(status).flatMap((count) => ["  ", ...count]);
   const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));
   const agentsWatched = `${status.total_agents} agent${status.total_agents === 1 ? "" : "s"}`;
   return [

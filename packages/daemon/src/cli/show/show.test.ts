@@ -7,6 +7,7 @@ import { describeRestraint } from "./doubt.ts";
 import { widthOf } from "./fit-text.ts";
 import { healthDocument, showHealth, showSummary } from "./health.ts";
 import { healthy, heldFor, hostile, now, status, stuck, why } from "./sample.test-support.ts";
+import { showStatus } from "./status.ts";
 import { type Line, paintLine, styled } from "./styled-text.ts";
 import { showWhy } from "./why.ts";
 
@@ -152,11 +153,44 @@ describe("rouse health", () => {
     expect(plain(showHealth({ ...stuck, terminal: heldFor(null) }, now, 100))).not.toContain("owner's rule");
   });
 
+  it("does not say that there are no errors of one that failed, and says it of one that is done", () => {
+    const errors = (code: number): string | undefined => {
+      const over = { how: "exited", code, signal: null, at: "2026-02-05T10:00:00.000Z" } as const;
+      return /^errors.*$/m.exec(plain(showHealth({ ...healthy, over }, now, 100)))?.[0];
+    };
+    expect(errors(7)).toBeUndefined();
+    expect(errors(0)).toMatch(/ none$/);
+  });
+
   it("counts by state, says what the monitor doubts, and lists the worst first", () => {
     const text = plain(showSummary(status, [healthy, stuck], now, 100));
     expect(text).toContain("  HEALTHY 1  STUCK 1");
     expect(text).toContain("on hold (node build-1) for 60 s: many fell silent at once");
     expect(text.indexOf("worker-1 ")).toBeLessThan(text.indexOf("worker-10"));
+  });
+
+  it("gives no reason for who is over and was never ill, in whichever of its lives", () => {
+    const over = { how: "finished", code: 0, signal: null, at: "2026-02-05T10:00:00.000Z" } as const;
+    for (const stateReason of ["registered", "new-incarnation"] as const)
+      expect(plain(showSummary(status, [{ ...healthy, over, stateReason }], now, 100))).toMatch(
+        /^worker-10 +FINISHED +10 min ago +–$/m,
+      );
+  });
+});
+
+describe("rouse status", () => {
+  const agents = (total_agents: number, agents_by_state: object, agents_over: object): string => {
+    const answer = { ...status, total_agents, agents_by_state, agents_over };
+    const report = { life: "ready", home: "/h", daemon: null, url: "http://h", held: [], lastWords: "" } as const;
+    return /^agents +(.*)$/m.exec(plain(showStatus({ ...report, answer, problems: [] }, now, 100)))?.[1] ?? "";
+  };
+
+  it("counts everybody, those that are over too", () => {
+    expect(agents(13, { HEALTHY: 4, DEGRADED: 1, TERMINATED: 2 }, { finished: 3, exited: 3 })).toBe(
+      "13: HEALTHY 4, DEGRADED 1, TERMINATED 2, finished 3, exited 3",
+    );
+    expect(agents(2, {}, { finished: 2 })).toBe("2: finished 2");
+    expect(agents(0, {}, {})).toBe("0");
   });
 });
 
@@ -178,6 +212,15 @@ describe("rouse why", () => {
       expect(text).toContain(part);
     }
     expect(text.indexOf("#7 ")).toBeLessThan(text.indexOf("#12 "));
+  });
+
+  it("does not say that nothing was seen of an agent that prints and tells of no progress", () => {
+    const eyes = [{ eye: "output", says: "at-work", at: "2026-02-05T10:09:58.000Z" }] as const;
+    const clocks = { ...why.clocks, withoutProgressSeconds: null };
+    const text = plain(showWhy({ ...why, clocks, eyes: [...eyes] }, now, 120));
+    expect(text).toMatch(/^ {2}progress +it told of none yet, clock running$/m);
+    expect(text).toContain("its output: at work 2 s ago");
+    expect(text).not.toMatch(/without progress|nothing seen/);
   });
 
   it("puts the steps side by side when something in them repeats, and only then", () => {

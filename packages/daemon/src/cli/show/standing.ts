@@ -1,7 +1,17 @@
-import { type AgentHealth, type ExitStatus, exitWord, isGoodEnd, isPersonsMatter, overWord } from "@rouse/contract";
-import { type Span, styled, styledState } from "./styled-text.ts";
+import {
+  type AgentHealth,
+  type ExitStatus,
+  exitWord,
+  healthStates,
+  isGoodEnd,
+  isPersonsMatter,
+  overWord,
+  type SystemStatus,
+} from "@rouse/contract";
+import { type Line, type Span, styled, styledState } from "./styled-text.ts";
 
 type Standing = Pick<AgentHealth, "state" | "over">;
+type Ending = Pick<AgentHealth, "state" | "over" | "limit" | "terminal">;
 
 /** How an agent stands, in one word: its state while it lives, and then how it ended. */
 export const standingWord = ({ state, over }: Standing): string => (over ? overWord(over) : state);
@@ -9,6 +19,19 @@ export const standingWord = ({ state, over }: Standing): string => (over ? overW
 export function styledStanding({ state, over }: Standing): Span {
   if (!over) return styledState(state);
   return styled(isGoodEnd(over) || over.how === "terminated" ? "dim" : "red", overWord(over));
+}
+
+/**
+ * How its process failed, where nothing but what that left running keeps the agent from being over; `null` otherwise. With the last of them it is what its
+ * standing says.
+ */
+export function failedBefore({ state, over, limit, terminal }: Ending): ExitStatus | null {
+  if (over || terminal === null || terminal.exit === null || terminal.leftovers === undefined) return null;
+  const { exit, completedAt, foreground } = terminal;
+  const isIll = state !== "HEALTHY" && state !== "DEGRADED";
+  const startsAgain = limit !== null && !foreground;
+  const isDone = exit.code === 0 || exit.cause === "person" || completedAt !== null;
+  return isIll || startsAgain || isDone ? null : exit;
 }
 
 /** Over, and a matter for nobody: what a list of who is there leaves out. */
@@ -35,4 +58,14 @@ export function countOver(agents: readonly AgentHealth[]): string {
   const listed = named.length > most ? [...named.slice(0, most - 1), "others"] : named;
   if (words.length === 1) return `1 is over: ${listed[0]?.slice(2)}`;
   return `${words.length} are over: ${listed.join(", ")}`;
+}
+
+/** How many are how: each in its state, then those that are over. Together they are all. */
+export function countStandings({ agents_by_state, agents_over }: SystemStatus): Line[] {
+  const states = healthStates.filter((state) => agents_by_state[state]);
+  const ends = (["finished", "exited"] as const).filter((how) => agents_over?.[how]);
+  return [
+    ...states.map((state) => [styledState(state), ` ${agents_by_state[state]}`]),
+    ...ends.map((how) => [styled("dim", how), ` ${agents_over?.[how]}`]),
+  ];
 }

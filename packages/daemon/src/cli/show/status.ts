@@ -1,10 +1,11 @@
-import { type EpochMs, healthStates } from "@rouse/contract";
+import type { EpochMs } from "@rouse/contract";
 import type { DaemonFile, Starter } from "../../home/open-home.ts";
 import { tellHeldAgents } from "../find-held.ts";
 import type { Life, Problem, StatusReport } from "../gather-status.ts";
 import { describeDoubt } from "./doubt.ts";
 import { drawFacts, type Fact } from "./draw-facts.ts";
-import { type Line, type Style, styled, styledState } from "./styled-text.ts";
+import { countStandings } from "./standing.ts";
+import { type Line, type Style, styled } from "./styled-text.ts";
 import { stampAndAge } from "./tell-time.ts";
 
 const headlines: Readonly<Record<Life, readonly [Style, string]>> = {
@@ -75,13 +76,10 @@ const describeConfig = ({ preset, sources }: DaemonFile): string =>
 const logOf = ({ log, startedBy }: DaemonFile): string =>
   log ?? (startedBy === "service" ? "`journalctl --user -u rouse`" : "in the terminal it was started in");
 
-function countAgents({ total_agents, agents_by_state }: NonNullable<StatusReport["answer"]>): Line {
-  const counted = healthStates.filter((state) => agents_by_state[state]);
-  return [
-    String(total_agents),
-    ...counted.flatMap((state, index) => [index === 0 ? ": " : ", ", styledState(state), ` ${agents_by_state[state]}`]),
-  ];
-}
+const countAgents = (answer: NonNullable<StatusReport["answer"]>): Line => [
+  String(answer.total_agents),
+  ...countStandings(answer).flatMap((count, index) => [index === 0 ? ": " : ", ", ...count]),
+];
 
 const describeProblem = ({ what, advice }: Problem): Line => [
   styled("yellow", what),

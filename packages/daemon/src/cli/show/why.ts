@@ -128,10 +128,13 @@ function explainFinding(finding: FindingReport, now: EpochMs, width: number): Li
 function clockFacts({ clocks }: WhyReport, now: EpochMs): Fact[] {
   const { withoutProgressSeconds: without } = clocks;
   const heard = `${describeSeconds(clocks.silentSeconds)} of ${describeSeconds(clocks.silenceAllowedSeconds)} allowed`;
-  const progress = without === null ? "nothing seen yet" : describeSeconds(without);
+  const clock = `clock ${clocks.progressClock}`;
   return [
     ["silent", [heard]],
-    ["without progress", [`${progress}, clock ${clocks.progressClock}`]],
+    // Progress is what an agent tells of itself: one that only prints is at work all the same.
+    without === null
+      ? ["progress", [`it told of none yet, ${clock}`]]
+      : ["without progress", [`${describeSeconds(without)}, ${clock}`]],
     ["next look", [clocks.nextLookAt === null ? "when it is heard" : inTime(clocks.nextLookAt, now)]],
   ];
 }

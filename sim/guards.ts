@@ -245,8 +245,8 @@ export const guards: readonly Guard[] = [
   {
     name: "only quiet processes confirm an overdue call",
     file: `${core}/assess/overdue-call.ts`,
-    find: 'if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(record, tree, due)) return nothing;',
-    replace: "if (!isLookedAt(record, tree, due)) return nothing;",
+    find: 'if (stateOfTree(record, policy).kind !== "quiet" || !isLookedAt(tree, due)) return nothing;',
+    replace: "if (!isLookedAt(tree, due)) return nothing;",
   },
   {
     name: "a tool is given ten minutes, however little it declared",

@@ -83,6 +83,8 @@ export function createJudge(parts: Parts) {
   const raised: string[] = [];
   let beats = 0;
   let gaps = 0;
+  /** Until when many were silent together and nobody was judged for it. */
+  let heldUntil = 0;
   let lastRead = 0;
   let fingerprint = 0x811c9dc5;
 
@@ -139,8 +141,8 @@ export function createJudge(parts: Parts) {
     const { sickness } = actor;
     if (sickness === null) return;
     const now = timeline.now();
-    // What happened while the monitor was in trouble says nothing about how fast it is.
-    if (sickness.since < world.troubleUntil + 2 * minute) return;
+    // What happened while the monitor was in trouble, or doubted its own path, says nothing about how fast it is.
+    if (sickness.since < Math.max(world.troubleUntil + 2 * minute, heldUntil)) return;
     if ((sickness.kind === "dead" || sickness.kind === "hung") && to === "UNRESPONSIVE") {
       if (sickness.announcedUntil > sickness.since) {
         delays.announced.push(Math.max(0, now - sickness.announcedUntil) / second);
@@ -165,6 +167,8 @@ export function createJudge(parts: Parts) {
       }
       if (event.type === "ALERT_RAISED") raised.push(event.payload.alert);
       if (event.type === "MONITOR_GAP" || event.type === "HOLD_STARTED") gaps += 1;
+      if (event.type === "HOLD_STARTED") heldUntil = Number.POSITIVE_INFINITY;
+      if (event.type === "HOLD_ENDED" || event.type === "MONITOR_STARTED") heldUntil = timeline.now();
     }
   }
 

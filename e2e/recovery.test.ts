@@ -1,5 +1,5 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
 import { agentOnce, forever, sh } from "./agent-once.ts";
@@ -76,6 +76,31 @@ describe("a person's order while no Rouse is running", () => {
     const again = await runRouse(["terminate", "alone"], daemon);
     expect(again).toMatchObject({ code: 0, stdout: "alone was over already.\n" });
     expect(again.stderr).not.toContain("its uncommitted work");
+  });
+});
+
+describe("an agent that fails while no Rouse is running", () => {
+  it("and is ended by a person then stays down when there is one again", async () => {
+    const daemon = await startDaemon({ config: fastPolicy });
+    const always = await spawnAgent(daemon.home, "kept", sh(forever), ["--restart", "always"]);
+    const failing = await spawnAgent(daemon.home, "failed", sh("until [ -e go ]; do sleep 0.1; done; exit 3"), [
+      "--restart",
+      "on-failure:3",
+    ]);
+    await daemon.end("SIGKILL");
+    process.kill(always.agent?.pid ?? 0, "SIGKILL");
+    writeFileSync(join(dirname(daemon.home), "go"), "");
+    for (const held of [always, failing]) await until("it is down", () => !agentLives(held));
+    for (const name of ["kept", "failed"]) {
+      const end = await runRouse(["terminate", name], daemon);
+      expect(end).toMatchObject({ code: 0, stdout: `${name} was down and will not be started again.\n` });
+    }
+    const next = await startDaemon({ home: daemon.home, config: fastPolicy });
+    for (const name of ["kept", "failed"]) {
+      const over = await agentOnce(next, name, "is over", ({ over }) => over !== null);
+      expect(over).toMatchObject({ incarnation: 1, terminal: { exit: { cause: "stopped" } } });
+    }
+    expect(await next.rouse.events({ types: ["RESTART_ORDERED"] })).toEqual([]);
   });
 });
 

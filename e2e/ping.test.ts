@@ -35,6 +35,8 @@ describe("a ping address", () => {
     const unknown = await get(`${address}?state=dancing`);
     expect(unknown.status).toBe(400);
     expect(unknown.text).toContain("start, running, idle, done, fail");
+    for (const query of ["exit=3", "state=done&state=fail", "state=done&agentId=other"])
+      expect([query, (await get(`${address}?${query}`)).status]).toEqual([query, 400]);
     expect((await get(address, { method: "PUT" })).status).toBe(400);
   });
 

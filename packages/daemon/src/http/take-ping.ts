@@ -52,8 +52,12 @@ export function takePings(monitor: Monitor, log: Log) {
 
 function readPing({ method = "", url = "" }: IncomingMessage, agentId: string): Heartbeat {
   if (!["GET", "HEAD", "POST"].includes(method)) throw new Fault("bad-request", "a ping is a GET or a POST");
-  const said = new URLSearchParams(url.split("?")[1] ?? "").get("state");
-  if (said === null) return { agentId };
+  const query = [...new URLSearchParams(url.split("?")[1] ?? "")];
+  // A failure told in other words must not count as a sign of life.
+  if (query.length > 1 || query.some(([name]) => name !== "state"))
+    throw new Fault("bad-request", "a ping says its state and nothing else: ?state=…");
+  const said = query[0]?.[1];
+  if (said === undefined) return { agentId };
   const status = states.get(said.toLowerCase());
   if (status === undefined) throw new Fault("bad-request", `state: one of ${[...states.keys()].join(", ")}`);
   return { agentId, status };

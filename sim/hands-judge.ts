@@ -160,8 +160,8 @@ export function judgeHands({
       if (nudges.has(key)) complain(`${key} was given to ${actor.id} twice`);
       nudges.add(key);
     },
-    startWantedAtLimit(actor) {
-      if (actor.limit !== null && !actor.limit.left)
+    startWantedAtLimit(actor, limit) {
+      if (!limit.left)
         complain(`${actor.id} was to be started although its program had just said that its limit stands`);
     },
     revived(actor, context) {

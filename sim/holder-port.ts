@@ -252,7 +252,10 @@ export function createHolderPorts(parts: Parts) {
       startAgain(agentId, after, revival) {
         const actor = actors.get(agentId);
         const wasTold = timeline.now() - (memory.usedUp.get(`${agentId}/${after}`) ?? -hour) < 30 * second;
-        if (actor !== undefined && wasTold) witness.startWantedAtLimit(actor);
+        const limit = actor?.limit ?? null;
+        // By then it is known whether somebody ordered it.
+        if (actor !== undefined && limit !== null && wasTold)
+          timeline.after(10 * second, () => witness.startWantedAtLimit(actor, limit));
         return asked((answer) => startAgain(agentId, after, revival, answer));
       },
       forget: async (agentId) => !actors.has(agentId),

@@ -41,6 +41,8 @@ export type Signal =
       /** What became of the agent's own process, and how it ended if the holder could still write that down. */
       readonly process: "gone" | "alive";
       readonly exit: ExitStatus | null;
+      /** How long ago it ended, where that was written down. */
+      readonly ago?: DurationMs;
       /** Why its holder is of no use; absent (saved by an earlier version): it is gone. */
       readonly because?: HolderLoss;
     }

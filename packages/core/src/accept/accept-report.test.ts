@@ -667,6 +667,26 @@ describe("a held agent that says by its beats that it has finished, while its pr
   });
 });
 
+describe("an end that nobody was there to see", () => {
+  it("was when its holder wrote it down, and not when somebody read that", () => {
+    const held = heldStory();
+    held.prints();
+    held.agent.silentFor("10m");
+    const { incarnation } = held.agent.record;
+    const exit = { code: 5, signal: null, cause: "by-itself" } as const;
+    held.agent.take({ kind: "holder-lost", incarnation, process: "gone", exit, ago: 480_000 });
+    expect(held.agent.record.terminal?.exit).toEqual({ ...exit, at: held.agent.now - 480_000 });
+  });
+
+  it("was not before its life, whatever a clock that was set says", () => {
+    const held = heldStory();
+    const { incarnation, bornAt } = held.agent.record;
+    const exit = { code: 5, signal: null, cause: "by-itself" } as const;
+    held.agent.take({ kind: "holder-lost", incarnation, process: "gone", exit, ago: 480_000 });
+    expect(held.agent.record.terminal?.exit?.at).toBe(bornAt);
+  });
+});
+
 describe("what an agent says of its own type", () => {
   it("counts of one that Rouse did not start: whose policy a held one has is its owner's to say", () => {
     const typed = heldStory({ hold: { agentType: "worker" } });

@@ -196,7 +196,8 @@ export function acceptLoss(
   const lost: AgentRecord = { ...record, terminal: { ...terminal, holder: "lost", lostBecause: because } };
   if (signal.process === "alive") return { record: lost, answer: null, events };
   const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
-  const ended = takeExit(lost, { ...exit, at: now });
+  const at = Math.max(record.bornAt, now - (signal.ago ?? 0));
+  const ended = takeExit(lost, { ...exit, at });
   events.push(...exited(lost, ended, now));
   return { record: withClocks(record, ended, now, policy), answer: null, events };
 }

@@ -32,6 +32,12 @@ export interface RegisteredLife {
 }
 
 /** What holders have to tell. Each call resolves once it is saved: only then is the holder told that it was heard. */
+/** How an agent ended, as its holder wrote it down, and when. */
+export interface WrittenExit {
+  readonly exit: ExitStatus;
+  readonly at: EpochMs;
+}
+
 export interface HolderNews {
   /** Which life of an agent is known, whether its end is, and whether it left processes. `null`: nobody knows it. */
   standing(agentId: string): { readonly incarnation: number; readonly over: boolean; readonly left: boolean } | null;
@@ -45,7 +51,7 @@ export interface HolderNews {
     agentId: string,
     incarnation: number,
     process: "gone" | "alive",
-    exit: ExitStatus | null,
+    exit: WrittenExit | null,
     because?: HolderLoss,
   ): Promise<void>;
   /** Its end is known, its holder is gone, and so are the processes it left. */

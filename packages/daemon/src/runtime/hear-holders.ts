@@ -56,8 +56,11 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
       const ago = Math.max(0, readClock().time - report.at);
       return tell(agentId, { kind: "reported", incarnation, report, ago }, isWorthKeeping(report));
     },
-    lost: (agentId, incarnation, process, exit, because = "gone") =>
-      tell(agentId, { kind: "holder-lost", incarnation, process, exit, because }, true),
+    lost(agentId, incarnation, process, written, because = "gone") {
+      const exit = written?.exit ?? null;
+      const ago = written === null ? {} : { ago: Math.max(0, readClock().time - written.at) };
+      return tell(agentId, { kind: "holder-lost", incarnation, process, exit, ...ago, because }, true);
+    },
     nobodyLeft: (agentId, incarnation) => tell(agentId, { kind: "leftovers-gone", incarnation }, true),
     async endsLeftovers(agentId, incarnation, processes) {
       refuseWhileDown();

@@ -158,7 +158,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
 
   function exitOf() {
     const written = readExitFile(home, agentId);
-    return written?.incarnation === incarnation ? written.exit : null;
+    return written?.incarnation === incarnation ? written : null;
   }
 
   /** The second way to know: the process itself. What the holder wrote down in time still counts. */
@@ -202,5 +202,5 @@ export async function tellPastLife(home: string, agentId: string, hold: Hold, ne
   const file = readHolderFile(home, agentId);
   if (file?.agent != null && isSame(file.agent)) return;
   if ((await news.held(hold, true)) === null) return;
-  await news.lost(agentId, hold.incarnation, "gone", written?.incarnation === hold.incarnation ? written.exit : null);
+  await news.lost(agentId, hold.incarnation, "gone", written?.incarnation === hold.incarnation ? written : null);
 }

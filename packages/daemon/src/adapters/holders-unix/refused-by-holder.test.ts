@@ -10,7 +10,7 @@ import { identityOf } from "../../holder/processes/read-processes.ts";
 import { readStore } from "../../holder/read-store.ts";
 import type { HolderFile } from "../../holder/spec.ts";
 import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
-import type { Holders } from "../../ports/holders.ts";
+import type { Holders, WrittenExit } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -53,8 +53,8 @@ async function monitor(store: string, epoch = 1) {
     nobodyLeft: async () => {},
     registered: () => null,
     endsLeftovers: async () => {},
-    async lost(_: string, __: number, process: Loss["process"], exit: ExitStatus | null, because?: HolderLoss) {
-      losses.push({ process, because, exit });
+    async lost(_: string, __: number, process: Loss["process"], written: WrittenExit | null, because?: HolderLoss) {
+      losses.push({ process, because, exit: written?.exit ?? null });
     },
   };
   await holders.begin(news, epoch, store);

@@ -258,6 +258,13 @@ describe("what an agent is told besides", () => {
     expect(down.agent.did("restart-agent")).toHaveLength(1);
   });
 
+  it("not where its policy has nobody nudged", () => {
+    const agent = story({ settings: { intervention: { nudge: { enabled: false } } } });
+    agent.beats({ taskId: "t1" });
+    agent.take(taken);
+    expect(agent.told("NUDGE_QUEUED")).toEqual([]);
+  });
+
   it("not if it is at work on something else by now, has finished, or is over", () => {
     const elsewhere = story();
     elsewhere.beats({ taskId: "t2" });

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintAgentToken } from "../packages/daemon/src/home/agent-token.ts";
+import { agentOnce } from "./agent-once.ts";
 import { cleanUp } from "./clean-up.ts";
+import { endAgentsAfterwards } from "./end-agents.ts";
+import { spawnAgent } from "./held-agents.ts";
 import { runRouse } from "./run-rouse.ts";
 import { sendRequest } from "./send-request.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
@@ -45,7 +48,15 @@ describe("inside an agent", () => {
     expect(await inside("here", "health")).toMatchObject({ code: 0, stdout: expect.stringContaining("mate") });
     expect(await inside("here", "health", "mate")).toMatchObject({ code: 0 });
     expect(await inside("here", "why", "mate")).toMatchObject({ code: 0, stdout: expect.stringContaining("mate is") });
-    for (const words of ["terminate mate", "nudge mate", "health far", "why far", "events"])
+    for (const words of [
+      "terminate mate",
+      "nudge mate",
+      "health far",
+      "why far",
+      "events",
+      "down",
+      "service uninstall",
+    ])
       expect([words, (await inside("here", ...words.split(" "))).code]).toEqual([words, 4]);
   });
 });
@@ -89,5 +100,13 @@ describe("an agent's token", () => {
     expect(await seenBy(token)).toBe(403);
     expect((await ask(token, "/api/v1/agents/far")).status).toBe(403);
     expect((await ask(token, "/api/v1/agents/remote")).status).toBe(200);
+  });
+
+  it("sees whoever Rouse started on this machine, whatever that says of its node", async () => {
+    endAgentsAfterwards(daemon.home);
+    await spawnAgent(daemon.home, "started", ["sleep", "1000"]);
+    await agentOnce(daemon, "started", "is held", ({ terminal }) => terminal !== null);
+    await daemon.rouse.recordHeartbeat({ agentId: "started", node: "node-2" });
+    expect(await seenBy(tokenOf("here"))).toContain("started");
   });
 });

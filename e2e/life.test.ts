@@ -93,6 +93,13 @@ describe("rouse up -d", () => {
     expect(processesOf(home)).toEqual([left(home).pid]);
   });
 
+  it("keeps nothing of another Rouse that this terminal speaks to", async () => {
+    const { home, with: having } = newPlace();
+    const elsewhere = { ROUSE_URL: "https://rouse.example.org", ROUSE_TOKEN: "s3cret-s3cret-s3cret" };
+    expect((await having(elsewhere).rouse("up", "-d", "--port", "0")).code).toBe(0);
+    expect(readFileSync(`/proc/${left(home).pid}/environ`, "utf8")).not.toMatch(/ROUSE_URL|ROUSE_TOKEN/);
+  });
+
   it("reads a configuration that is named from the folder it was called in", async () => {
     const { home, rouse } = newPlace();
     writeFileSync(join(home, "..", "fleet.yaml"), "preset: fleet\n");

@@ -53,6 +53,8 @@ describe("a ping address", () => {
     expect((await get(`${address}/more`)).status).toBe(401);
     // Neither the owner's token nor one that speaks for the agent makes an address.
     expect((await get(`${daemon.url}/ping/job/${daemon.token}`)).status).toBe(401);
+    const made = await daemon.cli("token", "create", "--role", "agent", "--name", "ci", "--agent", "job");
+    expect((await get(`${daemon.url}/ping/job/${encodeURIComponent(made.stdout.trim())}`)).status).toBe(401);
     const owner = { headers: { authorization: `Bearer ${daemon.token}` } };
     expect((await get(`${daemon.url}/ping/job/x`, owner)).status).toBe(401);
     expect((await daemon.cli("token", "ping", "job")).stderr).toContain("there is a token ping-job already");

@@ -177,6 +177,31 @@ describe("an agent that is to run always", () => {
     expect(starts(held)).toBe(2);
   });
 
+  it("is ordered once, however long its start takes", () => {
+    const held = withRule(always, { obedient: false });
+    held.exits({ code: 0 });
+    held.passes("110s");
+    expect(starts(held)).toBe(1);
+  });
+
+  it("goes on after a run that went well, however often it failed before", () => {
+    const held = withRule(always);
+    for (let i = 0; i < 3; i++) {
+      held.exits({ code: 1 });
+      held.passes("2m");
+    }
+    held.exits({ code: 0 });
+    held.passes("2m");
+    expect(starts(held)).toBe(4);
+  });
+
+  it("and says that it is done while its program stays is left alone", () => {
+    const held = withRule(always);
+    held.agent.beats({ status: "FINISHED" });
+    held.passes("1h");
+    expect(starts(held)).toBe(0);
+  });
+
   it("has done its task with status 0, whether it is started at once or later", () => {
     const held = withRule(always, { taskId: "t1", obedient: false });
     const before = held.agent.record;
@@ -233,10 +258,12 @@ describe("an agent that is to run always", () => {
     held.agent.monitorDoubts({ frozen: false });
     held.agent.take({ kind: "wake" });
     expect(starts(held)).toBe(1);
-    const watched = withRule(always, { settings: { mode: "assist" } });
-    watched.exits({ code: 0 });
-    watched.passes("10m");
-    expect(starts(watched)).toBe(0);
+    for (const settings of [{ mode: "assist" }, { enabled: false }] as const) {
+      const watched = withRule(always, { settings });
+      watched.exits({ code: 0 });
+      watched.passes("10m");
+      expect(starts(watched)).toBe(0);
+    }
   });
 
   it("that cannot be started is tried as often as one that fails, and somebody is told", () => {

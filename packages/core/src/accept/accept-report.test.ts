@@ -386,6 +386,9 @@ describe("the end of a process", () => {
         { text: "its process ended with status 0 without the completion marker it announced" },
       ]);
       expect(fateOfWork(before, held.agent.record)).toMatchObject({ kind: "recovering" });
+      const failed = announced();
+      failed.exits({ code: 7 });
+      expect(failed.agent.record.findings).toMatchObject([{ text: "its process ended with status 7" }]);
     });
 
     it("has finished with it", () => {

@@ -168,4 +168,13 @@ describe("an agent known to beat through its tools", () => {
     agent.beats({ sequenceNumber: 7, open: { kind: "tool", name: "pytest" } });
     expect(agent.record.facts.beatsThroughWork).toBe(0);
   });
+
+  it("is none whose beats come a good while later than a timer would send them", () => {
+    const agent = story();
+    for (let n = 1; n <= 6; n++) {
+      agent.beats({ sequenceNumber: n, open: { kind: "tool", name: "pytest" } });
+      agent.silentFor("8s");
+    }
+    expect(agent.record.facts.beatsThroughWork).toBe(0);
+  });
 });

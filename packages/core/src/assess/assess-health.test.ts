@@ -49,3 +49,36 @@ describe("a verdict from before the monitor was blind", () => {
     expect(agent.state).toBe("HEALTHY");
   });
 });
+
+describe("an agent that Rouse holds, after the monitor was blind", () => {
+  /** At its context limit for nearly as long as that may last. */
+  function atItsLimit() {
+    const settings = { terminal: { completion_timeout_minutes: 2 } };
+    const held = heldStory({ hold: { family: "claude-code" }, settings });
+    held.prints();
+    held.shows({ kind: "context-limit", pattern: "context" });
+    held.passes("115s");
+    held.agent.monitorIsBlindFor("60s");
+    return held;
+  }
+
+  it("is not judged by what was known before, until its holder has told what it saw", () => {
+    const wroteOn = atItsLimit();
+    wroteOn.agent.silentFor("10s");
+    wroteOn.prints(20);
+    wroteOn.passes("10s");
+    expect(wroteOn.agent.past).not.toContainEqual(expect.stringContaining("STUCK"));
+    const stood = atItsLimit();
+    stood.passes("30s");
+    expect(stood.agent.state).toBe("STUCK");
+  });
+
+  it("is judged at once when its holder is found gone, or its end is told", () => {
+    const lost = atItsLimit();
+    lost.holderIsLost("alive");
+    expect(lost.agent.finding("holder-lost")).toBeDefined();
+    const ended = atItsLimit();
+    ended.report([], { exit: { code: 7, signal: null, cause: "by-itself" } }, 30_000);
+    expect(ended.agent.finding("process-exited")).toBeDefined();
+  });
+});

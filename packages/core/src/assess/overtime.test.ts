@@ -35,12 +35,25 @@ describe("an agent whose task timed out", () => {
     worksFor(held, 3);
     expect(stops(held)).toBe(1);
     expect(held.agent.told("TERMINATION_ORDERED")).toMatchObject([{ because: "task-timed-out" }]);
+    // That it works is no reason to let it be: that is what it is stopped for.
+    expect(held.agent.did("stop-agent")[0]).not.toHaveProperty("silentAt");
     expect(held.agent.told("TERMINATION_ORDERED")[0]?.evidence).toEqual(
       expect.arrayContaining(["overdue", "unanswered-nudge"]),
     );
     held.passes("1h");
     expect(endings(held)).toEqual(["recovered: handed-off"]);
     expect(held.agent.did("restart-agent")).toEqual([]);
+  });
+
+  it("has the whole of that time, without what the monitor was blind for", () => {
+    const held = timesOut();
+    readsIt(held);
+    worksFor(held, 2);
+    held.agent.monitorIsBlindFor("5m");
+    worksFor(held, 6);
+    expect([stops(held), held.agent.state]).toEqual([0, "HEALTHY"]);
+    worksFor(held, 6);
+    expect(stops(held)).toBe(1);
   });
 
   it("and of which nobody knows whether it has read that, is asked about and not stopped", () => {

@@ -39,6 +39,15 @@ describe("an agent whose silence is part of an incident of the fleet", () => {
     expect(said(agent)).toContain("ALERT_RAISED");
     expect(said(agent)).toContain("INCIDENT_OPENED");
   });
+
+  it("is nobody's matter of its own for what is only worth a note", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ healthMetrics: { memory: 0.99 } });
+    agent.monitorDoubts({ partOf });
+    agent.silentFor("1h");
+    expect(agent.record.findings.map(({ kind }) => kind)).toEqual(["missed-beats", "memory-pressure"]);
+    expect(said(agent)).toEqual([]);
+  });
 });
 
 describe("a decision for all that fell silent together", () => {
@@ -76,17 +85,28 @@ describe("a decision for all that fell silent together", () => {
     expect(held.agent.did("restart-agent")).toEqual([]);
   });
 
-  it("harms nobody who was heard meanwhile, has ended, or is not held", () => {
+  it("harms nobody who was heard meanwhile, has ended, or is not held, and nobody is asked about them", () => {
     const heard = silentHeld();
     heard.agent.beats();
-    heard.agent.take(decided);
+    heard.agent.monitorDoubts({ partOf: null });
     const ended = silentHeld();
     ended.exits({ code: 0 });
-    ended.agent.take(decided);
     const free = fallsSilentTogether();
-    free.take(decided);
-    for (const { actions } of [heard.agent, ended.agent, free])
-      expect(actions.filter(({ kind }) => kind === "save-work" || kind === "stop-agent")).toEqual([]);
+    for (const agent of [heard.agent, ended.agent, free]) {
+      agent.take(decided);
+      agent.silentFor("1s");
+      expect(said(agent)).toEqual([]);
+      expect(agent.actions.filter(({ kind }) => kind === "save-work" || kind === "stop-agent")).toEqual([]);
+    }
+  });
+
+  it("leaves alone whom somebody was asked about for another reason", () => {
+    const held = silentHeld();
+    held.agent.take({ kind: "escalation-ordered", actor: "bob" });
+    const before = held.agent.record.incident;
+    expect(before?.stage.kind).toBe("escalated");
+    held.agent.take(decided);
+    expect(held.agent.record.incident).toEqual(before);
   });
 
   it("waits for the thaw", () => {

@@ -192,6 +192,44 @@ describe("many that fall silent together", () => {
     world.fallSilent(node, "w1", "w2", "w4");
     expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, silent: ["w1", "w2", "w3", "w4"] }]);
   });
+
+  it("of one node once more, while somebody is asked about that node, join that", () => {
+    const world = fleet();
+    world.fallSilent(node, "w1", "w2", "w3");
+    world.holdEnds(node);
+    world.fallSilent(node, "w4", "w5");
+    expect(world.told("FLEET_INCIDENT_OPENED")).toHaveLength(1);
+    expect(world.incidents.open()).toMatchObject([{ id: `${fleetId}/1`, came: 5, stage: { kind: "asked" } }]);
+  });
+
+  it("on every node are one incident of the fleet, also when each was known to be part of its node's", () => {
+    const world = fleet();
+    world.fallSilent(node, "w1", "w2", "w3");
+    world.fallSilent("node b", "v1", "v2", "v3");
+    world.holdEnds(node);
+    world.passes(seconds(9));
+    world.fallSilent(wholeFleet, "w1", "w2", "w3", "v1", "v2", "v3");
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, came: 6 }]);
+    expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
+    expect(world.did("resolve-alert")).toHaveLength(1);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ lastedSeconds: 9 }, { lastedSeconds: 9 }]);
+  });
+
+  it("are nobody's matter for as long as our path is in doubt for a node or for the whole fleet, whichever lasts longer", () => {
+    for (const [first, last] of [
+      [node, wholeFleet],
+      [wholeFleet, node],
+    ] as const) {
+      const world = fleet();
+      world.fallSilent(wholeFleet, "w1", "w2", "w3");
+      world.fallSilent(node, "w1", "w2", "w3");
+      world.holdEnds(first);
+      expect(world.did("escalate")).toEqual([]);
+      expect(world.did("raise-alert")).toEqual([]);
+      world.holdEnds(last);
+      expect(world.did("escalate")).toHaveLength(1);
+    }
+  });
 });
 
 describe("the question about many", () => {
@@ -205,6 +243,7 @@ describe("the question about many", () => {
     expect(world.did("escalate")).toMatchObject([{}, { escalation: `${fleetId}.2`, until: world.now + 2 * timeout }]);
     expect(world.did("raise-alert")).toHaveLength(2);
     expect(world.did("resolve-alert")).toHaveLength(1);
+    expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
   });
 
   it("is decided once, for those that are silent still", () => {
@@ -248,6 +287,22 @@ describe("the question about many", () => {
     expect(world.decide("force_handoff")?.decided?.agents).toEqual(["w1", "w2", "w3", "w7", "w8", "w9"]);
   });
 
+  it("stays as it is when a doubt comes and goes that is about nobody else", () => {
+    const world = asked();
+    const doubted = (): void => {
+      world.fallSilent(wholeFleet, "w1", "w2", "w3");
+      world.holdEnds();
+    };
+    doubted();
+    expect(world.did("escalate")).toHaveLength(1);
+    world.fallSilent(wholeFleet, "w4");
+    world.holdEnds();
+    doubted();
+    expect(world.did("escalate")).toHaveLength(2);
+    expect(world.did("withdraw-escalation")).toHaveLength(1);
+    expect(world.incidents.open()).toMatchObject([{ came: 4 }]);
+  });
+
   it("is acknowledged once, and still waits for a decision", () => {
     const world = asked();
     world.acknowledge();
@@ -278,6 +333,13 @@ describe("a monitor that was away", () => {
     expect(world.did("escalate")).toMatchObject([{ escalation: `${fleetId}.2` }]);
     world.isHeard("w2", "w3");
     expect(world.incidents.open()).toEqual([]);
+  });
+
+  it("still has the question that was open when more fell silent", () => {
+    const before = asked();
+    before.fallSilent(wholeFleet, "w4");
+    const world = fleet(before.incidents.save(), before.now + seconds(9));
+    expect(world.decide("force_handoff", null, `${fleetId}.1`)?.decided?.agents).toEqual(["w1", "w2", "w3", "w4"]);
   });
 
   it("gives those nobody was judged for yet a TTL to be heard, then asks", () => {

@@ -106,6 +106,18 @@ describe("mass silence", () => {
     expect(world.scopes()).toEqual([wholeFleet]);
   });
 
+  it("and the rhythm is the one they have now", () => {
+    const world = fleetOf(5);
+    for (const id of ids(3)) {
+      world.fleet.note(
+        { agentId: id, node: null, watched: true, quietSince: world.now, interval: minutes(5), ttl: minutes(15) },
+        world.now,
+      );
+      world.pass(minutes(2));
+    }
+    expect(world.scopes()).toEqual([wholeFleet]);
+  });
+
   it("those that left are not counted, neither as silent nor as fleet", () => {
     const world = fleetOf(10);
     world.fallQuiet("a0", "a1");
@@ -284,6 +296,20 @@ describe("a hold", () => {
     world.endHolds();
     world.hear("a0");
     expect(world.scopes()).toEqual([]);
+  });
+
+  it("that is the second is proven by those it is about: the first one back of them, and nobody who was judged in the first", () => {
+    const world = held();
+    world.leave("a0"); // judged
+    world.comeBack("a1", "a2");
+    world.endHolds();
+    world.pass(minutes(5));
+    world.fallQuiet("a3", "a4", "a5", "a6");
+    expect(world.scopes()).toEqual([wholeFleet]);
+    world.hear("a0");
+    expect(world.around("a4").hold?.provenAt).toBeNull();
+    world.comeBack("a3");
+    expect(world.around("a4").hold?.provenAt).toBe(world.now);
   });
 });
 

@@ -238,6 +238,14 @@ describe("what an agent is told besides", () => {
     expect(agent.told("NUDGE_SENT").map(({ message }) => message)).toEqual([expect.stringMatching(/^FACT: task t1 /)]);
   });
 
+  it("but still to start another that is its own", () => {
+    const agent = story({ settings: { health_check: { task_not_started_seconds: 30 } } });
+    agent.beats({ taskId: "t2", status: "IDLE" });
+    agent.take(taken);
+    agent.beatsEvery("5s", "10m", { taskId: "t2", status: "IDLE" });
+    expect(agent.finding("task-not-started")).toBeDefined();
+  });
+
   it("and what was started for it and is down is not brought back for it any more", () => {
     const down = heldStory({ taskId: "t1", settings: { restart: { cooldown_seconds: 600 } } });
     down.exits({ code: 1 });
@@ -248,6 +256,13 @@ describe("what an agent is told besides", () => {
     expect(endings(down).at(-1)).toBe("recovered: handed-off");
     down.passes("3h");
     expect(down.agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("not where its policy has nobody nudged", () => {
+    const agent = story({ settings: { intervention: { nudge: { enabled: false } } } });
+    agent.beats({ taskId: "t1" });
+    agent.take(taken);
+    expect(agent.told("NUDGE_QUEUED")).toEqual([]);
   });
 
   it("not if it is at work on something else by now, has finished, or is over", () => {

@@ -80,6 +80,16 @@ describe("what an agent is told", () => {
     expect(text).not.toContain("working");
   });
 
+  it("to one that rests or waits, when a person asks for it, says nothing of work either", () => {
+    for (const said of [{ status: "IDLE" }, { status: "WAITING", waitingFor: "input" }] as const) {
+      const agent = story();
+      agent.beats();
+      agent.beats(said);
+      agent.isNudgedBy("ada");
+      expect(agent.record.nudge?.text).toMatch(/^REMINDER: You are asked how it goes\. Please either:\n/);
+    }
+  });
+
   it("does not say that nothing changed where a shell command may have changed something", () => {
     const run = runStory({ preset: "fleet" });
     run.agent.beats();

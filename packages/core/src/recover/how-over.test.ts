@@ -95,6 +95,22 @@ describe("an agent that Rouse started", () => {
     agent.agent.take({ kind: "leftovers-gone", incarnation: 1 });
     expect(how(agent)).toBe("finished");
   });
+
+  it.each([{ kind: "stopped", forced: false, processes: 2 }, { kind: "already-over" }] as const)(
+    "is over when whoever ordered it has ended the processes that it left, also where no holder says so (%j)",
+    (outcome) => {
+      const agent = heldStory({ hold: { foreground: true } });
+      agent.report([], {
+        exit: { code: 0, signal: null, cause: "by-itself" },
+        leftovers: [{ pid: 7, name: "server" }],
+      });
+      agent.isOrdered("stop");
+      const [order] = agent.agent.did("stop-agent");
+      expect(refuseRemoval(agent.agent.record, policy)).toBe("left-processes");
+      agent.handsStopped(order?.key ?? "", outcome);
+      expect(refuseRemoval(agent.agent.record, policy)).toBe(null);
+    },
+  );
 });
 
 describe("an agent that only beats", () => {
@@ -114,6 +130,8 @@ describe("an agent that only beats", () => {
     expect(agent.record.health.state).toBe("UNRESPONSIVE");
     expect(how({ agent })).toBe(null);
     expect(refuseRemoval(agent.record, policy)).toBe("question-open");
+    agent.decides("allow_more_time");
+    expect(refuseRemoval(agent.record, policy)).toBe("beats");
     expect(refuseRemoval({ ...agent.record, incident: null }, policy)).toBe(null);
   });
 });

@@ -11,19 +11,24 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 const by = { actor: "owner", as: "ada", reason: "done with it" };
 
 /** A monitor whose clocks stand in the test's hand. `forgets`: what becomes of what a holder left. */
-async function watch(disk: MemoryDisk = createMemoryDisk(), forgets = true, at = 0) {
+async function watch(
+  disk: MemoryDisk = createMemoryDisk(),
+  forgets: boolean | (() => Promise<boolean>) = true,
+  at = 0,
+  more = "",
+) {
   const wound = handWoundTimers();
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
   const monitor = await startMonitor({
     ...handsOff,
-    holders: { ...handsOff.holders, forget: async () => forgets },
+    holders: { ...handsOff.holders, forget: async () => (typeof forgets === "boolean" ? forgets : forgets()) },
     store: await openMemoryStore(disk),
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
     alerts: { deliver: async ({ key }) => void delivered.push(key) },
     log: silent,
-    config: requireConfig(readConfig({ file: { name: "test", text: "preset: fleet" } })),
+    config: requireConfig(readConfig({ file: { name: "test", text: `preset: fleet\n${more}` } })),
     version: "test",
   });
   async function settled<T>(promise: Promise<T>): Promise<T> {
@@ -114,6 +119,89 @@ it("nothing is removed while its holder is there, and the trail says who wanted 
   expect(monitor.agent("a").over).toMatchObject({ how: "finished" });
   const events = await monitor.events({ types: ["AGENT_REMOVED"], limit: 10 });
   expect(events).toEqual([]);
+  const trail = await monitor.audit.read({ subject: "a", limit: 10 });
+  expect(trail).toMatchObject([
+    { action: "order-remove", actor: "owner", reason: "done with it" },
+    { action: "order-refused", reason: "held" },
+  ]);
+});
+
+it("that it is wanted is on record before anything of its holder goes", async () => {
+  const disk = createMemoryDisk();
+  let onRecord: unknown;
+  const { beats, remove } = await watch(disk, async () => {
+    onRecord = disk.audit.map(({ action }) => action);
+    return true;
+  });
+  await beats({ agentId: "a", status: "FINISHED" });
+  await remove("a");
+  expect(onRecord).toContain("order-remove");
+});
+
+/** Holders that let go of what they left when the test says so. */
+function slowHolders() {
+  const letGo: (() => void)[] = [];
+  const forgets = () => new Promise<boolean>((resolve) => void letGo.push(() => resolve(true)));
+  return { letGo, forgets };
+}
+
+it("who works again by the time its holder has let go of it stays", async () => {
+  const { letGo, forgets } = slowHolders();
+  const { monitor, beats, settled } = await watch(createMemoryDisk(), forgets);
+  await beats({ agentId: "a", status: "FINISHED" });
+  const removing = monitor.remove("a", by);
+  await beats({ agentId: "a", status: "RUNNING" });
+  letGo[0]?.();
+  await expect(settled(removing)).rejects.toThrow("a sends heartbeats by itself");
+  expect(monitor.agent("a").over).toBeNull();
+});
+
+it("two who remove the same agent remove it once, and not the one that has its name by then", async () => {
+  const { letGo, forgets } = slowHolders();
+  const { monitor, beats, settled } = await watch(createMemoryDisk(), forgets);
+  await beats({ agentId: "a", status: "FINISHED" });
+  const [first, second] = [monitor.remove("a", by), monitor.remove("a", by)];
+  await beats({ agentId: "b", status: "RUNNING" });
+  letGo[0]?.();
+  await settled(first);
+  await beats({ agentId: "a", status: "RUNNING" });
+  letGo[1]?.();
+  await settled(second);
+  expect(monitor.agent("a")).toMatchObject({ state: "HEALTHY", over: null });
+  expect(await monitor.events({ types: ["AGENT_REMOVED"], limit: 10 })).toHaveLength(1);
+});
+
+it("who has a task on its hook is not removed", async () => {
+  const { monitor, beats, live, remove, settled } = await watch(
+    createMemoryDisk(),
+    true,
+    0,
+    "health_monitoring:\n  mode: observe\n",
+  );
+  const { service } = monitor.help;
+  for (const agentId of ["a", "b"]) await beats({ agentId, status: "RUNNING" });
+  await settled(service.create({ taskId: "t" }));
+  await settled(service.claim("t", { agentId: "a" }));
+  for (let s = 0; s < 60; s += 5) {
+    await live(seconds(5));
+    await beats({ agentId: "b", status: "RUNNING" });
+  }
+  expect(monitor.agent("a")).toMatchObject({ state: "UNRESPONSIVE" });
+  await expect(remove("a")).rejects.toThrow("a has a task on its hook");
+});
+
+it("a new agent is trusted with tasks, however those of the one before it ended", async () => {
+  const { monitor, beats, remove, settled } = await watch();
+  const { service, tasks } = monitor.help;
+  for (const taskId of ["t1", "t2", "t3"]) {
+    await settled(service.create({ taskId }));
+    const { claim } = await settled(service.claim(taskId, { agentId: "a" }));
+    await settled(service.fail(taskId, { agentId: "a", claim: claim?.number }));
+  }
+  expect(tasks.standingOf("a")?.standing).toBe("few");
+  await beats({ agentId: "a", status: "FINISHED" });
+  await remove("a");
+  expect(tasks.standingOf("a")).toBeNull();
 });
 
 it("a new agent has none of what was done about one that was removed, and numbers of its own", async () => {
@@ -130,7 +218,7 @@ it("a new agent has none of what was done about one that was removed, and number
   expect([first.nudge, next.nudge]).toEqual(["a/1/nudge/1", "b/1/nudge/2"]);
 });
 
-it("nobody is removed about whom somebody was asked together with others", async () => {
+it("nobody is removed about whom somebody was asked together with others, before that is decided; with the last of them the matter is over", async () => {
   const world = await watch();
   const names = ["a", "b", "c", "d", "e", "f"];
   for (let round = 0; round < 4; round++) {
@@ -141,4 +229,9 @@ it("nobody is removed about whom somebody was asked together with others", async
   await world.live(seconds(90));
   expect(world.monitor.help.words.escalations().map(({ agentId }) => agentId)).toEqual([fleetId]);
   await expect(world.remove("a")).rejects.toThrow("somebody was asked what to do about a");
+  const decided = { ...by, decision: "force_handoff" } as const;
+  await world.settled(world.monitor.help.words.decide(`${fleetId}.1`, decided));
+  for (const agentId of names) await world.remove(agentId);
+  expect(world.monitor.status().monitor.fleetIncidents).toEqual([]);
+  expect(await world.monitor.events({ types: ["FLEET_INCIDENT_CLOSED"], limit: 10 })).toHaveLength(1);
 });

@@ -26,6 +26,14 @@ describe("a task taken from the queue", () => {
     expect(world.mustWatch("b").record.taskId).toBe("other");
   });
 
+  it("waits to be begun since it was claimed, whatever else is said of it", async () => {
+    const world = await atWork();
+    const { taskAssignedAt } = record(world);
+    world.pass(seconds(9));
+    await world.service.refresh("t", { agentId: "a" });
+    expect(record(world).taskAssignedAt).toBe(taskAssignedAt);
+  });
+
   it("while it has another is followed by that one", async () => {
     const world = await atWork();
     await world.service.create({ taskId: "u" });

@@ -110,6 +110,16 @@ describe("a run of Claude Code", () => {
     ]);
   });
 
+  it("knows a tool that a person did not allow from one that failed, and from one that only tells of such", () => {
+    const cancelledWith = (content: string, is_error: boolean): unknown =>
+      read(calls("msg_1", "a"), result("a", { content, is_error })).flatMap((sight) =>
+        sight.kind === "tool-ended" ? [sight.cancelled] : [],
+      )[0];
+    expect(cancelledWith("The user doesn't want to proceed with this tool use.", true)).toBe(true);
+    expect(cancelledWith("Exit code 1", true)).toBeUndefined();
+    expect(cancelledWith("the log says: rejected by user", false)).toBeUndefined();
+  });
+
   it("starts a tool once, though it is told of twice", () => {
     expect(read(calls("msg_1", "a"), calls("msg_1", "a"))).toEqual([started("a")]);
   });

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -39,6 +48,7 @@ describe("a log that rotates by its size", () => {
     file.write("much longer than ten bytes\n");
     file.write("short\n");
     expect([read("rouse.log.1"), read("rouse.log")]).toEqual(["much longer than ten bytes\n", "short\n"]);
+    expect(readdirSync(folder).sort()).toEqual(["rouse.log", "rouse.log.1"]);
   });
 
   it("begins anew when somebody moves or removes the file", () => {
@@ -49,6 +59,10 @@ describe("a log that rotates by its size", () => {
     rmSync(path());
     file.write("three\n");
     expect([read("moved"), read("rouse.log")]).toEqual(["one\n", "three\n"]);
+    renameSync(path(), join(folder, "moved"));
+    writeFileSync(path(), "new\n");
+    file.write("four\n");
+    expect([read("moved"), read("rouse.log")]).toEqual(["three\n", "new\nfour\n"]);
   });
 
   it("loses what cannot be written without failing, and says so with the next line that can", () => {

@@ -80,7 +80,7 @@ function readStepFacts(
   const isNews =
     event.kind === "message" ||
     event.kind === "tool_call" ||
-    (event.kind === "tool_result" && isCancelled(event)) ||
+    isCancelled(event) ||
     (step !== null && (step.novelCall || step.novelResult));
   if (!isNews && facts.progress !== null) return;
   facts.progressMoves = facts.progressMoves || facts.progress !== null;

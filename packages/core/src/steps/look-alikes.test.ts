@@ -100,15 +100,16 @@ describe("one failure", () => {
   });
 
   it("that a person refused after half an hour is no standstill: they have spoken", () => {
-    for (const text of ["The user doesn't want to proceed with this tool use.", "done"]) {
-      const run = runStory();
-      run.does("Read", "a", "b");
-      run.tell({ kind: "tool_call", tool: "Bash", args_digest: "rm" });
-      run.agent.silentFor("2000s");
-      run.tell({ kind: "tool_result", text_digest: "no", text_class: "no", failed: true, text });
-      run.agent.silentFor("5s");
-      expect(run.agent.past.filter((line) => line.includes("STUCK"))).toEqual([]);
-    }
+    for (const kind of ["tool_result", "error"] as const)
+      for (const text of ["The user doesn't want to proceed with this tool use.", "done"]) {
+        const run = runStory();
+        run.does("Read", "a", "b");
+        run.tell({ kind: "tool_call", tool: "Bash", args_digest: "rm" });
+        run.agent.silentFor("2000s");
+        run.tell({ kind, text_digest: "no", text_class: "no", failed: true, text });
+        run.agent.silentFor("5s");
+        expect(run.agent.past.filter((line) => line.includes("STUCK"))).toEqual([]);
+      }
   });
 
   it("that cancels the calls beside it is one failure, by its text or told without it", () => {

@@ -1,7 +1,11 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { HealthState, SavedEvent } from "@rouse/contract";
 import { afterEach, describe, expect, it } from "vitest";
+import { sh } from "./agent-once.ts";
 import { type BeatingAgent, startBeating } from "./beating-agent.ts";
 import { cleanUp } from "./clean-up.ts";
+import { endAgentsAfterwards } from "./end-agents.ts";
 import { type Daemon, quickBeats, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
@@ -167,12 +171,12 @@ describe("six agents that fall silent at once", () => {
     expect(question).toMatchObject({
       agentId: "rouse.fleet",
       reason: "mass-silence",
-      silent: { count: 6, agents: ids },
+      members: { count: 6, agents: ids },
     });
     const notice = await daemon.rouse.escalation(question?.id ?? "");
     expect(notice.context.hints.length).toBeGreaterThan(0);
     const why = await daemon.rouse.why("worker-1");
-    expect(why.monitor.fleetIncidents).toMatchObject([{ id: why.partOf, silent: 6, escalation: question?.id }]);
+    expect(why.monitor.fleetIncidents).toMatchObject([{ id: why.partOf, members: 6, escalation: question?.id }]);
     await daemon.rouse.acknowledge(question?.id ?? "", {});
     await daemon.rouse.decide(question?.id ?? "", { decision: "terminate_and_recover" });
     await expect(daemon.rouse.decide(question?.id ?? "", { decision: "allow_more_time" })).rejects.toThrow(/decided/);
@@ -190,6 +194,38 @@ describe("six agents that fall silent at once", () => {
       ["ALERT_RESOLVED", null],
     ]);
     await Promise.all(back.map((agent) => agent.fallSilent()));
+  });
+});
+
+describe("six agents that die at once", () => {
+  it("are one alert and, when their restarts are used up, one question; one decision brings all of them back", async () => {
+    const config = `${quickBeats}  restart: { max_attempts: 1, cooldown_seconds: 0.1 }\n`;
+    const daemon = await startDaemon({ config });
+    endAgentsAfterwards(daemon.home);
+    const ids = [1, 2, 3, 4, 5, 6].map((n) => `worker-${n}`);
+    const flag = join(dirname(daemon.home), "broken");
+    const lives = `until [ -e ${flag} ]; do sleep 0.1; done; exit 9`;
+    for (const id of ids) await daemon.cli("spawn", "--name", id, "--task", `t-${id}`, "--", ...sh(lives));
+    await daemon.cli("spawn", "--name", "other", "--", ...sh("sleep 1000"));
+    writeFileSync(flag, "");
+    await until("somebody is asked", async () => (await daemon.rouse.escalations()).length > 0);
+    await until("all are down for good", async () => (await daemon.events("RESTARTS_EXHAUSTED")).length === 6);
+    const [question, ...others] = await daemon.rouse.escalations();
+    expect(others).toEqual([]);
+    expect(question).toMatchObject({ agentId: "rouse.fleet", reason: "mass-failure", cause: "process-exited" });
+    expect(question?.members).toMatchObject({ count: 6 });
+    const why = await daemon.cli("why", "worker-1");
+    expect(why.stdout).toMatch(/it ended together with others, 6 are so still/);
+    const told = async () => (await daemon.events("ALERT_RAISED")).map(agentOf);
+    expect((await told()).filter((agentId) => agentId !== null)).toEqual([]);
+
+    rmSync(flag);
+    await daemon.rouse.decide(question?.id ?? "", { decision: "terminate_and_recover" });
+    for (const agentId of ids) await untilState(daemon, agentId, "HEALTHY");
+    expect((await told()).filter((agentId) => agentId !== null)).toEqual([]);
+    expect((await daemon.rouse.status()).monitor.fleetIncidents).toMatchObject([
+      { because: "mass-failure", members: 0 },
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AgentHealth, HealthSnapshot, OverReport } from "./agent.ts";
 import { CallerName } from "./audit.ts";
-import { GapCause, HoldCause, SavedEvent } from "./event.ts";
+import { FleetCause, GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
@@ -43,13 +43,14 @@ export const SelfDoubtReport = z
   .object({
     lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
     holds: z.array(z.object({ because: HoldCause, scope: z.string(), since: z.string() })),
-    /** Many that fell silent together, as one matter. `silent` of those that `came` are so still; `escalation`: the question about them, while it is open. */
+    /** Many that fell silent, or ended, together, as one matter. `members` of those that `came` are silent or down still; `escalation`: the question about them, while it is open. */
     fleetIncidents: z.array(
       z.object({
         id: z.string(),
+        because: FleetCause,
         scope: z.string(),
         since: z.string(),
-        silent: z.number(),
+        members: z.number(),
         came: z.number(),
         escalation: z.string().nullable(),
       }),

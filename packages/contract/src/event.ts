@@ -33,6 +33,10 @@ export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "st
 export type GapCause = z.infer<typeof GapCause>;
 
 /** Why the monitor holds back every verdict that rests on silence. */
+/** What happened to many at once. */
+export const FleetCause = z.enum(["mass-silence", "mass-failure"]).meta({ id: "FleetCause" });
+export type FleetCause = z.infer<typeof FleetCause>;
+
 export const HoldCause = z.enum(["mass-silence", "path-unproven"]).meta({ id: "HoldCause" });
 export type HoldCause = z.infer<typeof HoldCause>;
 
@@ -334,18 +338,20 @@ const payloads = {
   MONITOR_GAP: z.object({ cause: GapCause, lastedSeconds: z.number(), detail: z.string() }),
   HOLD_STARTED: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
   HOLD_ENDED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
-  /** `agents`: the first hundred of those that are silent. */
+  /** Many fell silent, or ended, together. `agents`: the first hundred of its members. `because`, `members`: absent in what an earlier version saved. */
   FLEET_INCIDENT_OPENED: z.object({
     incident: z.string(),
+    because: FleetCause.optional(),
     scope: z.string(),
-    silent: z.number(),
+    members: z.number().optional(),
     of: z.number(),
     agents: z.array(z.string()),
   }),
   FLEET_INCIDENT_CLOSED: z.object({
     incident: z.string(),
     scope: z.string(),
-    because: z.enum(["all-heard", "part-of-a-wider-one"]),
+    /** `none-left`: some of its members were not heard again, or did not come back: they ended, or were removed. */
+    because: z.enum(["all-heard", "all-back", "none-left", "part-of-a-wider-one"]),
     /** How many it was about in all. */
     came: z.number(),
     lastedSeconds: z.number(),

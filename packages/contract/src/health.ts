@@ -51,9 +51,19 @@ export type FindingKind = z.infer<typeof FindingKind>;
 export const EvidenceClass = z.enum(evidenceClasses).meta({ id: "EvidenceClass" });
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 
-/** Why a finding argues for less than it could: the monitor doubts itself, or the agent said in advance that it would be quiet. */
+/** Why a finding argues for less than it could: the monitor doubts itself, the agent said in advance that it would be quiet, or it is told of with others. */
 export const HeldBecause = z
-  .enum(["amnesty", "mass-silence", "path-unproven", "unwitnessed", "open-work", "waiting", "starting"])
+  .enum([
+    "amnesty",
+    "mass-silence",
+    "mass-failure",
+    "gathering",
+    "path-unproven",
+    "unwitnessed",
+    "open-work",
+    "waiting",
+    "starting",
+  ])
   .meta({ id: "HeldBecause" });
 export type HeldBecause = z.infer<typeof HeldBecause>;
 

@@ -114,6 +114,7 @@ export const EscalationReason = z
     "work-not-saved",
     "ordered",
     "mass-silence",
+    "mass-failure",
   ])
   .meta({ id: "EscalationReason" });
 export type EscalationReason = z.infer<typeof EscalationReason>;
@@ -174,7 +175,7 @@ export const EscalationReport = z
     decisions: z.array(EscalationDecision),
     summary: z.string(),
     /** Only of a question about many: one decision counts for all of them. `agents`: the first hundred. */
-    silent: z.object({ scope: z.string(), count: z.number().int(), agents: z.array(z.string()) }).optional(),
+    members: z.object({ scope: z.string(), count: z.number().int(), agents: z.array(z.string()) }).optional(),
   })
   .meta({ id: "Escalation" });
 export type EscalationReport = z.infer<typeof EscalationReport>;

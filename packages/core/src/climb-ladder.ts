@@ -2,6 +2,7 @@ import type { MonoMs, Policy, StopCause, StopRefusal } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
+import { endedWithOthers } from "./decide/matter-of-fleet.ts";
 import type { Rung } from "./decide/rung.ts";
 import type { Doubt } from "./doubt.ts";
 import type { Incident, Stage } from "./incident.ts";
@@ -256,7 +257,10 @@ function giveUp(
   const { agentId, taskId } = record;
   const reason = by === "restart" ? "restarts-exhausted" : "recoveries-exhausted";
   const windowSeconds = Math.round(policy.restart.window / 1000);
-  const asked = escalate(record, incident, reason, { kind: "hand-over", because: reason }, now, policy, doubt);
+  // Whoever died with others is asked about with them.
+  const asked = endedWithOthers(record)
+    ? closeIncident(record, incident, "handed-to-a-person", reason, now)
+    : escalate(record, incident, reason, { kind: "hand-over", because: reason }, now, policy, doubt);
   const exhausted =
     by === "restart"
       ? ({ type: "RESTARTS_EXHAUSTED", payload: { agentId, attempts, windowSeconds } } as const)

@@ -29,8 +29,11 @@ export interface Doubt {
   readonly frozen: boolean;
   /** Why no agent of this host may be stopped at the moment although each alone might be; `null` when there is room. */
   readonly brake: Brake | null;
-  /** The incident of the fleet that its silence is part of: what is to be said about that is said there, once for all. */
-  readonly partOf: string | null;
+  /** The incident of the fleet that its silence, or its end, is part of: what is to be said about that is said there, once for all. */
+  readonly silentWith: string | null;
+  readonly diedWith: string | null;
+  /** So many are there that its end may be one of many. */
+  readonly mayDieWithOthers: boolean;
   /** Critical tasks that wait for a person, its own among them; 0 when none of them is its own. */
   readonly criticalBlocked: number;
 }
@@ -49,7 +52,9 @@ export const noDoubt: Doubt = {
   peersHeardAt: null,
   frozen: false,
   brake: null,
-  partOf: null,
+  silentWith: null,
+  diedWith: null,
+  mayDieWithOthers: false,
   criticalBlocked: 0,
 };
 

@@ -13,11 +13,11 @@ export {
   type DecidedForAll,
   type FleetDoings,
   type FleetIncident,
-  type FleetIncidents,
-  keepFleetIncidents,
   type SavedFleet,
   summariseFleet,
-} from "./fleet/fleet-incidents.ts";
+} from "./fleet/fleet-incident.ts";
+export { type FleetIncidents, keepFleetIncidents, type StandsSo } from "./fleet/fleet-incidents.ts";
+export { presenceOf } from "./fleet/watch-deaths.ts";
 export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./fleet/watch-fleet.ts";
 export { type Foreseen, foresee } from "./foresee.ts";
 export * from "./incident.ts";

@@ -1,6 +1,15 @@
-import { type DurationMs, describeDuration, type HolderLoss, type MonoMs, type Policy } from "@rouse/contract";
+import {
+  type DurationMs,
+  describeDuration,
+  type HeldBecause,
+  type HolderLoss,
+  type MonoMs,
+  type Policy,
+  seconds,
+} from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
+import type { Doubt } from "../doubt.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 
 import type { AgentRecord, Finding } from "../record.ts";
@@ -267,25 +276,39 @@ function describeFailure({ status, cause }: Retry): string {
   return status === null ? "a request to its provider failed" : `its provider answered with status ${status}`;
 }
 
+/** Whether others end with it shows within so long: until then nobody is told of one end alone. */
+const gatheringTime: DurationMs = seconds(5);
+
+const gatheredAt = ({ findings }: AgentRecord, now: MonoMs): MonoMs =>
+  (findings.find(({ kind }) => kind === "process-exited")?.since ?? now) + gatheringTime;
+
+function heldWithOthers(record: AgentRecord, now: MonoMs, doubt: Doubt): HeldBecause | undefined {
+  if (doubt.diedWith !== null) return "mass-failure";
+  return doubt.mayDieWithOthers && now < gatheredAt(record, now) ? "gathering" : undefined;
+}
+
 /**
  * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
  * terminal it ran in has seen the end, and who runs once has had its run.
  */
-export const findProcessExit: Detector = (record, now, policy) => {
+export const findProcessExit: Detector = (record, now, policy, doubt) => {
   const exit = record.terminal?.exit ?? null;
   if (exit === null || record.activity.kind === "FINISHED" || wasStopped(record)) return nothing;
   const back = heldByLimit(record);
   const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
+  const isSeen = record.terminal?.foreground === true;
+  const held = waits || isSeen ? undefined : heldWithOthers(record, now, doubt);
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
-      level: waits || record.terminal?.foreground === true || runsOnce(record) ? "note" : "unresponsive",
+      level: waits || isSeen || runsOnce(record) ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
       text: describeExit(exit, describeLast(record.terminal, policy)),
       evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
+      held,
     }),
-    lookAgainAt: back !== null && back > now ? back : null,
+    lookAgainAt: held === "gathering" ? gatheredAt(record, now) : back !== null && back > now ? back : null,
   };
 };
 

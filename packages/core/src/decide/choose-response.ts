@@ -2,7 +2,7 @@ import type { AlertSeverity, HealthReason, HealthState, Policy } from "@rouse/co
 import type { Doubt } from "../doubt.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
-import { isMatterOfFleet } from "./matter-of-fleet.ts";
+import { endedWithOthers, isMatterOfFleet } from "./matter-of-fleet.ts";
 
 /** What to do about a change of health, and if nothing, why not. */
 export type Response =
@@ -33,6 +33,8 @@ export function chooseResponse(record: AgentRecord, policy: Policy, doubt: Doubt
   const cause = sign?.kind ?? reason;
   if (severity === undefined) return calmResponse(record);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
+  if (endedWithOthers(record))
+    return record.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
   if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
   return { kind: "alert", cause, severity };

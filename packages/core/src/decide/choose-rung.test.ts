@@ -552,7 +552,7 @@ describe("an agent that is not there", () => {
   it("together with many others is stopped and started again all the same: its owner's rule needs nobody's answer", () => {
     const held = heldStory({ preset: "fleet", obedient: true });
     beatsByTimer(held, "5s");
-    held.agent.monitorDoubts({ partOf: "rouse.fleet/1" });
+    held.agent.monitorDoubts({ silentWith: "rouse.fleet/1" });
     held.passes("3m");
     expect(held.agent.told("AGENT_RESTARTED")).toMatchObject([{ because: "stopped-as-unresponsive" }]);
     expect(held.agent.told("ALERT_RAISED")).toEqual([]);

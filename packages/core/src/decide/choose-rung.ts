@@ -4,7 +4,7 @@ import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Doubt } from "../doubt.ts";
-import type { Escalation, HandedOver, Incident, Stage } from "../incident.ts";
+import { type Escalation, type HandedOver, type Incident, isSettled, type Stage } from "../incident.ts";
 import { endedAtLimit, heldByLimit } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import {
@@ -82,7 +82,10 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   const isMoot = stage.kind !== "escalated" || !isAboutTheDead(stage.escalation, record);
   if (endedAtLimit(record) && isMoot && beforeTheEnd.has(stage.kind) && illnessOf(record, now, policy) === null)
     return recovered("well-again");
-  if (isOver(record)) return chooseWayBack(record, incident, now, policy, doubt);
+  if (isOver(record)) {
+    const way = chooseWayBack(record, incident, now, policy, doubt);
+    return callsSomebody(way) && isGathering(record) ? wait() : way;
+  }
   if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);
   const illness = illnessOf(record, now, policy);
   const turned = illness === null ? null : ({ kind: "turn", illness, cause: causeOf(record) } as const);
@@ -114,6 +117,14 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
       return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", now, policy);
   }
 }
+
+/** Whether others ended with it is not known yet: the detector says when to look again. */
+const isGathering = ({ findings }: AgentRecord): boolean => findings.some(({ held }) => held === "gathering");
+
+const callsSomebody = (rung: Rung): boolean =>
+  rung.kind === "escalate" ||
+  rung.kind === "give-up" ||
+  (rung.kind === "close" && rung.ending === "handed-to-a-person" && !isSettled(rung));
 
 const beforeTheEnd: ReadonlySet<Stage["kind"]> = new Set<Stage["kind"]>([
   "open",

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
 import { story } from "../story.test-support.ts";
 
-const partOf = "rouse.fleet/1";
+const silentWith = "rouse.fleet/1";
 const ours = ["ALERT_RAISED", "INCIDENT_OPENED", "ESCALATION_TRIGGERED"];
 const said = ({ events }: { readonly events: readonly { readonly type: string }[] }) =>
   events.map(({ type }) => type).filter((type) => ours.includes(type));
@@ -11,7 +11,7 @@ const said = ({ events }: { readonly events: readonly { readonly type: string }[
 function fallsSilentTogether() {
   const agent = story({ preset: "fleet" });
   agent.beats();
-  agent.monitorDoubts({ partOf });
+  agent.monitorDoubts({ silentWith });
   agent.silentFor("1h");
   return agent;
 }
@@ -25,7 +25,7 @@ describe("an agent whose silence is part of an incident of the fleet", () => {
 
   it("is somebody's matter like any other when it is part of it no more and silent still", () => {
     const agent = fallsSilentTogether();
-    agent.monitorDoubts({ partOf: null });
+    agent.monitorDoubts({ silentWith: null });
     agent.take({ kind: "wake" });
     expect(said(agent)).toEqual(ours);
   });
@@ -33,7 +33,7 @@ describe("an agent whose silence is part of an incident of the fleet", () => {
   it("is somebody's matter at once for whatever else is found of it", () => {
     const agent = story({ preset: "fleet" });
     agent.beats();
-    agent.monitorDoubts({ partOf });
+    agent.monitorDoubts({ silentWith });
     agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
     agent.silentFor("1s");
     expect(said(agent)).toContain("ALERT_RAISED");
@@ -43,7 +43,7 @@ describe("an agent whose silence is part of an incident of the fleet", () => {
   it("is nobody's matter of its own for what is only worth a note", () => {
     const agent = story({ preset: "fleet" });
     agent.beats({ healthMetrics: { memory: 0.99 } });
-    agent.monitorDoubts({ partOf });
+    agent.monitorDoubts({ silentWith });
     agent.silentFor("1h");
     expect(agent.record.findings.map(({ kind }) => kind)).toEqual(["missed-beats", "memory-pressure"]);
     expect(said(agent)).toEqual([]);
@@ -59,7 +59,7 @@ describe("a decision for all that fell silent together", () => {
     held.prints();
     held.agent.beats();
     held.processesAre("quiet");
-    held.agent.monitorDoubts({ partOf });
+    held.agent.monitorDoubts({ silentWith });
     held.passes("5m");
     return held;
   }
@@ -88,7 +88,7 @@ describe("a decision for all that fell silent together", () => {
   it("harms nobody who was heard meanwhile, has ended, or is not held, and nobody is asked about them", () => {
     const heard = silentHeld();
     heard.agent.beats();
-    heard.agent.monitorDoubts({ partOf: null });
+    heard.agent.monitorDoubts({ silentWith: null });
     const ended = silentHeld();
     ended.exits({ code: 0 });
     const free = fallsSilentTogether();
@@ -115,5 +115,137 @@ describe("a decision for all that fell silent together", () => {
     held.agent.take(decided);
     held.passes("10s");
     expect(held.agent.told("TERMINATION_ORDERED")).toEqual([]);
+  });
+});
+
+describe("a member of mass silence that was warned of before", () => {
+  it("is nobody's matter of its own for that warning once its silence is an illness", () => {
+    const agent = story({ preset: "fleet" });
+    agent.beats({ healthMetrics: { errorRate: 0.26 } });
+    agent.monitorDoubts({ silentWith });
+    agent.silentFor("1h");
+    expect(agent.record.findings.filter(({ level }) => level === "degraded")).not.toEqual([]);
+    expect(agent.state).toBe("UNRESPONSIVE");
+    expect(said(agent)).toEqual([]);
+  });
+});
+
+describe("the end of an agent among others", () => {
+  const diedWith = "rouse.fleet/2";
+  const held = (given: Parameters<typeof heldStory>[0] = {}) => {
+    const one = heldStory({ taskId: "t", ...given });
+    one.prints();
+    one.agent.monitorDoubts({ mayDieWithOthers: true });
+    return one;
+  };
+  const alerts = ({ agent }: ReturnType<typeof held>) => agent.did("raise-alert");
+
+  it("is told alone once nobody has ended with it for some seconds", () => {
+    const one = held();
+    one.exits({ code: 7 });
+    one.passes("4s");
+    expect(alerts(one)).toEqual([]);
+    expect(one.agent.did("restart-agent")).toHaveLength(1);
+    expect(one.agent.finding("process-exited")).toMatchObject({ level: "unresponsive", held: "gathering" });
+    one.passes("2s");
+    expect(alerts(one)).toHaveLength(1);
+    expect(one.agent.finding("process-exited")?.held).toBeUndefined();
+  });
+
+  it("is told at once where there are no others", () => {
+    const one = held();
+    one.agent.monitorDoubts({ mayDieWithOthers: false });
+    one.exits({ code: 7 });
+    expect(alerts(one)).toHaveLength(1);
+  });
+
+  it("is told with the others, and it is started again like any other", () => {
+    const one = held();
+    one.exits({ code: 7 });
+    one.agent.monitorDoubts({ diedWith });
+    one.passes("30s");
+    expect(alerts(one)).toEqual([]);
+    expect(one.agent.did("restart-agent")).toHaveLength(1);
+  });
+
+  it("takes back what was told of it alone before others ended as well", () => {
+    const one = held();
+    one.exits({ code: 7 });
+    one.passes("10s");
+    one.agent.monitorDoubts({ diedWith });
+    one.passes("10s");
+    expect(alerts(one)).toHaveLength(1);
+    expect(one.agent.did("resolve-alert")).toHaveLength(1);
+  });
+
+  it("is the same for one that runs once: one word to whoever started it, or none", () => {
+    const once = { hold: { restart: { when: "no" } } } as const;
+    const alone = held(once);
+    alone.exits({ code: 7 });
+    alone.passes("4s");
+    expect(alerts(alone)).toEqual([]);
+    alone.passes("2s");
+    expect(alerts(alone)).toMatchObject([{ severity: "warning" }]);
+    const together = held(once);
+    together.exits({ code: 7 });
+    together.agent.monitorDoubts({ diedWith });
+    together.passes("10m");
+    expect(alerts(together)).toEqual([]);
+  });
+
+  it("calls nobody before it is known to be one alone, also where Rouse may not start it again", () => {
+    const mode = { settings: { mode: "assist" } } as const;
+    const one = held(mode);
+    one.exits({ code: 7 });
+    one.passes("4s");
+    expect(alerts(one)).toEqual([]);
+    one.agent.monitorDoubts({ diedWith });
+    one.passes("10m");
+    expect(alerts(one)).toEqual([]);
+    expect(one.agent.record.handedOver).toMatchObject({ because: "mode" });
+    const alone = held(mode);
+    alone.exits({ code: 7 });
+    alone.passes("10s");
+    expect(alerts(alone)).not.toEqual([]);
+  });
+
+  /** Its restarts are used up. */
+  function exhausted(diedWith: string | null) {
+    const one = held({ obedient: true });
+    one.agent.monitorDoubts({ diedWith });
+    for (let death = 0; death < 4; death++) {
+      one.exits({ code: 7 });
+      one.passes("2m");
+    }
+    return one;
+  }
+
+  it("is asked about with the others when its restarts are used up", () => {
+    const alone = exhausted(null);
+    expect(alone.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
+    const together = exhausted(diedWith);
+    expect(together.agent.told("RESTARTS_EXHAUSTED")).toHaveLength(1);
+    expect(together.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
+    expect(alerts(together)).toEqual([]);
+    expect(together.agent.record.handedOver).toMatchObject({ because: "restarts-exhausted" });
+  });
+
+  it("is undone by a decision for all, and stays when that is to hand over, or when a person ended it", () => {
+    const one = exhausted(diedWith);
+    const restarts = one.agent.did("restart-agent").length;
+    one.agent.take({ kind: "decided-for-all", decision: "force_handoff", actor: "ada" });
+    one.passes("10m");
+    expect(one.agent.did("restart-agent")).toHaveLength(restarts);
+    one.agent.take({ kind: "decided-for-all", decision: "terminate_and_recover", actor: "ada" });
+    one.passes("10s");
+    expect(one.agent.did("restart-agent")).toHaveLength(restarts + 1);
+    expect(one.agent.record.handedOver).toBeNull();
+    const ended = held();
+    ended.exits({ code: null, signal: "SIGTERM", cause: "person" });
+    ended.agent.monitorDoubts({ diedWith });
+    ended.passes("10s");
+    ended.agent.take({ kind: "decided-for-all", decision: "terminate_and_recover", actor: "ada" });
+    ended.passes("10s");
+    expect(ended.agent.did("restart-agent")).toEqual([]);
   });
 });

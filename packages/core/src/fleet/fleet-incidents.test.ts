@@ -1,16 +1,24 @@
-import { fleetId, minutes, policyFrom, type RouseEvent, seconds, settingsOf } from "@rouse/contract";
+import { fleetId, minutes, policyFrom, type RouseEvent, seconds, selfCheckFrom, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../signal.ts";
-import { type FleetDoings, type FleetIncidents, keepFleetIncidents, type SavedFleet } from "./fleet-incidents.ts";
+import type { FleetDoings, FleetIncident, SavedFleet } from "./fleet-incident.ts";
+import { type FleetIncidents, keepFleetIncidents } from "./fleet-incidents.ts";
+import type { Presence } from "./watch-deaths.ts";
 import { wholeFleet } from "./watch-fleet.ts";
 
 const policy = policyFrom("fleet", settingsOf("fleet"));
+const selfCheck = selfCheckFrom(settingsOf("fleet"));
 const dawn = 1_000_000;
 const node = "node a";
 
 /** What was done about many, on virtual time. */
 function fleet(saved: SavedFleet | null = null, at = dawn) {
-  const incidents = keepFleetIncidents(saved, at, () => policy);
+  const incidents = keepFleetIncidents(
+    saved,
+    at,
+    () => policy,
+    () => selfCheck,
+  );
   const events: RouseEvent[] = [];
   const actions: Action[] = [];
   let now = at;
@@ -24,9 +32,13 @@ function fleet(saved: SavedFleet | null = null, at = dawn) {
     fallSilent: (scope: string, ...agents: string[]) => take(incidents.holdBegan(scope, agents, 10, now)),
     holdEnds: (scope = wholeFleet) => take(incidents.holdEnded(scope, now)),
     isHeard: (...agents: string[]) => {
-      for (const agentId of agents) take(incidents.note(agentId, "a", false, now));
+      for (const agentId of agents) take(incidents.note({ agentId, node: "a", presence: "there", needy: false }, now));
     },
-    isSilent: (agentId: string, on: string | null = "a") => take(incidents.note(agentId, on, true, now)),
+    isSilent: (agentId: string, on: string | null = "a") =>
+      take(incidents.note({ agentId, node: on, presence: "silent", needy: false }, now)),
+    is: (agentId: string, presence: Presence, { node = "a", needy = false } = {}) =>
+      take(incidents.note({ agentId, node, presence, needy }, now)),
+    forget: (agentId: string) => take(incidents.forget(agentId, now)),
     passes: (duration: number) => {
       now += duration;
       take(incidents.due(now));
@@ -65,11 +77,18 @@ describe("many that fall silent together", () => {
     const world = fleet();
     world.fallSilent(wholeFleet, "w1", "w2", "w3");
     expect(world.told("FLEET_INCIDENT_OPENED")).toEqual([
-      { incident: `${fleetId}/1`, scope: wholeFleet, silent: 3, of: 10, agents: ["w1", "w2", "w3"] },
+      {
+        incident: `${fleetId}/1`,
+        because: "mass-silence",
+        scope: wholeFleet,
+        members: 3,
+        of: 10,
+        agents: ["w1", "w2", "w3"],
+      },
     ]);
     world.passes(minutes(30));
     expect(world.types()).toEqual(["FLEET_INCIDENT_OPENED"]);
-    expect(["w1", "w4"].map(world.incidents.partOf)).toEqual([`${fleetId}/1`, null]);
+    expect(["w1", "w4"].map(world.incidents.silentWith)).toEqual([`${fleetId}/1`, null]);
   });
 
   it("and fall silent together once more, one after the other, are part of the question that is open, and counted once", () => {
@@ -79,7 +98,7 @@ describe("many that fall silent together", () => {
     world.isSilent("w2");
     world.isSilent("w9");
     world.holdEnds();
-    expect(["w1", "w2", "w9"].map(world.incidents.partOf)).toEqual(Array(3).fill(`${fleetId}/1`));
+    expect(["w1", "w2", "w9"].map(world.incidents.silentWith)).toEqual(Array(3).fill(`${fleetId}/1`));
     expect(world.incidents.open()).toMatchObject([{ came: 4, stage: { kind: "asked" } }]);
     // Whoever was told of fewer is told of all of them, and asked about all of them.
     expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
@@ -87,7 +106,7 @@ describe("many that fall silent together", () => {
     expect(world.did("raise-alert")).toMatchObject([{}, { summary: expect.stringMatching(/^4 agents are silent/) }]);
     // From here on whoever falls silent does so alone.
     world.isSilent("w10");
-    expect(world.incidents.partOf("w10")).toBeNull();
+    expect(world.incidents.silentWith("w10")).toBeNull();
   });
 
   it("and are all heard while others may still fall silent are one incident for as long as that lasts", () => {
@@ -95,7 +114,7 @@ describe("many that fall silent together", () => {
     world.fallSilent(wholeFleet, "w4");
     world.isHeard("w1", "w2", "w3", "w4");
     world.isSilent("w5");
-    expect(world.incidents.partOf("w5")).toBe(`${fleetId}/1`);
+    expect(world.incidents.silentWith("w5")).toBe(`${fleetId}/1`);
     world.isHeard("w5");
     expect(world.told("FLEET_INCIDENT_CLOSED")).toEqual([]);
     world.holdEnds();
@@ -146,8 +165,8 @@ describe("many that fall silent together", () => {
   it("leave it one by one; with the last of them alert and question are taken back", () => {
     const world = asked();
     world.isHeard("w1", "w2");
-    expect(world.incidents.open()).toMatchObject([{ silent: ["w3"] }]);
-    expect(world.incidents.partOf("w1")).toBeNull();
+    expect(world.incidents.open()).toMatchObject([{ members: ["w3"] }]);
+    expect(world.incidents.silentWith("w1")).toBeNull();
     expect(world.did("resolve-alert")).toEqual([]);
     world.isHeard("w3");
     expect(world.did("resolve-alert")).toHaveLength(1);
@@ -161,7 +180,7 @@ describe("many that fall silent together", () => {
     world.isSilent("w4");
     world.holdEnds();
     world.isSilent("w5");
-    expect(["w4", "w5"].map(world.incidents.partOf)).toEqual([`${fleetId}/1`, null]);
+    expect(["w4", "w5"].map(world.incidents.silentWith)).toEqual([`${fleetId}/1`, null]);
   });
 
   it("take in nobody of another node", () => {
@@ -169,7 +188,7 @@ describe("many that fall silent together", () => {
     world.fallSilent(node, "w1", "w2", "w3");
     world.isSilent("w4", "b");
     world.isSilent("w5", "a");
-    expect(["w4", "w5"].map(world.incidents.partOf)).toEqual([null, `${fleetId}/1`]);
+    expect(["w4", "w5"].map(world.incidents.silentWith)).toEqual([null, `${fleetId}/1`]);
   });
 
   it("of one node become part of the whole fleet's, whose question is the only one", () => {
@@ -179,7 +198,7 @@ describe("many that fall silent together", () => {
     expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([
       { incident: `${fleetId}/1`, because: "part-of-a-wider-one" },
     ]);
-    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, silent: ["w1", "w2", "w3", "v1", "v2"] }]);
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, members: ["w1", "w2", "w3", "v1", "v2"] }]);
     world.holdEnds(node);
     world.holdEnds();
     expect(world.did("escalate")).toHaveLength(1);
@@ -190,7 +209,7 @@ describe("many that fall silent together", () => {
     const world = fleet();
     world.fallSilent(wholeFleet, "w1", "w2", "w3");
     world.fallSilent(node, "w1", "w2", "w4");
-    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, silent: ["w1", "w2", "w3", "w4"] }]);
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, members: ["w1", "w2", "w3", "w4"] }]);
   });
 
   it("of one node once more, while somebody is asked about that node, join that", () => {
@@ -274,7 +293,7 @@ describe("the question about many", () => {
     world.fallSilent(wholeFleet, "w1", "w7", "w8", "w9");
     world.holdEnds();
     expect(world.did("escalate")).toHaveLength(2);
-    expect(world.incidents.open()).toMatchObject([{ silent: ["w1", "w2", "w3", "w7", "w8", "w9"] }]);
+    expect(world.incidents.open()).toMatchObject([{ members: ["w1", "w2", "w3", "w7", "w8", "w9"] }]);
   });
 
   it("that is open when more fall silent gives way to one about all of them, once they had time to be heard", () => {
@@ -323,6 +342,174 @@ describe("the question about many", () => {
   });
 });
 
+describe("an incident whose members end", () => {
+  it("says that not all of them were heard again", () => {
+    const world = asked();
+    world.isHeard("w1", "w2");
+    world.is("w3", "gone");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "none-left" }]);
+  });
+
+  it("says so when the last of them is removed", () => {
+    const world = asked();
+    world.isHeard("w1", "w2");
+    world.forget("w3");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "none-left" }]);
+  });
+
+  it("says that all were heard when they were", () => {
+    const world = asked();
+    world.isHeard("w1", "w2", "w3");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "all-heard" }]);
+  });
+});
+
+describe("many that die together", () => {
+  /** Ten that live, and so many of them die at once. */
+  function dies(count: number, world = fleet()) {
+    for (let i = 1; i <= 10; i++) world.is(`w${i}`, "there");
+    for (let i = 1; i <= count; i++) world.is(`w${i}`, "died");
+    return world;
+  }
+
+  it("are one incident with one alert, and nobody is asked while they are started again", () => {
+    const world = dies(6);
+    expect(world.told("FLEET_INCIDENT_OPENED")).toEqual([
+      {
+        ...{ incident: `${fleetId}/1`, because: "mass-failure", scope: wholeFleet, members: 3, of: 10 },
+        agents: ["w1", "w2", "w3"],
+      },
+    ]);
+    expect(world.did("raise-alert")).toHaveLength(1);
+    expect(world.did("escalate")).toEqual([]);
+    expect(world.incidents.open()).toMatchObject([{ came: 6, because: "mass-failure" }]);
+    expect(["w1", "w6", "w7"].map(world.incidents.diedWith)).toEqual([`${fleetId}/1`, `${fleetId}/1`, null]);
+    expect(["w1", "w6"].map(world.incidents.silentWith)).toEqual([null, null]);
+  });
+
+  it("are no incident when they are two, or less than the share, or die further apart than the window", () => {
+    expect(dies(2).types()).toEqual([]);
+    const large = fleet();
+    for (let i = 11; i <= 20; i++) large.is(`w${i}`, "there");
+    expect(dies(5, large).types()).toEqual([]);
+    const slow = dies(2);
+    slow.passes(selfCheck.massSilenceWindow + 1);
+    slow.is("w3", "died");
+    expect(slow.types()).toEqual([]);
+    slow.is("w4", "died");
+    slow.is("w5", "died");
+    expect(slow.types()).toEqual(["FLEET_INCIDENT_OPENED", "ALERT_RAISED"]);
+  });
+
+  it("are one of their node where only that has lost so many", () => {
+    const world = fleet();
+    for (let i = 1; i <= 20; i++) world.is(`v${i}`, "there", { node: "b" });
+    for (let i = 1; i <= 4; i++) world.is(`w${i}`, "there");
+    for (let i = 1; i <= 3; i++) world.is(`w${i}`, "died");
+    expect(world.incidents.open()).toMatchObject([{ scope: node, came: 3 }]);
+    for (let i = 1; i <= 20; i++) world.is(`v${i}`, "died", { node: "b" });
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, came: 23 }]);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "part-of-a-wider-one" }]);
+  });
+
+  it("count also when some of them are back before the third has died", () => {
+    const world = dies(2);
+    world.is("w1", "there");
+    world.is("w3", "died");
+    expect(world.incidents.open()).toMatchObject([{ members: ["w2", "w3"], came: 3 }]);
+  });
+
+  it("are asked about once when one of them is a person's matter, and one decision is told to all that are down", () => {
+    const world = dies(6);
+    world.is("w6", "there");
+    world.is("w1", "died", { needy: true });
+    world.is("w2", "died", { needy: true });
+    world.is("w1", "died", { needy: true });
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "mass-failure" }]);
+    const decided = world.decide("terminate_and_recover");
+    expect(decided?.decided?.agents).toEqual(["w1", "w2", "w3", "w4", "w5"]);
+    world.is("w1", "died");
+    world.is("w2", "died", { needy: true });
+    expect(world.did("escalate")).toHaveLength(1);
+    // Brought back, and down for good once more: that is a new question.
+    world.is("w1", "died", { needy: true });
+    expect(world.did("escalate")).toHaveLength(2);
+  });
+
+  it("are back when they have lived for as long as they died within; dying again meanwhile is no news", () => {
+    const world = dies(3);
+    for (const one of ["w1", "w2", "w3"]) world.is(one, "there");
+    world.passes(selfCheck.massSilenceWindow - 1);
+    world.is("w1", "died");
+    world.is("w1", "there");
+    world.passes(selfCheck.massSilenceWindow - 1);
+    expect(world.types()).toEqual(["FLEET_INCIDENT_OPENED", "ALERT_RAISED"]);
+    world.passes(1);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "all-back", came: 3 }]);
+    expect(world.types()).toContain("ALERT_RESOLVED");
+    expect(world.incidents.diedWith("w1")).toBeNull();
+  });
+
+  it("take in who dies soon after, and not who dies much later", () => {
+    const world = dies(3);
+    world.passes(selfCheck.massSilenceWindow);
+    world.is("w4", "died");
+    world.passes(selfCheck.massSilenceWindow + 1);
+    world.is("w5", "died");
+    expect(["w4", "w5"].map(world.incidents.diedWith)).toEqual([`${fleetId}/1`, null]);
+    expect(world.did("raise-alert")).toHaveLength(1);
+  });
+
+  it("are told of anew when many more die much later", () => {
+    const world = dies(3);
+    world.passes(minutes(10));
+    for (const one of ["w4", "w5", "w6"]) world.is(one, "died");
+    expect(world.incidents.open()).toMatchObject([{ came: 6 }]);
+    expect(world.did("raise-alert")).toHaveLength(2);
+    expect(world.did("resolve-alert")).toHaveLength(1);
+  });
+
+  it("stay so while one is down, until that is removed", () => {
+    const world = dies(3);
+    world.is("w1", "gone");
+    world.forget("w2");
+    world.passes(minutes(60));
+    expect(world.incidents.open()).toMatchObject([{ members: ["w3"] }]);
+    world.forget("w3");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "none-left" }]);
+  });
+
+  it("stay together across a restart, and are asked about then if a person has to see to one of them", () => {
+    const before = dies(3);
+    before.is("w3", "there");
+    const world = fleet(JSON.parse(JSON.stringify(before.incidents.save())) as SavedFleet, before.now + seconds(9));
+    expect(world.incidents.open()).toEqual(before.incidents.open());
+    world.is("w3", "died");
+    world.is("w1", "died", { needy: true });
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.incidents.open()).toMatchObject([{ members: ["w1", "w2", "w3"], came: 3 }]);
+  });
+
+  it("are nobody who was down when the monitor came", () => {
+    const world = fleet();
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "died");
+    expect(world.types()).toEqual([]);
+  });
+
+  it("may be many where so many are there", () => {
+    const world = fleet();
+    world.is("w1", "there");
+    world.is("w2", "there");
+    expect(world.incidents.mayDieWithOthers(world.now)).toBe(false);
+    world.is("w3", "there");
+    expect(world.incidents.mayDieWithOthers(world.now)).toBe(true);
+    world.is("w3", "died");
+    expect(world.incidents.mayDieWithOthers(world.now)).toBe(true);
+    expect(world.incidents.mayDieWithOthers(world.now + selfCheck.massSilenceWindow + 1)).toBe(false);
+  });
+});
+
 describe("a monitor that was away", () => {
   it("goes on with the same question, members and numbers", () => {
     const before = asked();
@@ -340,6 +527,33 @@ describe("a monitor that was away", () => {
     before.fallSilent(wholeFleet, "w4");
     const world = fleet(before.incidents.save(), before.now + seconds(9));
     expect(world.decide("force_handoff", null, `${fleetId}.1`)?.decided?.agents).toEqual(["w1", "w2", "w3", "w4"]);
+  });
+
+  it("asks anew, after a TTL, about all when more fell silent under the question that is open", () => {
+    const before = asked();
+    before.fallSilent(wholeFleet, "w4");
+    const again = fleet(before.incidents.save(), before.now + seconds(9));
+    // It may go away once more before that.
+    const world = fleet(JSON.parse(JSON.stringify(again.incidents.save())) as SavedFleet, again.now + seconds(1));
+    world.passes(seconds(29));
+    expect(world.did("escalate")).toEqual([]);
+    world.passes(seconds(10));
+    expect(world.did("escalate")).toMatchObject([{ escalation: `${fleetId}.2` }]);
+    expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
+    expect(world.told("ESCALATION_UNANSWERED")).toEqual([]);
+    world.passes(seconds(60));
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("knows what a version before it saved", () => {
+    const { incidents, counts } = asked().incidents.save();
+    const [one] = incidents as FleetIncident[];
+    if (one === undefined) throw new Error("no incident");
+    const { members, returned, because, latest, lost, grown, ...earlier } = one;
+    const world = fleet({ incidents: [{ ...earlier, silent: members, heard: ["w9"] }], counts });
+    expect(world.incidents.open()).toMatchObject([{ because: "mass-silence", members: ["w1", "w2", "w3"], came: 3 }]);
+    world.isHeard("w1", "w2", "w3");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toHaveLength(1);
   });
 
   it("gives those nobody was judged for yet a TTL to be heard, then asks", () => {

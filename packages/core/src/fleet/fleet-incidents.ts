@@ -1,179 +1,240 @@
 import {
   type DurationMs,
   type EscalationDecision,
-  type EscalationReason,
+  type FleetCause,
   fleetId,
   type MonoMs,
   type Policy,
-  type RouseEvent,
+  type SelfCheckPolicy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Escalation } from "../incident.ts";
-import { timeToAnswer } from "../intervene/escalation-life.ts";
-import type { Action, ActionOutcome } from "../signal.ts";
-import { nodeScope, type Scope, wholeFleet } from "./watch-fleet.ts";
+import type { ActionOutcome } from "../signal.ts";
+import {
+  combine,
+  type FleetDoings,
+  type FleetIncident,
+  type FleetStage,
+  nothing,
+  readSaved,
+  type SavedFleet,
+  tellOfFleet,
+  withdraw,
+} from "./fleet-incident.ts";
+import { type Presence, watchDeaths } from "./watch-deaths.ts";
+import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 
-/** How far it has come. `held`: first our own path is suspected. `decided`: somebody has it in hand, and it waits for its members. */
-type Stage =
-  | { readonly kind: "held" }
-  | { readonly kind: "asked"; readonly question: Escalation }
-  | { readonly kind: "more-time"; readonly until: MonoMs }
-  | { readonly kind: "decided" };
-
-/** Many agents that fell silent together: one matter, with one alert and one question, for as long as one of them is silent. */
-export interface FleetIncident {
-  readonly id: string;
-  readonly scope: Scope;
-  readonly openedAt: MonoMs;
-  /** How many it was about in all. */
-  readonly came: number;
-  /** Who of them is silent still. */
-  readonly silent: readonly string[];
-  /** Who of them was heard again; absent in what an earlier version saved. */
-  readonly heard?: readonly string[];
-  /** Others have joined since somebody was asked: what was asked, granted or decided was not about them. */
-  readonly grown?: boolean;
-  readonly stage: Stage;
-  /** Key of the alert that stands for all of them. */
-  readonly alert: string | null;
-}
-
-/** What outlives the monitor. */
-export interface SavedFleet {
-  readonly incidents: readonly FleetIncident[];
-  /** Incidents, questions and alerts so far: their numbers make ids that are never used twice. */
-  readonly counts: { readonly incidents: number; readonly questions: number; readonly alerts: number };
-}
-
-/** What somebody decided for all of them, to be told to each. */
-export interface DecidedForAll {
-  readonly agents: readonly string[];
-  readonly decision: Exclude<EscalationDecision, "allow_more_time">;
-  readonly actor: string;
-}
-
-export interface FleetDoings {
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
-  readonly decided: DecidedForAll | null;
-}
-
-const nothing: FleetDoings = { events: [], actions: [], decided: null };
-
-interface Open extends Omit<FleetIncident, "silent" | "heard"> {
-  readonly silent: Set<string>;
-  readonly heard: Set<string>;
+interface Open extends Omit<FleetIncident, "members" | "returned"> {
+  readonly members: Set<string>;
+  readonly returned: Map<string, MonoMs>;
+  /** Those that a person has to see to, because nothing more is done about them by itself. */
+  readonly needy: Set<string>;
+  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
+  askAnewAt: MonoMs | null;
+  latest: MonoMs;
+  lost: boolean;
   grown: boolean;
   came: number;
-  stage: Stage;
+  stage: FleetStage;
   alert: string | null;
+}
+
+/** How one agent stands after its turn. `needy`: its end is a person's matter, and nobody was asked about it alone. */
+export interface StandsSo {
+  readonly agentId: string;
+  readonly node: string | null;
+  readonly presence: Presence;
+  readonly needy: boolean;
 }
 
 /** Names that are told of so many; the rest is counted. */
 const mostNamed = 100;
-const mostInSummary = 5;
-const reason: EscalationReason = "mass-silence";
 
 /**
- * The incidents of the fleet. Their members have no alert and no question of their own for their silence. An agent is a member of one of them at most;
- * one of the whole fleet takes in those of its nodes. It keeps state but reads no clock.
+ * The incidents of the fleet. Their members have no alert and no question of their own for their silence, or their end. Of each kind an agent is a member
+ * of one at most; one of the whole fleet takes in those of its nodes. It keeps state but reads no clock.
  */
-export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy: () => Policy) {
-  const incidents = new Map<Scope, Open>();
-  const scopeOfMember = new Map<string, Scope>();
+export function keepFleetIncidents(
+  saved: SavedFleet | null,
+  now: MonoMs,
+  policy: () => Policy,
+  selfCheck: () => SelfCheckPolicy,
+) {
+  const incidents = new Set<Open>();
+  const memberOf: Readonly<Record<FleetCause, Map<string, Open>>> = {
+    "mass-silence": new Map(),
+    "mass-failure": new Map(),
+  };
   /** Where nobody is judged for silence at the moment: whoever falls silent there falls silent with the others. */
   const holding = new Set<Scope>();
+  const deaths = watchDeaths(selfCheck);
   /** Grows with everything that is to be saved. */
   let changes = 0;
   const counts = { ...(saved?.counts ?? { incidents: 0, questions: 0, alerts: 0 }) };
-  for (const incident of saved?.incidents ?? []) {
-    const silent = new Set(incident.silent);
+  const { alert, resolve, ask: question } = tellOfFleet(counts, policy);
+  for (const one of saved?.incidents ?? []) recall(readSaved(one));
+
+  function recall(incident: FleetIncident): void {
+    const { because, stage, grown } = incident;
+    const members = new Set(incident.members);
     // Nobody knows any more how far the doubt in our own path had come: everybody gets a TTL to be heard.
-    const { stage, grown = false } = incident;
-    const isUntold = stage.kind === "held" || (grown && stage.kind !== "asked");
-    incidents.set(incident.scope, {
+    const heardBy = now + timeToBeHeard(policy());
+    const isSilence = because === "mass-silence";
+    const isUntold = isSilence && (stage.kind === "held" || (grown && stage.kind !== "asked"));
+    const open: Open = {
       ...incident,
-      ...{ silent, heard: new Set(incident.heard), grown: false },
-      stage: isUntold ? { kind: "more-time", until: now + timeToBeHeard(policy()) } : stage,
-    });
-    for (const agentId of silent) scopeOfMember.set(agentId, incident.scope);
+      ...{ members, returned: new Map(incident.returned), needy: new Set(stage.kind === "held" ? [] : members) },
+      ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
+      stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
+    };
+    incidents.add(open);
+    for (const agentId of members) memberOf[because].set(agentId, open);
+    if (!isSilence) for (const agentId of open.returned.keys()) memberOf[because].set(agentId, open);
   }
 
-  function open(scope: Scope, now: MonoMs): Open {
+  const find = (because: FleetCause, scope: Scope): Open | undefined =>
+    [...incidents].find((incident) => incident.because === because && incident.scope === scope);
+
+  /** The one that whoever is on this node belongs to. */
+  function findNear(because: FleetCause, node: string | null): Open | undefined {
+    for (const scope of scopesOf(node)) {
+      const incident = find(because, scope);
+      if (incident !== undefined) return incident;
+    }
+    return undefined;
+  }
+
+  function open(because: FleetCause, scope: Scope, now: MonoMs): Open {
     counts.incidents += 1;
-    const id = `${fleetId}/${counts.incidents}`;
     const incident: Open = {
-      ...{ id, scope, openedAt: now, came: 0, silent: new Set<string>(), heard: new Set<string>() },
-      ...{ grown: false, stage: { kind: "held" }, alert: null },
+      ...{ id: `${fleetId}/${counts.incidents}`, because, scope, openedAt: now, latest: now, came: 0, lost: false },
+      ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
+      ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
     };
-    incidents.set(scope, incident);
+    incidents.add(incident);
     return incident;
   }
 
-  function turnTo(incident: Open, stage: Stage): void {
+  function turnTo(incident: Open, stage: FleetStage): void {
     changes += 1;
     incident.stage = stage;
   }
 
-  function join(incident: Open, agents: Iterable<string>): void {
+  function join(incident: Open, agents: Iterable<string>, now: MonoMs): void {
+    const members = memberOf[incident.because];
     for (const agentId of agents) {
-      if (scopeOfMember.has(agentId)) continue;
+      if (members.get(agentId)?.members.has(agentId)) continue;
       changes += 1;
-      scopeOfMember.set(agentId, incident.scope);
-      incident.silent.add(agentId);
-      if (!incident.heard.delete(agentId)) incident.came += 1;
+      members.set(agentId, incident);
+      incident.members.add(agentId);
+      incident.latest = now;
+      if (!incident.returned.delete(agentId)) incident.came += 1;
       if (incident.stage.kind !== "held") incident.grown = true;
     }
   }
 
+  /** Opened, or grown by them. One of the whole fleet takes in those of single nodes. */
+  function gather(because: FleetCause, scope: Scope, agents: readonly string[], of: number, now: MonoMs): FleetDoings {
+    const known = find(because, wholeFleet) ?? find(because, scope);
+    if (known !== undefined) {
+      join(known, agents, now);
+      return nothing;
+    }
+    const isNews = agents.some((agentId) => !memberOf[because].has(agentId));
+    if (!isNews && scope !== wholeFleet) return nothing;
+    const incident = open(because, scope, now);
+    const taken = scope === wholeFleet ? takeInOthers(incident, now) : [];
+    join(incident, agents, now);
+    const payload = {
+      ...{ incident: incident.id, because, scope, members: incident.members.size, of },
+      agents: [...incident.members].slice(0, mostNamed),
+    };
+    return combine([...taken, { ...nothing, events: [{ type: "FLEET_INCIDENT_OPENED", payload }] }]);
+  }
+
   /** Those of single nodes are part of it from here on. */
-  function takeInOthers(whole: Open): FleetDoings[] {
-    return [...incidents.values()].flatMap((incident) => {
-      if (incident === whole) return [];
-      for (const agentId of incident.silent) scopeOfMember.delete(agentId);
-      join(whole, incident.silent);
-      return [close(incident, "part-of-a-wider-one", whole.openedAt)];
+  function takeInOthers(whole: Open, now: MonoMs): FleetDoings[] {
+    return [...incidents].flatMap((incident) => {
+      if (incident === whole || incident.because !== whole.because) return [];
+      for (const agentId of incident.members) memberOf[incident.because].delete(agentId);
+      join(whole, incident.members, now);
+      return [close(incident, "part-of-a-wider-one", now)];
     });
   }
 
   /** Many fell silent at once, and nobody is judged for it yet. */
   function holdBegan(scope: Scope, agents: readonly string[], of: number, now: MonoMs): FleetDoings {
     holding.add(scope);
-    const known = incidents.get(wholeFleet) ?? incidents.get(scope);
-    const isNews = agents.some((agentId) => !scopeOfMember.has(agentId));
-    if (known !== undefined) {
-      join(known, agents);
-      return nothing;
-    }
-    if (!isNews && scope !== wholeFleet) return nothing;
-    const incident = open(scope, now);
-    const taken = scope === wholeFleet ? takeInOthers(incident) : [];
-    join(incident, agents);
-    const payload = { incident: incident.id, scope, silent: incident.silent.size, of, agents: named(incident) };
-    return combine([...taken, { events: [{ type: "FLEET_INCIDENT_OPENED", payload }], actions: [], decided: null }]);
+    return gather("mass-silence", scope, agents, of, now);
   }
 
   /** Our own path works, and there was time to be heard: who is silent still is somebody's matter. */
   function holdEnded(scope: Scope, now: MonoMs): FleetDoings {
     holding.delete(scope);
-    const incident = incidents.get(scope) ?? incidents.get(wholeFleet);
+    const incident = find("mass-silence", scope) ?? find("mass-silence", wholeFleet);
     if (incident === undefined || mayGrow(incident)) return nothing;
-    if (incident.silent.size === 0) return close(incident, "all-heard", now);
-    if (incident.stage.kind !== "held" && !incident.grown) return nothing;
-    return combine([withdraw(incident, "others fell silent as well; asked about all of them"), ask(incident, 0, now)]);
+    if (incident.members.size === 0) return settle(incident, now);
+    return incident.stage.kind === "held" || incident.grown ? askAnew(incident, now) : nothing;
   }
 
-  /** How one agent stands after its turn. Who falls silent while nobody is judged yet belongs to it. */
-  function note(agentId: string, node: string | null, isSilent: boolean, now: MonoMs): FleetDoings {
-    if (incidents.size === 0) return nothing;
-    const scope = scopeOfMember.get(agentId);
-    if (scope === undefined) {
-      if (!isSilent) return nothing;
-      const near = incidents.get(wholeFleet) ?? (node === null ? undefined : incidents.get(nodeScope(node)));
-      if (near !== undefined && isHolding(node)) join(near, [agentId]);
+  function note({ agentId, node, presence, needy }: StandsSo, now: MonoMs): FleetDoings {
+    const { died, many } = deaths.note(agentId, node, presence, now);
+    const isDeath = died ? noteDeath(agentId, node, many, now) : nothing;
+    if (incidents.size === 0) return isDeath;
+    return combine([isDeath, noteSilence(agentId, node, presence, now), noteFailure(agentId, presence, needy, now)]);
+  }
+
+  /** Who falls silent while nobody is judged yet belongs to the others. */
+  function noteSilence(agentId: string, node: string | null, presence: Presence, now: MonoMs): FleetDoings {
+    const incident = memberOf["mass-silence"].get(agentId);
+    if (presence !== "silent")
+      return incident === undefined ? nothing : leave(incident, agentId, presence === "there", now);
+    const near = incident === undefined && isHolding(node) ? findNear("mass-silence", node) : undefined;
+    if (near !== undefined) join(near, [agentId], now);
+    return nothing;
+  }
+
+  /** Whoever dies soon after the others died with them; who came back and dies again has not been back. */
+  function noteDeath(
+    agentId: string,
+    node: string | null,
+    many: readonly { scope: Scope; agents: readonly string[]; of: number }[],
+    now: MonoMs,
+  ): FleetDoings {
+    const incident = memberOf["mass-failure"].get(agentId) ?? findNear("mass-failure", node);
+    if (incident !== undefined && (incident.returned.has(agentId) || now <= incident.latest + window())) {
+      join(incident, [agentId], now);
       return nothing;
     }
-    return isSilent ? nothing : leave(agentId, scope, now);
+    const [first] = many;
+    if (first === undefined) return nothing;
+    const opened = gather("mass-failure", first.scope, first.agents, first.of, now);
+    const one = memberOf["mass-failure"].get(agentId);
+    if (one === undefined) return opened;
+    for (const other of first.agents) if (!deaths.isDown(other)) comeBack(one, other, now);
+    changes += 1;
+    return combine([opened, one.stage.kind === "held" ? alert(one, now) : askAnew(one, now)]);
+  }
+
+  /** Back is who has lived for as long as they died within. Who is a person's matter is asked about, with all the others. */
+  function noteFailure(agentId: string, presence: Presence, needy: boolean, now: MonoMs): FleetDoings {
+    const incident = memberOf["mass-failure"].get(agentId);
+    if (incident === undefined) return nothing;
+    if (presence === "gone") return leave(incident, agentId, false, now);
+    if (presence === "died") join(incident, [agentId], now);
+    else comeBack(incident, agentId, now);
+    if (!needy || presence !== "died") incident.needy.delete(agentId);
+    else if (!incident.needy.has(agentId)) {
+      incident.needy.add(agentId);
+      if (incident.stage.kind === "held" || incident.stage.kind === "decided") return ask(incident, 0, now);
+    }
+    return nothing;
+  }
+
+  function comeBack(incident: Open, agentId: string, now: MonoMs): void {
+    if (!incident.members.delete(agentId)) return;
+    changes += 1;
+    incident.returned.set(agentId, now);
   }
 
   /** While the doubt lasts others may still fall silent for the same cause. */
@@ -183,132 +244,102 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
   const isHolding = (node: string | null): boolean =>
     holding.has(wholeFleet) || (node !== null && holding.has(nodeScope(node)));
 
-  function leave(agentId: string, scope: Scope, now: MonoMs): FleetDoings {
+  const window = (): DurationMs => selfCheck().massSilenceWindow;
+
+  function leave(incident: Open, agentId: string, isWell: boolean, now: MonoMs): FleetDoings {
     changes += 1;
-    scopeOfMember.delete(agentId);
-    const incident = incidents.get(scope);
-    if (incident === undefined) return nothing;
-    incident.silent.delete(agentId);
-    incident.heard.add(agentId);
-    return incident.silent.size > 0 || mayGrow(incident) ? nothing : close(incident, "all-heard", now);
+    memberOf[incident.because].delete(agentId);
+    incident.members.delete(agentId);
+    incident.needy.delete(agentId);
+    if (isWell) incident.returned.set(agentId, now);
+    else {
+      incident.returned.delete(agentId);
+      incident.lost = true;
+    }
+    return settle(incident, now);
+  }
+
+  /** Over when nobody of them is silent, or down, and none may follow. */
+  function settle(incident: Open, now: MonoMs): FleetDoings {
+    const { because, members, returned, lost } = incident;
+    if (members.size > 0) return nothing;
+    if (because === "mass-silence")
+      return mayGrow(incident) ? nothing : close(incident, lost ? "none-left" : "all-heard", now);
+    const isBack = [...returned.values()].every((since) => now >= since + window());
+    return isBack ? close(incident, lost ? "none-left" : "all-back", now) : nothing;
   }
 
   /** Nobody answered: asked again, less and less often. Time that was allowed is used up: asked anew. */
   function due(now: MonoMs): FleetDoings {
+    if (incidents.size === 0) return nothing;
     return combine(
-      [...incidents.values()].map((incident) => {
-        const { stage } = incident;
-        if (stage.kind === "more-time" && now >= stage.until) return ask(incident, 0, now);
-        if (stage.kind !== "asked" || now < stage.question.until) return nothing;
-        const { id: escalation, openedAt, askedBefore } = stage.question;
-        const waitedSeconds = Math.round((now - openedAt) / 1000);
-        const payload = { agentId: fleetId, escalation, waitedSeconds };
-        const unanswered: FleetDoings = {
-          ...withdraw(incident, "nobody answered; it is asked again"),
-          events: [{ type: "ESCALATION_UNANSWERED", payload }],
-        };
-        return combine([unanswered, ask(incident, askedBefore + 1, now)]);
-      }),
+      [...incidents].map((incident) => (incident.members.size === 0 ? settle(incident, now) : press(incident, now))),
     );
   }
 
-  function ask(incident: Open, askedBefore: number, now: MonoMs): FleetDoings {
-    counts.questions += 1;
-    const allowed = timeToAnswer(askedBefore, policy());
-    const question: Escalation = {
-      ...{ id: `${fleetId}.${counts.questions}`, reason, severity: "SEV-2", severeSince: null, openedAt: now },
-      ...{ until: now + allowed, askedBefore, otherwise: { kind: "keep" }, delivery: "queued" },
-      ...{ acknowledged: null, overdueTold: false },
-    };
-    turnTo(incident, { kind: "asked", question });
-    incident.grown = false;
-    const payload = {
-      ...{ agentId: fleetId, escalation: question.id, incident: incident.id, reason, severity: question.severity },
-      answerWithinSeconds: Math.round(allowed / 1000),
-    };
-    return combine([
-      alert(incident, now),
-      {
-        events: [{ type: "ESCALATION_TRIGGERED", payload }],
-        actions: [
-          {
-            ...{ kind: "escalate", key: `${question.id}/asked`, agentId: fleetId },
-            ...{ escalation: question.id, until: question.until },
-          },
-        ],
-        decided: null,
-      },
-    ]);
-  }
-
-  /** One for all of them; asked again, it is told again. */
-  function alert(incident: Open, now: MonoMs): FleetDoings {
-    const before = resolve(incident);
-    counts.alerts += 1;
-    const key = `${fleetId}/alert/${counts.alerts}`;
-    incident.alert = key;
-    const summary = summarise(incident, now);
-    const severity = "critical" as const;
-    return combine([
-      before,
-      {
-        events: [{ type: "ALERT_RAISED", payload: { agentId: null, alert: key, severity, summary } }],
-        actions: [{ kind: "raise-alert", key, agentId: null, severity, summary }],
-        decided: null,
-      },
-    ]);
-  }
-
-  function resolve(incident: Open): FleetDoings {
-    const { alert } = incident;
-    if (alert === null) return nothing;
-    incident.alert = null;
-    return {
-      events: [{ type: "ALERT_RESOLVED", payload: { agentId: null, alert } }],
-      actions: [{ kind: "resolve-alert", key: `${alert}/resolved`, agentId: null }],
-      decided: null,
-    };
-  }
-
-  function withdraw({ stage }: Open, because: string): FleetDoings {
+  function press(incident: Open, now: MonoMs): FleetDoings {
+    const { stage, askAnewAt } = incident;
+    if (stage.kind === "more-time" && now >= stage.until) return ask(incident, 0, now);
     if (stage.kind !== "asked") return nothing;
-    const { id } = stage.question;
-    const action = {
-      kind: "withdraw-escalation",
-      key: `${id}/over`,
-      agentId: fleetId,
-      escalation: id,
-      because,
-    } as const;
-    return { events: [], actions: [action], decided: null };
+    if (askAnewAt !== null && now >= askAnewAt) return askAnew(incident, now);
+    if (now < stage.question.until) return nothing;
+    const { id: escalation, openedAt, askedBefore } = stage.question;
+    const payload = { agentId: fleetId, escalation, waitedSeconds: Math.round((now - openedAt) / 1000) };
+    return combine([
+      {
+        ...withdraw(incident, "nobody answered; it is asked again"),
+        events: [{ type: "ESCALATION_UNANSWERED", payload }],
+      },
+      ask(incident, askedBefore + 1, now),
+    ]);
   }
 
-  function close(incident: Open, because: "all-heard" | "part-of-a-wider-one", now: MonoMs): FleetDoings {
+  function ask(incident: Open, askedBefore: number, now: MonoMs): FleetDoings {
     changes += 1;
-    incidents.delete(incident.scope);
+    incident.grown = false;
+    incident.askAnewAt = null;
+    return question(incident, askedBefore, now);
+  }
+
+  /** What was asked before was not about all of them. */
+  const askAnew = (incident: Open, now: MonoMs): FleetDoings =>
+    combine([withdraw(incident, "others joined; asked about all of them"), ask(incident, 0, now)]);
+
+  type Ending = "all-heard" | "all-back" | "none-left" | "part-of-a-wider-one";
+
+  function close(incident: Open, because: Ending, now: MonoMs): FleetDoings {
+    changes += 1;
+    incidents.delete(incident);
+    const members = memberOf[incident.because];
+    for (const agentId of incident.returned.keys()) if (members.get(agentId) === incident) members.delete(agentId);
     const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
     const payload = { incident: incident.id, scope: incident.scope, because, came: incident.came, lastedSeconds };
-    return combine([
-      withdraw(incident, because),
-      resolve(incident),
-      { events: [{ type: "FLEET_INCIDENT_CLOSED", payload }], actions: [], decided: null },
-    ]);
+    const closed: FleetDoings = { ...nothing, events: [{ type: "FLEET_INCIDENT_CLOSED", payload }] };
+    return combine([withdraw(incident, because), resolve(incident), closed]);
   }
 
   const findAsked = (escalation: string): { incident: Open; question: Escalation } | null => {
-    for (const incident of incidents.values())
+    for (const incident of incidents)
       if (incident.stage.kind === "asked" && incident.stage.question.id === escalation)
         return { incident, question: incident.stage.question };
     return null;
   };
 
   const listOpen = (): readonly FleetIncident[] =>
-    [...incidents.values()].map((one) => ({ ...one, silent: [...one.silent], heard: [...one.heard] }));
+    [...incidents].map(({ needy, askAnewAt, ...one }) => ({
+      ...one,
+      grown: one.grown || askAnewAt !== null,
+      ...{ members: [...one.members], returned: [...one.returned] },
+    }));
 
   return {
     holdBegan,
     holdEnded,
     note,
+    /** Before anything is heard of it, it is known how it stood. */
+    introduce: ({ agentId, node, presence }: StandsSo, now: MonoMs): void => {
+      deaths.note(agentId, node, presence, now);
+    },
     due,
     /** One decision for all. `null`: no such question is open. */
     decide(
@@ -325,14 +356,13 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
       if (found === null) return null;
       const { incident } = found;
       const over = withdraw(incident, `decided: ${decision}`);
-      const isTime = decision === "allow_more_time";
       const until = now + (more ?? policy().escalation.timeout);
-      turnTo(incident, isTime ? { kind: "more-time", until } : { kind: "decided" });
+      turnTo(incident, decision === "allow_more_time" ? { kind: "more-time", until } : { kind: "decided" });
       const payload = { agentId: fleetId, escalation, decision, actor, reason };
       return {
         events: [{ type: "ESCALATION_DECIDED", payload }],
         actions: over.actions,
-        decided: decision === "allow_more_time" ? null : { agents: [...incident.silent], decision, actor },
+        decided: decision === "allow_more_time" ? null : { agents: [...incident.members], decision, actor },
       };
     },
     /** Somebody is on it. `null`: no such question is open. */
@@ -343,7 +373,7 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
       if (question.acknowledged !== null) return nothing;
       turnTo(incident, { kind: "asked", question: { ...question, acknowledged: { actor, at: now } } });
       const payload = { agentId: fleetId, escalation, actor };
-      return { events: [{ type: "ESCALATION_ACKNOWLEDGED", payload }], actions: [], decided: null };
+      return { ...nothing, events: [{ type: "ESCALATION_ACKNOWLEDGED", payload }] };
     },
     /** What the hands say of the question. That nobody has it needs no alert of its own: there is one. */
     handsSaid(key: string, outcome: ActionOutcome): FleetDoings {
@@ -356,17 +386,21 @@ export function keepFleetIncidents(saved: SavedFleet | null, now: MonoMs, policy
       turnTo(incident, { kind: "asked", question: { ...question, delivery } });
       if (failed === null) return nothing;
       const payload = { agentId: fleetId, escalation: question.id, problem: failed };
-      return { events: [{ type: "ESCALATION_UNDELIVERED", payload }], actions: [], decided: null };
+      return { ...nothing, events: [{ type: "ESCALATION_UNDELIVERED", payload }] };
     },
     /** Of which incident its silence is part. */
-    partOf(agentId: string): string | null {
-      const scope = scopeOfMember.get(agentId);
-      return scope === undefined ? null : (incidents.get(scope)?.id ?? null);
-    },
+    silentWith: (agentId: string): string | null => memberOf["mass-silence"].get(agentId)?.id ?? null,
+    /** Of which incident its end is part. */
+    diedWith: (agentId: string): string | null => memberOf["mass-failure"].get(agentId)?.id ?? null,
+    mayDieWithOthers: deaths.mayBeMany,
     /** It is not there any more. */
     forget(agentId: string, now: MonoMs): FleetDoings {
-      const scope = scopeOfMember.get(agentId);
-      return scope === undefined ? nothing : leave(agentId, scope, now);
+      deaths.forget(agentId);
+      return combine(
+        [memberOf["mass-silence"].get(agentId), memberOf["mass-failure"].get(agentId)].map((incident) =>
+          incident === undefined ? nothing : leave(incident, agentId, false, now),
+        ),
+      );
     },
     /** Different from before when there is something to save. */
     changes: (): number => changes,
@@ -380,23 +414,3 @@ export type FleetIncidents = ReturnType<typeof keepFleetIncidents>;
 /** As long as whoever beats most rarely may take. */
 const timeToBeHeard = (policy: Policy): DurationMs =>
   beatRhythm({ kind: "IDLE", since: 0 }, policy).ttl + policy.amnestyMargin;
-
-const named = ({ silent }: Open): string[] => [...silent].slice(0, mostNamed);
-
-/** Facts in fixed words; of what agents wrote, only ids get in. */
-export function summariseFleet(scope: Scope, silent: readonly string[], seconds: number): string {
-  const first = silent.slice(0, mostInSummary).join(", ");
-  const more = silent.length > mostInSummary ? ` and ${silent.length - mostInSummary} more` : "";
-  const where = scope === wholeFleet ? "" : ` on ${scope}`;
-  const are = silent.length === 1 ? "agent is" : "agents are";
-  return `${silent.length} ${are} silent${where} since many fell silent together ${seconds} s ago: ${first}${more}`;
-}
-
-const summarise = ({ scope, silent, openedAt }: Open, now: MonoMs): string =>
-  summariseFleet(scope, [...silent], Math.round((now - openedAt) / 1000));
-
-const combine = (doings: readonly FleetDoings[]): FleetDoings => ({
-  events: doings.flatMap(({ events }) => events),
-  actions: doings.flatMap(({ actions }) => actions),
-  decided: doings.find(({ decided }) => decided !== null)?.decided ?? null,
-});

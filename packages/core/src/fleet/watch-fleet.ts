@@ -5,6 +5,8 @@ import type { Hold } from "../doubt.ts";
 export type Scope = string;
 export const wholeFleet: Scope = "fleet";
 export const nodeScope = (node: string): Scope => `node ${node}`;
+export const scopesOf = (node: string | null): Scope[] =>
+  node === null ? [wholeFleet] : [wholeFleet, nodeScope(node)];
 
 /** What the fleet needs to know of one agent after each of its turns. */
 export interface Standing {
@@ -77,7 +79,6 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     }
     return place;
   };
-  const scopesOf = (node: string | null): Scope[] => (node === null ? [wholeFleet] : [wholeFleet, nodeScope(node)]);
 
   function forget(agentId: string, member: Member): void {
     members.delete(agentId);

@@ -68,7 +68,14 @@ function keyOfEnd(record: AgentRecord): Need | null {
   }
   const ended = findings.find(({ kind }) => kind === "process-exited");
   const isElsewhere = incident !== null || handedOver !== null || isStartingAgain(record);
-  if (ended === undefined || !runsOnce(record) || terminal?.foreground === true || isElsewhere) return null;
+  if (
+    ended === undefined ||
+    ended.held !== undefined ||
+    !runsOnce(record) ||
+    terminal?.foreground === true ||
+    isElsewhere
+  )
+    return null;
   const summary = `${agentId}: ${ended.text}; it is not started again (--restart no)`;
   return { key: `${agentId}/${incarnation}/ended`, severity: "warning", summary };
 }

@@ -2,9 +2,9 @@ import type { AgentAnswer, EscalationReason, MonoMs, Policy } from "@rouse/contr
 import { causeOf } from "../decide/ask-orchestrator.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
-import { isMatterOfFleet } from "../decide/matter-of-fleet.ts";
+import { endedWithOthers, isMatterOfFleet } from "../decide/matter-of-fleet.ts";
 import type { Doubt } from "../doubt.ts";
-import type { Escalation, Incident, Stage } from "../incident.ts";
+import { type Escalation, type Incident, isSettled, type Stage } from "../incident.ts";
 import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import type { Intervened } from "./alert-life.ts";
@@ -99,8 +99,8 @@ function hearDecisionForAll(
   policy: Policy,
   doubt: Doubt,
 ): Intervened {
-  if (record.terminal === null || isOver(record) || record.incident !== null || !isMatterOfFleet(record, doubt))
-    return unchanged(record);
+  if (isOver(record)) return decision === "terminate_and_recover" ? bringBack(record, now, policy) : unchanged(record);
+  if (record.terminal === null || record.incident !== null || !isMatterOfFleet(record, doubt)) return unchanged(record);
   const opened = openQuestion(record, now, policy);
   const { incident } = opened.record;
   if (incident === null) return opened;
@@ -108,6 +108,18 @@ function hearDecisionForAll(
   const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
   const going = { ...opened, record: { ...opened.record, incident: { ...incident, stage } } };
   return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, now, policy) : going;
+}
+
+/** It ended together with others and is down for good: whoever decides for all of them brings it back, whatever its budget says. */
+function bringBack(record: AgentRecord, now: MonoMs, policy: Policy): Intervened {
+  const { handedOver } = record;
+  if (handedOver === null || isSettled(handedOver) || !endedWithOthers(record)) return unchanged(record);
+  const opened = openIncident(record, handedOver.illness, "process-exited", now, policy);
+  const { incident } = opened.record;
+  if (incident === null) return opened;
+  const by = handedOver.because === "recoveries-exhausted" ? "recovery" : "restart";
+  const stage: Stage = { kind: "down", by, pressed: true, notBefore: null };
+  return { ...opened, record: { ...opened.record, incident: { ...incident, stage } } };
 }
 
 function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "recovery" {

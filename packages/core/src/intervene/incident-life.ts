@@ -9,6 +9,7 @@ import type {
   RouseEvent,
 } from "@rouse/contract";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
+import { endedWithOthers } from "../decide/matter-of-fleet.ts";
 import { type Incident, isSettled } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
@@ -112,7 +113,7 @@ function passOn(
   const asked = (question || because === "handed-off") && isFair(health.state);
   const burn = { calls: record.facts.toolCallCount ?? 0, tokens: record.facts.tokenCount ?? 0, told: 0 };
   const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked, burn } };
-  if (isSettled({ because })) return nothing(passed);
+  if (isSettled({ because }) || endedWithOthers(record)) return nothing(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
 }

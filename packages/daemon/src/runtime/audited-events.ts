@@ -124,7 +124,8 @@ const rules: Rules = {
   MONITOR_STARTED: null,
   MONITOR_STOPPED: null,
   MONITOR_GAP: null,
-  FLEET_INCIDENT_OPENED: (p) => about(null, "mass-silence", pick(p, "incident", "scope", "silent", "of", "agents")),
+  FLEET_INCIDENT_OPENED: (p) =>
+    about(null, p.because ?? "mass-silence", pick(p, "incident", "scope", "members", "of", "agents")),
   FLEET_INCIDENT_CLOSED: (p) => about(null, p.because, pick(p, "incident", "scope", "came", "lastedSeconds")),
   HOLD_STARTED: (p) => about(null, p.because, pick(p, "scope", "silent", "of")),
   HOLD_ENDED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),

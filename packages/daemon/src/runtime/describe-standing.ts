@@ -1,5 +1,5 @@
 import type { Policy } from "@rouse/contract";
-import { type AgentRecord, beatRhythm, type Standing } from "@rouse/core";
+import { type AgentRecord, beatRhythm, isOver, type Standing } from "@rouse/core";
 
 /** How one agent stands in the fleet. */
 export function describeStanding(record: AgentRecord, policy: Policy): Standing {
@@ -7,6 +7,7 @@ export function describeStanding(record: AgentRecord, policy: Policy): Standing 
   const quiet =
     record.findings.length === 0 ? undefined : record.findings.find((finding) => finding.kind === "missed-beats");
   const gone =
+    isOver(record) ||
     record.activity.kind === "FINISHED" ||
     record.health.state === "UNRESPONSIVE" ||
     record.health.state === "TERMINATED";

@@ -17,8 +17,11 @@ import {
   type FleetDoings,
   type FleetIncident,
   type FleetIncidents,
+  isSettled,
   keepFleetIncidents,
+  presenceOf,
   type SavedFleet,
+  type StandsSo,
   summariseFleet,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
@@ -33,21 +36,24 @@ const mark = "fleet";
 const mostNamed = 100;
 
 export const recallFleet = ({ marks }: Resumption, { now }: Moment, config: () => Config): FleetIncidents =>
-  keepFleetIncidents(marks[mark] === undefined ? null : (JSON.parse(marks[mark]) as SavedFleet), now, () =>
-    policyOfAll(config()),
+  keepFleetIncidents(
+    marks[mark] === undefined ? null : (JSON.parse(marks[mark]) as SavedFleet),
+    now,
+    () => policyOfAll(config()),
+    () => config().selfCheck,
   );
 
 /** What holds for nobody in particular. */
 const nobody = { agentId: "", agentType: null, taskId: null };
 const policyOfAll = (config: Config) => config.policyFor(nobody);
 
-/** All that is the matter with it may be its silence: it owes beats, lives as far as anybody knows, and has missed some. */
-export const isSilent = ({ findings, activity, health, terminal }: AgentRecord): boolean =>
-  findings.length > 0 &&
-  activity.kind !== "FINISHED" &&
-  health.state !== "TERMINATED" &&
-  (terminal === null || terminal.exit === null) &&
-  findings.some(({ kind }) => kind === "missed-beats");
+/** How one agent stands, for the incidents of the fleet. */
+export const standsSo = (record: AgentRecord): StandsSo => ({
+  agentId: record.agentId,
+  node: record.node,
+  presence: presenceOf(record),
+  needy: record.handedOver !== null && !isSettled(record.handedOver),
+});
 
 interface KeepingParts {
   readonly incidents: FleetIncidents;
@@ -85,7 +91,7 @@ export function describeFleetQuestion(
   now: MonoMs,
   toWall: (at: MonoMs) => EpochMs,
 ): EscalationReport | null {
-  const { stage, silent, scope, id } = incident;
+  const { stage, members, because, scope, id } = incident;
   if (stage.kind !== "asked") return null;
   const iso = (at: MonoMs): string => toIso(toWall(at));
   const { question } = stage;
@@ -97,7 +103,7 @@ export function describeFleetQuestion(
     incident: id,
     severity: question.severity,
     illness: "UNRESPONSIVE",
-    cause: "missed-beats",
+    cause: because === "mass-silence" ? "missed-beats" : "process-exited",
     reason: question.reason,
     openedAt: iso(question.openedAt),
     answerBy: iso(question.until),
@@ -106,8 +112,8 @@ export function describeFleetQuestion(
     askedBefore: question.askedBefore,
     otherwise: "keep-and-ask-again",
     decisions: [...decisions],
-    summary: summariseFleet(scope, silent, Math.round((now - incident.openedAt) / 1000)),
-    silent: { scope, count: silent.length, agents: silent.slice(0, mostNamed) },
+    summary: summariseFleet(because, scope, members, Math.round((now - incident.openedAt) / 1000)),
+    members: { scope, count: members.length, agents: members.slice(0, mostNamed) },
   };
 }
 
@@ -124,6 +130,8 @@ export function writeFleetNotice(
   const effectOf = (decision: EscalationDecision): DecisionEffect => {
     if (decision === "allow_more_time") return "waits-longer";
     if (held === 0) return "handed-to-a-person";
+    if (report.reason === "mass-failure")
+      return decision === "force_handoff" ? "stays-ended" : "resumes-after-checkpoint";
     return decision === "force_handoff" ? "told-and-stopped" : "resumes-after-checkpoint";
   };
   return {
@@ -137,7 +145,7 @@ export function writeFleetNotice(
         ...{ supervised: held > 0, checkpoint: null, recoveriesLeft: 0, restartsLeft: 0 },
         options: decisions.map((decision) => ({ decision, effect: effectOf(decision) })),
       },
-      hints: hintsFor(report, ["missed-beats"], held > 0),
+      hints: hintsFor(report, [report.reason === "mass-failure" ? "process-exited" : "missed-beats"], held > 0),
       answer: {
         path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
         command: `rouse escalations decide ${report.id} DECISION`,
@@ -151,7 +159,7 @@ export const describeFleetIncidents = (
   incidents: FleetIncidents,
   iso: (at: MonoMs) => string,
 ): SelfDoubtReport["fleetIncidents"] =>
-  incidents.open().map(({ id, scope, openedAt, silent, came, stage }) => ({
-    ...{ id, scope, since: iso(openedAt), silent: silent.length, came },
+  incidents.open().map(({ id, because, scope, openedAt, members, came, stage }) => ({
+    ...{ id, because, scope, since: iso(openedAt), members: members.length, came },
     escalation: stage.kind === "asked" ? stage.question.id : null,
   }));

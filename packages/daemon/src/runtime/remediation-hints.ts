@@ -50,6 +50,10 @@ const byReason: Readonly<Record<EscalationReason, Advice>> = {
     "many fell silent at once: look at what they share (machine, network, orchestrator) before you look at each",
     "rouse ps",
   ],
+  "mass-failure": [
+    "many ended at once: look at what they share (memory, disk, provider, a deploy) before you look at each",
+    "rouse ps --all",
+  ],
 };
 
 const byFinding: Readonly<Record<FindingKind, Advice>> = {

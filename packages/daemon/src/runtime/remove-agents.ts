@@ -47,7 +47,7 @@ export function removeAgents(parts: RemovingParts) {
     (tasks.heldBy(record.agentId).length > 0 ? "holds-task" : null);
 
   const isAskedAboutWithOthers = (agentId: string): boolean =>
-    incidents.open().some(({ stage, silent }) => stage.kind === "asked" && silent.includes(agentId));
+    incidents.open().some(({ stage, members }) => stage.kind === "asked" && members.includes(agentId));
 
   async function refuse(order: GivenOrder, because: RemovalRefusal): Promise<never> {
     turns.addToTrail(refusalLine(order, because, clock.read().time));

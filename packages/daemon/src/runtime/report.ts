@@ -138,7 +138,7 @@ export function createReports(parts: ReportParts): Reports {
         agent: show(record, now),
         ...describeOutlook(record, now, policy, about, clock.toWall),
         ...describeGrounds(record, now, policy, about, clock.toWall),
-        partOf: about.partOf,
+        partOf: about.silentWith ?? about.diedWith,
         steps: describeSteps(record),
         monitor: selfDoubt(),
         events,

@@ -13,7 +13,7 @@ import {
 import type { Config } from "../config/read-config.ts";
 import { describeStanding } from "./describe-standing.ts";
 import type { DraftFiller } from "./fill-draft.ts";
-import { isSilent } from "./fleet-matters.ts";
+import { standsSo } from "./fleet-matters.ts";
 import { isOfConsequence, type TurnKeeper } from "./keep-turn.ts";
 import { policySubject } from "./policy-subject.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -58,7 +58,7 @@ export function runTurns(parts: RunningParts) {
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.record.heardAt === moment.now)
       fleet.hear(before.agentId, turn.record.node, moment.now);
     takeNews(fleet.note(standing(turn.record), moment.now), moment);
-    carry(incidents.note(before.agentId, turn.record.node, isSilent(turn.record), moment.now), moment);
+    carry(incidents.note(standsSo(turn.record), moment.now), moment);
     if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);
     noteActivity(before, turn.record, moment.time);
     return turn;
@@ -99,6 +99,7 @@ export function runTurns(parts: RunningParts) {
     /** Before any agent has had its first turn, the fleet knows who is in it. */
     introduce({ record }: Watched, now: MonoMs): void {
       fleet.note({ ...standing(record), quietSince: null }, now);
+      incidents.introduce(standsSo(record), now);
     },
   };
 }

@@ -3,10 +3,12 @@ import { keepKillBudget, newRecord, watchFleet } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { canaryMissing, doubtSelf } from "./self-doubt.ts";
 
+const noIncidents = { silentWith: () => null, diedWith: () => null, mayDieWithOthers: () => false };
+
 const dawn = 1_700_000_000_000;
 const policy = selfCheckFrom(settingsOf("fleet"));
 const budget = () => killBudgetFrom(settingsOf("fleet"));
-const noIncidents = { partOf: () => null };
+const noIncidents = noIncidents;
 const release = seconds(32);
 
 function doubter() {

@@ -31,7 +31,7 @@ export const hostOf = ({ node }: Pick<AgentRecord, "node">): string => node ?? "
 /** What the monitor knows against itself: gaps, lag, the canary, how many it has stopped, and whether a person told it to keep still. */
 export function doubtSelf(
   fleet: FleetWatch,
-  incidents: Pick<FleetIncidents, "partOf">,
+  incidents: Pick<FleetIncidents, "silentWith" | "diedWith" | "mayDieWithOthers">,
   budget: KillBudgetKeeper,
   started: MonoMs,
 ) {
@@ -124,7 +124,9 @@ export function doubtSelf(
         frozen: frozen !== null,
         // Only whom something is the matter with could be stopped at all.
         brake: record.incident === null ? null : budget.brake(hostOf(record), now),
-        partOf: record.findings.length === 0 ? null : incidents.partOf(record.agentId),
+        silentWith: record.findings.length === 0 ? null : incidents.silentWith(record.agentId),
+        diedWith: record.terminal === null ? null : incidents.diedWith(record.agentId),
+        mayDieWithOthers: record.terminal !== null && incidents.mayDieWithOthers(now),
         criticalBlocked: countBlocked(record),
       };
     },

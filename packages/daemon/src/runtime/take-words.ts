@@ -134,7 +134,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
       const found = incident === undefined ? null : reportFleet(incident);
       if (incident === undefined || found === null) return null;
       const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.terminal != null;
-      return { report: found, held: incident.silent.filter(isHeld).length };
+      return { report: found, held: incident.members.filter(isHeld).length };
     },
     /** The open question with its record, for whoever tells more about it. */
     findEscalation(escalation: string): { report: EscalationReport; record: AgentRecord } | null {

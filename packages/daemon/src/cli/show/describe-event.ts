@@ -231,8 +231,8 @@ function describeMonitorEvent(event: MonitorEvent): string {
       return `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`;
     }
     case "FLEET_INCIDENT_OPENED": {
-      const { incident, scope, silent, of } = event.payload;
-      return `${incident} (${scope}): ${silent} of ${of} silent`;
+      const { incident, because, scope, members, of, agents } = event.payload;
+      return `${incident} (${scope}): ${members ?? agents.length} of ${of} ${because === "mass-failure" ? "ended" : "silent"}`;
     }
     case "FLEET_INCIDENT_CLOSED": {
       const { incident, because, lastedSeconds } = event.payload;

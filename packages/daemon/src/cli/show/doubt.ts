@@ -1,4 +1,4 @@
-import type { EpochMs, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
+import type { EpochMs, FleetCause, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
 import { cutLine } from "./fit-text.ts";
 import { type Line, styled } from "./styled-text.ts";
@@ -17,11 +17,18 @@ const holds: Readonly<Record<HoldCause, string>> = {
   "path-unproven": "the monitor's own test beat does not get through",
 };
 
+const togetherIn: Readonly<Record<FleetCause, string>> = {
+  "mass-silence": "fell silent together are so",
+  "mass-failure": "ended together are down",
+};
+
 /** Why a finding argues for less than it could. */
 export const heldBecause: Readonly<Record<HeldBecause, string>> = {
   amnesty: "the monitor was blind for a while, so everyone first gets time to be heard",
   ...holds,
   unwitnessed: "nobody else is heard either, so the silence may be ours",
+  "mass-failure": "it ended together with others, and is told of with them",
+  gathering: "others may have ended with it, which shows within seconds",
   "open-work": "the agent said that a tool or a model is at work",
   waiting: "the agent said that it waits",
   starting: "the agent is still starting",
@@ -66,11 +73,11 @@ export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   for (const { because, scope, since } of doubt.holds) {
     lines.push([styled("yellow", "on hold"), ` (${scope}) for ${lasting(since, now)}: ${holds[because] ?? because}`]);
   }
-  for (const { id, scope, since, silent, came, escalation } of doubt.fleetIncidents) {
+  for (const { id, because, scope, since, members, came, escalation } of doubt.fleetIncidents) {
     const asked = escalation === null ? "" : `; \`rouse escalations show ${escalation}\``;
     lines.push([
       styled("red", id),
-      ` (${scope}) for ${lasting(since, now)}: ${silent} of ${came} that fell silent together are so still${asked}`,
+      ` (${scope}) for ${lasting(since, now)}: ${members} of ${came} that ${togetherIn[because]} still${asked}`,
     ]);
   }
   if (lastGap !== null) {

@@ -40,7 +40,7 @@ export function showEscalations(escalations: readonly EscalationReport[], now: E
     .map((one) => [
       one.id,
       styledSeverity(one.severity),
-      one.silent === undefined ? one.agentId : `${one.silent.count} agents`,
+      one.members === undefined ? one.agentId : `${one.members.count} agents`,
       `${wordIllness(one)}; ${inWords(one.reason)}`,
       inTime(one.answerBy, now),
       inWords(one.otherwise),
@@ -71,9 +71,9 @@ function section(name: string, lines: readonly Line[], width: number): Line[] {
 function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
   const { acknowledged, acknowledgeBy, context } = notice;
   return [
-    notice.silent === undefined
+    notice.members === undefined
       ? ["agent", [`${notice.agentId}, incarnation ${notice.incarnation}`]]
-      : ["agents", [nameSilent(notice.silent)]],
+      : ["agents", [nameMembers(notice.members)]],
     ...(notice.taskId === null ? [] : [["task", [notice.taskId]] as Fact]),
     ["about", [wordIllness(notice)]],
     ["asked", [`${stampAndAge(notice.openedAt, now)}: ${inWords(notice.reason)}`]],
@@ -92,7 +92,7 @@ function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
   ];
 }
 
-function nameSilent({ agents, count }: NonNullable<EscalationReport["silent"]>): string {
+function nameMembers({ agents, count }: NonNullable<EscalationReport["members"]>): string {
   const more = count - agents.length;
   return `${agents.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

@@ -69,18 +69,19 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
   );
 }
 
-/** Its silence alone is nobody's question: it is asked about with the others. */
+/** Its silence, or its end, alone is nobody's question: it is asked about with the others. */
 function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[] {
   const incident = monitor.fleetIncidents.find(({ id }) => id === partOf);
   if (incident === undefined) return [];
-  const { id, silent, escalation } = incident;
+  const { id, because, members, escalation } = incident;
   const asked = escalation === null ? "" : `: \`rouse escalations show ${escalation}\``;
+  const did = because === "mass-silence" ? "it fell silent" : "it ended";
   return section(
     "Incident",
     [
       [
         styled("yellow", id),
-        `: it fell silent together with others, ${silent} are so still; asked about together${asked}`,
+        `: ${did} together with others, ${members} are so still; told and asked about together${asked}`,
       ],
     ],
     width,

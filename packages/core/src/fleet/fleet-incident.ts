@@ -1,0 +1,175 @@
+import {
+  type EscalationDecision,
+  type FleetCause,
+  fleetId,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+} from "@rouse/contract";
+import type { Escalation } from "../incident.ts";
+import { timeToAnswer } from "../intervene/escalation-life.ts";
+import type { Action } from "../signal.ts";
+import { type Scope, wholeFleet } from "./watch-fleet.ts";
+
+/**
+ * How far it has come. `held`: nobody is asked yet; of silence our own path is suspected first, and those that ended are being started again. `decided`:
+ * somebody has it in hand, and it waits for its members.
+ */
+export type FleetStage =
+  | { readonly kind: "held" }
+  | { readonly kind: "asked"; readonly question: Escalation }
+  | { readonly kind: "more-time"; readonly until: MonoMs }
+  | { readonly kind: "decided" };
+
+/** Many agents that fell silent, or ended, together: one matter, with one alert and one question, for as long as one of them is silent or down. */
+export interface FleetIncident {
+  readonly id: string;
+  readonly because: FleetCause;
+  readonly scope: Scope;
+  readonly openedAt: MonoMs;
+  /** When somebody last joined it. */
+  readonly latest: MonoMs;
+  /** How many it was about in all. */
+  readonly came: number;
+  /** Who of them is silent or down still. */
+  readonly members: readonly string[];
+  /** Who of them was heard again, or is back, and since when. */
+  readonly returned: readonly (readonly [agentId: string, since: MonoMs])[];
+  /** Some of them ended, or were removed, instead. */
+  readonly lost: boolean;
+  /** Others have joined since somebody was asked: what was asked, granted or decided was not about them. */
+  readonly grown: boolean;
+  readonly stage: FleetStage;
+  /** Key of the alert that stands for all of them. */
+  readonly alert: string | null;
+}
+
+/** What outlives the monitor. */
+export interface SavedFleet {
+  readonly incidents: readonly (FleetIncident | EarlierFleetIncident)[];
+  /** Incidents, questions and alerts so far: their numbers make ids that are never used twice. */
+  readonly counts: { readonly incidents: number; readonly questions: number; readonly alerts: number };
+}
+
+/** As an earlier version saved it, when only silence was one. */
+export interface EarlierFleetIncident
+  extends Pick<FleetIncident, "id" | "scope" | "openedAt" | "came" | "stage" | "alert"> {
+  readonly silent: readonly string[];
+  readonly heard?: readonly string[];
+  readonly grown?: boolean;
+}
+
+export const readSaved = (saved: FleetIncident | EarlierFleetIncident): FleetIncident =>
+  "members" in saved
+    ? saved
+    : {
+        ...{ id: saved.id, because: "mass-silence", scope: saved.scope, openedAt: saved.openedAt },
+        ...{ latest: saved.openedAt, came: saved.came, members: saved.silent, lost: false },
+        returned: (saved.heard ?? []).map((agentId) => [agentId, saved.openedAt] as const),
+        ...{ grown: saved.grown ?? false, stage: saved.stage, alert: saved.alert },
+      };
+
+/** What somebody decided for all of them, to be told to each. */
+export interface DecidedForAll {
+  readonly agents: readonly string[];
+  readonly decision: Exclude<EscalationDecision, "allow_more_time">;
+  readonly actor: string;
+}
+
+export interface FleetDoings {
+  readonly events: readonly RouseEvent[];
+  readonly actions: readonly Action[];
+  readonly decided: DecidedForAll | null;
+}
+
+export const nothing: FleetDoings = { events: [], actions: [], decided: null };
+
+export const combine = (doings: readonly FleetDoings[]): FleetDoings => ({
+  events: doings.flatMap(({ events }) => events),
+  actions: doings.flatMap(({ actions }) => actions),
+  decided: doings.find(({ decided }) => decided !== null)?.decided ?? null,
+});
+
+/** The question about it is nobody's any more. */
+export function withdraw({ stage }: Pick<FleetIncident, "stage">, because: string): FleetDoings {
+  if (stage.kind !== "asked") return nothing;
+  const { id: escalation } = stage.question;
+  const key = `${escalation}/over`;
+  return {
+    ...nothing,
+    actions: [{ kind: "withdraw-escalation", key, agentId: fleetId, escalation, because }],
+  };
+}
+
+const mostInSummary = 5;
+
+/** Facts in fixed words; of what agents wrote, only ids get in. */
+export function summariseFleet(because: FleetCause, scope: Scope, members: readonly string[], seconds: number): string {
+  const first = members.slice(0, mostInSummary).join(", ");
+  const more = members.length > mostInSummary ? ` and ${members.length - mostInSummary} more` : "";
+  const where = scope === wholeFleet ? "" : ` on ${scope}`;
+  const are = members.length === 1 ? "agent is" : "agents are";
+  const [how, together] = because === "mass-silence" ? ["silent", "fell silent"] : ["down", "ended"];
+  return `${members.length} ${are} ${how}${where} since many ${together} together ${seconds} s ago: ${first}${more}`;
+}
+
+/** What of an incident changes when somebody is told of it. */
+interface Told extends Pick<FleetIncident, "id" | "because" | "scope" | "openedAt"> {
+  readonly members: Iterable<string>;
+  stage: FleetStage;
+  alert: string | null;
+}
+
+/** How somebody is told of an incident, and asked about it. `counts` numbers what is told. */
+export function tellOfFleet(counts: { questions: number; alerts: number }, policy: () => Policy) {
+  function ask(incident: Told, askedBefore: number, now: MonoMs): FleetDoings {
+    counts.questions += 1;
+    const reason = incident.because;
+    const allowed = timeToAnswer(askedBefore, policy());
+    const question: Escalation = {
+      ...{ id: `${fleetId}.${counts.questions}`, reason, severity: "SEV-2", severeSince: null, openedAt: now },
+      ...{ until: now + allowed, askedBefore, otherwise: { kind: "keep" }, delivery: "queued" },
+      ...{ acknowledged: null, overdueTold: false },
+    };
+    const { id: escalation, until, severity } = question;
+    incident.stage = { kind: "asked", question };
+    const answerWithinSeconds = Math.round(allowed / 1000);
+    const payload = { agentId: fleetId, escalation, incident: incident.id, reason, severity, answerWithinSeconds };
+    const asked: FleetDoings = {
+      ...nothing,
+      events: [{ type: "ESCALATION_TRIGGERED", payload }],
+      actions: [{ kind: "escalate", key: `${escalation}/asked`, agentId: fleetId, escalation, until }],
+    };
+    return combine([alert(incident, now), asked]);
+  }
+
+  /** One for all of them; asked again, it is told again. */
+  function alert(incident: Told, now: MonoMs): FleetDoings {
+    const before = resolve(incident);
+    counts.alerts += 1;
+    const key = `${fleetId}/alert/${counts.alerts}`;
+    incident.alert = key;
+    const { because, scope, members, openedAt } = incident;
+    const summary = summariseFleet(because, scope, [...members], Math.round((now - openedAt) / 1000));
+    const severity = "critical" as const;
+    const raised: FleetDoings = {
+      ...nothing,
+      events: [{ type: "ALERT_RAISED", payload: { agentId: null, alert: key, severity, summary } }],
+      actions: [{ kind: "raise-alert", key, agentId: null, severity, summary }],
+    };
+    return combine([before, raised]);
+  }
+
+  function resolve(incident: Told): FleetDoings {
+    const { alert } = incident;
+    if (alert === null) return nothing;
+    incident.alert = null;
+    return {
+      ...nothing,
+      events: [{ type: "ALERT_RESOLVED", payload: { agentId: null, alert } }],
+      actions: [{ kind: "resolve-alert", key: `${alert}/resolved`, agentId: null }],
+    };
+  }
+
+  return { ask, alert, resolve };
+}

@@ -1,0 +1,119 @@
+import type { MonoMs, SelfCheckPolicy } from "@rouse/contract";
+import { endedAtLimit } from "../limit.ts";
+import type { AgentRecord } from "../record.ts";
+import { type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
+
+/** How an agent stands among the others. `died`: its process ended by itself and was not done; `gone`: it is done, or was ended. */
+export type Presence = "there" | "silent" | "died" | "gone";
+
+export function presenceOf(record: AgentRecord): Presence {
+  const { findings, activity, health, terminal } = record;
+  if (activity.kind === "FINISHED" || health.state === "TERMINATED") return "gone";
+  if (terminal !== null && terminal.exit !== null) {
+    const isDeath = findings.some(({ kind }) => kind === "process-exited") && !terminal.foreground;
+    return isDeath && !endedAtLimit(record) ? "died" : "gone";
+  }
+  return findings.some(({ kind }) => kind === "missed-beats") ? "silent" : "there";
+}
+
+/** Many that died within the window: at least so many, and such a share of those that were there. */
+export interface MassDeath {
+  readonly scope: Scope;
+  readonly agents: readonly string[];
+  readonly of: number;
+}
+
+interface Known {
+  node: string | null;
+  presence: Presence;
+}
+
+interface Place {
+  /** Those that live. */
+  alive: number;
+  /** Who died within the window, oldest first, and when. */
+  readonly died: Map<string, MonoMs>;
+  /** Those of them that are still down. */
+  down: number;
+}
+
+/** Who of the fleet and of each node is there, and who died lately. It keeps state but reads no clock. */
+export function watchDeaths(policy: () => SelfCheckPolicy) {
+  const known = new Map<string, Known>();
+  const places = new Map<Scope, Place>();
+
+  function placeOf(scope: Scope): Place {
+    const place = places.get(scope) ?? { alive: 0, died: new Map(), down: 0 };
+    places.set(scope, place);
+    return place;
+  }
+
+  /** Expire first, then count. */
+  function expire(place: Place, now: MonoMs): void {
+    for (const [agentId, at] of place.died) {
+      if (at + policy().massSilenceWindow >= now) return;
+      place.died.delete(agentId);
+      if (known.get(agentId)?.presence === "died") place.down -= 1;
+    }
+  }
+
+  function leave(agentId: string, { node, presence }: Known): void {
+    for (const scope of scopesOf(node)) {
+      const place = placeOf(scope);
+      if (isAlive(presence)) place.alive -= 1;
+      if (presence === "died" && place.died.has(agentId)) place.down -= 1;
+    }
+  }
+
+  function forget(agentId: string): void {
+    const before = known.get(agentId);
+    if (before === undefined) return;
+    leave(agentId, before);
+    known.delete(agentId);
+    for (const scope of scopesOf(before.node)) placeOf(scope).died.delete(agentId);
+  }
+
+  return {
+    /** Takes in how one agent stands after its turn. `died`: it was there until now. */
+    note(
+      agentId: string,
+      node: string | null,
+      presence: Presence,
+      now: MonoMs,
+    ): { readonly died: boolean; readonly many: readonly MassDeath[] } {
+      const before = known.get(agentId);
+      if (before?.presence === presence && before.node === node) return alike;
+      if (before?.node === node) leave(agentId, before);
+      else forget(agentId);
+      known.set(agentId, { node, presence });
+      const died = presence === "died" && before !== undefined && isAlive(before.presence);
+      const many: MassDeath[] = [];
+      for (const scope of scopesOf(node)) {
+        const place = placeOf(scope);
+        if (isAlive(presence)) place.alive += 1;
+        if (!died) continue;
+        place.died.delete(agentId);
+        place.died.set(agentId, now);
+        place.down += 1;
+        expire(place, now);
+        const { massSilenceAgents, massSilenceShare } = policy();
+        const of = place.alive + place.down;
+        if (place.died.size >= massSilenceAgents && place.died.size >= massSilenceShare * of)
+          many.push({ scope, agents: [...place.died.keys()], of });
+      }
+      return { died, many };
+    },
+    forget,
+    isDown: (agentId: string): boolean => known.get(agentId)?.presence === "died",
+    /** So many are there, or died lately, that a death may be one of many. */
+    mayBeMany(now: MonoMs): boolean {
+      const fleet = placeOf(wholeFleet);
+      expire(fleet, now);
+      return fleet.alive + fleet.down >= policy().massSilenceAgents;
+    },
+  };
+}
+
+const alike = { died: false, many: [] };
+
+const isAlive = (presence: Presence): boolean => presence === "there" || presence === "silent";

@@ -115,7 +115,7 @@ describe("the question about many that fell silent together", () => {
     world.monitor.sendCanaryBy(async () => undefined);
     await world.live(seconds(8), ...names);
     await world.live(seconds(20));
-    expect(world.monitor.status().monitor.fleetIncidents).toMatchObject([{ silent: 6, escalation: null }]);
+    expect(world.monitor.status().monitor.fleetIncidents).toMatchObject([{ members: 6, escalation: null }]);
     expect(world.asked()).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe("the question about many that fell silent together", () => {
     expect(first.asked()).toEqual([]);
     disk.crash();
     const second = await watch({ disk, at: seconds(25) });
-    expect(second.monitor.status().monitor.fleetIncidents).toMatchObject([{ silent: 7 }]);
+    expect(second.monitor.status().monitor.fleetIncidents).toMatchObject([{ members: 7 }]);
   });
 
   it("promises what can be done: nobody is stopped or resumed where Rouse holds none of them", async () => {

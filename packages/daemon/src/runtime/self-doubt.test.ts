@@ -8,7 +8,6 @@ const noIncidents = { silentWith: () => null, diedWith: () => null, mayDieWithOt
 const dawn = 1_700_000_000_000;
 const policy = selfCheckFrom(settingsOf("fleet"));
 const budget = () => killBudgetFrom(settingsOf("fleet"));
-const noIncidents = noIncidents;
 const release = seconds(32);
 
 function doubter() {

@@ -19,6 +19,9 @@ interface Parts {
   /** It has fallen ill. */
   readonly noteIll: (actor: HeldActor) => void;
   readonly noteDeath: (actor: HeldActor) => void;
+  /** Agents that nobody holds. */
+  readonly others: number;
+  readonly noteMassDeath: (agents: readonly string[]) => void;
   readonly terminals: Terminals;
 }
 
@@ -136,6 +139,20 @@ export function createHeldSicknesses(parts: Parts) {
     });
   }
 
+  /** Most of them at once, as when their machine runs out of memory. */
+  function planMassDeaths(): void {
+    timeline.after(random.until(20 * hour), () => {
+      const alive = [...actors.values()].filter((actor) => actor.isAlive());
+      const killed = alive.filter(() => random.chance(0.9));
+      // Clearly more than the share that makes it one matter.
+      if (killed.length >= 5 && killed.length >= 0.4 * (alive.length + parts.others)) {
+        parts.noteMassDeath(killed.map(({ id }) => id));
+        for (const actor of killed) crash(actor);
+      }
+      planMassDeaths();
+    });
+  }
+
   /** Once everybody has been started. */
   function plan(): void {
     const strikes = (actor: HeldActor): void =>
@@ -149,7 +166,11 @@ export function createHeldSicknesses(parts: Parts) {
         finish(actor);
         ends(actor);
       });
-    if (actors.size > 0) timeline.plan(6 * minute, planOutbreaks);
+    if (actors.size > 0)
+      timeline.plan(6 * minute, () => {
+        planOutbreaks();
+        planMassDeaths();
+      });
     for (const actor of actors.values())
       timeline.plan(6 * minute, () => {
         strikes(actor);

@@ -40,6 +40,8 @@ const minute = 60 * second;
 
 interface Parts {
   readonly count: number;
+  /** Agents that nobody holds. */
+  readonly others: number;
   /** Whether the configuration knows the policies that let less be done. */
   readonly policies: boolean;
   readonly timeline: Timeline;
@@ -183,6 +185,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
       hands.noteDeath(actor);
       cases.died(actor);
     },
+    others: parts.others,
+    noteMassDeath: ladder.manyDied,
   });
   const limits = createLimits({ actors, timeline, random: seededRandom(random.whole(1, 2 ** 30)), holders });
   const limited = judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver });

@@ -50,6 +50,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   const reasons = new Map<string, string>();
   const decided = new Set<string>();
   const pressed = new Set<string>();
+  /** Who was handed over because its budget was used up, and was not started since. */
+  const givenUp = new Set<string>();
   /** Who is stopped and was not started again: a decision to bring it back is about nothing else. */
   const down = new Set<string>();
   const restarts = new Map<string, number[]>();
@@ -60,6 +62,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   /** By agent: the question that is open, and until when it is to be waited for. */
   const questions = new Map<string, { readonly id: string; readonly until: number }>();
   const nudgedAt = new Map<string, number>();
+  /** When it was killed together with many. */
+  const diedWithMany = new Map<string, number>();
 
   const agentOf = (incident: string): string => incident.slice(0, incident.lastIndexOf("/"));
   const count = (of: Record<string, number>, name: string): void => {
@@ -98,6 +102,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     open.delete(agentId);
     questions.delete(agentId);
     count(endings, ending === "recovered" ? because : `person: ${because}`);
+    if (because.endsWith("-exhausted")) givenUp.add(agentId);
     if (ending !== "recovered") intervene(agentId);
     else illSince.delete(agentId);
   }
@@ -132,6 +137,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   }
 
   function countRestart(agentId: string): void {
+    givenUp.delete(agentId);
     const { window, max } = policyOf(agentId).restart;
     const recent = (restarts.get(agentId) ?? []).filter((at) => at > now() - window + 5 * second);
     if (recent.length >= max && !pressed.delete(agentId))
@@ -140,6 +146,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   }
 
   function countRecovery(agentId: string): void {
+    givenUp.delete(agentId);
     const { maxPerTask, maxPerHour, backoff, probation } = policyOf(agentId).recovery;
     const taskId = taskOf.get(agentId) ?? null;
     const all = recoveries.get(agentId) ?? [];
@@ -181,6 +188,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const reason = reasons.get(escalation) ?? "";
     if (decision === "terminate_and_recover" && (reason.endsWith("-exhausted") || down.has(agentId)))
       pressed.add(agentId);
+    // Whoever was given up is brought back with the others; that they are down together is the monitor's to know.
+    if (decision === "terminate_and_recover" && reason === "mass-failure") for (const one of givenUp) pressed.add(one);
     // An hour at most, and after it somebody is asked anew.
     if (decision === "allow_more_time") grant(agentId, 60 * minute + policyOf(agentId).escalation.timeout);
   }
@@ -205,6 +214,14 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     intervene(agentId);
   }
 
+  /** Many that die together are one alert. */
+  function noteAlert(agentId: string | null, alert: string): void {
+    const died = agentId === null ? undefined : diedWithMany.get(agentId);
+    const isOfEnd = alert.includes("/process-exited/") || alert.endsWith("/ended");
+    if (died !== undefined && isOfEnd && now() - died < minute && excusedSince(died) === 0)
+      complain(`${alert}: ${agentId} died with many, and was told of alone`);
+  }
+
   function forgetQuestion(escalation: string): void {
     for (const [subject, { id }] of questions) if (id === escalation) questions.delete(subject);
   }
@@ -217,6 +234,10 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   }
 
   return {
+    /** These were killed at the same moment. */
+    manyDied(agents: readonly string[]): void {
+      for (const agentId of agents) diedWithMany.set(agentId, now());
+    },
     taskIs: (agentId: string, taskId: string | null): void => void taskOf.set(agentId, taskId),
     note(event: RouseEvent): void {
       switch (event.type) {
@@ -231,6 +252,8 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
             event.payload.ending,
             event.payload.because,
           );
+        case "ALERT_RAISED":
+          return noteAlert(event.payload.agentId, event.payload.alert);
         case "NUDGE_QUEUED":
           return once(event.payload.nudge, "the nudge");
         case "NUDGE_SENT":

@@ -140,6 +140,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const excuses = createExcuses(timeline.now, world.troubles, 3 * 300_000 + 60_000);
   const held: HeldWorld = createHeldWorld({
     count: options.held ?? 0,
+    others: options.agents - (options.held ?? 0),
     policies: options.preset === "default",
     timeline,
     random: seededRandom(options.seed ^ 0x5eed),

@@ -34,6 +34,7 @@ export type LoopKind = (typeof loopKinds)[number];
 
 export const findingKinds = [
   "missed-beats",
+  "sequence-restarted",
   "stale-checkpoint",
   "no-progress",
   "no-tool-call",

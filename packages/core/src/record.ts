@@ -71,9 +71,15 @@ export interface BeatLedger {
   /** Bit i: the beat numbered lastSequence − 1 − i was seen. */
   readonly seenBefore: number;
   readonly lastAgentTime: EpochMs | null;
+  /** When one was last read. */
   readonly lastAt: MonoMs | null;
-  /** Beats in a row that are numbered from the start again but carry later times: an agent that restarted without saying so. */
-  readonly startedOver: { readonly count: number; readonly sequence: number } | null;
+  /** When one last showed that its agent is there, read or not; absent in what an earlier version saved. */
+  readonly heardAt?: MonoMs | null;
+  /**
+   * Beats in a row that are numbered from the start again: with later times, an agent that restarted without saying so. `untimed`: without times, so that
+   * they may be old ones as well.
+   */
+  readonly startedOver: { readonly count: number; readonly sequence: number; readonly untimed?: true } | null;
   /** The highest number and time among beats that were not newer than the newest: whoever lives goes on from there, a recording does not. */
   readonly late: { readonly sequence: number | null; readonly time: EpochMs | null } | null;
   readonly accepted: number;
@@ -244,6 +250,7 @@ export const noBeats: BeatLedger = {
   seenBefore: 0,
   lastAgentTime: null,
   lastAt: null,
+  heardAt: null,
   startedOver: null,
   late: null,
   accepted: 0,
@@ -253,6 +260,9 @@ export const noBeats: BeatLedger = {
   lost: 0,
   skew: null,
 };
+
+/** When a beat last showed that its agent is there. */
+export const lastBeatHeard = ({ heardAt, lastAt }: BeatLedger): MonoMs | null => heardAt ?? lastAt;
 
 const noFacts: Facts = {
   phase: null,
@@ -441,6 +451,7 @@ export function draftOfLedger(ledger: BeatLedger): Draft<BeatLedger> {
     seenBefore: ledger.seenBefore,
     lastAgentTime: ledger.lastAgentTime,
     lastAt: ledger.lastAt,
+    heardAt: lastBeatHeard(ledger),
     startedOver: ledger.startedOver,
     // Not in records of an earlier version.
     late: ledger.late ?? null,

@@ -14,7 +14,7 @@ import {
 import { findApiErrors, findRepetition } from "./find-repetition.ts";
 import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
-import { findMissedBeats } from "./missed-beats.ts";
+import { findMissedBeats, findUnreadBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
 import { findOverdueCall } from "./overdue-call.ts";
 import { findOvertime } from "./overtime.ts";
@@ -42,6 +42,7 @@ import {
 
 const detectors: readonly Detector[] = [
   findMissedBeats,
+  findUnreadBeats,
   findStaleCheckpoint,
   findNoProgress,
   findNoToolCall,

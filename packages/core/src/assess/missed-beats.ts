@@ -1,9 +1,10 @@
 import type { FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
+import { isNumberedAnew } from "../accept/order-beat.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
-import type { AgentRecord, Finding } from "../record.ts";
+import { type AgentRecord, type Finding, lastBeatHeard } from "../record.ts";
 import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
 
@@ -83,7 +84,7 @@ export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Do
 
 /** Of a held agent other things are heard as well; its silence is that of its own voice. */
 const lastBeat = (record: AgentRecord): MonoMs =>
-  record.terminal === null ? record.heardAt : (record.beats.lastAt ?? record.heardAt);
+  record.terminal === null ? record.heardAt : (lastBeatHeard(record.beats) ?? record.heardAt);
 
 /**
  * An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. What its terminal shows of it is
@@ -154,3 +155,23 @@ function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, doubt: Doubt, rhythm: Rh
 
 const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
   ceiling !== null && gravity[ceiling.level] < gravity[level] ? ceiling.level : level;
+
+/** Its beats arrive and cannot be read. That is nothing against the agent, and of its work nobody knows: a person has to see to it. */
+export const findUnreadBeats: Detector = (record, now, policy) => {
+  const { startedOver, lastAt, lastSequence } = record.beats;
+  if (startedOver === null || !isNumberedAnew(record) || lastAt === null) return nothing;
+  // Old beats that are delivered once more come among new ones.
+  const overdueAt = lastAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
+  if (now <= overdueAt) return nothingUntil(overdueAt + 1);
+  return {
+    finding: conclude(record, now, {
+      kind: "sequence-restarted",
+      level: "degraded",
+      confidence: 0.8,
+      class: "self-report",
+      text: "its beats arrive with sequence numbers that began again, so they are not read: give a new incarnation",
+      evidence: { lastSequence: lastSequence ?? 0, sequence: startedOver.sequence, unread: startedOver.count },
+    }),
+    lookAgainAt: null,
+  };
+};

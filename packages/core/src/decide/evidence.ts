@@ -7,6 +7,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
+import { isNumberedAnew } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
 import { ignoresStop } from "../assess/overtime.ts";
@@ -92,7 +93,11 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
       return level === "stuck" && policy.terminal.stopOnRepeatedError;
     case "missed-beats":
       return (
-        level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record) && !livesOn(record, policy)
+        level === "unresponsive" &&
+        policy.restartOnMissedBeats &&
+        beatsByTimer(record) &&
+        !isNumberedAnew(record) &&
+        !livesOn(record, policy)
       );
     case "task-timed-out":
       return policy.tasks.afterTimeout === "stop";

@@ -54,6 +54,7 @@ const byReason: Readonly<Record<EscalationReason, Advice>> = {
 
 const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "missed-beats": ["is its process there, and can it reach Rouse? rouse doctor checks this side", "rouse doctor"],
+  "sequence-restarted": ["it counts its beats from the start again: a new process must give a new incarnation", look],
   "stale-checkpoint": ["it works without saving: allow time if the step is known to be long", moreTime],
   "no-progress": ["nothing new has come of its work", watch],
   "no-tool-call": ["it talks or thinks without doing anything", "rouse nudge AGENT"],

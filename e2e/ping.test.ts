@@ -25,7 +25,7 @@ describe("a ping address", () => {
     expect((await get(address, { method: "HEAD" })).status).toBe(200);
     const states = [
       ["idle", { activity: { kind: "IDLE" } }],
-      ["fail", { state: "DEGRADED", stateReason: "self-reported" }],
+      ["fail", { state: "DEGRADED", stateReason: "run-failed", activity: { kind: "IDLE" } }],
       ["done", { state: "HEALTHY", activity: { kind: "FINISHED" } }],
     ] as const;
     for (const [state, expected] of states) {
@@ -38,6 +38,20 @@ describe("a ping address", () => {
     for (const query of ["exit=3", "state=done&state=fail", "state=done&agentId=other"])
       expect([query, (await get(`${address}?${query}`)).status]).toEqual([query, 400]);
     expect((await get(address, { method: "PUT" })).status).toBe(400);
+  });
+
+  it("that says fail is told to somebody once, shown in plain words, and cleared by the next good one", async () => {
+    const daemon = await startDaemon();
+    const address = await addressOf(daemon, "job");
+    const alerts = async () =>
+      (await daemon.events()).filter(({ type }) => type.startsWith("ALERT_")).map(({ type }) => type);
+    for (const state of ["fail", "fail", "start"]) await get(`${address}?state=${state}`);
+    expect(await alerts()).toEqual(["ALERT_RAISED"]);
+    for (const command of [["health"], ["health", "job"], ["why", "job"]])
+      expect((await daemon.cli(...command)).stdout).toContain("its last run failed, as it says itself");
+    expect((await daemon.cli("ps")).stdout).toMatch(/job +DEGRADED/);
+    await get(`${address}?state=done`);
+    expect(await alerts()).toEqual(["ALERT_RAISED", "ALERT_RESOLVED"]);
   });
 
   it("is good for its agent's pings and for nothing else, until it is revoked", async () => {

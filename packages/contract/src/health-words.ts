@@ -44,6 +44,7 @@ export const findingKinds = [
   "consecutive-failures",
   "task-not-started",
   "self-reported",
+  "run-failed",
   "memory-pressure",
   "no-output",
   "repeated-error",

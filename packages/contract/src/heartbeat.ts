@@ -17,13 +17,14 @@ const AgentTime = z
 
 const Count = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** What an agent may say of itself: an activity, or one of the statuses of older agents (DEGRADED, TERMINATED, …). */
+/** What an agent may say of itself: an activity, that its run failed, or one of the statuses of older agents (DEGRADED, TERMINATED, …). */
 export const agentStatuses = [
   "STARTING",
   "RUNNING",
   "WAITING",
   "IDLE",
   "FINISHED",
+  "FAILED",
   "DEGRADED",
   "UNRESPONSIVE",
   "QUARANTINED",

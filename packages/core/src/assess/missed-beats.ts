@@ -16,7 +16,7 @@ const recheck = 1000;
  * or that our own trouble may explain, argues for less.
  */
 export const findMissedBeats: Detector = (record, now, policy, doubt) => {
-  if (record.activity.kind === "FINISHED" || !owesBeats(record)) return nothing;
+  if (record.activity.kind === "FINISHED" || isAfterFailure(record) || !owesBeats(record)) return nothing;
   const rhythm = beatRhythm(record.activity, policy);
   const countsFrom = silenceCountsFrom(record, policy, doubt);
   const patience = policy.beatGrace + doubt.lag;
@@ -55,6 +55,10 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
 /** A held agent is there for as long as its process is, and one that tells of its steps speaks when it has something to tell. Beats are expected once one was sent. */
 export const owesBeats = (record: AgentRecord): boolean =>
   (record.terminal === null && record.steps === null) || record.beats.accepted > 0;
+
+/** Its run is over, and nobody said when the next one is due. */
+export const isAfterFailure = ({ facts, activity }: AgentRecord): boolean =>
+  facts.selfReported === "FAILED" && activity.kind === "IDLE";
 
 /** Of a held agent more is known than its own voice: one whose work is seen to go on has lost that, and not its life. `null`: nobody can see. */
 const seenAtWorkUntil = (record: AgentRecord, rhythm: Rhythm): MonoMs | null =>

@@ -20,7 +20,7 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 };
 
 /** Warning signs that somebody should hear of although nobody should act on them. */
-const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost"]);
+const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost", "run-failed"]);
 
 /** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
 export function chooseResponse(record: AgentRecord, policy: Policy, doubt: Doubt): Response {

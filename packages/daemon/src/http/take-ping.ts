@@ -7,13 +7,13 @@ import type { PingSpeaker } from "./speaker.ts";
 
 const folder = "/ping/";
 
-/** What a ping may say of its agent. `fail`: it says itself that it is not well. */
+/** What a ping may say of its agent. */
 const states: ReadonlyMap<string, AgentStatus> = new Map<string, AgentStatus>([
   ["start", "STARTING"],
   ["running", "RUNNING"],
   ["idle", "IDLE"],
   ["done", "FINISHED"],
-  ["fail", "DEGRADED"],
+  ["fail", "FAILED"],
 ]);
 
 export const isPing = ({ url }: Pick<IncomingMessage, "url">): boolean => url?.startsWith(folder) === true;

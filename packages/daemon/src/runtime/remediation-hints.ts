@@ -64,6 +64,7 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "consecutive-failures": ["its calls fail one after the other: see the error before it is brought back", look],
   "task-not-started": ["there is work for it that it has not begun", "rouse nudge AGENT"],
   "self-reported": ["it says itself that it is not well", look],
+  "run-failed": ["it says itself that its run failed: mend it, and the next good run clears this", look],
   "memory-pressure": ["it is close to its memory limit: raise the limit or bring it back", bringBack],
   "no-output": ["its terminal is silent: see what is on the screen", takeOver],
   "repeated-error": ["the same error again and again: mend its cause, or it comes back with the agent", watch],

@@ -8,8 +8,8 @@ afterEach(cleanUp);
 const get = (url: string, init: RequestInit = {}) =>
   fetch(url, init).then(async (answer) => ({ status: answer.status, text: await answer.text() }));
 
-async function addressOf(daemon: Daemon, agent: string): Promise<string> {
-  const { stdout, stderr, code } = await daemon.cli("token", "ping", agent);
+async function addressOf(daemon: Daemon, agent: string, ...options: string[]): Promise<string> {
+  const { stdout, stderr, code } = await daemon.cli("token", "ping", agent, ...options);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^http:\/\/\S+\/ping\/\S+\n$/);
   return stdout.trim();
@@ -52,6 +52,25 @@ describe("a ping address", () => {
     expect((await daemon.cli("ps")).stdout).toMatch(/job +DEGRADED/);
     await get(`${address}?state=done`);
     expect(await alerts()).toEqual(["ALERT_RAISED", "ALERT_RESOLVED"]);
+  });
+
+  it("with a period is told of when a run does not come, also after one that is done, and after a restart of Rouse", async () => {
+    const daemon = await startDaemon();
+    const address = await addressOf(daemon, "often", "--every", "1s", "--grace", "1s");
+    await get(`${address}?state=done`);
+    const missed = await agentOnce(daemon, "often", "is missed", ({ state }) => state === "UNRESPONSIVE");
+    expect(missed.findings).toMatchObject([{ kind: "missed-beats", text: "not heard when it was due (every 1 s)" }]);
+    expect((await daemon.cli("why", "often")).stdout).toContain("not heard when it was due (every 1 s)");
+    await get(address);
+    expect(await daemon.rouse.getAgentHealth("often")).toMatchObject({ state: "HEALTHY" });
+
+    const nightly = await addressOf(daemon, "nightly", "--every", "1d");
+    await get(`${nightly}?state=done`);
+    await daemon.end("SIGKILL");
+    const again = await startDaemon({ home: daemon.home });
+    expect((await again.cli("why", "nightly")).stdout).toMatch(/of 24 h( 5 min)? allowed/);
+    expect((await again.cli("token", "ping", "other", "--grace", "5m")).stderr).toContain("--grace goes with --every");
+    expect((await again.cli("token", "ping", "other", "--every", "31d")).stderr).toContain("at most 30d");
   });
 
   it("is good for its agent's pings and for nothing else, until it is revoked", async () => {

@@ -45,6 +45,9 @@ export const HealthMetrics = z
   });
 export type HealthMetrics = z.infer<typeof HealthMetrics>;
 
+/** 30 days, in seconds. */
+export const longestPromiseSeconds = 2_592_000;
+
 export const Heartbeat = z
   .object({
     agentId: Id,
@@ -65,6 +68,9 @@ export const Heartbeat = z
     toolCallCount: Count.optional(),
     agentType: Id.optional(),
     node: Id.optional(),
+    /** Its own promise, until a beat without it: it is heard again within so long. The first that is missed, by more than `graceSeconds`, is told. */
+    everySeconds: z.number().min(1).max(longestPromiseSeconds).optional(),
+    graceSeconds: z.number().min(0).max(longestPromiseSeconds).optional(),
     healthMetrics: HealthMetrics.optional(),
     /** Ids of commands it has read: the evidence that a nudge was seen. */
     seen: z.array(z.string().max(300)).max(20).optional(),
@@ -97,6 +103,8 @@ const snakeNames: Readonly<Record<string, keyof Heartbeat>> = {
   error_count: "errorCount",
   tool_call_count: "toolCallCount",
   agent_type: "agentType",
+  every_seconds: "everySeconds",
+  grace_seconds: "graceSeconds",
   health_metrics: "healthMetrics",
   seen_by: "seenBy",
 };

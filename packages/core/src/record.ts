@@ -2,6 +2,7 @@ import type {
   AgentAnswer,
   AgentStatus,
   AlertSeverity,
+  BeatPromise,
   DurationMs,
   EpochMs,
   EvidenceClass,
@@ -194,6 +195,8 @@ export interface AgentRecord {
   readonly activity: Activity;
   readonly work: WorkClock;
   readonly beats: BeatLedger;
+  /** How often it promised, with its last beat, to be heard. */
+  readonly promise: BeatPromise | null;
   readonly facts: Facts;
   readonly findings: readonly Finding[];
   readonly alert: AlertLife | null;
@@ -317,6 +320,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     activity: { kind: "STARTING", since: now },
     work: { total: 0, resumesAt: null },
     beats: noBeats,
+    promise: null,
     facts: noFacts,
     findings: [],
     alert: null,
@@ -410,6 +414,8 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     activity: record.activity,
     work: record.work,
     beats: record.beats,
+    // Not in records of an earlier version.
+    promise: record.promise ?? null,
     facts: record.facts,
     findings: record.findings,
     alert: record.alert,

@@ -1,12 +1,14 @@
 import {
   type AckReason,
   type AckStatus,
+  type BeatPromise,
   type DurationMs,
   days,
   type Heartbeat,
   type MonoMs,
   type Policy,
   type RouseEvent,
+  seconds,
 } from "@rouse/contract";
 import { blindSince, type Doubt } from "../doubt.ts";
 import { isStanding } from "../limit.ts";
@@ -359,7 +361,16 @@ function takeIn(
   if (record.heardAt === now) ledger.heardAt = now;
   ledger.skew = signal.skew;
   next.beats = ledger;
+  next.promise = readPromise(record.promise, beat, policy);
   return next;
+}
+
+/** What it does not say of how late it may be is as its policy has it. */
+function readPromise(before: BeatPromise | null, beat: Heartbeat, policy: Policy): BeatPromise | null {
+  if (beat.everySeconds === undefined) return null;
+  const every = seconds(beat.everySeconds);
+  const grace = beat.graceSeconds === undefined ? policy.beatGrace : seconds(beat.graceSeconds);
+  return before?.every === every && before.grace === grace ? before : { every, grace };
 }
 
 const saysWhatItDoes = ({ status, waitingFor, open }: Heartbeat): boolean =>

@@ -1,9 +1,17 @@
-import type { FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
+import {
+  type DurationMs,
+  describeDuration,
+  type FindingLevel,
+  type HeldBecause,
+  type MonoMs,
+  minutes,
+  type Policy,
+} from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
 import { isNumberedAnew } from "../accept/order-beat.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
-import { type Doubt, lastGap } from "../doubt.ts";
+import { type Doubt, type Gap, lastGap } from "../doubt.ts";
 import { type AgentRecord, type Finding, lastBeatHeard } from "../record.ts";
 import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
@@ -39,9 +47,9 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
       level,
       confidence: ceiling === null ? confidences[missed] : 0.3,
       class: "absence",
-      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed${goesOn ? ", but its work goes on" : ""}`,
+      text: `${describeMissed(missed, policy)}${goesOn ? ", but its work goes on" : ""}`,
       evidence: {
-        missed,
+        missed: policy.beatsPromised ? 1 : missed,
         silentSeconds: wholeSeconds(silent),
         ttlSeconds: wholeSeconds(rhythm.ttl),
         ...(goesOn ? { goesOn: "yes" } : {}),
@@ -52,13 +60,18 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   };
 };
 
+const describeMissed = (missed: number, { beatsPromised, beatInterval }: Policy): string =>
+  beatsPromised
+    ? `not heard when it was due (every ${describeDuration(beatInterval)})`
+    : `${missed} expected ${missed === 1 ? "beat" : "beats"} missed`;
+
 /** A held agent is there for as long as its process is, and one that tells of its steps speaks when it has something to tell. Beats are expected once one was sent. */
 export const owesBeats = (record: AgentRecord): boolean =>
   (record.terminal === null && record.steps === null) || record.beats.accepted > 0;
 
 /** Its run is over, and nobody said when the next one is due. */
-export const isAfterFailure = ({ facts, activity }: AgentRecord): boolean =>
-  facts.selfReported === "FAILED" && activity.kind === "IDLE";
+export const isAfterFailure = ({ facts, activity, promise }: AgentRecord): boolean =>
+  facts.selfReported === "FAILED" && activity.kind === "IDLE" && promise === null;
 
 /** Of a held agent more is known than its own voice: one whose work is seen to go on has lost that, and not its life. `null`: nobody can see. */
 const seenAtWorkUntil = (record: AgentRecord, rhythm: Rhythm): MonoMs | null =>
@@ -79,11 +92,18 @@ const confidences: Readonly<Record<1 | 2 | 3, number>> = { 1: 0.2, 2: 0.6, 3: 0.
 
 /** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
 export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs {
-  const gap = lastGap(doubt);
+  const gap = gapThatMatters(record, policy, doubt);
   const heardAt = lastBeat(record);
   const heard = Math.max(heardAt, gap?.to ?? heardAt);
   const excuse = explainsSilence(record) ? excusedUntil(record.activity, record.bornAt, policy) : null;
   return excuse === null ? heard : Math.max(heard, excuse);
+}
+
+/** Who is heard once a day would never be missed by a monitor that is blind for a moment every day: that matters only around the time it was due. */
+function gapThatMatters(record: AgentRecord, policy: Policy, doubt: Doubt): Gap | null {
+  const gap = lastGap(doubt);
+  const due = lastBeat(record) + policy.beatInterval - policy.beatGrace;
+  return gap !== null && policy.beatsPromised && gap.to < due ? null : gap;
 }
 
 /** Of a held agent other things are heard as well; its silence is that of its own voice. */
@@ -130,7 +150,7 @@ function silenceCeiling(
   doubt: Doubt,
   rhythm: Rhythm,
 ): Ceiling | null {
-  const gap = lastGap(doubt);
+  const gap = gapThatMatters(record, policy, doubt);
   const amnestyEnds = gap === null ? null : gap.to + rhythm.ttl + policy.amnestyMargin;
   if (gap !== null && amnestyEnds !== null && lastBeat(record) < gap.to && now < amnestyEnds) {
     return { level: "note", because: "amnesty", lookAgainAt: amnestyEnds };
@@ -139,10 +159,10 @@ function silenceCeiling(
   if (hold !== null) {
     const because = hold.because;
     if (hold.provenAt === null) return { level: "degraded", because, lookAgainAt: null };
-    const released = hold.provenAt + rhythm.ttl + policy.amnestyMargin;
+    const released = hold.provenAt + patienceForOthers(rhythm, policy) + policy.amnestyMargin;
     if (now < released) return { level: "degraded", because, lookAgainAt: released };
   }
-  if (isUnwitnessed(countsFrom, now, doubt, rhythm))
+  if (isUnwitnessed(countsFrom, now, policy, doubt, rhythm))
     return { level: "degraded", because: "unwitnessed", lookAgainAt: now + recheck };
   return null;
 }
@@ -151,11 +171,15 @@ function silenceCeiling(
  * In a fleet, silence counts only while somebody else is heard. Without it, the first agent to run out of patience in a dead
  * network would be judged before the others show that it is not alone. It ends by itself after one more TTL.
  */
-function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, doubt: Doubt, rhythm: Rhythm): boolean {
+function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, policy: Policy, doubt: Doubt, rhythm: Rhythm): boolean {
   if (doubt.peers < 2) return false;
-  if (now >= countsFrom + 2 * rhythm.ttl + doubt.lag) return false;
+  if (now >= countsFrom + rhythm.ttl + patienceForOthers(rhythm, policy) + doubt.lag) return false;
   return doubt.peersHeardAt === null || doubt.peersHeardAt < countsFrom + rhythm.degradedAfter;
 }
+
+/** Another TTL; but of who promised to be heard once a day nobody waits another day to tell. */
+const patienceForOthers = ({ ttl }: Rhythm, { beatsPromised, beatGrace }: Policy): DurationMs =>
+  beatsPromised ? beatGrace + Math.min(ttl, minutes(15)) : ttl;
 
 const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
   ceiling !== null && gravity[ceiling.level] < gravity[level] ? ceiling.level : level;

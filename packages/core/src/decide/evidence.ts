@@ -93,11 +93,7 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
       return level === "stuck" && policy.terminal.stopOnRepeatedError;
     case "missed-beats":
       return (
-        level === "unresponsive" &&
-        policy.restartOnMissedBeats &&
-        beatsByTimer(record) &&
-        !isNumberedAnew(record) &&
-        !livesOn(record, policy)
+        level === "unresponsive" && policy.restartOnMissedBeats && beatsByTimer(record) && !livesOn(record, policy)
       );
     case "task-timed-out":
       return policy.tasks.afterTimeout === "stop";
@@ -106,8 +102,9 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
   }
 }
 
-/** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. */
-const beatsByTimer = ({ facts }: AgentRecord): boolean => facts.beatsThroughWork >= knownToBeatThroughWork;
+/** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. Of one whose beats are not read, nobody knows. */
+const beatsByTimer = (record: AgentRecord): boolean =>
+  record.facts.beatsThroughWork >= knownToBeatThroughWork && !isNumberedAnew(record);
 
 /** A look at processes covers the time since the look before it. */
 const betweenLooks: DurationMs = seconds(15);

@@ -147,6 +147,8 @@ export type AlertLife = {
   readonly severity: AlertSeverity;
   readonly raisedAt: MonoMs;
   readonly state: "queued" | "delivered";
+  /** Its cause came back soon after it was gone: it stays open until the agent has been well for a while. */
+  readonly again?: true;
 };
 
 /** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
@@ -201,6 +203,8 @@ export interface AgentRecord {
   readonly findings: readonly Finding[];
   readonly alert: AlertLife | null;
   readonly alertsRaised: number;
+  /** What was last told and is over. */
+  readonly lastAlert: { readonly cause: HealthReason; readonly resolvedAt: MonoMs } | null;
   readonly checkIn: CheckIn | null;
   /** Name of the policy it was started with. */
   readonly policy: string | null;
@@ -325,6 +329,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     findings: [],
     alert: null,
     alertsRaised: 0,
+    lastAlert: null,
     checkIn: null,
     policy: null,
     longestQuiet: 0,
@@ -365,6 +370,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     health: record.health,
     alert: record.alert,
     alertsRaised: record.alertsRaised,
+    lastAlert: record.lastAlert,
     policy: record.policy,
     longestQuiet: record.longestQuiet,
     limit: record.limit,
@@ -420,6 +426,8 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     findings: record.findings,
     alert: record.alert,
     alertsRaised: record.alertsRaised,
+    // Not in records of an earlier version.
+    lastAlert: record.lastAlert ?? null,
     checkIn: record.checkIn,
     policy: record.policy,
     longestQuiet: record.longestQuiet,

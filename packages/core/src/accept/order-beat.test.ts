@@ -372,6 +372,8 @@ describe("an agent that counts from 1 again without a word", () => {
       agent.silentFor("5s");
     }
     expect(agent.record.incarnation).toBe(1);
+    // What it says is not read, and that is said.
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
   });
 
   it("is not judged by what it did before, while it is not yet clear who speaks", () => {

@@ -8,8 +8,8 @@ afterEach(cleanUp);
 const get = (url: string, init: RequestInit = {}) =>
   fetch(url, init).then(async (answer) => ({ status: answer.status, text: await answer.text() }));
 
-async function addressOf(daemon: Daemon, agent: string): Promise<string> {
-  const { stdout, stderr, code } = await daemon.cli("token", "ping", agent);
+async function addressOf(daemon: Daemon, agent: string, ...options: string[]): Promise<string> {
+  const { stdout, stderr, code } = await daemon.cli("token", "ping", agent, ...options);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^http:\/\/\S+\/ping\/\S+\n$/);
   return stdout.trim();
@@ -25,7 +25,7 @@ describe("a ping address", () => {
     expect((await get(address, { method: "HEAD" })).status).toBe(200);
     const states = [
       ["idle", { activity: { kind: "IDLE" } }],
-      ["fail", { state: "DEGRADED", stateReason: "self-reported" }],
+      ["fail", { state: "DEGRADED", stateReason: "run-failed", activity: { kind: "IDLE" } }],
       ["done", { state: "HEALTHY", activity: { kind: "FINISHED" } }],
     ] as const;
     for (const [state, expected] of states) {
@@ -38,6 +38,39 @@ describe("a ping address", () => {
     for (const query of ["exit=3", "state=done&state=fail", "state=done&agentId=other"])
       expect([query, (await get(`${address}?${query}`)).status]).toEqual([query, 400]);
     expect((await get(address, { method: "PUT" })).status).toBe(400);
+  });
+
+  it("that says fail is told to somebody once, shown in plain words, and cleared by the next good one", async () => {
+    const daemon = await startDaemon();
+    const address = await addressOf(daemon, "job");
+    const alerts = async () =>
+      (await daemon.events()).filter(({ type }) => type.startsWith("ALERT_")).map(({ type }) => type);
+    for (const state of ["fail", "fail", "start"]) await get(`${address}?state=${state}`);
+    expect(await alerts()).toEqual(["ALERT_RAISED"]);
+    for (const command of [["health"], ["health", "job"], ["why", "job"]])
+      expect((await daemon.cli(...command)).stdout).toContain("its last run failed, as it says itself");
+    expect((await daemon.cli("ps")).stdout).toMatch(/job +DEGRADED/);
+    await get(`${address}?state=done`);
+    expect(await alerts()).toEqual(["ALERT_RAISED", "ALERT_RESOLVED"]);
+  });
+
+  it("with a period is told of when a run does not come, also after one that is done, and after a restart of Rouse", async () => {
+    const daemon = await startDaemon();
+    const address = await addressOf(daemon, "often", "--every", "1s", "--grace", "1s");
+    await get(`${address}?state=done`);
+    const missed = await agentOnce(daemon, "often", "is missed", ({ state }) => state === "UNRESPONSIVE");
+    expect(missed.findings).toMatchObject([{ kind: "missed-beats", text: "not heard when it was due (every 1 s)" }]);
+    expect((await daemon.cli("why", "often")).stdout).toContain("not heard when it was due (every 1 s)");
+    await get(address);
+    expect(await daemon.rouse.getAgentHealth("often")).toMatchObject({ state: "HEALTHY" });
+
+    const nightly = await addressOf(daemon, "nightly", "--every", "1d");
+    await get(`${nightly}?state=done`);
+    await daemon.end("SIGKILL");
+    const again = await startDaemon({ home: daemon.home });
+    expect((await again.cli("why", "nightly")).stdout).toMatch(/of 24 h( 5 min)? allowed/);
+    expect((await again.cli("token", "ping", "other", "--grace", "5m")).stderr).toContain("--grace goes with --every");
+    expect((await again.cli("token", "ping", "other", "--every", "31d")).stderr).toContain("at most 30d");
   });
 
   it("is good for its agent's pings and for nothing else, until it is revoked", async () => {

@@ -34,6 +34,7 @@ export type LoopKind = (typeof loopKinds)[number];
 
 export const findingKinds = [
   "missed-beats",
+  "sequence-restarted",
   "stale-checkpoint",
   "no-progress",
   "no-tool-call",
@@ -43,6 +44,7 @@ export const findingKinds = [
   "consecutive-failures",
   "task-not-started",
   "self-reported",
+  "run-failed",
   "memory-pressure",
   "no-output",
   "repeated-error",

@@ -17,13 +17,14 @@ const AgentTime = z
 
 const Count = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** What an agent may say of itself: an activity, or one of the statuses of older agents (DEGRADED, TERMINATED, …). */
+/** What an agent may say of itself: an activity, that its run failed, or one of the statuses of older agents (DEGRADED, TERMINATED, …). */
 export const agentStatuses = [
   "STARTING",
   "RUNNING",
   "WAITING",
   "IDLE",
   "FINISHED",
+  "FAILED",
   "DEGRADED",
   "UNRESPONSIVE",
   "QUARANTINED",
@@ -43,6 +44,9 @@ export const HealthMetrics = z
       "Understood: consecutiveFailures (count), errorRate (0 to 1), memory and context (share of the limit, 0 to 1). Snake case works too.",
   });
 export type HealthMetrics = z.infer<typeof HealthMetrics>;
+
+/** 30 days, in seconds. */
+export const longestPromiseSeconds = 2_592_000;
 
 export const Heartbeat = z
   .object({
@@ -64,6 +68,9 @@ export const Heartbeat = z
     toolCallCount: Count.optional(),
     agentType: Id.optional(),
     node: Id.optional(),
+    /** Its own promise, until a beat without it: it is heard again within so long. The first that is missed, by more than `graceSeconds`, is told. */
+    everySeconds: z.number().min(1).max(longestPromiseSeconds).optional(),
+    graceSeconds: z.number().min(0).max(longestPromiseSeconds).optional(),
     healthMetrics: HealthMetrics.optional(),
     /** Ids of commands it has read: the evidence that a nudge was seen. */
     seen: z.array(z.string().max(300)).max(20).optional(),
@@ -96,6 +103,8 @@ const snakeNames: Readonly<Record<string, keyof Heartbeat>> = {
   error_count: "errorCount",
   tool_call_count: "toolCallCount",
   agent_type: "agentType",
+  every_seconds: "everySeconds",
+  grace_seconds: "graceSeconds",
   health_metrics: "healthMetrics",
   seen_by: "seenBy",
 };

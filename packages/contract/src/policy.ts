@@ -289,6 +289,8 @@ export interface Policy {
   readonly idleBeatInterval: DurationMs;
   readonly degradedAfterSilence: DurationMs | null;
   readonly beatGrace: DurationMs;
+  /** The agent itself promised this rhythm (`keepPromise`): the first beat that is missed is told. */
+  readonly beatsPromised: boolean;
   readonly startupGrace: DurationMs;
   readonly restartOnMissedBeats: boolean;
   readonly staleDegraded: DurationMs;
@@ -370,6 +372,25 @@ export interface TerminalPolicy {
   readonly endLeftovers: boolean;
 }
 
+/** How often an agent promised to be heard, and how late that may be. */
+export interface BeatPromise {
+  readonly every: DurationMs;
+  readonly grace: DurationMs;
+}
+
+/** The same policy for an agent that said itself how often it is heard. That one beat is missing is told, and nobody is stopped for it. */
+export const keepPromise = (policy: Policy, { every, grace }: BeatPromise): Policy =>
+  Object.freeze({
+    ...policy,
+    id: `${policy.id}+every:${every / 1000}s`,
+    beatInterval: every,
+    idleBeatInterval: every,
+    degradedAfterSilence: null,
+    beatGrace: grace,
+    beatsPromised: true,
+    restartOnMissedBeats: false,
+  });
+
 export function policyFrom(id: string, settings: Settings): Policy {
   const { heartbeat, health_check: check, activity, self_check: self } = settings;
   return Object.freeze({
@@ -380,6 +401,7 @@ export function policyFrom(id: string, settings: Settings): Policy {
     idleBeatInterval: seconds(heartbeat.idle_interval_seconds),
     degradedAfterSilence: heartbeat.timeout_seconds === undefined ? null : seconds(heartbeat.timeout_seconds),
     beatGrace: seconds(heartbeat.grace_seconds),
+    beatsPromised: false,
     startupGrace: seconds(heartbeat.startup_grace_seconds),
     restartOnMissedBeats: heartbeat.restart_on_missed_beats,
     staleDegraded: seconds(check.checkpoint_degraded_threshold_seconds ?? check.checkpoint_stale_threshold_seconds / 3),

@@ -96,7 +96,7 @@ function tellWhomItConcerns(
 ): Intervened {
   const isClosed = at.record.incident === null && before.incident !== null;
   if (!isClosed && at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
-  return join(at, respond(at.record, chooseResponse(at.record, policy, doubt), now));
+  return join(at, respond(at.record, chooseResponse(at.record, now, policy, doubt), now));
 }
 
 /** What is due and was not done waits for something else than time. */

@@ -1,5 +1,5 @@
 import { type DurationMs, type MonoMs, minutes } from "@rouse/contract";
-import type { AgentRecord } from "./record.ts";
+import { type AgentRecord, lastBeatHeard } from "./record.ts";
 import type { TreeEye } from "./terminal-facts.ts";
 
 /** A way in which an agent is seen. */
@@ -22,7 +22,7 @@ export function eyesOn(record: AgentRecord, now: MonoMs): readonly Seen[] {
   const { beats, steps, terminal } = record;
   const heard = (eye: Eye, at: MonoMs | null): Seen => ({ eye, at, says: isRecent(at, now) ? "at-work" : "quiet" });
   const told: Seen[] = [
-    ...(beats.accepted > 0 ? [heard("beats", beats.lastAt)] : []),
+    ...(beats.accepted > 0 ? [heard("beats", lastBeatHeard(beats))] : []),
     ...(steps === null ? [] : [heard("steps", record.facts.progress?.at ?? null)]),
   ];
   if (terminal === null) return told;

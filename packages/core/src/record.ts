@@ -2,6 +2,7 @@ import type {
   AgentAnswer,
   AgentStatus,
   AlertSeverity,
+  BeatPromise,
   DurationMs,
   EpochMs,
   EvidenceClass,
@@ -71,9 +72,15 @@ export interface BeatLedger {
   /** Bit i: the beat numbered lastSequence − 1 − i was seen. */
   readonly seenBefore: number;
   readonly lastAgentTime: EpochMs | null;
+  /** When one was last read. */
   readonly lastAt: MonoMs | null;
-  /** Beats in a row that are numbered from the start again but carry later times: an agent that restarted without saying so. */
-  readonly startedOver: { readonly count: number; readonly sequence: number } | null;
+  /** When one last showed that its agent is there, read or not; absent in what an earlier version saved. */
+  readonly heardAt?: MonoMs | null;
+  /**
+   * Beats in a row that are numbered from the start again: with later times, an agent that restarted without saying so. `untimed`: without times, so that
+   * they may be old ones as well.
+   */
+  readonly startedOver: { readonly count: number; readonly sequence: number; readonly untimed?: true } | null;
   /** The highest number and time among beats that were not newer than the newest: whoever lives goes on from there, a recording does not. */
   readonly late: { readonly sequence: number | null; readonly time: EpochMs | null } | null;
   readonly accepted: number;
@@ -140,6 +147,8 @@ export type AlertLife = {
   readonly severity: AlertSeverity;
   readonly raisedAt: MonoMs;
   readonly state: "queued" | "delivered";
+  /** Its cause came back soon after it was gone: it stays open until the agent has been well for a while. */
+  readonly again?: true;
 };
 
 /** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
@@ -188,10 +197,14 @@ export interface AgentRecord {
   readonly activity: Activity;
   readonly work: WorkClock;
   readonly beats: BeatLedger;
+  /** How often it promised, with its last beat, to be heard. */
+  readonly promise: BeatPromise | null;
   readonly facts: Facts;
   readonly findings: readonly Finding[];
   readonly alert: AlertLife | null;
   readonly alertsRaised: number;
+  /** What was last told and is over. */
+  readonly lastAlert: { readonly cause: HealthReason; readonly resolvedAt: MonoMs } | null;
   readonly checkIn: CheckIn | null;
   /** Name of the policy it was started with. */
   readonly policy: string | null;
@@ -244,6 +257,7 @@ export const noBeats: BeatLedger = {
   seenBefore: 0,
   lastAgentTime: null,
   lastAt: null,
+  heardAt: null,
   startedOver: null,
   late: null,
   accepted: 0,
@@ -253,6 +267,9 @@ export const noBeats: BeatLedger = {
   lost: 0,
   skew: null,
 };
+
+/** When a beat last showed that its agent is there. */
+export const lastBeatHeard = ({ heardAt, lastAt }: BeatLedger): MonoMs | null => heardAt ?? lastAt;
 
 const noFacts: Facts = {
   phase: null,
@@ -307,10 +324,12 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     activity: { kind: "STARTING", since: now },
     work: { total: 0, resumesAt: null },
     beats: noBeats,
+    promise: null,
     facts: noFacts,
     findings: [],
     alert: null,
     alertsRaised: 0,
+    lastAlert: null,
     checkIn: null,
     policy: null,
     longestQuiet: 0,
@@ -351,6 +370,7 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
     health: record.health,
     alert: record.alert,
     alertsRaised: record.alertsRaised,
+    lastAlert: record.lastAlert,
     policy: record.policy,
     longestQuiet: record.longestQuiet,
     limit: record.limit,
@@ -400,10 +420,14 @@ export function draftOf(record: AgentRecord): Draft<AgentRecord> {
     activity: record.activity,
     work: record.work,
     beats: record.beats,
+    // Not in records of an earlier version.
+    promise: record.promise ?? null,
     facts: record.facts,
     findings: record.findings,
     alert: record.alert,
     alertsRaised: record.alertsRaised,
+    // Not in records of an earlier version.
+    lastAlert: record.lastAlert ?? null,
     checkIn: record.checkIn,
     policy: record.policy,
     longestQuiet: record.longestQuiet,
@@ -441,6 +465,7 @@ export function draftOfLedger(ledger: BeatLedger): Draft<BeatLedger> {
     seenBefore: ledger.seenBefore,
     lastAgentTime: ledger.lastAgentTime,
     lastAt: ledger.lastAt,
+    heardAt: lastBeatHeard(ledger),
     startedOver: ledger.startedOver,
     // Not in records of an earlier version.
     late: ledger.late ?? null,

@@ -7,6 +7,7 @@ import {
   type FindingKind,
   type GapCause,
   type Heartbeat,
+  keepPromise,
   type MonoMs,
   overlay,
   type PartialSettings,
@@ -105,9 +106,10 @@ export function story(given: StoryGiven = {}) {
 
   function take(signal: Signal): Turn {
     const before = record;
-    const turn = supervise(before, signal, now, policy, doubt);
+    const judgedBy = before.promise === null ? policy : keepPromise(policy, before.promise);
+    const turn = supervise(before, signal, now, judgedBy, doubt);
     record = turn.record;
-    given.witness?.({ before, signal, turn, now, policy, doubt });
+    given.witness?.({ before, signal, turn, now, policy: judgedBy, doubt });
     events.push(...turn.events);
     for (const { type } of turn.events) moments.push({ at: seconds(), type });
     actions.push(...turn.actions);

@@ -245,6 +245,7 @@ const judged: readonly (keyof AgentRecord)[] = [
   "findings",
   "alert",
   "alertsRaised",
+  "lastAlert",
   "checkIn",
   "incident",
   "handedOver",

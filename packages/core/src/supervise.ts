@@ -27,7 +27,7 @@ export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, poli
     return { record: accepted.record, reply: toReply(answer, []), events: accepted.events, actions: [] };
   }
   const assessed = assessHealth(before, accepted.record, now, policy, doubt);
-  const response = chooseResponse(assessed.record, policy, doubt);
+  const response = chooseResponse(assessed.record, now, policy, doubt);
   const alerted = carryOut(assessed.record, response, signal, now);
   const climbed = isCalm(alerted.record, signal)
     ? calm(alerted.record)

@@ -1,12 +1,14 @@
 import {
   type AckReason,
   type AckStatus,
+  type BeatPromise,
   type DurationMs,
   days,
   type Heartbeat,
   type MonoMs,
   type Policy,
   type RouseEvent,
+  seconds,
 } from "@rouse/contract";
 import { blindSince, type Doubt } from "../doubt.ts";
 import { isStanding } from "../limit.ts";
@@ -28,7 +30,7 @@ import { acceptSteps } from "./accept-steps.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { noteQuiet } from "./longest-quiet.ts";
-import { type Ordered, orderBeat } from "./order-beat.ts";
+import { isNumberedAnew, type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
 import { answeredAfter, isBarelyBorn, noticeResumed } from "./read-limit.ts";
@@ -202,17 +204,16 @@ function acceptHeartbeat(
   }
   const afterSilence = now - record.heardAt > beatRhythm(record.activity, policy).degradedAfter;
   const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
-  // Who names its incarnation is believed: it has not started over.
-  if (ordered.startsOver && beat.incarnation === undefined) {
+  // Who names its incarnation is believed: it has not started over. Of one that has finished, nobody's death is hidden by a beat.
+  const startsOver =
+    ordered.startsOver || (record.activity.kind === "FINISHED" && isNumberedAnew({ beats: ordered.ledger }));
+  if (startsOver && beat.incarnation === undefined) {
     if (isHeld(record)) return acceptProgram(record, signal, now, policy, doubt);
     return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy, doubt);
   }
   // Late and repeated beats bring no news; whether somebody is there who sends them is another question.
   const heard = isHeard(record, ordered, now, policy) ? hear(record, ordered, now, policy) : onlyCount(record, ordered);
-  if (ordered.status !== "accepted") {
-    const unread = ordered.ledger.startedOver === null ? heard : forgetMarks(heard, now);
-    return { record: unread, answer: ordered, events: [] };
-  }
+  if (ordered.status !== "accepted") return { record: leaveUnread(heard, now, policy), answer: ordered, events: [] };
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
   const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt));
   const events = [...lostEvents(record, ordered), ...noticeResumed(record, next.limit, now)];
@@ -248,6 +249,17 @@ function acceptProgram(
   const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
   const heard = forgetMarks(hear(record, ordered, now, policy), now);
   return { record: takeIn(heard, signal, ordered, now, policy, doubt), answer: ordered, events: [] };
+}
+
+/** What it says was not taken in: whoever seems to have started over is not judged by what it said before. */
+function leaveUnread(record: AgentRecord, now: MonoMs, policy: Policy): AgentRecord {
+  const { startedOver, lastAt } = record.beats;
+  const isHeardNow = record.heardAt === now;
+  const heard = isHeardNow ? { ...record, beats: { ...record.beats, heardAt: now } } : record;
+  if (startedOver === null) return heard;
+  if (!startedOver.untimed) return forgetMarks(heard, now);
+  const isOverdue = now - (lastAt ?? now) > beatRhythm(record.activity, policy).interval + policy.beatGrace;
+  return isHeardNow && isOverdue && isNumberedAnew(heard) ? forgetMarks(heard, now) : heard;
 }
 
 /** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */
@@ -346,9 +358,19 @@ function takeIn(
   const ledger = draftOfLedger(record.beats);
   // What is a sign of life for one beat must not grant itself the next.
   if (signOfLife === "yes") ledger.lastAt = now;
+  if (record.heardAt === now) ledger.heardAt = now;
   ledger.skew = signal.skew;
   next.beats = ledger;
+  next.promise = readPromise(record.promise, beat, policy);
   return next;
+}
+
+/** What it does not say of how late it may be is as its policy has it. */
+function readPromise(before: BeatPromise | null, beat: Heartbeat, policy: Policy): BeatPromise | null {
+  if (beat.everySeconds === undefined) return null;
+  const every = seconds(beat.everySeconds);
+  const grace = beat.graceSeconds === undefined ? policy.beatGrace : seconds(beat.graceSeconds);
+  return before?.every === every && before.grace === grace ? before : { every, grace };
 }
 
 const saysWhatItDoes = ({ status, waitingFor, open }: Heartbeat): boolean =>

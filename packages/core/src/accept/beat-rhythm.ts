@@ -15,6 +15,7 @@ export interface Rhythm {
 export function beatRhythm(activity: Activity, policy: Policy): Rhythm {
   const isIdle = activity.kind === "IDLE";
   const interval = isIdle ? policy.idleBeatInterval : policy.beatInterval;
+  if (policy.beatsPromised) return { interval, degradedAfter: interval, ttl: interval };
   const timeout = policy.degradedAfterSilence ?? 2 * interval;
   const degradedAfter = Math.max(timeout, isIdle ? 2 * interval : interval);
   return { interval, degradedAfter, ttl: Math.max(3 * interval, degradedAfter + interval) };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { story } from "../story.test-support.ts";
+import { type Said, story } from "../story.test-support.ts";
 
 describe("a beat that comes twice", () => {
   it("leaves the same record, but for its counter and when the agent was last heard", () => {
@@ -16,7 +16,12 @@ describe("a beat that comes twice", () => {
 
     expect(again).toMatchObject({ status: "duplicate", because: "seen-before", sequenceNumber: 2 });
     const { heardAt, beats, wakeAt, ...rest } = agent.record;
-    expect({ ...rest, beats: { ...beats, duplicates: 0 } }).toEqual({ ...withoutHeard(once), beats: once.beats });
+    const { heardAt: beatHeardAt } = once.beats;
+    expect({ ...rest, beats: { ...beats, duplicates: 0, heardAt: beatHeardAt } }).toEqual({
+      ...withoutHeard(once),
+      beats: once.beats,
+    });
+    expect(beats.heardAt).toBe(agent.now);
     expect({ heardAt, duplicates: beats.duplicates }).toEqual({ heardAt: agent.now, duplicates: 1 });
     expect(wakeAt).toBe((once.wakeAt ?? 0) + 2000);
   });
@@ -117,7 +122,11 @@ describe("a beat that comes twice", () => {
         agent.silentFor("4s");
         agent.beats({ sequenceNumber: n }, { agentTime: null });
       }
-    expect(agent.past).toEqual([]);
+    // Alive, and told for what it is: from its third such beat on, until one can be read.
+    expect(agent.past).toEqual(["56s DEGRADED"]);
+    expect(agent.reason).toBe("sequence-restarted");
+    agent.beats({ sequenceNumber: 11 }, { agentTime: null });
+    expect(agent.state).toBe("HEALTHY");
   });
 
   it("is known as repeated up to 32 numbers back", () => {
@@ -363,6 +372,8 @@ describe("an agent that counts from 1 again without a word", () => {
       agent.silentFor("5s");
     }
     expect(agent.record.incarnation).toBe(1);
+    // What it says is not read, and that is said.
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
   });
 
   it("is not judged by what it did before, while it is not yet clear who speaks", () => {
@@ -471,5 +482,76 @@ describe("an agent that does not number its beats", () => {
     agent.beats({ sequenceNumber: undefined, status: "RUNNING" }, { agentTime });
     expect(agent.beats({ sequenceNumber: undefined, status: "IDLE" }, { agentTime }).status).toBe("accepted");
     expect(agent.record.activity.kind).toBe("IDLE");
+  });
+});
+
+describe("an agent that counts from 1 again and sends no times", () => {
+  const counted = (given: Parameters<typeof story>[0] = {}, every = "5s") => {
+    const agent = story(given);
+    const beat = (n: number, said: Said = {}) => {
+      agent.beats({ sequenceNumber: n, ...said }, { agentTime: null });
+      agent.silentFor(every);
+    };
+    return { agent, beat };
+  };
+
+  it("is never STUCK for what it said before, and what is the matter is said", () => {
+    const { agent, beat } = counted({ preset: "default" }, "5m");
+    for (let n = 1; n <= 50; n++) beat(n, { toolCallCount: n, progressIndicator: `${n}` });
+    beat(51, { toolCallCount: 50 });
+    for (let n = 1; n <= 40; n++) beat(n, { toolCallCount: n });
+    expect(agent.past.some((line) => line.includes("STUCK"))).toBe(false);
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
+    expect(agent.finding("sequence-restarted")).toMatchObject({
+      level: "degraded",
+      text: expect.stringContaining("give a new incarnation"),
+      evidence: { lastSequence: 51, sequence: 40, unread: 40 },
+    });
+    expect(agent.record.incarnation).toBe(1);
+    expect(agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("is no longer STUCK when it was so before", () => {
+    const { agent, beat } = counted({ preset: "default" }, "5m");
+    for (let n = 1; n <= 50; n++) beat(n, { toolCallCount: Math.min(n, 45), progressIndicator: `${Math.min(n, 45)}` });
+    expect(agent.state).toBe("STUCK");
+    for (let n = 1; n <= 3; n++) beat(n);
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
+  });
+
+  it("is read again as soon as it names a new incarnation", () => {
+    const { agent, beat } = counted();
+    for (let n = 1; n <= 20; n++) beat(n);
+    for (let n = 1; n <= 5; n++) beat(n);
+    expect(agent.state).toBe("DEGRADED");
+    beat(6, { incarnation: 2 });
+    expect(agent).toMatchObject({ state: "HEALTHY", record: { incarnation: 2 } });
+  });
+
+  it("has begun a new life when the one before had finished", () => {
+    const { agent, beat } = counted();
+    for (let n = 1; n <= 9; n++) beat(n);
+    beat(10, { status: "FINISHED" });
+    for (let n = 1; n <= 3; n++) beat(n);
+    expect(agent.record).toMatchObject({ incarnation: 2, activity: { kind: "RUNNING" } });
+  });
+
+  it("is not what old beats are that come once more among new ones", () => {
+    const { agent, beat } = counted();
+    for (let n = 1; n <= 60; n += 5) {
+      for (let i = n; i < n + 5; i++) beat(i, { progressIndicator: "same" });
+      for (let i = n; i < n + 4; i++) agent.beats({ sequenceNumber: i }, { agentTime: null });
+    }
+    expect(agent.past).toEqual([]);
+  });
+
+  it("does not hide behind old beats that nothing gets done", () => {
+    const { agent, beat } = counted({}, "2s");
+    beat(1, { progressIndicator: "1" });
+    for (let n = 2; n <= 1500; n++) {
+      beat(n, { progressIndicator: "2" });
+      agent.beats({ sequenceNumber: n - 1 }, { agentTime: null });
+    }
+    expect(agent.past.map((line) => line.split(" ")[1])).toContain("STUCK");
   });
 });

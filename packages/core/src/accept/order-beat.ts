@@ -1,11 +1,18 @@
 import { type AckReason, type AckStatus, type DurationMs, type EpochMs, minutes } from "@rouse/contract";
-import { type BeatLedger, draftOfLedger } from "../record.ts";
+import { type AgentRecord, type BeatLedger, draftOfLedger } from "../record.ts";
 
 /** How far back single numbers are remembered: later than that, a late beat and a repeated one look the same. */
 const remembered = 32;
 
 /** Numbered from the start again, this many times in a row with later times: the agent restarted without saying so. */
 const startsOverAfter = 3;
+
+/**
+ * Its numbers began again and it sent no times, so nobody can tell its new beats from old ones: they are not read. A recording that is played looks the
+ * same, which is why this is no new life.
+ */
+export const isNumberedAnew = ({ beats }: Pick<AgentRecord, "beats">): boolean =>
+  (beats.startedOver?.count ?? 0) >= startsOverAfter;
 
 /** Beats arrive in the wrong order by seconds; a clock that is set back jumps by more. */
 const overtakenWithin: DurationMs = minutes(1);
@@ -90,15 +97,21 @@ function asLate(
   afterSilence: boolean,
 ): Ordered {
   const seen = wasSeen(ledger, last, sequence);
-  const startedOver = isLater(agentTime, ledger.lastAgentTime) ? countStartingOver(ledger, sequence) : null;
-  const fillsAGap = !seen && last - sequence <= remembered && startedOver === null && ledger.lost > 0;
+  const mayFill = !seen && last - sequence <= remembered && ledger.lost > 0;
+  const startedOver =
+    agentTime === null || ledger.lastAgentTime === null
+      ? countUntimed(ledger, last, sequence, mayFill)
+      : isLater(agentTime, ledger.lastAgentTime)
+        ? countStartingOver(ledger, sequence)
+        : null;
+  const fillsAGap = mayFill && startedOver === null;
   return {
     sequence,
     lostBefore: 0,
     signOfLife: signOfLife(ledger, last, sequence, seen, agentTime),
     status: seen ? "duplicate" : "stale",
     because: seen ? "seen-before" : "older-than-last",
-    startsOver: startedOver !== null && (afterSilence || startedOver.count >= startsOverAfter),
+    startsOver: startedOver !== null && !startedOver.untimed && (afterSilence || startedOver.count >= startsOverAfter),
     ledger: {
       ...ledger,
       seenBefore: markSeen(ledger.seenBefore, last - sequence),
@@ -144,9 +157,16 @@ function reachedBy(
   };
 }
 
-function countStartingOver(ledger: BeatLedger, sequence: number) {
+function countStartingOver(ledger: BeatLedger, sequence: number): NonNullable<BeatLedger["startedOver"]> {
   const before = ledger.startedOver;
   return before !== null && sequence > before.sequence ? { count: before.count + 1, sequence } : { count: 1, sequence };
+}
+
+/** Without times only numbers that rise are counted: what was heard before, or lies too far back to be known. A lost one that comes late is neither. */
+function countUntimed(ledger: BeatLedger, last: number, sequence: number, mayFill: boolean): BeatLedger["startedOver"] {
+  const before = ledger.startedOver;
+  const goesOn = sequence < last && sequence > (ledger.late?.sequence ?? -1);
+  return mayFill || !goesOn ? before : { count: (before?.count ?? 0) + 1, sequence, untimed: true };
 }
 
 const isLater = (time: EpochMs | null, than: EpochMs | null): boolean => time !== null && than !== null && time > than;

@@ -35,6 +35,9 @@ function statedKind(beat: Heartbeat): Activity["kind"] {
       return beat.status;
     case "TERMINATED":
       return "FINISHED";
+    // That run is over, and nothing says that there is no other.
+    case "FAILED":
+      return "IDLE";
     case "DEGRADED":
     case "UNRESPONSIVE":
     case "QUARANTINED":

@@ -56,7 +56,7 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
     reportedErrorRate: readMetric(beat, "errorRate", "error_rate", before.reportedErrorRate),
     memory: readMetric(beat, "memory", "memory_usage", before.memory),
     context: readMetric(beat, "context", "context_usage", before.context),
-    selfReported: illStatus(beat.status),
+    selfReported: illStatus(beat.status, before.selfReported),
     beatsThroughWork: context.throughWork,
   };
 }
@@ -167,6 +167,8 @@ function readMetric(beat: Heartbeat, name: string, snake: string, before: number
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-function illStatus(status: AgentStatus | undefined): AgentStatus | null {
+/** A run that failed is made good by one that did not, not by one that has only begun. */
+function illStatus(status: AgentStatus | undefined, before: AgentStatus | null): AgentStatus | null {
+  if (status === "FAILED" || (status === "STARTING" && before === "FAILED")) return "FAILED";
   return status === "DEGRADED" || status === "UNRESPONSIVE" || status === "QUARANTINED" ? status : null;
 }

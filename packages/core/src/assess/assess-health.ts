@@ -1,4 +1,11 @@
-import type { HealthReason, MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import {
+  type DurationMs,
+  type HealthReason,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+  seconds,
+} from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import { type AgentRecord, draftOf, type Finding, hasLeftovers, isOver } from "../record.ts";
@@ -14,7 +21,7 @@ import {
 import { findApiErrors, findRepetition } from "./find-repetition.ts";
 import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
-import { findMissedBeats } from "./missed-beats.ts";
+import { findMissedBeats, findUnreadBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
 import { findOverdueCall } from "./overdue-call.ts";
 import { findOvertime } from "./overtime.ts";
@@ -42,6 +49,7 @@ import {
 
 const detectors: readonly Detector[] = [
   findMissedBeats,
+  findUnreadBeats,
   findStaleCheckpoint,
   findNoProgress,
   findNoToolCall,
@@ -112,9 +120,14 @@ export function assessHealth(
   assessed.health = health;
   if (health.state !== "STUCK") assessed.reached = null;
   assessed.findings = findings.length === 0 ? noFindings : findings;
-  assessed.wakeAt = wakeAt;
+  // By what rhythm it is judged is known from the next look on.
+  assessed.wakeAt = samePromise(before, record) ? wakeAt : earliest(wakeAt, now + nextLook);
   return { record: assessed, events: describeChanges(before, assessed) };
 }
+
+const nextLook: DurationMs = seconds(1);
+
+const samePromise = ({ promise: a }: AgentRecord, { promise: b }: AgentRecord): boolean => a === b || (a ?? b) === null;
 
 /** What we were blind for makes nobody well: a verdict from before stands until the agent is heard again. */
 function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Doubt): boolean {

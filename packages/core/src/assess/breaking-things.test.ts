@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { kindsOfEvidence } from "../decide/evidence.ts";
+import { refuseRemoval } from "../recover/how-over.ts";
 import { type Said, story } from "../story.test-support.ts";
 
 /** Reports totals; each step adds calls and errors. */
@@ -234,6 +235,39 @@ describe("what an agent says of itself", () => {
       expect(agent.state).toBe("HEALTHY");
     },
   );
+
+  it("a run that it calls FAILED is told once, and made good by one that is not", () => {
+    const agent = story();
+    const told = () => agent.events.map(({ type }) => type).filter((type) => type.startsWith("ALERT"));
+    agent.beats({ status: "IDLE" });
+    for (let i = 0; i < 3; i++) {
+      agent.silentFor("5s");
+      agent.beats({ status: "FAILED" });
+    }
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "run-failed" });
+    expect(agent.record.activity.kind).toBe("IDLE");
+    expect(agent.did("raise-alert")).toMatchObject([
+      { severity: "warning", summary: expect.stringContaining("its last run failed, as it says itself") },
+    ]);
+    // The next one has begun, and how that ends is not known.
+    agent.beats({ status: "STARTING" });
+    expect(agent.state).toBe("DEGRADED");
+    expect(told()).toEqual(["ALERT_RAISED"]);
+    agent.beats({ status: "IDLE" });
+    expect(agent.state).toBe("HEALTHY");
+    expect(told()).toEqual(["ALERT_RAISED", "ALERT_RESOLVED"]);
+  });
+
+  it("after a run that failed nobody waits for beats, but does once the next has begun", () => {
+    const agent = story();
+    agent.beats({ status: "FAILED" });
+    agent.silentFor("50m");
+    expect(agent.state).toBe("DEGRADED");
+    expect(refuseRemoval(agent.record, agent.policy)).toBeNull();
+    agent.beats({ status: "STARTING" });
+    agent.silentFor("5m");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
 
   it("calling itself TERMINATED is having finished", () => {
     const agent = story();

@@ -1,5 +1,6 @@
 import type { MonoMs } from "@rouse/contract";
 import { outcomeWindow } from "../accept/read-facts.ts";
+import type { AgentRecord, Finding } from "../record.ts";
 import { conclude, type Detector, nothing, nothingUntil } from "./look.ts";
 
 /** Fewer calls than this say nothing about a rate. */
@@ -113,6 +114,7 @@ export const findMemoryLimit: Detector = (record, now, policy) => {
 export const findSelfReport: Detector = (record, now) => {
   const status = record.facts.selfReported;
   if (status === null) return nothing;
+  if (status === "FAILED") return { finding: runFailed(record, now), lookAgainAt: null };
   return {
     finding: conclude(record, now, {
       kind: "self-reported",
@@ -125,6 +127,16 @@ export const findSelfReport: Detector = (record, now) => {
     lookAgainAt: null,
   };
 };
+
+const runFailed = (record: AgentRecord, now: MonoMs): Finding =>
+  conclude(record, now, {
+    kind: "run-failed",
+    level: "degraded",
+    confidence: 0.9,
+    class: "self-report",
+    text: "its last run failed, as it says itself",
+    evidence: { status: "FAILED" },
+  });
 
 /** From here on an agent should be handing over or compacting. */
 const contextFull = 0.95;

@@ -1,4 +1,6 @@
+import { keepPromise } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { kindsOfEvidence } from "../decide/evidence.ts";
 import type { Hold } from "../doubt.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { dawn, ms, story } from "../story.test-support.ts";
@@ -444,5 +446,87 @@ describe("lag stretches patience", () => {
     expect(agent.state).toBe("DEGRADED");
     agent.monitorDoubts({ lag: 0 });
     expect(agent.state).toBe("UNRESPONSIVE");
+  });
+});
+
+describe("an agent that says how often it is heard", () => {
+  const nightly = { everySeconds: 86_400, graceSeconds: 1800, status: "IDLE" } as const;
+
+  it("is told of after the first time that it is not, and no sooner", () => {
+    const agent = story();
+    agent.beats(nightly);
+    agent.silentFor("23h");
+    agent.beats(nightly);
+    agent.silentFor("1d");
+    expect(agent.past).toEqual([]);
+    agent.silentFor("1799s");
+    expect(agent.past).toEqual([]);
+    agent.silentFor("1s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+    expect(agent.did("raise-alert")).toMatchObject([
+      { severity: "critical", summary: expect.stringContaining("not heard when it was due (every 24 h)") },
+    ]);
+    expect(agent.told("HEARTBEAT_MISSED")).toMatchObject([{ missed: 1 }]);
+    agent.beats(nightly);
+    expect(agent.state).toBe("HEALTHY");
+    expect(agent.record.alert).toBeNull();
+  });
+
+  it("is waited for also after a run of it failed", () => {
+    const agent = story();
+    agent.beats({ ...nightly, status: "FAILED" });
+    agent.silentFor("1471m");
+    expect(agent.reason).toBe("missed-beats");
+  });
+
+  it("is as its policy has it again, when it says no more of it", () => {
+    const agent = story();
+    agent.beats(nightly);
+    agent.silentFor("1h");
+    agent.beats();
+    agent.silentFor("17s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is judged by its rhythm although we were blind, unless that was when it was due", () => {
+    const byDay = story();
+    byDay.beats(nightly);
+    byDay.silentFor("10h");
+    byDay.monitorIsBlindFor("2h");
+    byDay.silentFor("44999s");
+    expect(byDay.past).toEqual([]);
+    byDay.silentFor("1s");
+    expect(byDay.state).toBe("UNRESPONSIVE");
+
+    const atNight = story();
+    atNight.beats(nightly);
+    atNight.silentFor("1430m");
+    atNight.monitorIsBlindFor("20m");
+    atNight.silentFor("24h");
+    expect(atNight.past).toEqual([]);
+    atNight.silentFor("31m");
+    expect(atNight.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is not waited for another day because nobody else was heard since", () => {
+    const agent = story({ doubt: { peers: 2, peersHeardAt: dawn } });
+    agent.beats(nightly);
+    agent.silentFor("1471m");
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "unwitnessed" });
+    agent.silentFor("15m");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is not stopped for one beat, whatever its policy says of several", () => {
+    const held = heldStory({ preset: "fleet", settings: { mode: "observe" } });
+    const said = { everySeconds: 5, graceSeconds: 2, open: { kind: "model" } } as const;
+    for (let i = 0; i < 8; i++) {
+      held.agent.beats(said);
+      held.passes("5s");
+    }
+    held.passes("60s");
+    expect(held.agent.state).toBe("UNRESPONSIVE");
+    const policy = keepPromise(held.agent.policy, { every: 5000, grace: 2000 });
+    expect([...kindsOfEvidence(held.agent.record, held.agent.now, policy)]).toEqual(["absence"]);
   });
 });

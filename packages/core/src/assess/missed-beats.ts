@@ -1,9 +1,18 @@
-import type { FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
+import {
+  type DurationMs,
+  describeDuration,
+  type FindingLevel,
+  type HeldBecause,
+  type MonoMs,
+  minutes,
+  type Policy,
+} from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
+import { isNumberedAnew } from "../accept/order-beat.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
-import { type Doubt, lastGap } from "../doubt.ts";
-import type { AgentRecord, Finding } from "../record.ts";
+import { type Doubt, type Gap, lastGap } from "../doubt.ts";
+import { type AgentRecord, type Finding, lastBeatHeard } from "../record.ts";
 import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
 
@@ -15,7 +24,7 @@ const recheck = 1000;
  * or that our own trouble may explain, argues for less.
  */
 export const findMissedBeats: Detector = (record, now, policy, doubt) => {
-  if (record.activity.kind === "FINISHED" || !owesBeats(record)) return nothing;
+  if (record.activity.kind === "FINISHED" || isAfterFailure(record) || !owesBeats(record)) return nothing;
   const rhythm = beatRhythm(record.activity, policy);
   const countsFrom = silenceCountsFrom(record, policy, doubt);
   const patience = policy.beatGrace + doubt.lag;
@@ -38,9 +47,9 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
       level,
       confidence: ceiling === null ? confidences[missed] : 0.3,
       class: "absence",
-      text: `${missed} expected ${missed === 1 ? "beat" : "beats"} missed${goesOn ? ", but its work goes on" : ""}`,
+      text: `${describeMissed(missed, policy)}${goesOn ? ", but its work goes on" : ""}`,
       evidence: {
-        missed,
+        missed: policy.beatsPromised ? 1 : missed,
         silentSeconds: wholeSeconds(silent),
         ttlSeconds: wholeSeconds(rhythm.ttl),
         ...(goesOn ? { goesOn: "yes" } : {}),
@@ -51,9 +60,18 @@ export const findMissedBeats: Detector = (record, now, policy, doubt) => {
   };
 };
 
+const describeMissed = (missed: number, { beatsPromised, beatInterval }: Policy): string =>
+  beatsPromised
+    ? `not heard when it was due (every ${describeDuration(beatInterval)})`
+    : `${missed} expected ${missed === 1 ? "beat" : "beats"} missed`;
+
 /** A held agent is there for as long as its process is, and one that tells of its steps speaks when it has something to tell. Beats are expected once one was sent. */
 export const owesBeats = (record: AgentRecord): boolean =>
   (record.terminal === null && record.steps === null) || record.beats.accepted > 0;
+
+/** Its run is over, and nobody said when the next one is due. */
+export const isAfterFailure = ({ facts, activity, promise }: AgentRecord): boolean =>
+  facts.selfReported === "FAILED" && activity.kind === "IDLE" && promise === null;
 
 /** Of a held agent more is known than its own voice: one whose work is seen to go on has lost that, and not its life. `null`: nobody can see. */
 const seenAtWorkUntil = (record: AgentRecord, rhythm: Rhythm): MonoMs | null =>
@@ -74,16 +92,23 @@ const confidences: Readonly<Record<1 | 2 | 3, number>> = { 1: 0.2, 2: 0.6, 3: 0.
 
 /** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
 export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs {
-  const gap = lastGap(doubt);
+  const gap = gapThatMatters(record, policy, doubt);
   const heardAt = lastBeat(record);
   const heard = Math.max(heardAt, gap?.to ?? heardAt);
   const excuse = explainsSilence(record) ? excusedUntil(record.activity, record.bornAt, policy) : null;
   return excuse === null ? heard : Math.max(heard, excuse);
 }
 
+/** Who is heard once a day would never be missed by a monitor that is blind for a moment every day: that matters only around the time it was due. */
+function gapThatMatters(record: AgentRecord, policy: Policy, doubt: Doubt): Gap | null {
+  const gap = lastGap(doubt);
+  const due = lastBeat(record) + policy.beatInterval - policy.beatGrace;
+  return gap !== null && policy.beatsPromised && gap.to < due ? null : gap;
+}
+
 /** Of a held agent other things are heard as well; its silence is that of its own voice. */
 const lastBeat = (record: AgentRecord): MonoMs =>
-  record.terminal === null ? record.heardAt : (record.beats.lastAt ?? record.heardAt);
+  record.terminal === null ? record.heardAt : (lastBeatHeard(record.beats) ?? record.heardAt);
 
 /**
  * An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. What its terminal shows of it is
@@ -125,7 +150,7 @@ function silenceCeiling(
   doubt: Doubt,
   rhythm: Rhythm,
 ): Ceiling | null {
-  const gap = lastGap(doubt);
+  const gap = gapThatMatters(record, policy, doubt);
   const amnestyEnds = gap === null ? null : gap.to + rhythm.ttl + policy.amnestyMargin;
   if (gap !== null && amnestyEnds !== null && lastBeat(record) < gap.to && now < amnestyEnds) {
     return { level: "note", because: "amnesty", lookAgainAt: amnestyEnds };
@@ -134,10 +159,10 @@ function silenceCeiling(
   if (hold !== null) {
     const because = hold.because;
     if (hold.provenAt === null) return { level: "degraded", because, lookAgainAt: null };
-    const released = hold.provenAt + rhythm.ttl + policy.amnestyMargin;
+    const released = hold.provenAt + patienceForOthers(rhythm, policy) + policy.amnestyMargin;
     if (now < released) return { level: "degraded", because, lookAgainAt: released };
   }
-  if (isUnwitnessed(countsFrom, now, doubt, rhythm))
+  if (isUnwitnessed(countsFrom, now, policy, doubt, rhythm))
     return { level: "degraded", because: "unwitnessed", lookAgainAt: now + recheck };
   return null;
 }
@@ -146,11 +171,35 @@ function silenceCeiling(
  * In a fleet, silence counts only while somebody else is heard. Without it, the first agent to run out of patience in a dead
  * network would be judged before the others show that it is not alone. It ends by itself after one more TTL.
  */
-function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, doubt: Doubt, rhythm: Rhythm): boolean {
+function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, policy: Policy, doubt: Doubt, rhythm: Rhythm): boolean {
   if (doubt.peers < 2) return false;
-  if (now >= countsFrom + 2 * rhythm.ttl + doubt.lag) return false;
+  if (now >= countsFrom + rhythm.ttl + patienceForOthers(rhythm, policy) + doubt.lag) return false;
   return doubt.peersHeardAt === null || doubt.peersHeardAt < countsFrom + rhythm.degradedAfter;
 }
 
+/** Another TTL; but of who promised to be heard once a day nobody waits another day to tell. */
+const patienceForOthers = ({ ttl }: Rhythm, { beatsPromised, beatGrace }: Policy): DurationMs =>
+  beatsPromised ? beatGrace + Math.min(ttl, minutes(15)) : ttl;
+
 const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
   ceiling !== null && gravity[ceiling.level] < gravity[level] ? ceiling.level : level;
+
+/** Its beats arrive and cannot be read. That is nothing against the agent, and of its work nobody knows: a person has to see to it. */
+export const findUnreadBeats: Detector = (record, now, policy) => {
+  const { startedOver, lastAt, lastSequence } = record.beats;
+  if (startedOver === null || !isNumberedAnew(record) || lastAt === null) return nothing;
+  // Old beats that are delivered once more come among new ones.
+  const overdueAt = lastAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
+  if (now <= overdueAt) return nothingUntil(overdueAt + 1);
+  return {
+    finding: conclude(record, now, {
+      kind: "sequence-restarted",
+      level: "degraded",
+      confidence: 0.8,
+      class: "self-report",
+      text: "its beats arrive with sequence numbers that began again, so they are not read: give a new incarnation",
+      evidence: { lastSequence: lastSequence ?? 0, sequence: startedOver.sequence, unread: startedOver.count },
+    }),
+    lookAgainAt: null,
+  };
+};

@@ -146,13 +146,15 @@ export const findUnstartedTask: Detector = (record, now, policy) => {
 };
 
 /**
- * What is known of an agent's work ends where the agent was last heard, or should have been heard next. Silence has a detector of its own; it is not
- * lack of progress as well.
+ * What is known of an agent's work ends where the agent was last heard, or should have been heard next; where beats come and cannot be read, with the
+ * last that was. Silence has a detector of its own; it is not lack of progress as well.
  */
 export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
   if (tellsOnlySteps(record)) return Number.POSITIVE_INFINITY;
   // Nobody looks at it any more, and it says nothing itself.
   if (record.terminal?.holder === "lost" && !owesBeats(record)) return record.terminal.seenAt;
+  if (record.terminal === null && record.beats.startedOver?.untimed && record.beats.lastAt !== null)
+    return record.beats.lastAt;
   return record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
 }
 

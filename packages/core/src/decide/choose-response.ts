@@ -1,4 +1,13 @@
-import type { AlertSeverity, HealthReason, HealthState, Policy } from "@rouse/contract";
+import {
+  type AlertSeverity,
+  type DurationMs,
+  type HealthReason,
+  type HealthState,
+  type MonoMs,
+  minutes,
+  type Policy,
+} from "@rouse/contract";
+import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Doubt } from "../doubt.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
@@ -6,8 +15,16 @@ import { endedWithOthers, isMatterOfFleet } from "./matter-of-fleet.ts";
 
 /** What to do about a change of health, and if nothing, why not. */
 export type Response =
-  | { readonly kind: "alert"; readonly cause: HealthReason; readonly severity: AlertSeverity }
+  | {
+      readonly kind: "alert";
+      readonly cause: HealthReason;
+      readonly severity: AlertSeverity;
+      /** Told not long ago, and over since. */
+      readonly again?: true;
+    }
   | { readonly kind: "resolve" }
+  /** It goes up and down: the alert stays open until it has been well for a while. */
+  | { readonly kind: "keep-open"; readonly until: MonoMs }
   | {
       readonly kind: "nothing";
       readonly because: "already-alerted" | "not-ill" | "observing-only" | "matter-of-the-fleet";
@@ -20,10 +37,10 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 };
 
 /** Warning signs that somebody should hear of although nobody should act on them. */
-const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost"]);
+const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost", "run-failed"]);
 
 /** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
-export function chooseResponse(record: AgentRecord, policy: Policy, doubt: Doubt): Response {
+export function chooseResponse(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Response {
   const { state, reason } = record.health;
   const sign =
     state === "DEGRADED"
@@ -31,21 +48,30 @@ export function chooseResponse(record: AgentRecord, policy: Policy, doubt: Doubt
       : undefined;
   const severity = severities[state] ?? (sign === undefined ? undefined : "warning");
   const cause = sign?.kind ?? reason;
-  if (severity === undefined) return calmResponse(record);
+  if (severity === undefined) return calmResponse(record, now, policy);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (endedWithOthers(record))
     return record.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
   if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
-  return { kind: "alert", cause, severity };
+  const { lastAlert } = record;
+  const again = lastAlert?.cause === cause && now - lastAlert.resolvedAt < soon(record, policy);
+  return { kind: "alert", cause, severity, ...(again ? { again } : {}) };
 }
 
+/** What comes back within this time goes up and down. Who is silent again takes a TTL to show it. */
+const soon = ({ activity }: AgentRecord, policy: Policy): DurationMs =>
+  Math.max(minutes(15), policy.beatsPromised ? 0 : 2 * beatRhythm(activity, policy).ttl);
+
 /** A warning sign does not end an open alert; being well does, and so does being stopped, unless that is not the end of it. */
-function calmResponse(record: AgentRecord): Response {
+function calmResponse(record: AgentRecord, now: MonoMs, policy: Policy): Response {
   const { alert, health, incident, handedOver } = record;
   const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
   const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;
-  return alert !== null && (isWell || isOver) ? { kind: "resolve" } : { kind: "nothing", because: "not-ill" };
+  if (alert === null || !(isWell || isOver)) return { kind: "nothing", because: "not-ill" };
+  const until = health.since + soon(record, policy);
+  const mayComeBack = alert.again && isWell && record.activity.kind !== "FINISHED" && now < until;
+  return mayComeBack ? { kind: "keep-open", until } : { kind: "resolve" };
 }
 
 /** What a person has been called for stays as loud as it was told them. A mere question is theirs no more once its agent is ill. */

@@ -114,6 +114,11 @@ describe("evidence", () => {
       held.passes("11m");
     };
     expect(fallsSilent(besideAnother, true)).not.toContain("owner-rule");
+    // Its program may crash over and over: each time it counts from 1, and nobody can tell that from old beats.
+    const countsAnew = (held: HeldStory): void => {
+      for (const sequenceNumber of [1, 2, 3]) held.agent.beats({ sequenceNumber }, { agentTime: null });
+    };
+    expect(fallsSilent(countsAnew)).toEqual(["absence"]);
   });
 
   it("a timer that falls silent is not ruled on without its owner's rule, a known timer, a whole silence and a look since", () => {

@@ -7,6 +7,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
+import { isNumberedAnew } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
 import { ignoresStop } from "../assess/overtime.ts";
@@ -101,8 +102,9 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
   }
 }
 
-/** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. */
-const beatsByTimer = ({ facts }: AgentRecord): boolean => facts.beatsThroughWork >= knownToBeatThroughWork;
+/** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. Of one whose beats are not read, nobody knows. */
+const beatsByTimer = (record: AgentRecord): boolean =>
+  record.facts.beatsThroughWork >= knownToBeatThroughWork && !isNumberedAnew(record);
 
 /** A look at processes covers the time since the look before it. */
 const betweenLooks: DurationMs = seconds(15);

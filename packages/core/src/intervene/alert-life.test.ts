@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
 import { startsFailing } from "../ladder-story.test-support.ts";
 import { runStory } from "../run-story.test-support.ts";
-import { type Story, story } from "../story.test-support.ts";
+import { ms, type Story, story } from "../story.test-support.ts";
 
 const done = (agent: Story): string[] =>
   agent.actions.filter(({ kind }) => kind.endsWith("-alert")).map(({ kind, key }) => `${kind} ${key}`);
@@ -34,7 +34,7 @@ describe("an alert", () => {
     const agent = story();
     agent.beats();
     agent.silentFor("20s");
-    agent.beats();
+    agent.beatsEvery("5s", "20m");
     agent.silentFor("20s");
     agent.beats();
     expect(done(agent)).toEqual([
@@ -50,6 +50,60 @@ describe("an alert", () => {
       "ALERT_RESOLVED",
     ]);
     expect(new Set(agent.actions.map(({ key }) => key)).size).toBe(agent.actions.length);
+  });
+
+  it.each([
+    ["fleet", "20s", "5s", "15m"],
+    ["default", "20m", "5m", "30m"],
+  ] as const)(
+    "of an agent that goes up and down (%s) is raised twice, and stays open until that is over",
+    (preset, silence, beat, calm) => {
+      const agent = story({ preset });
+      agent.beats();
+      for (let i = 0; i < 20; i++) {
+        agent.silentFor(silence);
+        agent.beats();
+      }
+      expect(agent.past.filter((line) => line.endsWith("UNRESPONSIVE"))).toHaveLength(20);
+      const twice = [
+        "raise-alert worker-1/1/missed-beats/1",
+        "resolve-alert worker-1/1/missed-beats/1/resolved",
+        "raise-alert worker-1/1/missed-beats/2",
+      ];
+      expect(done(agent)).toEqual(twice);
+      expect(agent.did("raise-alert")[1]?.summary).toContain("it goes up and down");
+      const since = agent.now;
+      while (agent.now < since + ms(calm) - ms(beat)) {
+        agent.silentFor(beat);
+        agent.beats();
+      }
+      expect(done(agent)).toEqual(twice);
+      agent.silentFor(beat);
+      expect(done(agent)).toEqual([...twice, "resolve-alert worker-1/1/missed-beats/2/resolved"]);
+    },
+  );
+
+  it("of an agent that goes up and down is over at once when that has finished", () => {
+    const agent = story();
+    agent.beats();
+    for (let i = 0; i < 3; i++) {
+      agent.silentFor("20s");
+      agent.beats();
+    }
+    expect(agent.record.alert).not.toBeNull();
+    agent.beats({ status: "FINISHED" });
+    expect(agent.record.alert).toBeNull();
+  });
+
+  it("of an agent that goes up and down gives way to one of another cause", () => {
+    const agent = story();
+    agent.beats();
+    for (let i = 0; i < 3; i++) {
+      agent.silentFor("20s");
+      agent.beats();
+    }
+    agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
+    expect(agent.record.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
   });
 
   it("is raised once more when it becomes a person's matter, and then stands for as long as it is", () => {

@@ -1,4 +1,5 @@
 import { type AlertSeverity, describeDuration, type HealthReason, type MonoMs, type RouseEvent } from "@rouse/contract";
+import { earliest } from "../assess/look.ts";
 import type { Response } from "../decide/choose-response.ts";
 import type { AgentRecord, AlertLife } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
@@ -20,8 +21,13 @@ export function respond(record: AgentRecord, response: Response, now: MonoMs): I
       return { record, events: [], actions: [] };
     case "alert":
       return raise(record, response, now);
-    case "resolve":
-      return resolve(record);
+    case "keep-open":
+      return { record: { ...record, wakeAt: earliest(record.wakeAt, response.until) }, events: [], actions: [] };
+    case "resolve": {
+      const lastAlert = record.alert === null ? record.lastAlert : { cause: record.alert.cause, resolvedAt: now };
+      const over = resolve(record);
+      return { ...over, record: { ...over.record, lastAlert } };
+    }
   }
 }
 
@@ -31,20 +37,21 @@ function noteOutcome(record: AgentRecord, signal: Signal): AgentRecord {
 }
 
 function raise(record: AgentRecord, response: Extract<Response, { kind: "alert" }>, now: MonoMs): Intervened {
-  return raiseAlert(record, response, summarise(record, now), now);
+  const more = response.again ? "; it goes up and down: no more is said until it has been well for a while" : "";
+  return raiseAlert(record, response, `${summarise(record, now)}${more}`, now);
 }
 
 /** One open alert per agent: a new one takes the place of the one before. */
 export function raiseAlert(
   record: AgentRecord,
-  { cause, severity }: { readonly cause: HealthReason; readonly severity: AlertSeverity },
+  { cause, severity, again }: { readonly cause: HealthReason; readonly severity: AlertSeverity; readonly again?: true },
   summary: string,
   now: MonoMs,
 ): Intervened {
   const { agentId } = record;
   const alertsRaised = record.alertsRaised + 1;
   const key = `${agentId}/${record.incarnation}/${cause}/${alertsRaised}`;
-  const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued" };
+  const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued", ...(again ? { again } : {}) };
   const before = record.alert === null ? null : resolve(record);
   return {
     record: { ...record, alert, alertsRaised },

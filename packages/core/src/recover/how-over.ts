@@ -1,4 +1,5 @@
 import type { HowOver, MonoMs, Policy, RemovalRefusal } from "@rouse/contract";
+import { isAfterFailure } from "../assess/missed-beats.ts";
 import { endedAtLimit } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
@@ -40,14 +41,15 @@ const isUndecided = ({ findings, handedOver }: AgentRecord, { mode, enabled }: P
   findings.some(({ kind, level }) => kind === "process-exited" && level !== "note");
 
 /**
- * Why it may not be taken out of the list; `null`: it may. One that only ever sent beats and fell silent may: nobody can say that it lives, and should it
- * beat again, it is new.
+ * Why it may not be taken out of the list; `null`: it may. One that only ever sent beats and fell silent may, or whose run failed: nobody can say that
+ * it lives, and should it beat again, it is new.
  */
 export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefusal | null {
   const { terminal, health, incident } = record;
   if (howOver(record, policy) !== null) return null;
   if (incident !== null && incident.stage.kind === "escalated") return "question-open";
-  if (terminal === null) return health.state === "UNRESPONSIVE" && incident === null ? null : "beats";
+  if (terminal === null)
+    return (health.state === "UNRESPONSIVE" || isAfterFailure(record)) && incident === null ? null : "beats";
   if (worksOn(record)) return "left-processes";
   return terminal.exit === null ? "runs" : "starts-again";
 }

@@ -50,6 +50,18 @@ agent_types: { coder: { loops: { error_class: { stuck: 7 } } } }
     expect(of("generic", "huge")).toBe(config.policyFor({ agentId: "y", agentType: null, taskId: null }));
   });
 
+  it("keeps the rhythm that an agent promised, on top of everything else, as one object for the same promise", () => {
+    const promise = { every: 3_600_000, grace: 60_000 };
+    const asked = { agentId: "x", agentType: "coder", taskId: null };
+    const policy = overridden.policyFor({ ...asked, promise });
+    expect(policy).toMatchObject({ beatInterval: 3_600_000, beatGrace: 60_000, beatsPromised: true, mode: "observe" });
+    expect(overridden.policyFor({ ...asked, promise: { ...promise } })).toBe(policy);
+    expect(overridden.policyFor({ ...asked, promise: null })).toBe(overridden.policyFor(asked));
+    expect(policy.id).not.toBe(overridden.policyFor(asked).id);
+    const plain = configFrom("").policyFor({ ...asked, promise });
+    expect(plain).toMatchObject({ beatInterval: 3_600_000, idleBeatInterval: 3_600_000, mode: "act" });
+  });
+
   it("knows the programs it may be told of", () => {
     const reading = readConfig({ file: { name: "c", text: "families: { claud: { mode: observe } }" } });
     expect(reading).toMatchObject({

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import {
+  type BeatPromise,
+  keepPromise,
   overlay,
   type PartialSettings,
   type Policy,
@@ -19,6 +21,8 @@ export interface PolicySubject {
   readonly taskId: string | null;
   /** Name of the policy it was started with. One that is not known counts as none. */
   readonly policy?: string | null;
+  /** How often it promised to be heard: goes before what its settings say of beats. */
+  readonly promise?: BeatPromise | null;
   /** What its terminal or its stream says it is. */
   readonly terminal?: { readonly family: string; readonly session: { readonly model: string | null } | null } | null;
 }
@@ -88,7 +92,19 @@ export function choosePolicy(
     known.set(key, choice);
     return choice;
   };
-  return (subject) => (alike && !isNamed(subject.policy) ? shared : lookUp(subject));
+  const choose = (subject: PolicySubject) => (alike && !isNamed(subject.policy) ? shared : lookUp(subject));
+
+  const promised = new Map<string, ChosenPolicy>();
+  const withPromise = (choice: ChosenPolicy, promise: BeatPromise): ChosenPolicy => {
+    const key = `${choice.policy.id} ${promise.every} ${promise.grace}`;
+    const found = promised.get(key);
+    if (found) return found;
+    const kept = Object.freeze({ ...choice, policy: keepPromise(choice.policy, promise) });
+    forgetOldest(promised);
+    promised.set(key, kept);
+    return kept;
+  };
+  return (subject) => (subject.promise ? withPromise(choose(subject), subject.promise) : choose(subject));
 }
 
 const isNamed = (policy: string | null | undefined): policy is string => policy !== null && policy !== undefined;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { AgentId, type EpochMs, Fault, Id, toIso } from "@rouse/contract";
+import { AgentId, type EpochMs, Fault, Id, longestPromiseSeconds, toIso } from "@rouse/contract";
 import { z } from "zod";
 import { writeBeside } from "../holder/write-whole.ts";
 import { readIfThere } from "./read-if-there.ts";
@@ -12,12 +12,20 @@ export type TokenRole = (typeof tokenRoles)[number];
 /** Tokens that are good for one agent only. */
 export const isForAgent = (role: TokenRole): role is "agent" | "ping" => role === "agent" || role === "ping";
 
+const PingRhythm = z.strictObject({
+  seconds: z.number().min(1).max(longestPromiseSeconds),
+  graceSeconds: z.number().min(0).max(longestPromiseSeconds),
+});
+export type PingRhythm = Readonly<z.infer<typeof PingRhythm>>;
+
 /** What is kept of a token: whose it is, and a hash. The token itself is told once. */
 const IssuedToken = z.strictObject({
   name: Id,
   role: z.enum(tokenRoles),
   /** Only of roles agent and ping: whom it speaks for. */
   agentId: AgentId.nullable(),
+  /** Only of role ping, where its owner said so: how often its agent is heard, and how late that may be. */
+  every: PingRhythm.optional(),
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -28,6 +36,7 @@ export interface WantedToken {
   readonly name: string;
   readonly role: TokenRole;
   readonly agentId: string | null;
+  readonly every?: PingRhythm | undefined;
   readonly expiresAt: EpochMs | null;
 }
 
@@ -39,10 +48,17 @@ const folderOf = (home: string): string => join(home, "tokens");
 const fileOf = (home: string, name: string): string => join(folderOf(home), `${name}.json`);
 
 /** Makes a token and returns it; nobody can tell it a second time. A name is given once until it is revoked. */
-export function issueToken(home: string, { name, role, agentId, expiresAt }: WantedToken, now: EpochMs): string {
+export function issueToken(home: string, { name, role, agentId, every, expiresAt }: WantedToken, now: EpochMs): string {
   const token = `${issuedTokenPrefix}${name}.${randomBytes(32).toString("base64url")}`;
   const times = { createdAt: toIso(now), expiresAt: expiresAt === null ? null : toIso(expiresAt) };
-  const issued = IssuedToken.parse({ name, role, agentId, ...times, hash: hashOf(token) });
+  const issued = IssuedToken.parse({
+    name,
+    role,
+    agentId,
+    ...(every === undefined ? {} : { every }),
+    ...times,
+    hash: hashOf(token),
+  });
   mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
   const file = fileOf(home, name);
   const temporary = writeBeside(file, `${JSON.stringify(issued, null, 2)}\n`);

@@ -1,11 +1,11 @@
 import type { SpokenFor } from "../home/agent-token.ts";
-import type { IssuedToken, TokenRole } from "../home/issued-tokens.ts";
+import type { IssuedToken, PingRhythm, TokenRole } from "../home/issued-tokens.ts";
 import type { Onlooker } from "../runtime/fleet-sight.ts";
 
 export type AgentSpeaker = { readonly kind: "agent" } & SpokenFor;
 
 /** Good for one thing: to say that this agent lives. */
-export type PingSpeaker = { readonly kind: "ping"; readonly agentId: string };
+export type PingSpeaker = { readonly kind: "ping"; readonly agentId: string; readonly every: PingRhythm | null };
 
 /** Who asks, as far as a token shows it. Without a name, `owner` is whoever has `$ROUSE_HOME/token`. */
 export type Speaker =
@@ -17,9 +17,9 @@ export type Speaker =
 export const owner: Speaker = { kind: "owner", name: null };
 export const anyone: Speaker = { kind: "anyone" };
 
-export function speakerWith({ role, name, agentId }: IssuedToken): Speaker | null {
+export function speakerWith({ role, name, agentId, every }: IssuedToken): Speaker | null {
   if (role !== "agent" && role !== "ping") return { kind: role, name };
-  if (role === "ping") return agentId === null ? null : { kind: "ping", agentId };
+  if (role === "ping") return agentId === null ? null : { kind: "ping", agentId, every: every ?? null };
   return agentId === null ? null : { kind: "agent", agentId, taskId: null, incarnation: null };
 }
 

@@ -7,13 +7,13 @@ import type { PingSpeaker } from "./speaker.ts";
 
 const folder = "/ping/";
 
-/** What a ping may say of its agent. `fail`: it says itself that it is not well. */
+/** What a ping may say of its agent. */
 const states: ReadonlyMap<string, AgentStatus> = new Map<string, AgentStatus>([
   ["start", "STARTING"],
   ["running", "RUNNING"],
   ["idle", "IDLE"],
   ["done", "FINISHED"],
-  ["fail", "DEGRADED"],
+  ["fail", "FAILED"],
 ]);
 
 export const isPing = ({ url }: Pick<IncomingMessage, "url">): boolean => url?.startsWith(folder) === true;
@@ -31,11 +31,11 @@ export function readPingPath(url: string): { agentId: string; token: string } | 
 
 /** A beat without facts, for whatever can only fetch an address. What it sends along is not read, and nothing of the address is written down. */
 export function takePings(monitor: Monitor, log: Log) {
-  return (request: IncomingMessage, response: ServerResponse, { agentId }: PingSpeaker): void => {
+  return (request: IncomingMessage, response: ServerResponse, speaker: PingSpeaker): void => {
     request.resume();
     request.on("error", () => response.destroy());
     try {
-      const beat = readPing(request, agentId);
+      const beat = readPing(request, speaker);
       monitor.takeBeats(
         [{ beat }],
         ([ack]) =>
@@ -50,17 +50,19 @@ export function takePings(monitor: Monitor, log: Log) {
   };
 }
 
-function readPing({ method = "", url = "" }: IncomingMessage, agentId: string): Heartbeat {
+function readPing({ method = "", url = "" }: IncomingMessage, { agentId, every }: PingSpeaker): Heartbeat {
   if (!["GET", "HEAD", "POST"].includes(method)) throw new Fault("bad-request", "a ping is a GET or a POST");
   const query = [...new URLSearchParams(url.split("?")[1] ?? "")];
   // A failure told in other words must not count as a sign of life.
   if (query.length > 1 || query.some(([name]) => name !== "state"))
     throw new Fault("bad-request", "a ping says its state and nothing else: ?state=…");
   const said = query[0]?.[1];
-  if (said === undefined) return { agentId };
+  const promise = every === null ? {} : { everySeconds: every.seconds, graceSeconds: every.graceSeconds };
+  if (said === undefined) return { agentId, ...promise };
   const status = states.get(said.toLowerCase());
   if (status === undefined) throw new Fault("bad-request", `state: one of ${[...states.keys()].join(", ")}`);
-  return { agentId, status };
+  // Where another run is due, one that is done is not the last.
+  return { agentId, ...promise, status: status === "FINISHED" && every !== null ? "IDLE" : status };
 }
 
 function answer(response: ServerResponse, isHead: boolean): void {

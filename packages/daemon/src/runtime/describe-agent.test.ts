@@ -1,7 +1,7 @@
 import { type EyeState, type HolderReport, policyFrom, type Sight, settingsOf } from "@rouse/contract";
 import { newRecord, noDoubt, supervise } from "@rouse/core";
 import { expect, it } from "vitest";
-import { describeAgent } from "./describe-agent.ts";
+import { describeAgent, describeGrounds } from "./describe-agent.ts";
 
 const policy = policyFrom("default", settingsOf("default"));
 
@@ -74,4 +74,25 @@ it("counts the time an agent is up until its process ended, and no further", () 
       showAt(300_000, { exit: { code, signal: null, cause: "by-itself" } }).metrics.uptimeSeconds,
       `exited ${code}`,
     ).toBe(60);
+});
+
+it("shows the same of when an agent was last heard and of how long it is silent, also where its beats are not read", () => {
+  let record = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
+  const beat = (sequenceNumber: number, at: number) => {
+    const signal = { beat: { agentId: "a", sequenceNumber }, checksum: "absent", agentTime: null, skew: null } as const;
+    record = supervise(record, { kind: "heartbeat", ...signal, waitsFor: null }, at, policy, noDoubt).record;
+    const { clocks } = describeGrounds(record, at, policy, noDoubt, (each) => each + 0);
+    return { heard: describeAgent(record, at, (each) => each + 0, policy).lastHeartbeat, silent: clocks.silentSeconds };
+  };
+  for (let n = 1; n <= 10; n++) beat(n, n * 300_000);
+  for (let n = 1; n <= 4; n++) {
+    const at = (10 + n) * 300_000;
+    expect(beat(n, at)).toEqual({ heard: new Date(at).toISOString(), silent: 0 });
+  }
+  expect(describeAgent(record, 4_200_000, (at) => at + 0, policy)).toMatchObject({
+    state: "DEGRADED",
+    stateReason: "sequence-restarted",
+  });
+  // What was heard a second time already is no sign of life.
+  expect(beat(4, 4_600_000)).toEqual({ heard: new Date(4_200_000).toISOString(), silent: 400 });
 });

@@ -18,6 +18,7 @@ import {
   interventionsOf,
   isExited,
   isStanding,
+  lastBeatHeard,
   limitSeenToAt,
   type Over,
   restartsAllowed,
@@ -37,6 +38,7 @@ type ToWall = (at: MonoMs) => EpochMs;
 export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, policy: Policy): AgentHealth {
   const iso = (at: MonoMs): string => toIso(toWall(at));
   const { facts } = record;
+  const heardAt = lastBeatHeard(record.beats);
   const over = howOver(record, policy);
   // One that will be started again is not up meanwhile either.
   const upUntil = over?.at ?? record.terminal?.exit?.at ?? now;
@@ -47,7 +49,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     stateChangedAt: iso(record.health.since),
     stateReason: record.health.reason,
     over: describeOver(over, toWall),
-    lastHeartbeat: record.beats.lastAt === null ? null : iso(record.beats.lastAt),
+    lastHeartbeat: heardAt === null ? null : iso(heardAt),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
       uptimeSeconds: Math.max(0, Math.floor((upUntil - record.bornAt) / 1000)),

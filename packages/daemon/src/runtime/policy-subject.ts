@@ -10,6 +10,7 @@ export function policySubject(record: AgentRecord, signal: Signal): PolicySubjec
     agentType: agentType ?? record.agentType,
     taskId: taskId ?? record.taskId,
     policy: policy ?? record.policy,
+    promise: record.promise,
     terminal: { family, session: null },
   };
 }

@@ -58,6 +58,7 @@ const byReason: Readonly<Record<EscalationReason, Advice>> = {
 
 const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "missed-beats": ["is its process there, and can it reach Rouse? rouse doctor checks this side", "rouse doctor"],
+  "sequence-restarted": ["it counts its beats from the start again: a new process must give a new incarnation", look],
   "stale-checkpoint": ["it works without saving: allow time if the step is known to be long", moreTime],
   "no-progress": ["nothing new has come of its work", watch],
   "no-tool-call": ["it talks or thinks without doing anything", "rouse nudge AGENT"],
@@ -67,6 +68,7 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "consecutive-failures": ["its calls fail one after the other: see the error before it is brought back", look],
   "task-not-started": ["there is work for it that it has not begun", "rouse nudge AGENT"],
   "self-reported": ["it says itself that it is not well", look],
+  "run-failed": ["it says itself that its run failed: mend it, and the next good run clears this", look],
   "memory-pressure": ["it is close to its memory limit: raise the limit or bring it back", bringBack],
   "no-output": ["its terminal is silent: see what is on the screen", takeOver],
   "repeated-error": ["the same error again and again: mend its cause, or it comes back with the agent", watch],

@@ -27,7 +27,9 @@ const messages: fc.Arbitrary<Message> = fc.record(
   {
     sequenceNumber: fc.nat(40),
     timestamp: fc.nat(600_000).map((after) => new Date(noon + after).toISOString()),
-    status: fc.constantFrom("RUNNING", "IDLE", "WAITING", "STARTING", "FINISHED", "DEGRADED"),
+    status: fc.constantFrom("RUNNING", "IDLE", "WAITING", "STARTING", "FINISHED", "FAILED", "DEGRADED"),
+    everySeconds: fc.constantFrom(10, 3600),
+    graceSeconds: fc.nat(60),
     waitingFor: fc.constantFrom("input", "provider"),
     waitingUntil: fc.nat(600_000).map((after) => new Date(noon + after).toISOString()),
     open: fc.constantFrom(null, { kind: "tool" as const, name: "x", timeoutSeconds: 30 }),
@@ -175,6 +177,7 @@ const judged: readonly (keyof AgentRecord)[] = [
   "findings",
   "alert",
   "alertsRaised",
+  "lastAlert",
   "checkIn",
   "incident",
   "handedOver",

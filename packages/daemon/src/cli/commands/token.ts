@@ -1,4 +1,4 @@
-import { AgentId, type EpochMs, Fault, Id, parseDuration } from "@rouse/contract";
+import { AgentId, type EpochMs, Fault, Id, longestPromiseSeconds, parseDuration } from "@rouse/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   isForAgent,
@@ -87,6 +87,8 @@ const addCreate: AddCommand = (token, here) => {
 
 interface PingOptions {
   readonly name?: string;
+  readonly every?: number;
+  readonly grace?: number;
   readonly expires?: number;
   readonly url?: string;
   readonly json?: true;
@@ -98,6 +100,11 @@ heartbeat without facts; ?state=start, running, idle, done or fail says more:
 
   curl -fsS -m 10 --retry 3 "$PING?state=done"
 
+With --every, a run that does not come is told as soon as it is later than
+--grace; that counts from the first ping:
+
+  rouse token ping nightly-backup --every 1d --grace 30m
+
 The address holds a token that is good for this agent's pings and for nothing
 else. It is printed once; \`rouse token revoke ping-AGENT\` ends it.`;
 
@@ -106,13 +113,17 @@ const addPing: AddCommand = (token, here) => {
     .command("ping")
     .description("make an address that an agent pings, and print it, once")
     .argument("<agent>", "whose sign of life it is", readAgent)
+    .option("--every <time>", "how often it is to be heard: 5m, 1h, 1d (default: as its policy says)", readEvery)
+    .option("--grace <time>", "with --every: how late a ping may be (default: 5m)", readGrace)
     .option("--name <name>", "how it is revoked (default: ping-AGENT)", readName)
     .option("--expires <time>", "good for so long only: 12h, 30d (default: until revoked)", readExpiry)
     .option("--url <address>", "where Rouse is reached from there (default: where it listens)", readAddress)
     .option("--json", "print one JSON document")
     .addHelpText("after", pingHelp)
-    .action(async (agentId: string, { name = `ping-${agentId}`, expires, url, json }: PingOptions) => {
+    .action(async (agentId: string, options: PingOptions, command: Command) => {
+      const { name = `ping-${agentId}`, every, grace, expires, url, json } = options;
       refuseInsideAgent(here, forOwner);
+      if (grace !== undefined && every === undefined) command.error("error: --grace goes with --every only");
       const base = url ?? here.environment.ROUSE_URL ?? (await findRunning(here.home))?.url;
       if (base === undefined)
         throw new Fault(
@@ -122,7 +133,9 @@ const addPing: AddCommand = (token, here) => {
       const now = here.now();
       const expiresAt: EpochMs | null = expires === undefined ? null : now + expires;
       const { folder } = openHome(here.home);
-      const secret = issueToken(folder, { name: readName(name), role: "ping", agentId, expiresAt }, now);
+      const rhythm = every === undefined ? undefined : { seconds: every, graceSeconds: grace ?? 300 };
+      const wanted = { name: readName(name), role: "ping", agentId, every: rhythm, expiresAt } as const;
+      const secret = issueToken(folder, wanted, now);
       const address = `${base.replace(/\/+$/, "")}/ping/${encodeURIComponent(agentId)}/${encodeURIComponent(secret)}`;
       if (json) here.printJson({ agentId, name, url: address });
       else here.printText(`${address}\n`);
@@ -198,4 +211,18 @@ function readExpiry(text: string): number {
   const duration = parseDuration(text);
   if (duration !== null && duration > 0 && duration <= longest) return duration;
   throw new InvalidArgumentError("Expected a time such as 12h or 30d, at most 3650d.");
+}
+
+/** In seconds. */
+function readEvery(text: string): number {
+  const every = readGrace(text);
+  if (every >= 1) return every;
+  throw new InvalidArgumentError("Expected a time such as 5m, 1h or 1d, at least 1s.");
+}
+
+/** In seconds. */
+function readGrace(text: string): number {
+  const duration = parseDuration(text);
+  if (duration !== null && duration >= 0 && duration <= longestPromiseSeconds * 1000) return duration / 1000;
+  throw new InvalidArgumentError("Expected a time such as 5m, 1h or 1d, at most 30d.");
 }

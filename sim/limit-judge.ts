@@ -70,6 +70,8 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
     const { limit } = actor;
     if (limit === null || because !== "limit-over") return;
     resumed += 1;
+    // That was the limit of a life before, and what its program wrote since is another.
+    if (limit.incarnation !== actor.life.incarnation) return;
     // Who waited there may have ended long after it was over.
     const due = Math.max(limit.resetAt, actor.life.exit?.at ?? 0);
     const late = now() - due;

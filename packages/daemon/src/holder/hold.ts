@@ -280,9 +280,9 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     },
   };
 
-  /** One that failed is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
+  /** One that is started again is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
   async function settleLeftovers(how: ExitStatus): Promise<void> {
-    const isDone = how.code === 0 || how.cause === "person";
+    const isDone = how.cause === "person" || (how.code === 0 && spec.restart?.when !== "always");
     try {
       await leftovers.settle(isDone && !terminal.waitedFor());
     } catch (error) {

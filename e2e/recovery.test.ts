@@ -102,6 +102,25 @@ describe("an agent that fails while no Rouse is running", () => {
     }
     expect(await next.rouse.events({ types: ["RESTART_ORDERED"] })).toEqual([]);
   });
+
+  it("and whose end was known before stays down as well", async () => {
+    const config = "health_monitoring: { restart: { cooldown_seconds: 5 } }\n";
+    const daemon = await startDaemon({ config });
+    await spawnAgent(daemon.home, "known", sh("exit 3"), ["--restart", "on-failure:3"]);
+    await agentOnce(
+      daemon,
+      "known",
+      "is down again",
+      ({ incarnation, terminal }) => incarnation === 2 && terminal?.exit != null,
+    );
+    await daemon.end("SIGKILL");
+    const end = await runRouse(["terminate", "known"], daemon);
+    expect(end).toMatchObject({ code: 0, stdout: "known was down and will not be started again.\n" });
+    const next = await startDaemon({ home: daemon.home, config });
+    const over = await agentOnce(next, "known", "is over", ({ over }) => over !== null);
+    expect(over).toMatchObject({ state: "TERMINATED", incarnation: 2 });
+    expect(await next.rouse.events({ types: ["RESTART_CANCELLED"] })).toHaveLength(1);
+  });
 });
 
 describe("a person's order whose monitor dies before it can answer", () => {

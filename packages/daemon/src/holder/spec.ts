@@ -69,5 +69,11 @@ export const HolderFile = z.object({
 });
 export type HolderFile = z.infer<typeof HolderFile>;
 
-export const ExitFile = z.object({ incarnation: z.number().int(), at: z.number(), exit: ExitStatus });
+export const ExitFile = z.object({
+  incarnation: z.number().int(),
+  at: z.number(),
+  exit: ExitStatus,
+  /** When a person said, while no monitor ran, that it is to stay down. */
+  keptDownAt: z.number().optional(),
+});
 export type ExitFile = z.infer<typeof ExitFile>;

@@ -195,6 +195,17 @@ describe("rouse status", () => {
 });
 
 describe("rouse why", () => {
+  it("names what degrades an agent, although it is no evidence for a stop", () => {
+    const text = (agent: Partial<AgentHealth>): string =>
+      plain(showWhy({ ...why, agent: { ...healthy, ...agent }, outlook: { ...why.outlook, evidence: [] } }, now, 120));
+    expect(text({})).toContain("nothing speaks against it");
+    const { findings } = stuck;
+    const degraded = text({ state: "DEGRADED", stateReason: "no-progress", findings });
+    expect(degraded).toContain("not enough to act: no new fact in 42 min of work");
+    expect(degraded).not.toContain("nothing speaks against it");
+    expect(text({ state: "DEGRADED", stateReason: "no-progress" })).toContain("not enough to act: no progress");
+  });
+
   it("gives the verdict, its evidence, what is held back, the clocks and the doubts", () => {
     const text = plain(showWhy(why, now, 120));
     for (const part of [

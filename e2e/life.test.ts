@@ -80,6 +80,14 @@ describe("rouse up -d", () => {
       code: 0,
       stderr: expect.stringContaining("not 1;"),
     });
+    const logs = await rouse("up", "-d", "--log-max-size", "20kB", "--log-keep", "2", "--json");
+    const change = "`rouse down` and start it again to change that";
+    expect(JSON.parse(logs.stdout).differs).toEqual([
+      `it runs with a log of up to 10000 kB, not 20 kB; ${change}`,
+      `it runs with 5 older logs kept, not 2; ${change}`,
+    ]);
+    const same = await rouse("up", "-d", "--log-max-size", "10MB", "--log-keep", "5", "--json");
+    expect(JSON.parse(same.stdout).differs).toEqual([]);
     expect(left(home).pid).toBe(first.pid);
   });
 

@@ -181,7 +181,15 @@ describe("rouse health", () => {
 describe("rouse status", () => {
   const agents = (total_agents: number, agents_by_state: object, agents_over: object): string => {
     const answer = { ...status, total_agents, agents_by_state, agents_over };
-    const report = { life: "ready", home: "/h", daemon: null, url: "http://h", held: [], lastWords: "" } as const;
+    const report = {
+      life: "ready",
+      home: "/h",
+      daemon: null,
+      url: "http://h",
+      held: [],
+      left: [],
+      lastWords: "",
+    } as const;
     return /^agents +(.*)$/m.exec(plain(showStatus({ ...report, answer, problems: [] }, now, 100)))?.[1] ?? "";
   };
 

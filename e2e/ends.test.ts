@@ -1,7 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EventType } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isAlive, readProcess } from "../packages/daemon/src/holder/processes/read-processes.ts";
 import { agentOnce, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
@@ -98,6 +99,18 @@ describe("a command that is spawned", () => {
     expect(await alertsOf("loop")).toEqual([]);
     await daemon.cli("terminate", "loop");
     await agentOnce(daemon, "loop", "is ended", ({ state }) => state === "TERMINATED");
+  });
+
+  it("that is to run always runs again although it left a process, which is ended first and told", async () => {
+    const server = "setsid sh -c 'echo $$ > server; exec sleep 1000' & until [ -s server ]; do sleep 0.05; done";
+    const script = `cd ${desk}; [ $ROUSE_INCARNATION = 1 ] || exec sleep 1000; ${server}`;
+    await daemon.cli("spawn", "--name", "leaver", "--restart", "always", "--", ...sh(script));
+    await agentOnce(daemon, "leaver", "runs again", ({ incarnation }) => incarnation === 2);
+    const left = readProcess(Number(readFileSync(join(desk, "server"), "utf8")));
+    expect(left !== null && isAlive(left)).toBe(false);
+    expect(await typesOf("leaver")).toContain("AGENT_LEFT_PROCESSES");
+    const trail = await daemon.cli("audit", "list", "--agent", "leaver", "--json");
+    expect(trail.stdout).toContain('"end-leftovers"');
   });
 });
 

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { readProcess } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { sh } from "./agent-once.ts";
 import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards, processesOf } from "./end-agents.ts";
 import { agentLives, holderOf, outputOf, spawnAgent } from "./held-agents.ts";
@@ -80,6 +81,14 @@ describe("rouse up -d", () => {
       code: 0,
       stderr: expect.stringContaining("not 1;"),
     });
+    const logs = await rouse("up", "-d", "--log-max-size", "20kB", "--log-keep", "2", "--json");
+    const change = "`rouse down` and start it again to change that";
+    expect(JSON.parse(logs.stdout).differs).toEqual([
+      `it runs with a log of up to 10000 kB, not 20 kB; ${change}`,
+      `it runs with 5 older logs kept, not 2; ${change}`,
+    ]);
+    const same = await rouse("up", "-d", "--log-max-size", "10MB", "--log-keep", "5", "--json");
+    expect(JSON.parse(same.stdout).differs).toEqual([]);
     expect(left(home).pid).toBe(first.pid);
   });
 
@@ -363,6 +372,30 @@ describe("rouse status", () => {
     expect(code).toBe(3);
     for (const word of ["No Rouse is running", "1 agent runs on: ada", "rouse up -d"]) expect(stdout).toContain(word);
     expect(JSON.parse((await rouse("status", "--json")).stdout)).toMatchObject({ life: "not-running", held: ["ada"] });
+  });
+
+  it("names agents of which only processes they left run, whether their holders stayed with them or not", async () => {
+    const { home, rouse } = newPlace();
+    const leaves = (status: number) => sh(`setsid sleep 60 & echo "left $!"; sleep 0.3; exit ${status}`);
+    const ends = {
+      good: await spawnAgent(home, "good", leaves(0)),
+      bad: await spawnAgent(home, "bad", leaves(7), ["--restart", "no"]),
+    };
+    await spawnAgent(home, "done", sh("exit 0"));
+    for (const held of Object.values(ends)) await until("it is over", () => !agentLives(held));
+    await until(
+      "one holder is gone",
+      () => !isThere(ends.bad.holder.pid) || readProcess(ends.bad.holder.pid)?.state === "Z",
+    );
+    const words = "no agent that Rouse started is running; processes run on that were left by bad, good";
+    expect((await rouse("status")).stdout.replace(/\s+/g, " ")).toContain(`${words}; nobody watches`);
+    expect(JSON.parse((await rouse("status", "--json")).stdout)).toMatchObject({ held: [], left: ["bad", "good"] });
+    await rouse("up", "-d", "--port", "0");
+    expect((await rouse("down")).stdout).toContain(`${words.charAt(0).toUpperCase()}${words.slice(1)}.`);
+    expect(JSON.parse((await rouse("down", "--json")).stdout)).toMatchObject({ agents: [], left: ["bad", "good"] });
+    for (const name of ["good", "bad"])
+      process.kill(Number(/left (\d+)/.exec(outputOf(home, name).text)?.[1]), "SIGKILL");
+    await until("nobody is left", async () => JSON.parse((await rouse("status", "--json")).stdout).left.length === 0);
   });
 
   it("ends with 1 when one is there and does not answer", async () => {

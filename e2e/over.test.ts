@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { AgentHealth } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { agentOnce, forever, isOver, sh } from "./agent-once.ts";
 import { cleanUp } from "./clean-up.ts";
@@ -71,6 +72,13 @@ describe("agents that are over", () => {
     expect(rows[0]).toMatch(/^alive +HEALTHY/);
     expect(rows[1]).toMatch(/^3 are over: .*1 exited 7.*; `rouse ps --all` shows them$/);
     expect(JSON.parse(await succeeds("ps", "--json"))).toMatchObject({ agents: [{ agentId: "alive" }], hidden: 3 });
+    const { agents } = JSON.parse(await succeeds("ps", "--all", "--json")) as { agents: AgentHealth[] };
+    expect(Object.fromEntries(agents.map(({ agentId, state }) => [agentId, state]))).toEqual({
+      alive: "HEALTHY",
+      done: "FINISHED",
+      broken: "EXITED",
+      stopped: "TERMINATED",
+    });
     expect((await succeeds("list", "--state", "finished")).split("\n")[1]).toMatch(/^done +FINISHED/);
     expect(await cli("ps", "--state", "FINISHD")).toMatchObject({
       code: 2,

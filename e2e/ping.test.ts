@@ -90,7 +90,10 @@ describe("a ping address", () => {
     expect((await get(`${daemon.url}/ping/job/${encodeURIComponent(made.stdout.trim())}`)).status).toBe(401);
     const owner = { headers: { authorization: `Bearer ${daemon.token}` } };
     expect((await get(`${daemon.url}/ping/job/x`, owner)).status).toBe(401);
-    expect((await daemon.cli("token", "ping", "job")).stderr).toContain("there is a token ping-job already");
+    expect((await daemon.cli("token", "ping", "job")).stderr).toContain(
+      "there is a token ping-job already; `rouse token revoke ping-job` ends it, or choose another --name",
+    );
+    expect((await daemon.cli("token", "ping", "job", "--name", "second")).code).toBe(0);
     expect((await daemon.cli("token", "list")).stdout).toMatch(/ping-job +ping +job/);
     expect((await get(address)).status).toBe(200);
     await daemon.cli("token", "revoke", "ping-job");

@@ -102,6 +102,35 @@ describe("an agent that fails while no Rouse is running", () => {
     }
     expect(await next.rouse.events({ types: ["RESTART_ORDERED"] })).toEqual([]);
   });
+
+  it("and was to run once is not started again when there is one, though that one never saw it live", async () => {
+    const home = join(makeFolder(), "home");
+    const once = await spawnAgent(home, "once", sh("exit 3"), ["--restart", "no"]);
+    await until("it is down and its holder gone", () => !agentLives(once) && !isSame(once.holder));
+    const daemon = await startDaemon({ home, config: fastPolicy });
+    const over = await agentOnce(daemon, "once", "is over", ({ over }) => over !== null);
+    expect(over).toMatchObject({ incarnation: 1, terminal: { restartRule: { when: "no" } } });
+    expect(await daemon.rouse.events({ types: ["RESTART_ORDERED"] })).toEqual([]);
+  });
+
+  it("and whose end was known before stays down as well", async () => {
+    const config = "health_monitoring: { restart: { cooldown_seconds: 5 } }\n";
+    const daemon = await startDaemon({ config });
+    await spawnAgent(daemon.home, "known", sh("exit 3"), ["--restart", "on-failure:3"]);
+    await agentOnce(
+      daemon,
+      "known",
+      "is down again",
+      ({ incarnation, terminal }) => incarnation === 2 && terminal?.exit != null,
+    );
+    await daemon.end("SIGKILL");
+    const end = await runRouse(["terminate", "known"], daemon);
+    expect(end).toMatchObject({ code: 0, stdout: "known was down and will not be started again.\n" });
+    const next = await startDaemon({ home: daemon.home, config });
+    const over = await agentOnce(next, "known", "is over", ({ over }) => over !== null);
+    expect(over).toMatchObject({ state: "TERMINATED", incarnation: 2 });
+    expect(await next.rouse.events({ types: ["RESTART_CANCELLED"] })).toHaveLength(1);
+  });
 });
 
 describe("a person's order whose monitor dies before it can answer", () => {

@@ -260,6 +260,7 @@ export function createHolderPorts(parts: Parts) {
       },
       forget: async (agentId) => !actors.has(agentId),
       folderOf: (agentId) => (actors.has(agentId) ? `/work/${agentId}` : null),
+      keptDownAt: () => null,
       settle: () => undefined,
       lookAnew() {
         if (!isDead()) timeline.after(random.between(1, 40), lookAnew);

@@ -22,6 +22,7 @@ export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./fl
 export { type Foreseen, foresee } from "./foresee.ts";
 export * from "./incident.ts";
 export { openEscalation } from "./intervene/escalation-life.ts";
+export { isComingBack } from "./intervene/obey-order.ts";
 export { isStanding, limitSeenToAt } from "./limit.ts";
 export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";

@@ -14,7 +14,7 @@ export function restartsAllowed({ terminal }: Pick<AgentRecord, "terminal">, pol
 export function isBetweenRuns({ terminal, activity, stop }: AgentRecord): boolean {
   if (terminal?.restart?.when !== "always" || terminal.exit === null || activity.kind !== "FINISHED") return false;
   const { cause } = terminal.exit;
-  return cause !== "person" && cause !== "stopped" && stop?.cause !== "ordered" && !terminal.foreground;
+  return cause !== "person" && cause !== "stopped" && stop?.cause !== "ordered";
 }
 
 /** Expire first, then count. */

@@ -172,7 +172,13 @@ function introduce(options: DaemonOptions, url: string, { preset, sources }: Con
     version,
     startedBy,
     log: logFile?.path ?? null,
-    asked: { host, config: whole(configFile), tlsCert: whole(tlsCert) },
+    asked: {
+      host,
+      config: whole(configFile),
+      tlsCert: whole(tlsCert),
+      logMaxSize: logFile?.maxBytes ?? null,
+      logKeep: logFile?.keep ?? null,
+    },
     preset,
     sources,
   };

@@ -398,6 +398,14 @@ describe("the end of a process", () => {
       expect(held.agent.record.activity.kind).toBe("FINISHED");
     });
 
+    it("is not said to lack it where it wrote it, and only what it left keeps it from being finished", () => {
+      const held = announced({ foreground: true });
+      held.shows({ kind: "output", rows: 1, novel: 1 }, { kind: "completed", pattern: "completion marker" });
+      const exit = { code: 0, signal: null, cause: "by-itself" } as const;
+      held.report([], { exit, leftovers: [{ pid: 77, name: "codex" }] });
+      expect(held.agent.record.findings).toMatchObject([{ text: "its process ended with status 0" }]);
+    });
+
     it("gives its task back where nothing is started again, or a person ran it", () => {
       for (const hold of [{ restart: { when: "no" } as const }, { foreground: true }]) {
         const held = announced(hold);

@@ -1,4 +1,4 @@
-import { describeDuration, type MonoMs, type Policy } from "@rouse/contract";
+import { describeDuration, type MonoMs } from "@rouse/contract";
 import type { AgentRecord } from "../record.ts";
 import { conclude, type Detector, nothing, wholeSeconds } from "./look.ts";
 import { newestFact } from "./moved-since.ts";
@@ -39,8 +39,6 @@ export function isToldToStop({ nudge, answers, beats }: AgentRecord): boolean {
   return answers?.since !== nudge.id && beats.lost <= nudge.sent.lost;
 }
 
-/** What it was told to stop, it goes on with: the nudge is unanswered however much it does. */
-export const ignoresStop = (record: AgentRecord, now: MonoMs, policy: Policy): boolean =>
-  isToldToStop(record) &&
-  now >= toldToStopAt(record, 0) + policy.nudge.interval &&
-  record.findings.some(({ kind }) => kind === "task-timed-out");
+/** What it was told to stop, it goes on with: the nudge is unanswered however much it does. That it had its time to answer is part of the finding. */
+export const ignoresStop = (record: AgentRecord): boolean =>
+  isToldToStop(record) && record.findings.some(({ kind }) => kind === "task-timed-out");

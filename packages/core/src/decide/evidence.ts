@@ -31,7 +31,7 @@ export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy
     if (isRuledByOwner(record, finding, policy)) kinds.add("owner-rule");
   }
   if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");
-  if (ignoresNudge(record, now, policy) || ignoresStop(record, now, policy)) kinds.add("unanswered-nudge");
+  if (ignoresNudge(record, now, policy) || ignoresStop(record)) kinds.add("unanswered-nudge");
   return kinds;
 }
 

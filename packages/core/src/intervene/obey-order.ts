@@ -40,14 +40,12 @@ const leftoversOrder = ({ agentId, incarnation }: AgentRecord): StopOrder => ({
 
 function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
   const thenRestart = order.order === "restart";
+  const isDown = record.terminal?.exit != null && !hasLeftovers(record);
+  // To let it lie does nothing to anybody.
+  if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, now, policy);
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
-  if (record.terminal?.exit != null && !hasLeftovers(record)) {
-    // Nothing is left to stop, but to start it again there need be nothing.
-    if (thenRestart) return { record, events: [], actions: [] };
-    return isComingBack(record)
-      ? cancelRestart(record, order, now, policy)
-      : refuseStop(record, "already-over", "ordered");
-  }
+  // Nothing is left to stop, but to start it again there need be nothing.
+  if (isDown) return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
   const { key, actor, force } = order;
   const { stop } = record;
   if (stop?.key === key) return { record, events: [], actions: [] };
@@ -56,7 +54,7 @@ function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy:
 }
 
 /** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
-const isComingBack = (record: AgentRecord): boolean =>
+export const isComingBack = (record: AgentRecord): boolean =>
   !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
 
 /** Who wants it ended while it is between two lives wants no next one. */

@@ -62,12 +62,13 @@ describe("an agent that Rouse started", () => {
     expect(howOver(agent.agent.record, policy)).toMatchObject({ how: "exited", code: null, signal: "SIGKILL" });
   });
 
-  it("is not over between its end and the decision what to do about it, unless it is only observed", () => {
+  it("is not over between its end and the decision what to do about it, unless it is only observed or not even that", () => {
     const agent = heldStory();
     agent.exits({ code: 7 });
     const undecided = { ...agent.agent.record, incident: null, restart: null };
     expect(howOver(undecided, policy)).toBe(null);
     expect(howOver(undecided, { ...policy, mode: "observe" })).toMatchObject({ how: "exited" });
+    expect(howOver(undecided, { ...policy, enabled: false })).toMatchObject({ how: "exited" });
   });
 
   it("is not over when it ended at its provider's limit and is to go on after it", () => {

@@ -30,7 +30,7 @@ export function howOver(record: AgentRecord, policy: Policy): Over | null {
 /** Whoever stopped them has ended them, also when no holder was left to say so. */
 export function worksOn({ terminal, stop }: AgentRecord): boolean {
   const isEnded = stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over";
-  return (terminal?.leftovers ?? null) !== null && !(terminal?.exit != null && isEnded);
+  return (terminal?.leftovers ?? null) !== null && !isEnded;
 }
 
 /** Its end was found to be an illness, and what is to be done about it is not decided yet. Who is only observed is left as it is. */

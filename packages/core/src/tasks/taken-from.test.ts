@@ -46,6 +46,15 @@ describe("who held a task and has lost it", () => {
     }
   });
 
+  it("is not told of what it was given by a person and has", () => {
+    const given = atWork();
+    expect(afterwards(given, () => given.reassigns("a"))).toBeNull();
+    const other = atWork();
+    other.reassigns("b");
+    expect(afterwards(other, () => other.updates("b"))).toBeNull();
+    expect(afterwards(other, () => other.pass("1m"))).toBeNull();
+  });
+
   it("nobody is told of a task that nobody held", () => {
     const task = taskStory();
     expect(afterwards(task, () => task.orders("cancel"))).toBeNull();

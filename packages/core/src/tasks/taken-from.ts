@@ -1,5 +1,5 @@
 import type { TaskReason } from "@rouse/contract";
-import { claimOf, type TaskRecord, workerOf } from "./task-record.ts";
+import { type TaskRecord, workerOf } from "./task-record.ts";
 
 const takingReasons = ["timed-out", "cancelled-by-person", "reassigned-by-person", "marked-by-person"] as const;
 
@@ -18,7 +18,8 @@ export function takenFrom(
 ): { readonly agentId: string; readonly task: TakenTask } | null {
   const agentId = workerOf(before);
   const because = reasonOf(after);
-  if (agentId === null || because === null || claimOf(after)?.agentId === agentId) return null;
+  // A task that was taken for one of these reasons has no claim; the next one has its own reason.
+  if (agentId === null || because === null) return null;
   return { agentId, task: { taskId: after.taskId, because } };
 }
 

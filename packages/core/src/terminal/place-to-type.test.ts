@@ -315,6 +315,12 @@ describe("what was typed is taken", () => {
   });
 });
 
+it("is no place between the choices of a menu, which would be seen only after it was typed into", () => {
+  const rows = ["❯", "❯ 1. Yes", "> ", "", "  2. No"];
+  const screen = { rows, firm: rows, cursorRow: 2, alternate: false };
+  expect(findPlaceToType(screen, "aider", patternsFor("aider"))).toEqual({ kind: "refused", because: "asks" });
+});
+
 it("whatever a screen shows, a place is an empty line of it", () => {
   const row = fc.oneof(
     fc.constantFrom("❯", "›", "> ", "│ > │", rule, "❯ 1. Yes", "  2. No", "", "[y/N]"),

@@ -23,7 +23,7 @@ export function findPlaceToType(screen: TypingScreen, family: AgentFamily, patte
   // A program that has the whole screen may show anything on it: there its input has to have the cursor as well.
   if (screen.alternate && (input === null || !holdsCursor(screen, input))) return refuse("full-screen");
   if (input === null) return refuse("no-input");
-  if (wantsKeys(screen, input, family)) return refuse("asks");
+  if (asksBeside(screen, input, patterns) || wantsKeys(screen, input, family)) return refuse("asks");
   if (input.text !== "") return refuse("half-typed");
   return { kind: "place", input, picture: pictureOf(screen, input) };
 }
@@ -57,16 +57,20 @@ export function expectEcho(screen: TypingScreen, family: AgentFamily, input: Inp
 export function readEcho(screen: TypingScreen, typed: Typed, patterns: readonly KnownPattern[]): Echo {
   if (screen.alternate !== typed.alternate) return { kind: "refused", because: "full-screen" };
   const input = findInputAgain(screen, typed.input);
-  // Not in what we typed ourselves, whatever it is about.
-  const others = screen.rows.map((row, at) => (at >= input.from && at <= input.to ? "" : row));
-  const isAsked = asks(bottomOf({ ...screen, rows: others }), patterns) || wantsKeys(screen, input, typed.family);
-  if (isAsked) return { kind: "refused", because: "asks" };
+  if (asksBeside(screen, input, patterns) || wantsKeys(screen, input, typed.family))
+    return { kind: "refused", because: "asks" };
   // Nothing may follow it: what opened below a line without a box of its own would be taken for its next row.
   const isThere =
     input.text.endsWith(typed.tail) &&
     count(screen, typed.tail) > typed.before &&
     (!screen.alternate || holdsCursor(screen, input));
   return isThere ? { kind: "echoed", picture: pictureOf(screen, input) } : { kind: "not-yet" };
+}
+
+/** Not in what we typed ourselves, whatever it is about; but what stands on both sides of it may be one menu. */
+function asksBeside(screen: TypingScreen, { from, to }: Input, patterns: readonly KnownPattern[]): boolean {
+  const others = screen.rows.map((row, at) => (at >= from && at <= to ? "" : row));
+  return asks(bottomOf({ ...screen, rows: others }), patterns);
 }
 
 /** How programs mark words that wait for the end of a tool or a turn. */

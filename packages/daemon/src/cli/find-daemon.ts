@@ -85,7 +85,7 @@ export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
     version: String(version),
     startedBy: starters.find((one) => one === startedBy) ?? "terminal",
     log: log ?? null,
-    asked: { host: null, config: null, tlsCert: null, ...asked },
+    asked: { host: null, config: null, tlsCert: null, logMaxSize: null, logKeep: null, ...asked },
     preset: preset ?? null,
     sources: sources ?? [],
   };

@@ -1,20 +1,46 @@
+import { findLeftovers } from "../holder/processes/await-leftovers.ts";
 import { isSame } from "../holder/processes/read-processes.ts";
-import { listHeld, readHolderFile } from "../holder/read-holder-files.ts";
+import { createTreeWatch } from "../holder/processes/watch-tree.ts";
+import { isHolderAlive, listHeld, readExitFile, readHolderFile, treeOf } from "../holder/read-holder-files.ts";
+import type { HolderFile } from "../holder/spec.ts";
 
-/** The agents of this data folder that run now, whether anybody watches them or not. */
-export function findHeldAgents(home: string): string[] {
-  return listHeld(home).filter((agentId) => {
+/** The agents of this data folder of which something runs now, whether anybody watches them or not. */
+export interface HeldAgents {
+  readonly agents: readonly string[];
+  /** Their own process is over, others that they started are not. */
+  readonly left: readonly string[];
+}
+
+export async function findHeldAgents(home: string): Promise<HeldAgents> {
+  const agents: string[] = [];
+  const left: string[] = [];
+  for (const agentId of listHeld(home)) {
     const file = readHolderFile(home, agentId);
-    return file !== null && file.agent !== null && isSame(file.agent);
-  });
+    if (file === null || file.agent === null) continue;
+    if (isSame(file.agent)) agents.push(agentId);
+    else if (mayHaveLeft(home, file) && (await hasLeft(file))) left.push(agentId);
+  }
+  return { agents, left };
+}
+
+/** Spares looking for processes of everybody who ever ended. */
+const mayHaveLeft = (home: string, file: HolderFile): boolean =>
+  file.left !== undefined || isHolderAlive(file) || readExitFile(home, file.agentId)?.incarnation !== file.incarnation;
+
+async function hasLeft(file: HolderFile): Promise<boolean> {
+  const tree = file.mark === "" ? null : treeOf(file);
+  return tree !== null && (await findLeftovers(createTreeWatch(tree))).length > 0;
 }
 
 const mostNamed = 8;
 
-/** "2 agents run on: ada, bob". */
-export function tellHeldAgents(agents: readonly string[]): string {
-  if (agents.length === 0) return "no agent that Rouse started is running";
-  const shown = agents.slice(0, mostNamed).join(", ");
-  const more = agents.length > mostNamed ? ", …" : "";
-  return `${agents.length} agent${agents.length === 1 ? " runs" : "s run"} on: ${shown}${more}`;
+/** "2 agents run on: ada, bob; processes run on that were left by cid". */
+export function tellHeldAgents({ agents, left }: HeldAgents): string {
+  const run = agents.length === 1 ? "agent runs" : "agents run";
+  const running =
+    agents.length === 0 ? "no agent that Rouse started is running" : `${agents.length} ${run} on: ${listNames(agents)}`;
+  return left.length === 0 ? running : `${running}; processes run on that were left by ${listNames(left)}`;
 }
+
+const listNames = (names: readonly string[]): string =>
+  `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;

@@ -30,6 +30,8 @@ export interface StatusReport {
   readonly answer: SystemStatus | null;
   /** Agents of this data folder that run, whether anybody watches or not. */
   readonly held: readonly string[];
+  /** Those whose own process is over, and which left others that run. */
+  readonly left: readonly string[];
   readonly lastWords: string;
   readonly problems: readonly Problem[];
 }
@@ -39,21 +41,23 @@ const patience = 5000;
 /** Everything that can be known of the Rouse of this data folder, or of the one that ROUSE_URL names, without changing anything. */
 export async function gatherStatus(here: Surroundings): Promise<StatusReport> {
   const elsewhere = here.environment.ROUSE_URL || null;
-  const [left, asked, home] = await Promise.all([
+  const [written, asked, home] = await Promise.all([
     elsewhere === null ? readDaemonFile(here.home) : null,
     ask(here),
     elsewhere === null ? checkPlace(here) : [],
   ]);
-  const runs = left !== null && isRunning(left);
+  const runs = written !== null && isRunning(written);
   const life = lifeOf(asked, elsewhere === null ? (runs ? "no-answer" : "not-running") : "unreachable");
   const lastWords = life === "not-running" ? readLastWords(here.home) : "";
+  const { agents, left } = elsewhere === null ? await findHeldAgents(here.home) : { agents: [], left: [] };
   return {
     life,
     home: here.home,
-    daemon: left,
-    url: elsewhere ?? (runs ? left.url : null),
+    daemon: written,
+    url: elsewhere ?? (runs ? written.url : null),
     answer: asked instanceof Fault ? null : asked,
-    held: elsewhere === null ? findHeldAgents(here.home) : [],
+    held: agents,
+    left,
     lastWords,
     problems: [...problemsOfDaemon(asked, life), ...home],
   };

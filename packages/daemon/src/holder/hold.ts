@@ -27,7 +27,7 @@ import { readAgain } from "./read-again.ts";
 import { reserveExit } from "./reserve-exit.ts";
 import { sayOpening } from "./say-opening.ts";
 import { listenAt, serve } from "./serve-socket.ts";
-import type { HolderFile, ProcessId, Spec, WatchSettings } from "./spec.ts";
+import { type HolderFile, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./spec.ts";
 import { startAgent } from "./start-agent.ts";
 import { stopAgent } from "./stop-agent.ts";
 import { tendTerminal } from "./tend-terminal.ts";
@@ -280,9 +280,9 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     },
   };
 
-  /** One that failed is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
+  /** One that is started again is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
   async function settleLeftovers(how: ExitStatus): Promise<void> {
-    const isDone = how.code === 0 || how.cause === "person";
+    const isDone = how.cause === "person" || (how.code === 0 && spec.restart?.when !== "always");
     try {
       await leftovers.settle(isDone && !terminal.waitedFor());
     } catch (error) {
@@ -314,10 +314,6 @@ function wordLeftovers(agentId: string, left: readonly RunningProcess[]): string
   return `${agentId} left processes running (${who}); \`rouse terminate ${agentId}\` ends them`;
 }
 
-/** Whoever is told in its prompt to write the marker when it is done will write it when it is done. */
-const announcesMarker = ({ command, watch: { completionMarker } }: Spec): boolean =>
-  completionMarker.trim() !== "" && command.some((word) => word.includes(completionMarker.trim()));
-
 const describeHold = (
   spec: Spec,
   { startedAt, mark }: HolderFile,
@@ -334,8 +330,6 @@ const describeHold = (
   foreground: spec.foreground,
   startedAt,
   input: inputOf(spec),
-  idleKillMs: spec.idleKillMs ?? null,
-  ...(spec.restart === undefined ? {} : { restart: spec.restart }),
-  ...(announcesMarker(spec) ? { announcesMarker: true } : {}),
+  ...wishesOf(spec),
   identity: { startTicks, mark, cgroup: group?.folder ?? null },
 });

@@ -23,5 +23,7 @@ describe("an agent that is down while no monitor is there", () => {
     expect(await keepDown(world.home, "a1")).toBe(isKept);
     expect(readExitFile(world.home, "a1")?.exit.cause).toBe(isKept ? "stopped" : "by-itself");
     expect(await keepDown(world.home, "a1")).toBe(false);
+    const isNoted = readExitFile(world.home, "a1")?.keptDownAt !== undefined;
+    expect(isNoted).toBe(restart.when !== "no");
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { holderFiles } from "./holder-files.ts";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec } from "./read-holder-files.ts";
+import type { ExitFile } from "./spec.ts";
 import { writeWhole } from "./write-whole.ts";
 
 /** A holder that nobody watches stays a moment longer than its agent, and would tell the end as it was. */
@@ -8,8 +9,8 @@ const patienceMs = 5000;
 const lookMs = 100;
 
 /**
- * A person wants an agent ended that is down, while no monitor is there to be told: it is written down as their doing, so that the next monitor does not
- * start it again. False when nothing would have followed its end.
+ * A person wants an agent ended that is down, while no monitor is there to be told: it is written down, so that the next monitor does not start it again,
+ * whether it knows of the end already or takes it for their doing. False when, as far as can be seen here, nothing would have followed.
  */
 export async function keepDown(home: string, agentId: string): Promise<boolean> {
   const file = readHolderFile(home, agentId);
@@ -19,9 +20,13 @@ export async function keepDown(home: string, agentId: string): Promise<boolean> 
   const written = readExitFile(home, agentId);
   const ended = written?.incarnation === file.incarnation ? written : null;
   const exit = ended?.exit ?? { code: null, signal: null, cause: "unseen" as const };
-  if (exit.cause === "stopped" || exit.cause === "person" || (exit.code === 0 && when !== "always")) return false;
-  const { incarnation } = file;
-  const note = { incarnation, at: ended?.at ?? Date.now(), exit: { ...exit, cause: "stopped" } };
+  const wouldFollow = exit.cause !== "stopped" && exit.cause !== "person" && (exit.code !== 0 || when === "always");
+  const note: ExitFile = {
+    incarnation: file.incarnation,
+    at: ended?.at ?? Date.now(),
+    exit: wouldFollow ? { ...exit, cause: "stopped" } : exit,
+    keptDownAt: Date.now(),
+  };
   writeWhole(holderFiles(home, agentId).exit, JSON.stringify(note));
-  return true;
+  return wouldFollow;
 }

@@ -61,6 +61,14 @@ describe("an agent that ends and leaves a process running", () => {
     expect(last.report.leftovers).toBeUndefined();
   });
 
+  it("is heard of at once where it is to run always", async () => {
+    const restart = { when: "always" } as const;
+    const client = await watched(await world.start(world.spec(leaves("exit 0"), { restart })));
+    const { report } = await client.hear("report", (each) => each.report.exit !== null);
+    const server = await serverOf();
+    expect(report).toMatchObject({ exit: { code: 0 }, leftovers: [{ pid: server.pid, name: "sleep" }] });
+  });
+
   it("within a moment is found to have left it, though nobody had looked yet and it carries no mark", async () => {
     // Nor does anybody in the middle of `exec`.
     const command = ["sh", "-c", "trap '' HUP; env -i sleep 1000 & echo $! > server"];

@@ -58,7 +58,9 @@ describe("an issued token", () => {
 
   it("has a name that nobody else gets before it is revoked", () => {
     const token = issue("wall");
-    expect(() => issue("wall", { role: "owner" })).toThrow("revoke it first");
+    expect(() => issue("wall", { role: "owner" })).toThrow(
+      "`rouse token revoke wall` ends it, or choose another --name",
+    );
     expect(findIssuedToken(home, token)).toMatchObject({ role: "viewer" });
   });
 

@@ -66,7 +66,10 @@ export function issueToken(home: string, { name, role, agentId, every, expiresAt
     linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw new Fault("name-taken", `there is a token ${name} already; revoke it first, or choose another name`);
+    throw new Fault(
+      "name-taken",
+      `there is a token ${name} already; \`rouse token revoke ${name}\` ends it, or choose another --name`,
+    );
   } finally {
     rmSync(temporary, { force: true });
   }

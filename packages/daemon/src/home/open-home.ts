@@ -41,6 +41,9 @@ export interface AskedOfDaemon {
   readonly host: string | null;
   readonly config: string | null;
   readonly tlsCert: string | null;
+  /** Of its own log; `null` where it has none, or is of an earlier version. */
+  readonly logMaxSize: number | null;
+  readonly logKeep: number | null;
 }
 
 export const logFileIn = (home: string): string => join(home, "rouse.log");

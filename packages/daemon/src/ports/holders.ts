@@ -161,6 +161,8 @@ export interface Holders {
   forget(agentId: string): Promise<boolean>;
   /** The folder it was started in; `null` when nothing is written down of it. */
   folderOf(agentId: string): string | null;
+  /** When a person said, while no monitor ran, that after this life there is to be no other; `null`: nobody did. */
+  keptDownAt(agentId: string, incarnation: number): EpochMs | null;
   /** New patterns for whoever is held. */
   settle(settingsOf: (agentId: string) => WatchSettings | null): void;
   /** Everybody held is looked at again at once and reported of, for a monitor that has been absent. Who cannot be reached now is heard of in its own time. */
@@ -187,6 +189,7 @@ export const noHolders: Holders = {
   startAgain: async () => ({ problem: "this monitor holds no agents" }),
   forget: async () => true,
   folderOf: () => null,
+  keptDownAt: () => null,
   settle: () => {},
   lookAnew: () => {},
   close: async () => {},

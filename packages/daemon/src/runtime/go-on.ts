@@ -1,11 +1,13 @@
 import { toIso } from "@rouse/contract";
-import type { Action } from "@rouse/core";
+import { type Action, isComingBack, isOver, isStartingAgain } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
+import type { Holders } from "../ports/holders.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
 import { haveOtherPolicies, markPolicies } from "./apply-config.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { Tasks } from "./keep-tasks.ts";
+import { orderLine } from "./note-orders.ts";
 import type { Outbox } from "./outbox.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "./recall-orders.ts";
 import { restoreAgents } from "./resume.ts";
@@ -19,6 +21,7 @@ import type { SelfWatch } from "./watch-self.ts";
 
 interface GoingOnParts {
   readonly resumption: Resumption;
+  readonly holders: Pick<Holders, "keptDownAt">;
   readonly seals: Pick<SealedSoFar, "store">;
   readonly orders: BackedOrders;
   /** When the run before was last alive; `null` if there was none. */
@@ -60,7 +63,28 @@ export function goOn(parts: GoingOnParts): void {
   markPolicies(commits, parts.config());
   takeEpoch(parts);
   commits.schedule();
-  parts.outbox.send(resumption.actions.filter((saved) => !decideAnew(saved, parts) && !isLeftOver(saved, parts)));
+  const cancelled = new Set([...roster.all()].map((watched) => keepDown(watched, parts)));
+  for (const { key } of resumption.actions) if (cancelled.has(key)) commits.draft().finished.push(key);
+  const actions = resumption.actions.filter(({ key }) => !cancelled.has(key));
+  parts.outbox.send(actions.filter((saved) => !decideAnew(saved, parts) && !isLeftOver(saved, parts)));
+}
+
+/** What a person said of one that was down while nobody ran is their order, taken late. The key of the start that it overtook. */
+function keepDown(watched: Watched, { holders, alive, started, turns }: GoingOnParts): string | null {
+  const { record } = watched;
+  const { agentId, incarnation, restart } = record;
+  const saidAt = isOver(record) ? holders.keptDownAt(agentId, incarnation) : null;
+  // What the run before may have heard itself is not said anew.
+  if (saidAt === null || alive === null || saidAt < alive.time) return null;
+  const isOrderedToStart = isStartingAgain(record);
+  if (!isOrderedToStart && !isComingBack(record)) return null;
+  const given = { key: `${agentId}/stop/by-hand/${saidAt}`, actor: "operator", force: true };
+  const evidence = { key: given.key, incarnation, force: true };
+  const reason = "said while no Rouse was running";
+  turns.addToTrail(orderLine({ order: "stop", subject: agentId, actor: given.actor, reason, evidence }, started.time));
+  if (isOrderedToStart) watched.record = { ...record, restart: null };
+  turns.take(watched, { kind: "ordered", order: "stop", ...given }, started);
+  return isOrderedToStart ? (restart?.key ?? null) : null;
 }
 
 /** It stands in the database that somebody wants this agent stopped, and the trail knows of no such order. */

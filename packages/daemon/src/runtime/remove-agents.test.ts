@@ -1,4 +1,4 @@
-import { canaryId, fleetId, seconds } from "@rouse/contract";
+import { canaryId, Fault, fleetId, seconds } from "@rouse/contract";
 import { expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
@@ -20,10 +20,18 @@ async function watch(
   const wound = handWoundTimers();
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
+  const inner = await openMemoryStore(disk);
+  const store = { isFull: false };
   const monitor = await startMonitor({
     ...handsOff,
     holders: { ...handsOff.holders, forget: async () => (typeof forgets === "boolean" ? forgets : forgets()) },
-    store: await openMemoryStore(disk),
+    store: {
+      ...inner,
+      async commit(commit) {
+        if (store.isFull) throw new Fault("store-unavailable", "the disk is full", { retryable: true });
+        await inner.commit(commit);
+      },
+    },
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
     alerts: { deliver: async ({ key }) => void delivered.push(key) },
@@ -43,6 +51,7 @@ async function watch(
   return {
     monitor,
     delivered,
+    store,
     settled,
     async live(duration: number): Promise<void> {
       for (let passed = 0; passed < duration; passed += 250) {
@@ -124,6 +133,18 @@ it("nothing is removed while its holder is there, and the trail says who wanted 
     { action: "order-remove", actor: "owner", reason: "done with it" },
     { action: "order-refused", reason: "held" },
   ]);
+});
+
+it("nothing is removed nor on record while nothing can be saved", async () => {
+  const { monitor, store, live, beats, remove } = await watch();
+  await beats({ agentId: "a", status: "FINISHED" });
+  store.isFull = true;
+  await expect(beats({ agentId: "b", status: "RUNNING" })).rejects.toMatchObject({ code: "store-unavailable" });
+  await expect(remove("a")).rejects.toMatchObject({ code: "store-unavailable" });
+  store.isFull = false;
+  await live(seconds(30));
+  expect(monitor.agent("a").over).toMatchObject({ how: "finished" });
+  expect(await monitor.audit.read({ subject: "a", limit: 10 })).toEqual([]);
 });
 
 it("that it is wanted is on record before anything of its holder goes", async () => {

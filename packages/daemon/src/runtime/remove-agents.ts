@@ -87,7 +87,7 @@ export function removeAgents(parts: RemovingParts) {
     await commits.saved();
     if (!(await holders.forget(agentId))) return refuse(order, "held");
     // Somebody may have started it again, or removed it, while we waited for its holder.
-    const changed = roster.find(agentId) === watched ? refusalOf(watched) : null;
+    const changed = refusalOf(watched);
     if (changed !== null) return refuse(order, changed);
     const over = howOver(watched.record, config().policyFor(watched.record));
     if (roster.find(agentId) === watched) takeOut(watched, order, clock.read());

@@ -16,6 +16,7 @@ function machine(wall = noon) {
   };
   return {
     clock,
+    move,
     runs: (ms: number) => move(ms, ms, ms),
     sleeps: (ms: number) => move(0, ms, ms),
     wallIsSet: (by: number) => move(0, 0, by),
@@ -46,6 +47,25 @@ describe("the steady clock", () => {
       expect(trouble).toEqual([{ cause: "clock-step", lasted: by }]);
       expect(steady.toWall(noon + 250)).toBe(noon + 250 + by);
     }
+  });
+
+  it("gives a moment one and the same date, however finely the clocks differ, and over a restart", () => {
+    const { clock, move } = machine();
+    const steady = startSteadyClock(clock, null);
+    const dates = new Set([steady.toWall(noon)]);
+    for (const grain of [0.4, 0.9, 0.7, 9.6]) {
+      move(250 + grain, 250, 250);
+      steady.read();
+      move(100 + grain, 100, 100);
+      steady.inspect(stall);
+      dates.add(steady.toWall(noon));
+    }
+    move(100, 100, 100);
+    steady.read();
+    const mark = steady.aliveMark();
+    move(5000, 4990, 5000);
+    dates.add(startSteadyClock(clock, mark).toWall(noon));
+    expect([...dates]).toEqual([noon]);
   });
 
   it("counts a suspend as time that passed, and says so", () => {

@@ -23,7 +23,7 @@ export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
   let last = clock.read();
   let steady: number = alive === null ? last.wall : alive.at + Math.max(1, passedSince(alive, last));
   let lastMono = last.mono;
-  let offset = last.wall - steady;
+  let offset = keepOffset(alive === null ? null : alive.time - alive.at, last.wall - steady);
 
   const advance = (mono: DurationMs): void => {
     steady += Math.max(0, mono - lastMono);
@@ -45,16 +45,27 @@ export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
       advance(reading.mono);
       steady += steadyElapsed(last, reading) - Math.max(0, reading.mono - last.mono);
       last = reading;
-      offset = reading.wall - steady;
+      offset = keepOffset(offset, reading.wall - steady);
       return { moment: { now: Math.floor(steady), time: reading.wall }, before, trouble };
     },
 
-    aliveMark: (): AliveMark => ({ at: Math.floor(steady), time: last.wall, boot: last.boot }),
+    aliveMark(): AliveMark {
+      const at = Math.floor(steady);
+      // The others were read some time before.
+      return { at, time: at + offset, boot: last.boot + Math.max(0, lastMono - last.mono) };
+    },
 
     /** The date to show for a moment of the steady timeline. */
     toWall: (at: MonoMs): EpochMs => Math.round(at + offset),
   };
 }
+
+/** Clocks are read one after the other and have their grain: within this, nobody set the wall clock. */
+const sameOffset: DurationMs = 50;
+
+/** The date of a moment must not be another one each time it is asked for. */
+const keepOffset = (shown: DurationMs | null, seen: DurationMs): DurationMs =>
+  shown !== null && Math.abs(seen - shown) < sameOffset ? shown : Math.round(seen);
 
 /** On the same boot of the machine its uptime is the better witness; after a reboot there is only the wall clock. */
 function passedSince(alive: AliveMark, reading: ClockReading): DurationMs {

@@ -576,6 +576,53 @@ describe("in a freeze", () => {
   });
 });
 
+describe("an agent that is down", () => {
+  /** The run before is killed while an agent is down; somebody says by hand, so long before or after that, that it is to stay so. */
+  async function keptDown(said: number, frozen: boolean, startAgain: Holders["startAgain"]) {
+    const before = await world({ hands: { startAgain } });
+    before.isHeld();
+    await before.live(minutes(1));
+    before.reports({ exit: { code: 1, signal: null, cause: "by-itself" } });
+    await before.live(seconds(10));
+    if (frozen) await before.freeze();
+    before.disk.holder = null;
+    const started: number[] = [];
+    const after = await world({
+      disk: before.disk,
+      at: before.clock.mono + minutes(5),
+      hands: {
+        keptDownAt: (_, incarnation) => (incarnation === 1 ? before.clock.wall + said : null),
+        async startAgain(_, life) {
+          started.push(life + 1);
+          return { incarnation: life + 1, recovery: null };
+        },
+      },
+    });
+    if (frozen) await after.thaw();
+    await after.live(minutes(5));
+    return { ...after, started };
+  }
+
+  const neverAnswers = () => new Promise<never>(() => {});
+  const fails = async () => ({ problem: "its command is not there" });
+
+  it.each([
+    ["was ordered to start", false, neverAnswers],
+    ["waits to be started once more", false, fails],
+    ["was ordered to start, in a freeze", true, neverAnswers],
+  ])("%s is not started where a person kept it down while nobody ran", async (_, frozen, startAgain) => {
+    const { monitor, started, disk } = await keptDown(minutes(1), frozen, startAgain);
+    expect(started).toEqual([]);
+    expect(monitor.agent("a")).toMatchObject({ state: "TERMINATED", over: { how: "terminated" } });
+    expect(await monitor.events({ types: ["RESTART_CANCELLED"], limit: 10 })).toHaveLength(1);
+    expect([...disk.actions.values()].map(({ key }) => key)).toEqual([]);
+  });
+
+  it("is started where that was said before the run that ordered it", async () => {
+    expect((await keptDown(-minutes(10), false, neverAnswers)).started).toContain(2);
+  });
+});
+
 describe("saving the work", () => {
   it("may take as long as the policy says", async () => {
     const { live, isHeld, beats, saves } = await world({

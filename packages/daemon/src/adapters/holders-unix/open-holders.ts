@@ -18,7 +18,14 @@ import { isSame } from "../../holder/processes/read-processes.ts";
 import { stopTree } from "../../holder/processes/stop-tree.ts";
 import { createTreeWatch } from "../../holder/processes/watch-tree.ts";
 import { askQuota } from "../../holder/program/ask-quota.ts";
-import { doorOf, isHolderAlive, listHeld, readHolderFile, readSpec } from "../../holder/read-holder-files.ts";
+import {
+  doorOf,
+  isHolderAlive,
+  listHeld,
+  readExitFile,
+  readHolderFile,
+  readSpec,
+} from "../../holder/read-holder-files.ts";
 import { registeredTree } from "../../holder/registered-tree.ts";
 import { rememberOrders } from "../../holder/remember-orders.ts";
 import type { HolderFile, ProcessId } from "../../holder/spec.ts";
@@ -297,6 +304,10 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       return true;
     },
     folderOf: (agentId) => readSpec(home.folder, agentId)?.cwd ?? null,
+    keptDownAt(agentId, incarnation) {
+      const written = readExitFile(home.folder, agentId);
+      return written?.incarnation === incarnation ? (written.keptDownAt ?? null) : null;
+    },
     settle(settingsOf) {
       for (const life of lives.values()) {
         const settings = settingsOf(life.agentId);

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 
 export interface RotatingFileOptions {
   readonly path: string;
@@ -22,7 +22,7 @@ interface OpenFile {
 }
 
 /**
- * A log that renames itself when it is full. Renaming takes no room on the disk, and the oldest file is removed first. Whoever moves or removes the
+ * A log that renames itself when it is full. Renaming takes no room on the disk, and replaces the oldest file. Whoever moves or removes the
  * file meanwhile gets a new one.
  */
 export function openRotatingFile({ path, maxBytes, keep, wordLoss }: RotatingFileOptions): RotatingFile {
@@ -65,7 +65,6 @@ function openToAppend(path: string): OpenFile {
 }
 
 function moveAside(path: string, keep: number): void {
-  rmSync(`${path}.${keep}`, { force: true });
   for (let age = keep - 1; age >= 1; age--) renameIfThere(`${path}.${age}`, `${path}.${age + 1}`);
   renameIfThere(path, `${path}.1`);
 }

@@ -6,6 +6,7 @@ import type { DaemonFile } from "../../home/open-home.ts";
 import { answersAt } from "../answers-at.ts";
 import { exit } from "../exit-codes.ts";
 import { findRunning, isRunning, readDaemonFile } from "../find-daemon.ts";
+import type { HeldAgents } from "../find-held.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
 import { refuseInsideAgent } from "./order-agent.ts";
@@ -39,24 +40,24 @@ export const addDown: AddCommand = (program, here, finish) => {
       refuseInsideAgent(here, "Rouse is stopped by its owner");
       const daemon = await findRunning(here.home);
       const { findHeldAgents, tellHeldAgents } = await import("../find-held.ts");
-      if (daemon === null) return tellNotRunning(here, options, findHeldAgents(here.home));
+      if (daemon === null) return tellNotRunning(here, options, await findHeldAgents(here.home));
       await refuseToGuess(daemon);
       const through = await stop(here, daemon);
       const gone = await awaitEnd(here, daemon, options.timeout);
-      const agents = findHeldAgents(here.home);
+      const held = await findHeldAgents(here.home);
       if (options.json) {
-        here.printJson({ stopped: gone, wasRunning: true, pid: daemon.pid, url: daemon.url, through, agents });
+        here.printJson({ stopped: gone, wasRunning: true, pid: daemon.pid, url: daemon.url, through, ...held });
       } else if (gone) {
         const how = through === "systemd" ? " through systemd (rouse.service; it starts again at the next login)" : "";
-        here.print([[`Rouse is stopped${how}: process ${daemon.pid}. ${sentence(tellHeldAgents(agents))}`]]);
+        here.print([[`Rouse is stopped${how}: process ${daemon.pid}. ${sentence(tellHeldAgents(held))}`]]);
       }
       if (!gone) here.warn(describeStubborn(daemon, options.timeout));
       finish(gone ? exit.fine : exit.wrong);
     });
 };
 
-async function tellNotRunning(here: Surroundings, { json }: DownOptions, agents: readonly string[]): Promise<void> {
-  if (json) return here.printJson({ stopped: true, wasRunning: false, pid: null, url: null, through: null, agents });
+async function tellNotRunning(here: Surroundings, { json }: DownOptions, held: HeldAgents): Promise<void> {
+  if (json) return here.printJson({ stopped: true, wasRunning: false, pid: null, url: null, through: null, ...held });
   const left = await readDaemonFile(here.home);
   const killed = left === null ? "" : ` Process ${left.pid}, the last one, is gone and did not say goodbye.`;
   here.print([[`No Rouse is running with the data folder ${here.home}.${killed}`]]);

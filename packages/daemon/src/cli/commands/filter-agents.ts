@@ -1,6 +1,6 @@
 import { type AgentHealth, activityKinds, Fault, healthStates, isUnhealthy } from "@rouse/contract";
 import { nearestName } from "../../config/nearest-name.ts";
-import { needsPerson } from "../show/standing.ts";
+import { needsPerson, stateWord } from "../show/standing.ts";
 
 export interface PsFilters {
   readonly state?: string;
@@ -31,7 +31,7 @@ export function readFilters(filters: PsFilters): Chosen | Fault {
   const wrong = [states, activities].find((list) => list instanceof Fault);
   if (wrong instanceof Fault) return wrong;
   const tests: Test[] = [
-    ...(Array.isArray(states) ? [(agent: AgentHealth) => states.includes(stateOf(agent))] : []),
+    ...(Array.isArray(states) ? [(agent: AgentHealth) => states.includes(stateWord(agent))] : []),
     ...(Array.isArray(activities) ? [({ activity }: AgentHealth) => activities.includes(activity.kind)] : []),
     ...(filters.unhealthy ? [isUnhealthy] : []),
     ...(filters.needsMe ? [needsPerson] : []),
@@ -44,9 +44,6 @@ export function readFilters(filters: PsFilters): Chosen | Fault {
     },
   };
 }
-
-/** As it is shown: of one that is over, how it ended. */
-const stateOf = ({ state, over }: AgentHealth): string => (over ? over.how.toUpperCase() : state);
 
 function readList(option: string, given: string | undefined, known: readonly string[]): string[] | Fault | null {
   if (given === undefined) return null;

@@ -5,7 +5,7 @@ import { exit, exitCodeOfStanding } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
 import { tellOldNews } from "../show/doubt.ts";
 import { healthDocument, showHealth, showSummary } from "../show/health.ts";
-import { failedBefore } from "../show/standing.ts";
+import { agentDocument, failedBefore } from "../show/standing.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -50,6 +50,6 @@ async function showAll(here: Surroundings, { filter, json }: HealthOptions): Pro
     rouse.status(),
     rouse.getAllAgentHealth(filter === undefined ? {} : { filter }),
   ]);
-  if (json) here.printJson({ status, agents });
+  if (json) here.printJson({ status, agents: agents.map(agentDocument) });
   else here.print(showSummary(status, agents, here.now(), here.width));
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { connect } from "../find-daemon.ts";
 import { type PsView, showAgents } from "../show/agents.ts";
 import { describeRestraint } from "../show/doubt.ts";
-import { isDoneWith } from "../show/standing.ts";
+import { agentDocument, isDoneWith } from "../show/standing.ts";
 import type { Line } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { AddCommand } from "./add-command.ts";
@@ -72,7 +72,11 @@ export function documentOf({ agents, monitor }: AgentList, { view, choose }: PsP
   const chosen = choose(agents);
   const shown = view.all ? chosen : chosen.filter((agent) => !isDoneWith(agent));
   const hidden = chosen.length - shown.length;
-  return { agents: shown, ...(monitor === undefined ? {} : { monitor }), ...(hidden === 0 ? {} : { hidden }) };
+  return {
+    agents: shown.map(agentDocument),
+    ...(monitor === undefined ? {} : { monitor }),
+    ...(hidden === 0 ? {} : { hidden }),
+  };
 }
 
 /** What keeps Rouse from acting stands above everybody. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { callOf } from "../../home/call-rouse.ts";
-import type { DaemonFile } from "../../home/open-home.ts";
+import type { AskedOfDaemon, DaemonFile } from "../../home/open-home.ts";
 import { choosePort, readPortVariable } from "../choose-port.ts";
 import { exit } from "../exit-codes.ts";
 import { drawFacts } from "../show/draw-facts.ts";
@@ -74,8 +74,26 @@ const tellAlreadyThere = (here: Surroundings, { pid, url, version }: DaemonFile)
   [`Rouse ${version} is already running: process ${pid}, watching on ${url} (data in ${here.home})`],
 ];
 
+type LogWishes = Pick<UpOptions, "logMaxSize" | "logKeep">;
+
+function findLogDifferences({ logMaxSize, logKeep }: LogWishes, log: string | null, asked: AskedOfDaemon): string[] {
+  const isSized = logMaxSize !== undefined && asked.logMaxSize !== null && logMaxSize !== asked.logMaxSize;
+  const isKept = logKeep !== undefined && asked.logKeep !== null && logKeep !== asked.logKeep;
+  if (log === null) return logMaxSize === undefined && logKeep === undefined ? [] : ["no log of its own"];
+  return [
+    ...(isSized ? [`a log of up to ${inKilobytes(asked.logMaxSize)}, not ${inKilobytes(logMaxSize)}`] : []),
+    ...(isKept ? [`${asked.logKeep} older logs kept, not ${logKeep}`] : []),
+  ];
+}
+
+const inKilobytes = (bytes: number | null): string => `${(bytes ?? 0) / 1000} kB`;
+
 /** What was asked for and is not so. Only what the person named: everything else is as it is. */
-function findDifferences(here: Surroundings, wishes: ListenWishes, { url, asked }: DaemonFile): string[] {
+function findDifferences(
+  here: Surroundings,
+  wishes: LogWishes & ListenWishes,
+  { url, log, asked }: DaemonFile,
+): string[] {
   const port = wishes.port ?? readPortVariable(here.environment);
   const running = Number(new URL(url).port);
   const whole = (file: string): string => resolve(here.workingFolder, file);
@@ -90,6 +108,7 @@ function findDifferences(here: Surroundings, wishes: ListenWishes, { url, asked 
     wishes.tlsCert !== undefined && whole(wishes.tlsCert) !== asked.tlsCert
       ? `certificate ${asked.tlsCert ?? "none"}, not ${whole(wishes.tlsCert)}`
       : null,
+    ...findLogDifferences(wishes, log, asked),
   ];
   return differences.flatMap((one) =>
     one === null ? [] : [`it runs with ${one}; \`rouse down\` and start it again to change that`],

@@ -1,4 +1,5 @@
 import { connect } from "../find-daemon.ts";
+import { agentDocument } from "../show/standing.ts";
 import { showWhy } from "../show/why.ts";
 import type { AddCommand } from "./add-command.ts";
 
@@ -10,7 +11,7 @@ export const addWhy: AddCommand = (program, here) => {
     .option("--json", "print one JSON document")
     .action(async (agentId: string, { json }: { json?: true }) => {
       const report = await (await connect(here)).why(agentId);
-      if (json) here.printJson(report);
+      if (json) here.printJson({ ...report, agent: agentDocument(report.agent) });
       else here.print(showWhy(report, here.now(), here.width));
     });
 };

@@ -52,6 +52,20 @@ it("an agent that is over for good is shown with its end and not with the limit 
   expect(describeDoing({ ...coped, over: { ...over, how: "finished", code: 0 } }, now)).toBe("");
 });
 
+it("tells a script by its state that an agent is over, with the name of a signal as it is", () => {
+  const over = { how: "exited", code: null, signal: "SIGKILL", at: "2026-02-05T10:00:00.000Z" } as const;
+  expect(healthDocument({ ...healthy, state: "DEGRADED", over })).toMatchObject({
+    status: "ended by SIGKILL",
+    state: "EXITED",
+    over: { ...over, was: "DEGRADED" },
+  });
+  expect(healthDocument({ ...healthy, over: { ...over, how: "finished" } })).toMatchObject({
+    status: "finished",
+    state: "FINISHED",
+  });
+  expect(healthDocument(healthy)).toMatchObject({ status: "healthy", state: "HEALTHY", over: null });
+});
+
 describe("the status of an agent whose process ended and left others running", () => {
   const status = (changes: Partial<TerminalReport>, state: AgentHealth["state"] = "HEALTHY"): string => {
     const exit = { code: 7, signal: null, cause: "by-itself", at: "2026-02-05T10:00:00.000Z" } as const;

@@ -19,7 +19,7 @@ import { wrapLine } from "./fit-text.ts";
 import { inWords } from "./in-words.ts";
 import { listProcesses } from "./list-processes.ts";
 import { describeRestartRule } from "./restart-rule.ts";
-import { countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
+import { agentDocument, countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
 import { type Line, styled } from "./styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
@@ -31,14 +31,15 @@ export function healthDocument(agent: AgentHealth) {
     // Of an agent whose terminal Rouse does not hold, the last beat is the last output.
     last_output: agent.terminal === null ? agent.lastHeartbeat : agent.terminal.lastOutput,
     errors: errorsOf(agent),
-    ...agent,
+    ...agentDocument(agent),
   };
 }
 
 /** In one word for a script; it agrees with how `rouse health AGENT` ends. */
 function statusOf(agent: AgentHealth): string {
   const failed = failedBefore(agent);
-  return failed === null ? standingWord(agent).toLowerCase() : exitWord(failed);
+  if (failed !== null) return exitWord(failed);
+  return agent.over?.how === "exited" ? exitWord(agent.over) : standingWord(agent).toLowerCase();
 }
 
 const errorsOf = ({ findings, terminal }: AgentHealth): string[] => [

@@ -1,4 +1,4 @@
-import type { EpochMs, EyeReport, WhyReport } from "@rouse/contract";
+import type { AgentHealth, EpochMs, EyeReport, WhyReport } from "@rouse/contract";
 import { inWords } from "./in-words.ts";
 import type { Line } from "./styled-text.ts";
 import { ago, describeSeconds, inTime, stamp } from "./tell-time.ts";
@@ -12,10 +12,17 @@ export function describeOutlook({ outlook, agent }: WhyReport, now: EpochMs): Li
   if (agent.activity.kind === "FINISHED" || agent.terminal?.exit != null) return [];
   const quiet =
     quietSeconds !== null && quietSeconds >= worthSaying ? [`quiet for ${describeSeconds(quietSeconds)}`] : [];
-  const against = evidence.length === 0 ? ["nothing speaks against it"] : [describeEvidence(evidence, enough)];
+  const against = evidence.length === 0 ? describeUnproven(agent) : describeEvidence(evidence, enough);
   const steps = next.map(({ what, at }) => `${what} at ${stamp(at)} (${inTime(at, now)})`);
   const would = steps.length === 0 ? [] : [`I would ${steps.join(", ")}, if nothing changed`];
-  return [[[...quiet, ...against, ...would].join("; ")]];
+  return [[[...quiet, against, ...would].join("; ")]];
+}
+
+/** What makes it ill without being evidence for a stop. */
+function describeUnproven({ state, stateReason, findings }: AgentHealth): string {
+  if (state === "HEALTHY") return "nothing speaks against it";
+  const found = findings.filter(({ level }) => level !== "note").map(({ text }) => text);
+  return `not enough to act: ${found.length === 0 ? inWords(stateReason) : found.join(" and ")}`;
 }
 
 function describeEvidence(evidence: readonly string[], enough: boolean): string {

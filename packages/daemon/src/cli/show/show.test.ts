@@ -181,7 +181,15 @@ describe("rouse health", () => {
 describe("rouse status", () => {
   const agents = (total_agents: number, agents_by_state: object, agents_over: object): string => {
     const answer = { ...status, total_agents, agents_by_state, agents_over };
-    const report = { life: "ready", home: "/h", daemon: null, url: "http://h", held: [], lastWords: "" } as const;
+    const report = {
+      life: "ready",
+      home: "/h",
+      daemon: null,
+      url: "http://h",
+      held: [],
+      left: [],
+      lastWords: "",
+    } as const;
     return /^agents +(.*)$/m.exec(plain(showStatus({ ...report, answer, problems: [] }, now, 100)))?.[1] ?? "";
   };
 
@@ -195,6 +203,17 @@ describe("rouse status", () => {
 });
 
 describe("rouse why", () => {
+  it("names what degrades an agent, although it is no evidence for a stop", () => {
+    const text = (agent: Partial<AgentHealth>): string =>
+      plain(showWhy({ ...why, agent: { ...healthy, ...agent }, outlook: { ...why.outlook, evidence: [] } }, now, 120));
+    expect(text({})).toContain("nothing speaks against it");
+    const { findings } = stuck;
+    const degraded = text({ state: "DEGRADED", stateReason: "no-progress", findings });
+    expect(degraded).toContain("not enough to act: no new fact in 42 min of work");
+    expect(degraded).not.toContain("nothing speaks against it");
+    expect(text({ state: "DEGRADED", stateReason: "no-progress" })).toContain("not enough to act: no progress");
+  });
+
   it("gives the verdict, its evidence, what is held back, the clocks and the doubts", () => {
     const text = plain(showWhy(why, now, 120));
     for (const part of [

@@ -16,6 +16,13 @@ type Ending = Pick<AgentHealth, "state" | "over" | "limit" | "terminal">;
 /** How an agent stands, in one word: its state while it lives, and then how it ended. */
 export const standingWord = ({ state, over }: Standing): string => (over ? overWord(over) : state);
 
+/** The same as one of a few words, such as `ps --state` takes. */
+export const stateWord = ({ state, over }: Standing): string => (over ? over.how.toUpperCase() : state);
+
+/** As JSON for scripts: the API's own `state` says only how one that is over was when it ended, which is `over.was` here. */
+export const agentDocument = (agent: AgentHealth) =>
+  agent.over ? { ...agent, state: stateWord(agent), over: { ...agent.over, was: agent.state } } : agent;
+
 export function styledStanding({ state, over }: Standing): Span {
   if (!over) return styledState(state);
   return styled(isGoodEnd(over) || over.how === "terminated" ? "dim" : "red", overWord(over));

@@ -51,7 +51,7 @@ function factsOfRunning({ daemon, url, answer }: StatusReport, now: EpochMs): Fa
   ];
 }
 
-function factsOfLast({ daemon, held, lastWords }: StatusReport, now: EpochMs): Fact[] {
+function factsOfLast({ daemon, held, left, lastWords }: StatusReport, now: EpochMs): Fact[] {
   return [
     ...(daemon === null
       ? []
@@ -62,7 +62,10 @@ function factsOfLast({ daemon, held, lastWords }: StatusReport, now: EpochMs): F
           ] as Fact,
         ]),
     ...(lastWords === "" ? [] : [["last words", ...lastLines(lastWords).map((line): Line => [line])] as Fact]),
-    ["agents", [held.length === 0 ? "none runs" : `${tellHeldAgents(held)}; nobody watches`]],
+    [
+      "agents",
+      [held.length + left.length === 0 ? "none runs" : `${tellHeldAgents({ agents: held, left })}; nobody watches`],
+    ],
   ];
 }
 

@@ -115,13 +115,6 @@ describe("core", () => {
 });
 
 describe("daemon", () => {
-  it("the runtime knows ports, never adapters", () => {
-    keeps(rules.runtimeImportsNoAdapter, {
-      catches: { "packages/daemon/src/runtime/turn.ts": ['import { open } from "../adapters/store-sqlite/open.ts";'] },
-      allows: { "packages/daemon/src/runtime/turn.ts": ['import type { Store } from "../ports/store.ts";'] },
-    });
-  });
-
   it("an adapter never knows another", () => {
     keeps(rules.noAdapterImportsAnother, {
       catches: {

@@ -54,13 +54,6 @@ export const coreStagesUseOnlyEarlierStages: Rule = (files) =>
       .map((target) => `imports ${target}, a later stage`);
   });
 
-export const runtimeImportsNoAdapter: Rule = (files) =>
-  offences(shippedUnder(files, `${DAEMON}runtime/`), (file) =>
-    importsOf(file)
-      .filter((target) => target.startsWith(ADAPTERS))
-      .map((target) => `imports ${target}`),
-  );
-
 export const noAdapterImportsAnother: Rule = (files) =>
   offences(shippedUnder(files, ADAPTERS), (file) =>
     importsOf(file)

@@ -7,7 +7,7 @@ export interface Guard {
 }
 
 const core = "packages/core/src";
-const runtime = "packages/daemon/src/runtime";
+const daemon = "packages/daemon/src";
 
 /**
  * The guards that stand closest between an agent and a stop: what is evidence, the kill gate, the ladder, overdue calls, limits, our own doubt. Chosen by
@@ -286,7 +286,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: "nobody is started whose program says that its limit stands",
-    file: `${runtime}/use-hands.ts`,
+    file: `${daemon}/agents/carry-out-action.ts`,
     find: '  if (quota?.kind === "used-up") return',
     replace: '  if (quota?.kind === "used-up" && agentId === "") return',
   },
@@ -310,25 +310,25 @@ export const guards: readonly Guard[] = [
   },
   {
     name: "a beat of our own that failed is doubt",
-    file: `${runtime}/prove-path.ts`,
+    file: `${daemon}/engine/canary.ts`,
     find: "if (!parts.chores.stopped()) self.doubtPath(readClock());",
     replace: "",
   },
   {
     name: "so is one of which nothing is heard",
-    file: `${runtime}/judge-due.ts`,
+    file: `${daemon}/engine/judge-due.ts`,
     find: "    if (parts.canaryIsMissing(moment.now)) self.doubtPath(moment);\n",
     replace: "",
   },
   {
     name: "our own beat has passed when it is saved",
-    file: `${runtime}/prove-path.ts`,
+    file: `${daemon}/engine/canary.ts`,
     find: "      await commits.saved();\n",
     replace: "",
   },
   {
     name: "our path is trusted again after a whole TTL",
-    file: `${runtime}/watch-self.ts`,
+    file: `${daemon}/engine/watch-self.ts`,
     find: "ttl + policy.amnestyMargin",
     replace: "0 * ttl + policy.amnestyMargin",
   },

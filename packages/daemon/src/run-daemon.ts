@@ -14,6 +14,7 @@ import { type DaemonFile, openHome, type Starter } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
 import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
+import { type Monitor, startMonitor } from "./monitor.ts";
 import type { Alerts } from "./ports/alerts.ts";
 import type { OpenAnchor } from "./ports/anchors.ts";
 import type { Clock, Timers } from "./ports/clock.ts";
@@ -24,7 +25,6 @@ import type { States } from "./ports/states.ts";
 import type { Store } from "./ports/store.ts";
 import type { TaskSource } from "./ports/task-source.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
-import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
 export interface DaemonOptions {

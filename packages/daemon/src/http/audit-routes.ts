@@ -1,6 +1,6 @@
 import { Fault } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
-import type { AuditReader } from "../runtime/read-audit.ts";
+import type { AuditReader } from "../audit/read-audit.ts";
 import { readLimit } from "./routes.ts";
 
 type Query = Record<string, string | undefined>;

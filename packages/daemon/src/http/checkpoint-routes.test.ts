@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import type { Problem } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CheckpointWorld, largeState, task, turn } from "../runtime/checkpoint-world.test-support.ts";
+import { type CheckpointWorld, largeState, task, turn } from "../checkpoints/checkpoint-world.test-support.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
 import { type ServedCheckpoints, serveCheckpoints } from "./serve-checkpoints.test-support.ts";
 import type { AgentSpeaker } from "./speaker.ts";

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { Fault, stateLimits } from "@rouse/contract";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
+import type { CheckpointSpeaker } from "../checkpoints/read-checkpoint.ts";
 import { findOverreach, type HoldsTask } from "../home/agent-token.ts";
-import type { Checkpoints } from "../runtime/keep-checkpoints.ts";
-import type { RefusedSpeaker } from "../runtime/monitor.ts";
-import type { CheckpointSpeaker } from "../runtime/read-checkpoint.ts";
+import type { RefusedSpeaker } from "../monitor.ts";
 import { forbid } from "./guard.ts";
 import { parseState } from "./parse-state.ts";
 import { type AgentOf, readLimit } from "./routes.ts";

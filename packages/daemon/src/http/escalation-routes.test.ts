@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { EscalationList, EscalationNotice, minutes } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type EscalationDesk, escalationDesk } from "../runtime/escalation-desk.test-support.ts";
+import { type EscalationDesk, escalationDesk } from "../escalations/escalation-desk.test-support.ts";
 import { serveEscalations } from "./serve-escalations.test-support.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 

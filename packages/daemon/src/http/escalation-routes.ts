@@ -14,8 +14,8 @@ import {
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { givenBy } from "../runtime/note-orders.ts";
-import type { Answered, Words } from "../runtime/take-words.ts";
+import type { Answered, Words } from "../escalations/take-words.ts";
+import { givenBy } from "../orders/note-orders.ts";
 import { tooLate } from "./describe-ending.ts";
 import { parseJson } from "./parse-json.ts";
 import { toProblem } from "./problem.ts";

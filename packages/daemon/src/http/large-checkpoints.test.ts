@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import type { Problem } from "@rouse/contract";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { task } from "../runtime/checkpoint-world.test-support.ts";
+import { task } from "../checkpoints/checkpoint-world.test-support.ts";
 import { type ServedCheckpoints, serveCheckpoints } from "./serve-checkpoints.test-support.ts";
 
 // In a process of its own: what earlier tests left in memory would hide what these take.

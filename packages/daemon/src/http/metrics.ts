@@ -1,6 +1,6 @@
 import { healthStates } from "@rouse/contract";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { Monitor } from "../runtime/monitor.ts";
+import type { Monitor } from "../monitor.ts";
 
 /** Prometheus metrics, read from the monitor when asked: nothing is counted twice and the hot path knows nothing of them. */
 export function createMetrics(monitor: Monitor): { contentType: string; print(): Promise<string> } {

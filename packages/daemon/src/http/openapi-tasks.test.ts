@@ -1,6 +1,6 @@
 import fastify, { type HTTPMethods } from "fastify";
 import { describe, expect, it } from "vitest";
-import { taskWorld } from "../runtime/task-world.test-support.ts";
+import { taskWorld } from "../tasks/task-world.test-support.ts";
 import { taskPaths, taskSchemas } from "./openapi-tasks.ts";
 import { addTaskRoutes } from "./task-routes.ts";
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { Fault, FreezeRequest, isUnhealthy, OrderRequest, parseDuration, RemoveRequest } from "@rouse/contract";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { durationWanted } from "../agents/read-history.ts";
 import { findOverreach } from "../home/agent-token.ts";
-import type { Monitor } from "../runtime/monitor.ts";
-import { givenBy } from "../runtime/note-orders.ts";
-import { durationWanted } from "../runtime/read-history.ts";
+import type { Monitor } from "../monitor.ts";
+import { givenBy } from "../orders/note-orders.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { addCheckpointRoutes } from "./checkpoint-routes.ts";
 import { addEscalationRoutes } from "./escalation-routes.ts";

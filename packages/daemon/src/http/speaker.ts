@@ -1,6 +1,6 @@
+import type { Onlooker } from "../fleet/fleet-sight.ts";
 import type { SpokenFor } from "../home/agent-token.ts";
 import type { IssuedToken, PingRhythm, TokenRole } from "../home/issued-tokens.ts";
-import type { Onlooker } from "../runtime/fleet-sight.ts";
 
 export type AgentSpeaker = { readonly kind: "agent" } & SpokenFor;
 

@@ -1,7 +1,7 @@
 import { Fault } from "@rouse/contract";
 import type { FastifyError, FastifyInstance } from "fastify";
-import type { Monitor } from "../runtime/monitor.ts";
-import { mostSteps } from "../runtime/recall-steps.ts";
+import type { Monitor } from "../monitor.ts";
+import { mostSteps } from "../steps/recall-steps.ts";
 import { parseJson } from "./parse-json.ts";
 import { type AgentOf, readLimit } from "./routes.ts";
 

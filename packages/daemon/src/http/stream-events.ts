@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type EventType, eventTypes, Fault, type SavedEvent, toIso } from "@rouse/contract";
-import type { Monitor } from "../runtime/monitor.ts";
+import type { Monitor } from "../monitor.ts";
 
 const pageSize = 500;
 const keepAliveEvery = 15_000;

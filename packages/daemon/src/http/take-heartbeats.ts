@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, type HeartbeatAck, renameSnakeCase } from "@rouse/contract";
+import { readBeat } from "../agents/read-beat.ts";
 import { findOverreach } from "../home/agent-token.ts";
+import type { Monitor, SentBeat } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
-import type { Monitor, SentBeat } from "../runtime/monitor.ts";
-import { readBeat } from "../runtime/read-beat.ts";
 import { forbid } from "./guard.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { parseJson } from "./parse-json.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AgentStatus, Fault, type Heartbeat } from "@rouse/contract";
+import type { Monitor } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
-import type { Monitor } from "../runtime/monitor.ts";
 import { sendProblem } from "./problem.ts";
 import type { PingSpeaker } from "./speaker.ts";
 

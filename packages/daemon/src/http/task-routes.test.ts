@@ -3,8 +3,8 @@ import { Fault, minutes, TaskHealth, TaskPage, TaskReport } from "@rouse/contrac
 import fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AgentTokenClaims, mintAgentToken, readAgentToken } from "../home/agent-token.ts";
-import type { RefusedSpeaker } from "../runtime/monitor.ts";
-import { type TaskWorld, taskWorld } from "../runtime/task-world.test-support.ts";
+import type { RefusedSpeaker } from "../monitor.ts";
+import { type TaskWorld, taskWorld } from "../tasks/task-world.test-support.ts";
 import { statusOf, toProblem } from "./problem.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 import { addTaskRoutes } from "./task-routes.ts";

@@ -8,15 +8,15 @@ import fastify, { type FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../../adapters/store-memory/open-memory-store.ts";
+import { hashOfLine, keepAuditTrail } from "../../audit/audit-trail.ts";
+import { readAuditOf } from "../../audit/read-audit.ts";
+import { sealOf } from "../../audit/seal-trail.ts";
 import { makeProgram, type Program } from "../../holder/output/make-program.test-support.ts";
 import { openSigningKey } from "../../home/signing-key.ts";
 import { addAuditRoutes } from "../../http/audit-routes.ts";
 import { createGuard } from "../../http/guard.ts";
 import { statusOf, toProblem } from "../../http/problem.ts";
 import { emptyCommit } from "../../ports/store.ts";
-import { hashOfLine, keepAuditTrail } from "../../runtime/audit-trail.ts";
-import { readAuditOf } from "../../runtime/read-audit.ts";
-import { sealOf } from "../../runtime/seal-trail.ts";
 import { hostile } from "../show/sample.test-support.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { mintAgentToken, readAgentToken } from "../../home/agent-token.ts";
 import { statusOf, toProblem } from "../../http/problem.ts";
 import { addTaskRoutes } from "../../http/task-routes.ts";
-import { dawn, type TaskWorld, taskWorld } from "../../runtime/task-world.test-support.ts";
+import { dawn, type TaskWorld, taskWorld } from "../../tasks/task-world.test-support.ts";
 import { createProgram } from "../create-program.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { paintLine } from "../show/styled-text.ts";

@@ -1,4 +1,4 @@
-import { AgentFamily, AgentId, ExitStatus, type Hold, Id, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
+import { AgentFamily, AgentId, ExitStatus, Id, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
 import { z } from "zod";
 
 /** How a holder reads its agent's terminal; the monitor sends it anew when the policy changes. */
@@ -77,14 +77,3 @@ export const ExitFile = z.object({
   keptDownAt: z.number().optional(),
 });
 export type ExitFile = z.infer<typeof ExitFile>;
-
-/** What its owner said of it when it was started. */
-export const wishesOf = (spec: Spec): Pick<Hold, "idleKillMs" | "restart" | "announcesMarker"> => ({
-  idleKillMs: spec.idleKillMs ?? null,
-  ...(spec.restart === undefined ? {} : { restart: spec.restart }),
-  ...(announcesMarker(spec) ? { announcesMarker: true } : {}),
-});
-
-/** Whoever is told in its prompt to write the marker when it is done will write it when it is done. */
-const announcesMarker = ({ command, watch: { completionMarker } }: Spec): boolean =>
-  completionMarker.trim() !== "" && command.some((word) => word.includes(completionMarker.trim()));

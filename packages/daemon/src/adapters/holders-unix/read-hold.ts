@@ -1,6 +1,5 @@
 import type { Hold } from "@rouse/contract";
-import { inputOf } from "../../holder/input-of.ts";
-import { wishesOf } from "../../holder/owner-wishes.ts";
+import { inputOf, wishesOf } from "../../holder/input-of.ts";
 import { readSpec } from "../../holder/read-holder-files.ts";
 import type { HolderFile } from "../../holder/spec.ts";
 

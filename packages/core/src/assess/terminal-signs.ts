@@ -136,6 +136,9 @@ export const findTokenBurn: Detector = (record, now, policy) => {
   };
 };
 
+/** A holder looks every few seconds. */
+const seenLately: DurationMs = seconds(60);
+
 /**
  * Its turn ended and it never said that the work is done. Only with a task and nobody at its terminal: a person's session at its prompt is waiting
  * for that person.
@@ -153,8 +156,8 @@ export const findCompletionTimeout: Detector = (record, now, policy) => {
   const since = Math.max(terminal.turnEndedAt.at, terminal.output.at);
   const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
-  // A quiet that nobody looked at is none.
-  if (terminal.seenAt < due) return nothing;
+  // A quiet that nobody looked at is none; and what its holder saw long ago is told before what it saw since.
+  if (terminal.seenAt < due || terminal.seenAt < now - seenLately) return nothing;
   const waited = now - since;
   return {
     finding: conclude(record, now, {

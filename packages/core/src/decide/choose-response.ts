@@ -8,7 +8,7 @@ import {
   type Policy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { endedWithOthers, isMatterOfFleet } from "./matter-of-fleet.ts";
@@ -40,7 +40,8 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost", "run-failed"]);
 
 /** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
-export function chooseResponse(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Response {
+export function chooseResponse(record: AgentRecord, context: Context): Response {
+  const { now, policy, doubt } = context;
   const { state, reason } = record.health;
   const sign =
     state === "DEGRADED"
@@ -48,7 +49,7 @@ export function chooseResponse(record: AgentRecord, now: MonoMs, policy: Policy,
       : undefined;
   const severity = severities[state] ?? (sign === undefined ? undefined : "warning");
   const cause = sign?.kind ?? reason;
-  if (severity === undefined) return calmResponse(record, now, policy);
+  if (severity === undefined) return calmResponse(record, context);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (endedWithOthers(record))
     return record.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
@@ -64,7 +65,7 @@ const soon = ({ activity }: AgentRecord, policy: Policy): DurationMs =>
   Math.max(minutes(15), policy.beatsPromised ? 0 : 2 * beatRhythm(activity, policy).ttl);
 
 /** A warning sign does not end an open alert; being well does, and so does being stopped, unless that is not the end of it. */
-function calmResponse(record: AgentRecord, now: MonoMs, policy: Policy): Response {
+function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
   const { alert, health, incident, handedOver } = record;
   const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
   const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;

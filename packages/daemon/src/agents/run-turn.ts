@@ -49,7 +49,7 @@ export function runTurns(parts: RunningParts) {
   function run(watched: Watched, signal: Signal, moment: Moment, text?: string): Turn {
     const before = watched.record;
     const policy = config().policyFor(policySubject(before, signal));
-    const turn = supervise(before, signal, moment.now, policy, doubt.about(before, moment.now));
+    const turn = supervise(before, signal, { now: moment.now, policy, doubt: doubt.about(before, moment.now) });
     counters.turns += 1;
     keepTurn(watched, signal, turn, moment, text, policy.id);
     watched.record = turn.record;

@@ -98,7 +98,7 @@ export function keepTasks(parts: TaskParts) {
     const rules = signal.kind === "claim" ? rulesFor(before, signal.agentId) : rulesFor(before);
     const othersBlocked = blocked.othersThan(before.taskId);
     const about = { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked };
-    const turn = superviseTask(before, signal, moment.now, rules, about);
+    const turn = superviseTask(before, signal, { now: moment.now, rules, doubt: about });
     kept.task = turn.task;
     wheel.file(kept);
     if (turn.task === before) return turn.reply;

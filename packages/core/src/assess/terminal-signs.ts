@@ -157,7 +157,8 @@ export const findCompletionTimeout: Detector = (record, { now, policy }) => {
   const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
   // A quiet that nobody looked at is none; and what its holder saw long ago is told before what it saw since.
-  if (terminal.seenAt < due || terminal.seenAt < now - seenLately) return nothing;
+  const isKnown = record.findings.some(({ kind }) => kind === "completion-timeout");
+  if (terminal.seenAt < due || (!isKnown && terminal.seenAt < now - seenLately)) return nothing;
   const waited = now - since;
   return {
     finding: conclude(record, now, {

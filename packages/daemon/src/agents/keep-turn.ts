@@ -8,6 +8,8 @@ import type { SavedSignal } from "../ports/store.ts";
 import { isWorthKeeping } from "./hear-holders.ts";
 import type { Watched } from "./roster.ts";
 
+export const killBudgetMachine = "kill-budget";
+
 interface KeepingParts {
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
@@ -50,7 +52,7 @@ export function keepTurns(parts: KeepingParts) {
   /** Saved with the order it was spent on, so that a crash does not fill the budget again. */
   function charge(record: AgentRecord, { now, time }: Moment): void {
     budget.spend(hostOf(record), now);
-    commits.draft().marks["kills"] = JSON.stringify(budget.kills());
+    commits.saveMachine(killBudgetMachine, "fleet", () => ({ record: JSON.stringify(budget.kills()), overAt: null }));
     saveEvents(budget.news(now), time, null);
   }
 

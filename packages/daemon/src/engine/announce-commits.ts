@@ -1,5 +1,5 @@
 import { type SavedEvent, toIso } from "@rouse/contract";
-import type { Commit } from "../ports/store.ts";
+import { type Commit, taskMachine } from "../ports/store.ts";
 import { subscribe } from "./subscribe.ts";
 
 type EventListener = (events: readonly SavedEvent[]) => void;
@@ -15,8 +15,8 @@ export function announceCommits(eventsUntilNow: number, act: (commit: Commit) =>
   function announce(commit: Commit): void {
     for (const listener of commitListeners) listener();
     act(commit);
-    if (commit.tasks.length > 0)
-      for (const listener of taskListeners) listener(commit.tasks.map(({ taskId }) => taskId));
+    const tasks = commit.machines.filter(({ machine }) => machine === taskMachine);
+    if (tasks.length > 0) for (const listener of taskListeners) listener(tasks.map(({ id }) => id));
     const last = commit.events[commit.events.length - 1];
     if (last === undefined) return;
     lastEventId = last.id;

@@ -1,4 +1,5 @@
 import { type Kill, keepKillBudget, watchFleet } from "@rouse/core";
+import { killBudgetMachine } from "../agents/keep-turn.ts";
 import { createRoster, type Watched } from "../agents/roster.ts";
 import type { AfterTurn } from "../agents/run-turn.ts";
 import { tellActivity } from "../agents/tell-activity.ts";
@@ -46,8 +47,8 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
   const roster = createRoster();
   const wheel = createWakeWheel<Watched>();
   const fleet = watchFleet(() => config().selfCheck);
-  const killed = JSON.parse(resumption.marks["kills"] ?? "[]") as Kill[];
-  const budget = keepKillBudget(() => config().killBudget, killed);
+  const killed = resumption.machines.find(({ machine }) => machine === killBudgetMachine)?.record ?? "[]";
+  const budget = keepKillBudget(() => config().killBudget, JSON.parse(killed) as Kill[]);
   const incidents = recallFleet(resumption, started, config);
   const doubt = doubtSelf(fleet, incidents, budget, started.now);
   const self = watchSelf(

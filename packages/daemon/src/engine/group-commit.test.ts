@@ -133,18 +133,18 @@ describe("group commit", () => {
     const { group, time, read } = await world();
     let serialised = 0;
     for (let i = 0; i < 10; i++) {
-      group.draft().tasks.set("t-1", () => ({ taskId: "t-1", overAt: null, record: String(++serialised) }));
+      group.saveMachine("task", "t-1", () => ({ overAt: null, record: String(++serialised) }));
     }
     group.schedule();
     await time.turn();
     expect(serialised).toBe(1);
-    expect((await read.resume()).tasks).toEqual([{ taskId: "t-1", overAt: null, record: "1" }]);
+    expect((await read.resume()).machines).toEqual([{ machine: "task", id: "t-1", overAt: null, record: "1" }]);
   });
 
   it("writes a turn that brought nothing but a task, a checkpoint or an audit line", async () => {
     const { group, time, commits } = await world();
     const contents: ((draft: Draft) => void)[] = [
-      ({ tasks }) => tasks.set("t-1", () => ({ taskId: "t-1", overAt: null, record: "{}" })),
+      ({ machines }) => machines.set("t-1", () => ({ machine: "task", id: "t-1", overAt: null, record: "{}" })),
       ({ checkpoints }) => checkpoints.push({ id: "c", taskId: "t-1", number: 1, time: 0, head: "{}", state: "{}" }),
       ({ audit }) =>
         audit.push(

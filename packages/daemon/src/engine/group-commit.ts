@@ -5,9 +5,9 @@ import type {
   EventToSave,
   IntendedAction,
   SavedCheckpoint,
+  SavedMachine,
   SavedRecord,
   SavedSignal,
-  SavedTask,
   Store,
 } from "../ports/store.ts";
 
@@ -28,8 +28,8 @@ export interface Draft {
   events: EventToSave[];
   actions: IntendedAction[];
   finished: string[];
-  /** Likewise. */
-  tasks: Map<string, () => SavedTask>;
+  /** Likewise; by machine and id. See `saveMachine`. */
+  machines: Map<string, () => SavedMachine>;
   checkpoints: SavedCheckpoint[];
   audit: AuditRecord[];
   marks: Record<string, string | null>;
@@ -42,7 +42,7 @@ const emptyDraft = (): Draft => ({
   events: [],
   actions: [],
   finished: [],
-  tasks: new Map(),
+  machines: new Map(),
   checkpoints: [],
   audit: [],
   marks: {},
@@ -141,6 +141,10 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
   return {
     /** Add to it and call `schedule`, or `saved` to learn when it is on disk. */
     draft: (): Draft => draft,
+    /** The next commit saves it as it is by then. */
+    saveMachine(machine: string, id: string, serialise: () => Pick<SavedMachine, "record" | "overAt">): void {
+      draft.machines.set(`${machine}/${id}`, () => ({ machine, id, ...serialise() }));
+    },
     schedule,
     saved(): Promise<void> {
       return new Promise((resolve, reject) => this.whenSaved(resolve, reject));
@@ -177,7 +181,7 @@ const isEmpty = (draft: Draft): boolean =>
   draft.events.length === 0 &&
   draft.actions.length === 0 &&
   draft.finished.length === 0 &&
-  draft.tasks.size === 0 &&
+  draft.machines.size === 0 &&
   draft.checkpoints.length === 0 &&
   draft.audit.length === 0 &&
   Object.keys(draft.marks).length === 0;
@@ -185,7 +189,7 @@ const isEmpty = (draft: Draft): boolean =>
 const seal = (draft: Draft): Commit => ({
   ...draft,
   records: [...draft.records.values()].map((serialise) => serialise()),
-  tasks: [...draft.tasks.values()].map((serialise) => serialise()),
+  machines: [...draft.machines.values()].map((serialise) => serialise()),
 });
 
 function toFault(error: unknown): Fault {

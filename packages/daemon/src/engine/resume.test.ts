@@ -15,7 +15,7 @@ const nothing: Resumption = {
   records: [],
   signals: [],
   actions: [],
-  tasks: [],
+  machines: [],
   lastAudit: null,
   marks: {},
   lastSignalId: 0,

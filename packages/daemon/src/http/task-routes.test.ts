@@ -98,7 +98,7 @@ describe("a task over HTTP", () => {
 
   it("is on disk before anybody is answered", async () => {
     await add("t");
-    const saved = (await world.store.resume()).tasks.map(({ taskId }) => taskId);
+    const saved = (await world.store.resume()).machines.map(({ id }) => id);
     expect(saved).toEqual(["t"]);
   });
 

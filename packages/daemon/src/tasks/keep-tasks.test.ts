@@ -409,7 +409,10 @@ describe("what is remembered", () => {
     const world = await taskWorld();
     const overAt = async (taskId: string) => {
       await world.saved();
-      return (await world.store.resume()).tasks.find((task) => task.taskId === taskId)?.overAt ?? null;
+      return (
+        (await world.store.resume()).machines.find(({ machine, id }) => machine === "task" && id === taskId)?.overAt ??
+        null
+      );
     };
     const finish = async (taskId: string) => {
       await world.service.claim(taskId, { agentId: "a" });
@@ -462,7 +465,8 @@ describe("what is remembered", () => {
     await world.service.claim("first", { agentId: "a" });
     await world.service.complete("first", { agentId: "a" });
     await world.service.cancel("t", {});
-    const left = async () => (await world.store.resume()).tasks.map(({ taskId }) => taskId);
+    const left = async () =>
+      (await world.store.resume()).machines.flatMap(({ machine, id }) => (machine === "task" ? id : []));
     for (const day of [31, 31.1]) {
       await world.saved();
       await world.store.tidy({ now: dawn + days(day), beats: days(1), history: days(30) });

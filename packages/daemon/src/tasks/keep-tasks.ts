@@ -35,7 +35,7 @@ import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { createWakeWheel, type Sleeper } from "../engine/wake-wheel.ts";
 import type { TellAgent } from "../escalations/take-words.ts";
-import type { Resumption, SavedTask } from "../ports/store.ts";
+import { type Resumption, type SavedMachine, taskMachine } from "../ports/store.ts";
 import { keepHooks } from "./awaited-tasks.ts";
 import { chooseTaskRules } from "./choose-task-rules.ts";
 import { countBlocked } from "./count-blocked.ts";
@@ -124,14 +124,14 @@ export function keepTasks(parts: TaskParts) {
     else awaitingWork.delete(kept);
   }
 
-  const save = (kept: KeptTask): void => void commits.draft().tasks.set(kept.task.taskId, () => toSave(kept));
+  const save = (kept: KeptTask): void => commits.saveMachine(taskMachine, kept.task.taskId, () => toSave(kept));
 
   /** What is over and still waited for must not be forgotten, or what waits for it would never be ready. */
-  function toSave(kept: KeptTask): SavedTask {
+  function toSave(kept: KeptTask): Pick<SavedMachine, "record" | "overAt"> {
     const { taskId, state } = kept.task;
     const overAt = "overAt" in state && !isWaitedFor(taskId) ? parts.toWall(state.overAt) : null;
     kept.ages = overAt !== null;
-    return { taskId, record: JSON.stringify(kept.task), overAt };
+    return { record: JSON.stringify(kept.task), overAt };
   }
 
   /** Also by what failed or was cancelled: that may be tried again. */
@@ -227,10 +227,11 @@ export function keepTasks(parts: TaskParts) {
 
   return {
     /** After the agents were. */
-    restore({ tasks: saved, marks }: Pick<Resumption, "tasks" | "marks">): void {
-      for (const { record, overAt } of saved) wheel.file(add(JSON.parse(record) as TaskRecord, overAt !== null));
+    restore({ machines }: Pick<Resumption, "machines">): void {
+      for (const { machine, record, overAt } of machines)
+        if (machine === taskMachine) wheel.file(add(JSON.parse(record) as TaskRecord, overAt !== null));
       hooks.restore();
-      trust.restore(marks);
+      trust.restore(machines);
       for (const { task } of tasks.values()) blocked.note(null, task);
       // Claims that an earlier version gave were told to nobody.
       for (const { record } of roster.all()) if (record.taskId === null) toRemind.push(record.agentId);

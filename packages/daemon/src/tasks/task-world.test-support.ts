@@ -26,7 +26,7 @@ import { doubtSelf } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { createWakeWheel } from "../engine/wake-wheel.ts";
 import { recallFleet } from "../fleet/fleet-matters.ts";
-import type { Commit, Store } from "../ports/store.ts";
+import { type Commit, type Store, taskMachine } from "../ports/store.ts";
 import { keepTasks } from "./keep-tasks.ts";
 import { serveTasks } from "./serve-tasks.ts";
 
@@ -114,7 +114,8 @@ export async function taskWorld({
     events.push(...commit.events.map(({ event }) => event));
     actions.push(...commit.actions.map(({ body }) => JSON.parse(body) as Action));
     for (const look of onCommit) look();
-    if (commit.tasks.length > 0) for (const listener of savedTasks) listener(commit.tasks.map(({ taskId }) => taskId));
+    const saved = commit.machines.flatMap(({ machine, id }) => (machine === taskMachine ? id : []));
+    if (saved.length > 0) for (const listener of savedTasks) listener(saved);
   }
 
   function mustWatch(agentId: string): Watched {

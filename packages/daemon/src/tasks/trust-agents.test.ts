@@ -66,7 +66,7 @@ describe("trust", () => {
     const disk = createMemoryDisk();
     const before = await taskWorld({ disk });
     const saved = { agentId: "a", outcomes: ["failed", "failed", "failed"], since: 0, standing: "none" };
-    before.commits.draft().marks["assignments/a"] = JSON.stringify(saved);
+    before.commits.saveMachine("trust", "a", () => ({ record: JSON.stringify(saved), overAt: null }));
     await before.saved();
     disk.crash();
     const after = await taskWorld({ disk, at: minutes(1) });

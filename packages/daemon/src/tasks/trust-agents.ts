@@ -13,6 +13,7 @@ import {
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { TellAgent } from "../escalations/take-words.ts";
+import type { KeptMachine } from "../ports/store.ts";
 
 interface TrustParts {
   readonly commits: GroupCommit;
@@ -21,7 +22,7 @@ interface TrustParts {
   readonly tellAgent: TellAgent;
 }
 
-const markOf = (agentId: string): string => `assignments/${agentId}`;
+const trustMachine = "trust";
 
 /** With how many tasks each agent is trusted, by how its last ones ended. */
 export function trustAgents({ commits, saveEvents, intend, tellAgent }: TrustParts) {
@@ -29,19 +30,27 @@ export function trustAgents({ commits, saveEvents, intend, tellAgent }: TrustPar
 
   const of = (agentId: string, now: MonoMs): Assignments => known.get(agentId) ?? newAssignments(agentId, now);
 
+  /** One that was forgotten meanwhile is removed. */
+  function save(agentId: string): void {
+    commits.saveMachine(trustMachine, agentId, () => {
+      const assignments = known.get(agentId);
+      return { record: assignments === undefined ? null : JSON.stringify(assignments), overAt: null };
+    });
+  }
+
   function keep({ assignments: next, events, actions }: JudgedAssignments, { time }: Moment): void {
     known.set(next.agentId, next);
-    commits.draft().marks[markOf(next.agentId)] = JSON.stringify(next);
+    save(next.agentId);
     if (events.length > 0) saveEvents(events, time, next.agentId);
     for (const action of actions) intend(action, time);
   }
 
   return {
-    restore(marks: Readonly<Record<string, string>>): void {
-      for (const [mark, value] of Object.entries(marks)) {
-        if (!mark.startsWith(markOf(""))) continue;
+    restore(saved: readonly KeptMachine[]): void {
+      for (const { machine, record } of saved) {
+        if (machine !== trustMachine) continue;
         // One saved by an earlier version knows nothing of alerts.
-        const assignments = { alert: null, alertsRaised: 0, ...JSON.parse(value) } as Assignments;
+        const assignments = { alert: null, alertsRaised: 0, ...JSON.parse(record) } as Assignments;
         known.set(assignments.agentId, assignments);
       }
     },
@@ -64,7 +73,7 @@ export function trustAgents({ commits, saveEvents, intend, tellAgent }: TrustPar
       const before = known.get(agentId);
       if (before === undefined) return;
       known.delete(agentId);
-      commits.draft().marks[markOf(agentId)] = null;
+      save(agentId);
       if (before.alert === null) return;
       saveEvents([{ type: "ALERT_RESOLVED", payload: { agentId, alert: before.alert } }], time, agentId);
       intend({ kind: "resolve-alert", key: `${before.alert}/resolved`, agentId }, time);

@@ -1,38 +1,64 @@
 import { days, type EpochMs, hours, toIso } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import type { StoreUnderTest } from "./store.conformance.ts";
-import { type Commit, emptyCommit, type SavedCheckpoint, type SavedTask, type Store } from "./store.ts";
+import { type Commit, emptyCommit, type KeptMachine, type SavedCheckpoint, type Store, taskMachine } from "./store.ts";
 
 const noon: EpochMs = Date.UTC(2026, 1, 5, 12);
 const order = (now: EpochMs) => ({ now, beats: hours(24), history: days(30) });
 
-/** Part of the store's conformance: tasks and their checkpoints. */
-export function taskConformance(under: () => StoreUnderTest): void {
+/** Part of the store's conformance: things of any machine, tasks among them, and the checkpoints of tasks. */
+export function machineConformance(under: () => StoreUnderTest): void {
   const save = (part: Partial<Commit>, store: Store = under().store) => store.commit({ ...emptyCommit, ...part });
-  const tasks = async (store: Store = under().store) => (await store.resume()).tasks;
+  const machines = async (store: Store = under().store) => (await store.resume()).machines;
   const numbers = async (taskId: string, limit = 99) =>
     (await under().store.readCheckpoints(taskId, limit)).map(({ number }) => number);
 
+  describe("things of any machine", () => {
+    it("are kept apart from those of other machines that have the same name", async () => {
+      const [breaker, task] = [thingOf("breaker", "t-1"), taskOf("t-1")];
+      await save({ machines: [task, breaker] });
+      expect(await machines()).toEqual([breaker, task]);
+      await save({
+        machines: [
+          { ...task, record: null },
+          { ...taskOf("never there"), record: null },
+        ],
+      });
+      expect(await machines()).toEqual([breaker]);
+      expect(await machines(await under().reopen())).toEqual([breaker]);
+    });
+
+    it("go when they have been over for longer than the history, and leave the checkpoints of a task of their name", async () => {
+      await save({
+        machines: [{ ...thingOf("alert", "t-1"), overAt: noon }, thingOf("alert", "t-2"), taskOf("t-1")],
+        checkpoints: [checkpointOf("t-1", 1)],
+      });
+      await tidyWholly(under().store, noon + days(31));
+      expect(await machines()).toEqual([thingOf("alert", "t-2"), taskOf("t-1")]);
+      expect(await numbers("t-1")).toEqual([1]);
+    });
+  });
+
   describe("tasks", () => {
     it("are as they were saved last, also after a death without a word", async () => {
-      await save({ tasks: [taskOf("t-2"), taskOf("t-1")] });
-      const over = { taskId: "t-1", overAt: noon + 0.5, record: '{"née":"✓"}' };
-      await save({ tasks: [over] });
-      expect(await tasks()).toEqual([over, taskOf("t-2")]);
-      expect(await tasks(await under().reopen())).toEqual([over, taskOf("t-2")]);
+      await save({ machines: [taskOf("t-2"), taskOf("t-1")] });
+      const over = { ...taskOf("t-1"), overAt: noon + 0.5, record: '{"née":"✓"}' };
+      await save({ machines: [over] });
+      expect(await machines()).toEqual([over, taskOf("t-2")]);
+      expect(await machines(await under().reopen())).toEqual([over, taskOf("t-2")]);
     });
 
     it("may be taken up again after they were over", async () => {
-      await save({ tasks: [{ ...taskOf("t-1"), overAt: noon }] });
-      await save({ tasks: [taskOf("t-1")] });
+      await save({ machines: [{ ...taskOf("t-1"), overAt: noon }] });
+      await save({ machines: [taskOf("t-1")] });
       await tidyWholly(under().store, noon + days(99));
-      expect(await tasks()).toEqual([taskOf("t-1")]);
+      expect(await machines()).toEqual([taskOf("t-1")]);
     });
 
     it("come back by the thousands", async () => {
       const many = Array.from({ length: 4500 }, (_, i) => taskOf(`t-${String(i).padStart(5, "0")}`));
-      await save({ tasks: many });
-      expect(await tasks(await under().reopen())).toEqual(many);
+      await save({ machines: many });
+      expect(await machines(await under().reopen())).toEqual(many);
     });
   });
 
@@ -52,7 +78,7 @@ export function taskConformance(under: () => StoreUnderTest): void {
 
     it("are never changed once they are there, and take a commit that is tried again", async () => {
       const first = checkpointOf("t-1", 1);
-      const commit = { tasks: [taskOf("t-1")], checkpoints: [first, checkpointOf("t-1", 2)] };
+      const commit = { machines: [taskOf("t-1")], checkpoints: [first, checkpointOf("t-1", 2)] };
       await save(commit);
       await save(commit);
       await save({ checkpoints: [{ ...first, state: '"another"' }] });
@@ -119,7 +145,7 @@ export function taskConformance(under: () => StoreUnderTest): void {
   describe("tasks and checkpoints that are tidied", () => {
     it("go when their task has been over for longer than the history, and no others", async () => {
       await save({
-        tasks: [
+        machines: [
           { ...taskOf("old"), overAt: noon },
           { ...taskOf("young"), overAt: noon + days(20) },
           taskOf("not-over"),
@@ -127,7 +153,7 @@ export function taskConformance(under: () => StoreUnderTest): void {
         checkpoints: ["old", "young", "not-over"].flatMap((id) => [inFile(id, 1, `${id}-file`), checkpointOf(id, 2)]),
       });
       await tidyWholly(under().store, noon + days(31));
-      expect((await tasks()).map(({ taskId }) => taskId)).toEqual(["not-over", "young"]);
+      expect((await machines()).map(({ id }) => id)).toEqual(["not-over", "young"]);
       expect(await numbers("old")).toEqual([]);
       expect(await under().store.findCheckpoint(checkpointOf("old", 2).id)).toBeNull();
       expect(await under().store.refersToState("old-file")).toBe(false);
@@ -139,23 +165,23 @@ export function taskConformance(under: () => StoreUnderTest): void {
     it("go in small steps: a task that is there has its newest checkpoint, and commits come between", async () => {
       const { store } = under();
       const many = Array.from({ length: 1200 }, (_, i) => checkpointOf("long", i + 1));
-      await save({ tasks: [{ ...taskOf("long"), overAt: noon }], checkpoints: many });
+      await save({ machines: [{ ...taskOf("long"), overAt: noon }], checkpoints: many });
       let saved = 0;
       for (let more = true; more; ) {
         more = await store.tidy(order(noon + days(31)));
         const left = await numbers("long", 1);
-        expect(left).toEqual((await tasks()).some(({ taskId }) => taskId === "long") ? [1200] : []);
-        await save({ tasks: [taskOf(`new-${++saved}`)] });
+        expect(left).toEqual((await machines()).some(({ id }) => id === "long") ? [1200] : []);
+        await save({ machines: [taskOf(`new-${++saved}`)] });
       }
       expect(await numbers("long")).toEqual([]);
-      expect(await tasks()).toHaveLength(saved);
+      expect(await machines()).toHaveLength(saved);
     });
 
     it("do not keep the tidying from ending when there are many of them", async () => {
       const over = Array.from({ length: 1300 }, (_, i) => ({ ...taskOf(`t-${i}`), overAt: noon }));
-      await save({ tasks: over, checkpoints: over.map(({ taskId }) => checkpointOf(taskId, 1)) });
+      await save({ machines: over, checkpoints: over.map(({ id }) => checkpointOf(id, 1)) });
       await tidyWholly(under().store, noon + days(31));
-      expect(await tasks()).toEqual([]);
+      expect(await machines()).toEqual([]);
       expect(await numbers("t-1299")).toEqual([]);
     });
   });
@@ -165,7 +191,14 @@ async function tidyWholly(store: Store, now: EpochMs): Promise<void> {
   while (await store.tidy(order(now)));
 }
 
-export const taskOf = (taskId: string): SavedTask => ({ taskId, overAt: null, record: JSON.stringify({ taskId }) });
+const thingOf = (machine: string, id: string): KeptMachine => ({
+  machine,
+  id,
+  record: JSON.stringify({ id }),
+  overAt: null,
+});
+
+export const taskOf = (taskId: string): KeptMachine => thingOf(taskMachine, taskId);
 
 const stateHashOf = (taskId: string, number: number): string => `state of ${taskId} at ${number}`;
 

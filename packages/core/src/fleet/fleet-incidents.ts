@@ -6,6 +6,7 @@ import {
   type MonoMs,
   type Policy,
   type SelfCheckPolicy,
+  seconds,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Escalation } from "../incident.ts";
@@ -29,6 +30,10 @@ interface Open extends Omit<FleetIncident, "members" | "returned"> {
   readonly returned: Map<string, MonoMs>;
   /** Those that a person has to see to, because nothing more is done about them by itself. */
   readonly needy: Set<string>;
+  /** Those that joined after it was asked about: what was granted or decided was not about them. */
+  readonly unasked: Set<string>;
+  /** Others died since somebody was told: told anew then, because still others may follow. */
+  tellAt: MonoMs | null;
   /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
   askAnewAt: MonoMs | null;
   latest: MonoMs;
@@ -46,6 +51,9 @@ export interface StandsSo {
   readonly presence: Presence;
   readonly needy: boolean;
 }
+
+/** Who dies within so long after another is told of with it. */
+const gatheringTime: DurationMs = seconds(5);
 
 /** Names that are told of so many; the rest is counted. */
 const mostNamed = 100;
@@ -83,7 +91,9 @@ export function keepFleetIncidents(
     const isUntold = isSilence && (stage.kind === "held" || (grown && stage.kind !== "asked"));
     const open: Open = {
       ...incident,
-      ...{ members, returned: new Map(incident.returned), needy: new Set(stage.kind === "held" ? [] : members) },
+      ...{ members, returned: new Map(incident.returned) },
+      needy: new Set(stage.kind === "held" || (grown && !isSilence) ? [] : members),
+      ...{ unasked: new Set(grown ? members : []), tellAt: grown && !isSilence ? now + gatheringTime : null },
       ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
       stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
     };
@@ -109,7 +119,8 @@ export function keepFleetIncidents(
     const incident: Open = {
       ...{ id: `${fleetId}/${counts.incidents}`, because, scope, openedAt: now, latest: now, came: 0, lost: false },
       ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
-      ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
+      ...{ unasked: new Set<string>(), tellAt: null, grown: false, askAnewAt: null },
+      ...{ stage: { kind: "held" }, alert: null },
     };
     incidents.add(incident);
     return incident;
@@ -127,10 +138,17 @@ export function keepFleetIncidents(
       changes += 1;
       members.set(agentId, incident);
       incident.members.add(agentId);
-      incident.latest = now;
-      if (!incident.returned.delete(agentId)) incident.came += 1;
+      if (!incident.returned.delete(agentId)) countIn(incident, agentId, now);
       if (incident.stage.kind !== "held") incident.grown = true;
     }
+  }
+
+  /** It was not one of them before. Of those that died, somebody is told of each. */
+  function countIn(incident: Open, agentId: string, now: MonoMs): void {
+    incident.latest = now;
+    incident.came += 1;
+    incident.unasked.add(agentId);
+    if (incident.because === "mass-failure") incident.tellAt ??= now + gatheringTime;
   }
 
   /** Opened, or grown by them. One of the whole fleet takes in those of single nodes. */
@@ -213,7 +231,7 @@ export function keepFleetIncidents(
     if (one === undefined) return opened;
     for (const other of first.agents) if (!deaths.isDown(other)) comeBack(one, other, now);
     changes += 1;
-    return combine([opened, one.stage.kind === "held" ? alert(one, now) : askAnew(one, now)]);
+    return combine([opened, one.stage.kind === "held" ? tell(one, now) : askAnew(one, now)]);
   }
 
   /** Back is who has lived for as long as they died within. Who is a person's matter is asked about, with all the others. */
@@ -227,6 +245,7 @@ export function keepFleetIncidents(
     else if (!incident.needy.has(agentId)) {
       incident.needy.add(agentId);
       if (incident.stage.kind === "held" || incident.stage.kind === "decided") return ask(incident, 0, now);
+      if (incident.unasked.has(agentId)) incident.tellAt ??= now + gatheringTime;
     }
     return nothing;
   }
@@ -251,6 +270,7 @@ export function keepFleetIncidents(
     memberOf[incident.because].delete(agentId);
     incident.members.delete(agentId);
     incident.needy.delete(agentId);
+    incident.unasked.delete(agentId);
     if (isWell) incident.returned.set(agentId, now);
     else {
       incident.returned.delete(agentId);
@@ -265,20 +285,35 @@ export function keepFleetIncidents(
     if (members.size > 0) return nothing;
     if (because === "mass-silence")
       return mayGrow(incident) ? nothing : close(incident, lost ? "none-left" : "all-heard", now);
-    const isBack = [...returned.values()].every((since) => now >= since + window());
-    return isBack ? close(incident, lost ? "none-left" : "all-back", now) : nothing;
+    return returned.size === 0 ? close(incident, lost ? "none-left" : "all-back", now) : nothing;
+  }
+
+  /** Who is back is none of them any more: if it dies later, that is its own matter. */
+  function release(incident: Open, now: MonoMs): void {
+    if (incident.because !== "mass-failure") return;
+    for (const [agentId, since] of incident.returned) {
+      if (now < since + window()) continue;
+      changes += 1;
+      incident.returned.delete(agentId);
+      incident.unasked.delete(agentId);
+      memberOf["mass-failure"].delete(agentId);
+    }
   }
 
   /** Nobody answered: asked again, less and less often. Time that was allowed is used up: asked anew. */
   function due(now: MonoMs): FleetDoings {
     if (incidents.size === 0) return nothing;
     return combine(
-      [...incidents].map((incident) => (incident.members.size === 0 ? settle(incident, now) : press(incident, now))),
+      [...incidents].map((incident) => {
+        release(incident, now);
+        return incident.members.size === 0 ? settle(incident, now) : press(incident, now);
+      }),
     );
   }
 
   function press(incident: Open, now: MonoMs): FleetDoings {
-    const { stage, askAnewAt } = incident;
+    const { stage, askAnewAt, tellAt } = incident;
+    if (tellAt !== null && now >= tellAt) return tellOfMore(incident, now);
     if (stage.kind === "more-time" && now >= stage.until) return ask(incident, 0, now);
     if (stage.kind !== "asked") return nothing;
     if (askAnewAt !== null && now >= askAnewAt) return askAnew(incident, now);
@@ -294,10 +329,25 @@ export function keepFleetIncidents(
     ]);
   }
 
+  /** Of those that joined somebody is told; and asked, when one of them is a person's matter. */
+  function tellOfMore(incident: Open, now: MonoMs): FleetDoings {
+    const { stage, unasked, needy } = incident;
+    const isOpen = stage.kind === "asked" || stage.kind === "more-time";
+    return isOpen && [...unasked].some((agentId) => needy.has(agentId)) ? askAnew(incident, now) : tell(incident, now);
+  }
+
+  function tell(incident: Open, now: MonoMs): FleetDoings {
+    changes += 1;
+    incident.tellAt = null;
+    return alert(incident, now);
+  }
+
   function ask(incident: Open, askedBefore: number, now: MonoMs): FleetDoings {
     changes += 1;
     incident.grown = false;
     incident.askAnewAt = null;
+    incident.tellAt = null;
+    incident.unasked.clear();
     return question(incident, askedBefore, now);
   }
 
@@ -326,9 +376,9 @@ export function keepFleetIncidents(
   };
 
   const listOpen = (): readonly FleetIncident[] =>
-    [...incidents].map(({ needy, askAnewAt, ...one }) => ({
+    [...incidents].map(({ needy, unasked, tellAt, askAnewAt, ...one }) => ({
       ...one,
-      grown: one.grown || askAnewAt !== null,
+      grown: one.grown || askAnewAt !== null || tellAt !== null,
       ...{ members: [...one.members], returned: [...one.returned] },
     }));
 

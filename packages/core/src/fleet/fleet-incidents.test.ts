@@ -425,16 +425,59 @@ describe("many that die together", () => {
     world.is("w1", "died", { needy: true });
     world.is("w2", "died", { needy: true });
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5) - 1);
+    expect(world.did("escalate")).toEqual([]);
+    world.passes(1);
     expect(world.did("escalate")).toHaveLength(1);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^5 agents are down/) });
     expect(world.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "mass-failure" }]);
     const decided = world.decide("terminate_and_recover");
     expect(decided?.decided?.agents).toEqual(["w1", "w2", "w3", "w4", "w5"]);
     world.is("w1", "died");
     world.is("w2", "died", { needy: true });
+    world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(1);
     // Brought back, and down for good once more: that is a new question.
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(2);
+  });
+
+  it("and come back, and die once more one after the other, are all named by the question", () => {
+    const world = dies(6);
+    world.passes(seconds(1));
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "there");
+    world.passes(seconds(30));
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "died", { needy: true });
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^6 agents are down/) });
+  });
+
+  it("and are back when one is asked about are told of when they die once more, and not each time", () => {
+    const world = dies(3);
+    world.is("w2", "there");
+    world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
+    for (let i = 0; i < 3; i++) {
+      world.is("w2", "died");
+      world.passes(seconds(5));
+      expect(world.did("raise-alert")).toHaveLength(3);
+      world.is("w2", "there");
+      world.passes(seconds(5));
+    }
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^3 agents are down/) });
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("and need nobody any more before somebody is asked are not asked about", () => {
+    const world = dies(3);
+    world.is("w1", "died", { needy: true });
+    world.is("w1", "died");
+    world.is("w2", "died", { needy: true });
+    world.forget("w2");
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toEqual([]);
   });
 
   it("are back when they have lived for as long as they died within; dying again meanwhile is no news", () => {
@@ -492,6 +535,7 @@ describe("many that die together", () => {
   ])("and were %s are asked about anew when who joined is a person's matter, at once or later", (_, first) => {
     const world = dies(3);
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
     first(world);
     world.is("w4", "died");
     world.is("w5", "died", { needy: true });
@@ -514,6 +558,7 @@ describe("many that die together", () => {
   it("are asked about anew after more time was allowed, when who joined is a person's matter and we died before that", () => {
     const before = dies(3);
     before.is("w1", "died", { needy: true });
+    before.passes(seconds(5));
     before.decide("allow_more_time", minutes(720));
     before.is("w4", "died");
     const world = fleet(JSON.parse(JSON.stringify(before.incidents.save())) as SavedFleet, before.now);
@@ -576,6 +621,7 @@ describe("many that die together", () => {
     expect(world.incidents.open()).toEqual(before.incidents.open());
     world.is("w3", "died");
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(1);
     expect(world.incidents.open()).toMatchObject([{ members: ["w1", "w2", "w3"], came: 3 }]);
   });

@@ -30,9 +30,13 @@ interface Open extends Omit<FleetIncident, "members" | "returned"> {
   readonly returned: Map<string, MonoMs>;
   /** Those that a person has to see to, because nothing more is done about them by itself. */
   readonly needy: Set<string>;
+  /** Those of whom somebody was told since it was last asked about. */
+  readonly named: Set<string>;
   /** Those that joined after it was asked about: what was granted or decided was not about them. */
   readonly unasked: Set<string>;
-  /** Others died since somebody was told: told anew then, because still others may follow. */
+  /** Those that somebody is to be asked about. */
+  readonly wanting: Set<string>;
+  /** Somebody is told, or asked, then: still others may follow until then. */
   tellAt: MonoMs | null;
   /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
   askAnewAt: MonoMs | null;
@@ -93,7 +97,8 @@ export function keepFleetIncidents(
       ...incident,
       ...{ members, returned: new Map(incident.returned) },
       needy: new Set(stage.kind === "held" || (grown && !isSilence) ? [] : members),
-      ...{ unasked: new Set(grown ? members : []), tellAt: grown && !isSilence ? now + gatheringTime : null },
+      ...{ named: new Set(grown ? [] : members), unasked: new Set(grown ? members : []), wanting: new Set() },
+      tellAt: grown && !isSilence ? now + gatheringTime : null,
       ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
       stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
     };
@@ -119,7 +124,8 @@ export function keepFleetIncidents(
     const incident: Open = {
       ...{ id: `${fleetId}/${counts.incidents}`, because, scope, openedAt: now, latest: now, came: 0, lost: false },
       ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
-      ...{ unasked: new Set<string>(), tellAt: null, grown: false, askAnewAt: null },
+      ...{ named: new Set<string>(), unasked: new Set<string>(), wanting: new Set<string>() },
+      ...{ tellAt: null, grown: false, askAnewAt: null },
       ...{ stage: { kind: "held" }, alert: null },
     };
     incidents.add(incident);
@@ -138,17 +144,18 @@ export function keepFleetIncidents(
       changes += 1;
       members.set(agentId, incident);
       incident.members.add(agentId);
-      if (!incident.returned.delete(agentId)) countIn(incident, agentId, now);
+      if (!incident.returned.delete(agentId)) {
+        incident.latest = now;
+        incident.came += 1;
+      }
+      incident.unasked.add(agentId);
+      if (incident.because === "mass-failure" && !incident.named.has(agentId)) tellSoon(incident, now);
       if (incident.stage.kind !== "held") incident.grown = true;
     }
   }
 
-  /** It was not one of them before. Of those that died, somebody is told of each. */
-  function countIn(incident: Open, agentId: string, now: MonoMs): void {
-    incident.latest = now;
-    incident.came += 1;
-    incident.unasked.add(agentId);
-    if (incident.because === "mass-failure") incident.tellAt ??= now + gatheringTime;
+  function tellSoon(incident: Open, now: MonoMs): void {
+    incident.tellAt ??= now + gatheringTime;
   }
 
   /** Opened, or grown by them. One of the whole fleet takes in those of single nodes. */
@@ -241,13 +248,21 @@ export function keepFleetIncidents(
     if (presence === "gone") return leave(incident, agentId, false, now);
     if (presence === "died") join(incident, [agentId], now);
     else comeBack(incident, agentId, now);
-    if (!needy || presence !== "died") incident.needy.delete(agentId);
+    if (!needy || presence !== "died") needNobody(incident, agentId);
     else if (!incident.needy.has(agentId)) {
       incident.needy.add(agentId);
-      if (incident.stage.kind === "held" || incident.stage.kind === "decided") return ask(incident, 0, now);
-      if (incident.unasked.has(agentId)) incident.tellAt ??= now + gatheringTime;
+      const isOpen = incident.stage.kind === "asked" || incident.stage.kind === "more-time";
+      if (isOpen && !incident.unasked.has(agentId)) return nothing;
+      changes += 1;
+      incident.wanting.add(agentId);
+      tellSoon(incident, now);
     }
     return nothing;
+  }
+
+  function needNobody(incident: Open, agentId: string): void {
+    incident.needy.delete(agentId);
+    incident.wanting.delete(agentId);
   }
 
   function comeBack(incident: Open, agentId: string, now: MonoMs): void {
@@ -269,8 +284,7 @@ export function keepFleetIncidents(
     changes += 1;
     memberOf[incident.because].delete(agentId);
     incident.members.delete(agentId);
-    incident.needy.delete(agentId);
-    incident.unasked.delete(agentId);
+    needNobody(incident, agentId);
     if (isWell) incident.returned.set(agentId, now);
     else {
       incident.returned.delete(agentId);
@@ -295,7 +309,6 @@ export function keepFleetIncidents(
       if (now < since + window()) continue;
       changes += 1;
       incident.returned.delete(agentId);
-      incident.unasked.delete(agentId);
       memberOf["mass-failure"].delete(agentId);
     }
   }
@@ -329,16 +342,14 @@ export function keepFleetIncidents(
     ]);
   }
 
-  /** Of those that joined somebody is told; and asked, when one of them is a person's matter. */
-  function tellOfMore(incident: Open, now: MonoMs): FleetDoings {
-    const { stage, unasked, needy } = incident;
-    const isOpen = stage.kind === "asked" || stage.kind === "more-time";
-    return isOpen && [...unasked].some((agentId) => needy.has(agentId)) ? askAnew(incident, now) : tell(incident, now);
-  }
+  /** Of those that joined somebody is told; and asked, when one is a person's matter that nobody was asked about. */
+  const tellOfMore = (incident: Open, now: MonoMs): FleetDoings =>
+    incident.wanting.size > 0 ? askAnew(incident, now) : tell(incident, now);
 
   function tell(incident: Open, now: MonoMs): FleetDoings {
     changes += 1;
     incident.tellAt = null;
+    for (const agentId of incident.members) incident.named.add(agentId);
     return alert(incident, now);
   }
 
@@ -347,7 +358,8 @@ export function keepFleetIncidents(
     incident.grown = false;
     incident.askAnewAt = null;
     incident.tellAt = null;
-    incident.unasked.clear();
+    for (const once of [incident.named, incident.unasked, incident.wanting]) once.clear();
+    for (const agentId of incident.members) incident.named.add(agentId);
     return question(incident, askedBefore, now);
   }
 
@@ -376,7 +388,7 @@ export function keepFleetIncidents(
   };
 
   const listOpen = (): readonly FleetIncident[] =>
-    [...incidents].map(({ needy, unasked, tellAt, askAnewAt, ...one }) => ({
+    [...incidents].map(({ needy, named, unasked, wanting, tellAt, askAnewAt, ...one }) => ({
       ...one,
       grown: one.grown || askAnewAt !== null || tellAt !== null,
       ...{ members: [...one.members], returned: [...one.returned] },

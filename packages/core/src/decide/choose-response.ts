@@ -19,8 +19,10 @@ export type Response =
       readonly kind: "alert";
       readonly cause: HealthReason;
       readonly severity: AlertSeverity;
-      /** Told not long ago, and over since. */
+      /** It, or what was told beside it, was told not long ago: the agent goes up and down. */
       readonly again?: true;
+      /** Causes that were told since it was last well for a while, this one included. */
+      readonly told?: readonly HealthReason[];
     }
   | { readonly kind: "resolve" }
   /** It goes up and down: the alert stays open until it has been well for a while. */
@@ -55,9 +57,22 @@ export function chooseResponse(record: AgentRecord, context: Context): Response 
     return record.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
   if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
-  const { lastAlert } = record;
-  const again = lastAlert?.cause === cause && now - lastAlert.resolvedAt < soon(record, policy);
-  return { kind: "alert", cause, severity, ...(again ? { again } : {}) };
+  const told = toldLately(record, now, policy);
+  const before = told.filter((one) => one === cause).length;
+  if (record.alert?.again && before >= mostTold) return { kind: "nothing", because: "already-alerted" };
+  const again = before > 0 || record.alert?.again;
+  return { kind: "alert", cause, severity, ...(again ? { again } : {}), told: [...told, cause] };
+}
+
+/** An agent that goes up and down is told of so often for each cause. */
+const mostTold = 2;
+
+/** What was told of it and is not long over, each time it was: by turns, two causes go up and down as one does. */
+function toldLately(record: AgentRecord, now: MonoMs, policy: Policy): readonly HealthReason[] {
+  const { alert, lastAlert } = record;
+  if (alert !== null) return alert.told ?? [alert.cause];
+  if (lastAlert === null || now - lastAlert.resolvedAt >= soon(record, policy)) return [];
+  return lastAlert.told ?? [lastAlert.cause];
 }
 
 /** What comes back within this time goes up and down. Who is silent again takes a TTL to show it. */

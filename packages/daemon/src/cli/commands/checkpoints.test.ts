@@ -6,7 +6,7 @@ import { Fault } from "@rouse/contract";
 import { type Command, CommanderError } from "commander";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openGitWorkspaces } from "../../adapters/workspaces-git/open-git-workspaces.ts";
-import { type ServedCheckpoints, serveCheckpoints } from "../../http/serve-checkpoints.test-support.ts";
+import { type ServedCheckpoints, serveCheckpoints } from "../../api/serve-checkpoints.test-support.ts";
 import { type CheckpointWorld, largeState, task } from "../../runtime/checkpoint-world.test-support.ts";
 import { createProgram } from "../create-program.ts";
 import { exitCodeOf } from "../exit-codes.ts";

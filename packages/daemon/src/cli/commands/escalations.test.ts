@@ -6,7 +6,7 @@ import { Fault, minutes } from "@rouse/contract";
 import { type Command, CommanderError } from "commander";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { serveEscalations } from "../../http/serve-escalations.test-support.ts";
+import { serveEscalations } from "../../api/serve-escalations.test-support.ts";
 import { type EscalationDesk, escalationDesk } from "../../runtime/escalation-desk.test-support.ts";
 import { createProgram } from "../create-program.ts";
 import { exitCodeOf } from "../exit-codes.ts";

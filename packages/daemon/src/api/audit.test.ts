@@ -6,7 +6,7 @@ import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { type AuditPlace, emptyCommit } from "../ports/store.ts";
 import { keepAuditTrail } from "../runtime/audit-trail.ts";
 import { readAuditOf } from "../runtime/read-audit.ts";
-import { addAuditRoutes } from "./audit-routes.ts";
+import { addAuditRoutes } from "./audit.ts";
 import { findTrespass } from "./guard.ts";
 import { statusOf, toProblem } from "./problem.ts";
 

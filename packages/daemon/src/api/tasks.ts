@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { findOverreach } from "../home/agent-token.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
 import type { TaskService } from "../runtime/serve-tasks.ts";
+import { type AgentOf, type PrincipalOf, readLimit } from "./agents.ts";
 import { forbid } from "./guard.ts";
-import { type AgentOf, type PrincipalOf, readLimit } from "./routes.ts";
 
 export interface TaskDoor {
   readonly agentOf: AgentOf;

@@ -16,11 +16,11 @@ import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { givenBy } from "../runtime/note-orders.ts";
 import type { Answered, Words } from "../runtime/take-words.ts";
+import type { AgentOf, PrincipalOf } from "./agents.ts";
 import { tooLate } from "./describe-ending.ts";
 import { parseJson } from "./parse-json.ts";
 import { toProblem } from "./problem.ts";
 import { readRequest } from "./read-request.ts";
-import type { AgentOf, PrincipalOf } from "./routes.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations

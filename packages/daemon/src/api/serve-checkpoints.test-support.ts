@@ -2,7 +2,7 @@ import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import { type CheckpointWorld, openCheckpointWorld } from "../runtime/checkpoint-world.test-support.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
-import { addCheckpointRoutes } from "./checkpoint-routes.ts";
+import { addCheckpointRoutes } from "./checkpoints.ts";
 import { statusOf, toProblem } from "./problem.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 

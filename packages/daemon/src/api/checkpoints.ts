@@ -5,9 +5,9 @@ import { findOverreach, type HoldsTask } from "../home/agent-token.ts";
 import type { Checkpoints } from "../runtime/keep-checkpoints.ts";
 import type { RefusedSpeaker } from "../runtime/monitor.ts";
 import type { CheckpointSpeaker } from "../runtime/read-checkpoint.ts";
+import { type AgentOf, readLimit } from "./agents.ts";
 import { forbid } from "./guard.ts";
 import { parseState } from "./parse-state.ts";
-import { type AgentOf, readLimit } from "./routes.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 
 const mebibyte = 1024 * 1024;

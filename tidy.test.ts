@@ -188,7 +188,7 @@ describe("daemon", () => {
   it("HTTP and CLI hold no SQL", () => {
     keeps(rules.httpAndCliHoldNoSql, {
       catches: {
-        "packages/daemon/src/http/routes.ts": [
+        "packages/daemon/src/api/routes.ts": [
           "const sql = `SELECT *\nFROM agents`;",
           'import { DatabaseSync } from "@rouse/holder/load-sqlite";',
           'import D from "node:sqlite";',

@@ -105,7 +105,7 @@ export const onlyTheCompositionRootNamesAdapters: Rule = (files) =>
   });
 
 export const httpAndCliHoldNoSql: Rule = (files) =>
-  offences([...shippedUnder(files, `${DAEMON}http/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
+  offences([...shippedUnder(files, `${DAEMON}api/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
     ...importsOf(file)
       .filter((target) => isSqlite(target) || SQLITE_DRIVERS.includes(target))
       .map((target) => `imports ${target}`),

@@ -10,8 +10,8 @@ import {
   type RouseEvent,
 } from "@rouse/contract";
 import type { AgentRecord } from "@rouse/core";
+import type { Escalations } from "../api/escalations.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import type { Escalations } from "../http/escalation-routes.ts";
 import { dawn, taskWorld } from "../tasks/task-world.test-support.ts";
 import { takeWords } from "./take-words.ts";
 import { tellEscalations } from "./tell-escalations.ts";

@@ -2,7 +2,7 @@ import fastify, { type HTTPMethods } from "fastify";
 import { describe, expect, it } from "vitest";
 import { taskWorld } from "../tasks/task-world.test-support.ts";
 import { taskPaths, taskSchemas } from "./openapi-tasks.ts";
-import { addTaskRoutes } from "./task-routes.ts";
+import { addTaskRoutes } from "./tasks.ts";
 
 const paths = taskPaths({
   ref: (name) => ({ $ref: name }),

@@ -5,16 +5,17 @@ import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import type { Monitor } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
+import { type AgentOf, addRoutes } from "./agents.ts";
+
 import { boundConnections, boundsFor, readOpenFiles } from "./bound-connections.ts";
 import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
-import { addMcpRoute } from "./mcp-route.ts";
+import { type TakeHeartbeats, takeHeartbeats } from "./heartbeats.ts";
+import { addMcpRoute } from "./mcp.ts";
 import { parseJson } from "./parse-json.ts";
+import { isPing, takePings } from "./ping.ts";
 import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
-import { type AgentOf, addRoutes } from "./routes.ts";
 import { slowWrongTokens } from "./slow-wrong-tokens.ts";
 import { anyone, onlookerOf, principalOf, type Speaker } from "./speaker.ts";
-import { type TakeHeartbeats, takeHeartbeats } from "./take-heartbeats.ts";
-import { isPing, takePings } from "./take-ping.ts";
 import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
 
 export interface ListenOptions {

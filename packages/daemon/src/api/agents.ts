@@ -5,18 +5,19 @@ import { durationWanted } from "../agents/read-history.ts";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor } from "../monitor.ts";
 import { givenBy } from "../orders/note-orders.ts";
-import { addAuditRoutes } from "./audit-routes.ts";
-import { addCheckpointRoutes } from "./checkpoint-routes.ts";
-import { addEscalationRoutes } from "./escalation-routes.ts";
+import { addAuditRoutes } from "./audit.ts";
+import { addCheckpointRoutes } from "./checkpoints.ts";
+import { addEscalationRoutes } from "./escalations.ts";
+import { readEventFilter, streamEvents } from "./events.ts";
+
 import { forbid } from "./guard.ts";
 import { createMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { leaveForeignTask } from "./own-task.ts";
 import { readRequest } from "./read-request.ts";
 import { type AgentSpeaker, onlookerOf } from "./speaker.ts";
-import { addStepRoutes } from "./step-routes.ts";
-import { readEventFilter, streamEvents } from "./stream-events.ts";
-import { addTaskRoutes } from "./task-routes.ts";
+import { addStepRoutes } from "./steps.ts";
+import { addTaskRoutes } from "./tasks.ts";
 
 type Query = Record<string, string | undefined>;
 type WithId = { Params: { id: string }; Querystring: Query };

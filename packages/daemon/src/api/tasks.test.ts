@@ -7,8 +7,8 @@ import type { RefusedSpeaker } from "../monitor.ts";
 import { type TaskWorld, taskWorld } from "../tasks/task-world.test-support.ts";
 import { statusOf, toProblem } from "./problem.ts";
 import type { AgentSpeaker } from "./speaker.ts";
-import { addTaskRoutes } from "./task-routes.ts";
 import { findTaskTrespass } from "./task-trespass.ts";
+import { addTaskRoutes } from "./tasks.ts";
 
 const master = "s3cret-s3cret-s3cret";
 let world: TaskWorld;

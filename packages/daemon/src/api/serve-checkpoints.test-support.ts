@@ -1,8 +1,10 @@
 import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
+
 import { type CheckpointWorld, openCheckpointWorld } from "../checkpoints/checkpoint-world.test-support.ts";
 import type { RefusedSpeaker } from "../monitor.ts";
-import { addCheckpointRoutes } from "./checkpoint-routes.ts";
+import { addCheckpointRoutes } from "./checkpoints.ts";
+
 import { statusOf, toProblem } from "./problem.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 

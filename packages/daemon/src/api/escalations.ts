@@ -16,11 +16,12 @@ import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Answered, Words } from "../escalations/take-words.ts";
 import { givenBy } from "../orders/note-orders.ts";
+import type { AgentOf, PrincipalOf } from "./agents.ts";
+
 import { tooLate } from "./describe-ending.ts";
 import { parseJson } from "./parse-json.ts";
 import { toProblem } from "./problem.ts";
 import { readRequest } from "./read-request.ts";
-import type { AgentOf, PrincipalOf } from "./routes.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations

@@ -1,7 +1,8 @@
 import { Fault } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
+
 import type { AuditReader } from "../audit/read-audit.ts";
-import { readLimit } from "./routes.ts";
+import { readLimit } from "./agents.ts";
 
 type Query = Record<string, string | undefined>;
 

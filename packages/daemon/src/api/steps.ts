@@ -1,9 +1,11 @@
 import { Fault } from "@rouse/contract";
 import type { FastifyError, FastifyInstance } from "fastify";
+
 import type { Monitor } from "../monitor.ts";
 import { mostSteps } from "../steps/recall-steps.ts";
+import { type AgentOf, readLimit } from "./agents.ts";
+
 import { parseJson } from "./parse-json.ts";
-import { type AgentOf, readLimit } from "./routes.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostEvents = 10_000;

@@ -1,10 +1,12 @@
 import { Fault, TaskStatus } from "@rouse/contract";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { findOverreach } from "../home/agent-token.ts";
+
 import type { RefusedSpeaker } from "../monitor.ts";
 import type { TaskService } from "../tasks/serve-tasks.ts";
+import { type AgentOf, type PrincipalOf, readLimit } from "./agents.ts";
+
 import { forbid } from "./guard.ts";
-import { type AgentOf, type PrincipalOf, readLimit } from "./routes.ts";
 
 export interface TaskDoor {
   readonly agentOf: AgentOf;

@@ -5,9 +5,10 @@ import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "../checkpoints/read-checkpoint.ts";
 import { findOverreach, type HoldsTask } from "../home/agent-token.ts";
 import type { RefusedSpeaker } from "../monitor.ts";
+import { type AgentOf, readLimit } from "./agents.ts";
+
 import { forbid } from "./guard.ts";
 import { parseState } from "./parse-state.ts";
-import { type AgentOf, readLimit } from "./routes.ts";
 import type { AgentSpeaker } from "./speaker.ts";
 
 const mebibyte = 1024 * 1024;

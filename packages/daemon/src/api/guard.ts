@@ -4,8 +4,8 @@ import { type EpochMs, Fault } from "@rouse/contract";
 import { agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
 import { findIssuedToken, hasExpired, issuedTokenPrefix } from "../home/issued-tokens.ts";
 import { isForCheckpoints } from "./checkpoint-paths.ts";
+import { isPing, readPingPath } from "./ping.ts";
 import { type AgentSpeaker, anyone, owner, type Speaker, speakerWith } from "./speaker.ts";
-import { isPing, readPingPath } from "./take-ping.ts";
 import { findTaskTrespass } from "./task-trespass.ts";
 
 export interface GuardOptions {

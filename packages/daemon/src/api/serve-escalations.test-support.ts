@@ -1,7 +1,9 @@
 import { Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
+
 import type { EscalationDesk } from "../escalations/escalation-desk.test-support.ts";
-import { addEscalationRoutes, type EscalationDoor } from "./escalation-routes.ts";
+import { addEscalationRoutes, type EscalationDoor } from "./escalations.ts";
+
 import { parseJson } from "./parse-json.ts";
 import { statusOf, toProblem } from "./problem.ts";
 

@@ -6,7 +6,8 @@ import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { keepAuditTrail } from "../audit/audit-trail.ts";
 import { readAuditOf } from "../audit/read-audit.ts";
 import { type AuditPlace, emptyCommit } from "../ports/store.ts";
-import { addAuditRoutes } from "./audit-routes.ts";
+import { addAuditRoutes } from "./audit.ts";
+
 import { findTrespass } from "./guard.ts";
 import { statusOf, toProblem } from "./problem.ts";
 

@@ -4,7 +4,7 @@ import type { ReadableStream } from "node:stream/web";
 import type { EpochMs } from "@rouse/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { McpOverHttp } from "../mcp/serve-http.ts";
-import type { AgentOf } from "./routes.ts";
+import type { AgentOf } from "./agents.ts";
 
 export interface McpParts {
   /** Where requests come in, guard and all: a tool's own questions come in there as well. */

@@ -9,6 +9,7 @@ import { askToCheckIn } from "./intervene/check-in.ts";
 import { containAgent } from "./intervene/contain.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
 import { isStanding } from "./limit.ts";
+import type { Machine } from "./machine.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
 import { noticeRestart } from "./recover/restart-life.ts";
@@ -87,3 +88,11 @@ function join<T>(...lists: readonly (readonly T[])[]): readonly T[] {
   const filled = lists.filter((list) => list.length > 0);
   return filled.length === 1 ? (filled[0] ?? []) : filled.flat();
 }
+
+export const agentMachine: Machine<AgentRecord, Signal, Context, Reply | null> = {
+  name: "agent",
+  step: supervise,
+  wakeAt: ({ wakeAt }) => wakeAt,
+  restore: (saved) => JSON.parse(saved) as AgentRecord,
+  serialise: JSON.stringify,
+};

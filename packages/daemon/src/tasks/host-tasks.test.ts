@@ -118,7 +118,8 @@ describe("a task whose agent ends", () => {
 describe("a task on an agent's hook", () => {
   const asIfUnhooked = (world: TaskWorld, agentId: string): void => {
     const { record } = world.mustWatch(agentId);
-    world.tasks.noticeAgent({ ...record, taskId: null }, record, world.readClock());
+    world.engine.post("task", null, { kind: "agent-turned", before: { ...record, taskId: null }, after: record });
+    world.engine.deliver(world.readClock());
   };
 
   it("is that agent's, whether the task or the agent was there first", async () => {

@@ -470,6 +470,19 @@ describe("many that die together", () => {
     expect(world.did("escalate")).toHaveLength(1);
   });
 
+  it("and were back before the others were told of are waited for as long when they die once more", () => {
+    const world = dies(6);
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "there");
+    world.passes(seconds(30));
+    world.is("w6", "died");
+    world.passes(seconds(5) - 1);
+    expect(world.did("raise-alert")).toHaveLength(1);
+    world.passes(1);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({
+      summary: expect.stringMatching(/^1 agent is down .*: w6$/),
+    });
+  });
+
   it("and need nobody any more before somebody is asked are not asked about", () => {
     const world = dies(3);
     world.is("w1", "died", { needy: true });

@@ -319,7 +319,9 @@ export function keepFleetIncidents(
     return combine(
       [...incidents].map((incident) => {
         release(incident, now);
-        return incident.members.size === 0 ? settle(incident, now) : press(incident, now);
+        if (incident.members.size > 0) return press(incident, now);
+        incident.tellAt = null;
+        return settle(incident, now);
       }),
     );
   }

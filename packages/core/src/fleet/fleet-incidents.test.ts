@@ -639,6 +639,40 @@ describe("many that die together", () => {
     expect(world.incidents.open()).toMatchObject([{ members: ["w1", "w2", "w3"], came: 3 }]);
   });
 
+  it("are another incident than those that fell silent together, of the fleet or of a node", () => {
+    const world = fleet();
+    world.fallSilent(wholeFleet, "s1", "s2", "s3");
+    dies(3, world);
+    expect(world.incidents.open()).toMatchObject([
+      { because: "mass-silence", members: ["s1", "s2", "s3"] },
+      { because: "mass-failure", members: ["w1", "w2", "w3"] },
+    ]);
+    expect(["s1", "w1"].map(world.incidents.diedWith)).toEqual([null, `${fleetId}/2`]);
+    const onNode = fleet();
+    onNode.fallSilent(node, "s1", "s2", "s3");
+    dies(3, onNode);
+    expect(onNode.incidents.open()).toMatchObject([{ members: ["s1", "s2", "s3"] }, { scope: wholeFleet, came: 3 }]);
+    expect(onNode.told("FLEET_INCIDENT_CLOSED")).toEqual([]);
+  });
+
+  it("grow one by one, each within a minute of the last", () => {
+    const world = dies(3);
+    for (const one of ["w4", "w5", "w6"]) {
+      world.passes(selfCheck.massSilenceWindow);
+      world.is(one, "died");
+    }
+    expect(world.incidents.diedWith("w6")).toBe(`${fleetId}/1`);
+  });
+
+  it("have not been back when they die again within a minute, although nobody else died since", () => {
+    const world = dies(3);
+    world.passes(selfCheck.massSilenceWindow - 1);
+    world.is("w1", "there");
+    world.passes(2);
+    world.is("w1", "died");
+    expect(world.incidents.open()).toMatchObject([{ members: ["w2", "w3", "w1"], came: 3 }]);
+  });
+
   it("are nobody who was down when the monitor came", () => {
     const world = fleet();
     for (let i = 1; i <= 6; i++) world.is(`w${i}`, "died");

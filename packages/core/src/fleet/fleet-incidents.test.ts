@@ -673,6 +673,64 @@ describe("many that die together", () => {
     expect(world.incidents.open()).toMatchObject([{ members: ["w2", "w3", "w1"], came: 3 }]);
   });
 
+  it.each([
+    ["asked about", () => {}],
+    ["given more time", (world: ReturnType<typeof fleet>) => world.decide("allow_more_time", minutes(720))],
+  ])("and were %s are not asked about anew when another of them is a person's matter too", (_, first) => {
+    const world = dies(3);
+    world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
+    first(world);
+    world.is("w2", "died", { needy: true });
+    world.passes(seconds(60));
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("are not waited for because still others follow", () => {
+    const world = dies(4);
+    world.passes(seconds(3));
+    world.is("w5", "died");
+    world.passes(seconds(2));
+    expect(world.did("raise-alert").at(-1)).toMatchObject({
+      summary: "5 agents are down since many ended together 5 s ago: w1, w2, w3, w4, w5",
+    });
+  });
+
+  it("are over at once when all of them are done or removed", () => {
+    const world = dies(3);
+    world.is("w1", "there");
+    for (const one of ["w1", "w2", "w3"]) world.is(one, "gone");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "none-left" }]);
+  });
+
+  it("on one node after the other are one incident of the fleet as soon as they are so many, and asked about as one", () => {
+    const world = fleet();
+    const all = ["a", "b", "c"].flatMap((on) => Array.from({ length: 10 }, (_, i) => ({ id: `${on}${i}`, node: on })));
+    for (const { id, node } of all) world.is(id, "there", { node });
+    for (const { id, node } of all.slice(0, 4)) world.is(id, "died", { node });
+    expect(world.did("raise-alert")).toMatchObject([{ summary: expect.stringContaining(`down on ${node} since`) }]);
+    world.is("a0", "died", { needy: true });
+    world.is("a1", "there");
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(1);
+    for (const { id, node } of all.slice(4)) world.is(id, "died", { node });
+    world.passes(seconds(5));
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, came: 30, stage: { kind: "asked" } }]);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "part-of-a-wider-one" }]);
+    expect(world.did("withdraw-escalation")).toHaveLength(1);
+    expect(world.did("escalate")).toHaveLength(2);
+    world.passes(selfCheck.massSilenceWindow);
+    expect(world.incidents.diedWith("a1")).toBeNull();
+  });
+
+  it("were there before the monitor came, as it is told then", () => {
+    const world = fleet();
+    for (let i = 1; i <= 3; i++)
+      world.incidents.introduce({ agentId: `w${i}`, node: "a", presence: "there", needy: false }, world.now);
+    for (let i = 1; i <= 3; i++) world.is(`w${i}`, "died");
+    expect(world.incidents.open()).toMatchObject([{ came: 3 }]);
+  });
+
   it("are nobody who was down when the monitor came", () => {
     const world = fleet();
     for (let i = 1; i <= 6; i++) world.is(`w${i}`, "died");

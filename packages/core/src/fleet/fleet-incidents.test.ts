@@ -723,6 +723,20 @@ describe("many that die together", () => {
     expect(world.incidents.diedWith("a1")).toBeNull();
   });
 
+  it("on nodes that have an incident each are one of the fleet when they grow to be so many", () => {
+    const world = fleet();
+    const die = (on: string, ...numbers: number[]) => {
+      for (const n of numbers) world.is(`${on}${n}`, "died", { node: on });
+    };
+    for (const on of ["a", "b", "c"]) for (let i = 0; i < 10; i++) world.is(`${on}${i}`, "there", { node: on });
+    die("a", 0, 1, 2);
+    die("b", 0, 1, 2, 3);
+    expect(world.incidents.open()).toMatchObject([{ scope: "node a" }, { scope: "node b" }]);
+    die("a", 3, 4);
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, came: 9 }]);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toHaveLength(2);
+  });
+
   it("were there before the monitor came, as it is told then", () => {
     const world = fleet();
     for (let i = 1; i <= 3; i++)

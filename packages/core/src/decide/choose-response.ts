@@ -59,12 +59,13 @@ export function chooseResponse(record: AgentRecord, context: Context): Response 
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
   const told = toldLately(record, now, policy);
   const before = told.filter((one) => one === cause).length;
-  if (record.alert?.again && before >= mostTold) return { kind: "nothing", because: "already-alerted" };
+  const isLouder = record.alert?.severity === "critical" && severity !== "critical";
+  if (record.alert?.again && (isLouder || before >= mostTold)) return { kind: "nothing", because: "already-alerted" };
   const again = before > 0 || record.alert?.again;
   return { kind: "alert", cause, severity, ...(again ? { again } : {}), told: [...told, cause] };
 }
 
-/** An agent that goes up and down is told of so often for each cause. */
+/** An agent that goes up and down is told of so often for each cause, and for a warning no more once something worse was. */
 const mostTold = 2;
 
 /** What was told of it and is not long over, each time it was: by turns, two causes go up and down as one does. */

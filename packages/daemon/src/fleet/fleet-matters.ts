@@ -144,7 +144,8 @@ export function writeFleetNotice(
         ...{ supervised: held > 0, checkpoint: null, recoveriesLeft: 0, restartsLeft: 0 },
         options: decisions.map((decision) => ({ decision, effect: effectOf(decision) })),
       },
-      hints: hintsFor(report, [report.reason === "mass-failure" ? "process-exited" : "missed-beats"], held > 0),
+      // What helps with the end of one names that one, and these are many.
+      hints: hintsFor(report, report.reason === "mass-failure" ? [] : ["missed-beats"], held > 0),
       answer: {
         path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
         command: `rouse escalations decide ${report.id} DECISION`,

@@ -244,7 +244,8 @@ export function keepFleetIncidents(
     if (one === undefined) return opened;
     for (const other of first.agents) if (!deaths.isDown(other)) comeBack(one, other, now);
     changes += 1;
-    return combine([opened, one.stage.kind === "held" ? tellOfMore(one, now) : askAnew(one, now)]);
+    // Who dies in the next seconds is told of with them, once.
+    return one.stage.kind === "held" ? opened : combine([opened, askAnew(one, now)]);
   }
 
   /** Back is who has lived for as long as they died within. Who is a person's matter is asked about, with all the others. */

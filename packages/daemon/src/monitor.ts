@@ -118,10 +118,11 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   let current = parts.config;
   const config = (): Config => current;
   const { store, timers, log } = parts;
+  const epoch = await store.takeOver();
   const resumption = await store.resume();
   const seals = await recallSeals(store, resumption);
   const orders = await recallOrders(store, resumption, seals.store, parts.signing.publicKey);
-  const ground = layGround({ ...parts, config, seals, act, afterTurn }, resumption);
+  const ground = layGround({ ...parts, config, seals, epoch, stopActing, act, afterTurn }, resumption);
   const { readClock, chores, roster, news, commits, records, turns, markAlive } = ground;
   const eachSlice = takeInSlices({ timers, chores });
   const common = { ...parts, ...ground, config, eachSlice };
@@ -154,6 +155,13 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     meetWith(commit);
     outbox.send(commit.actions);
     anchoring.take(commit.audit);
+  }
+
+  /** Nothing is begun, asked or ordered any more. */
+  function stopActing(): Promise<void> {
+    outbox.stop();
+    parts.orchestrator.close();
+    return parts.holders.close();
   }
 
   function tell(event: RouseEvent): void {
@@ -201,9 +209,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     async stop() {
       if (chores.stopped()) return;
       chores.stop();
-      outbox.stop();
-      parts.orchestrator.close();
-      await parts.holders.close();
+      await stopActing();
       records.saveAll();
       turns.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
       sealing.stop();

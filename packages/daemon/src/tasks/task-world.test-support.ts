@@ -69,7 +69,7 @@ export async function taskWorld({
   const budget = keepKillBudget(() => config.killBudget, []);
   const incidents = recallFleet(resumption, readClock(), () => config);
   const doubt = doubtSelf(fleet, incidents, budget, now);
-  const commits = groupCommits(store, systemTimers, {
+  const commits = groupCommits(store, 0, systemTimers, {
     committed: noteCommit,
     wentDown: () => undefined,
     cameBack: () => undefined,

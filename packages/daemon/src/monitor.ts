@@ -117,10 +117,11 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   let current = parts.config;
   const config = (): Config => current;
   const { store, timers, log } = parts;
+  const epoch = await store.takeOver();
   const resumption = await store.resume();
   const seals = await recallSeals(store, resumption);
   const orders = await recallOrders(store, resumption, seals.store, parts.signing.publicKey);
-  const ground = buildEngine({ ...parts, config, seals, act }, resumption);
+  const ground = buildEngine({ ...parts, config, seals, epoch, stopActing, act }, resumption);
   const { readClock, chores, roster, news, commits, records, engine, agents, markAlive } = ground;
   const eachSlice = takeInSlices({ timers, chores });
   const common = { ...parts, ...ground, config, eachSlice };
@@ -153,6 +154,13 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     meetWith(commit);
     outbox.send(commit.actions);
     anchoring.take(commit.audit);
+  }
+
+  /** Nothing is begun, asked or ordered any more. */
+  function stopActing(): Promise<void> {
+    outbox.stop();
+    parts.orchestrator.close();
+    return parts.holders.close();
   }
 
   function tell(event: RouseEvent): void {
@@ -196,9 +204,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     async stop() {
       if (chores.stopped()) return;
       chores.stop();
-      outbox.stop();
-      parts.orchestrator.close();
-      await parts.holders.close();
+      await stopActing();
       records.saveAll();
       engine.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
       sealing.stop();

@@ -5,7 +5,7 @@ import type { Moment } from "../engine/steady-clock.ts";
 import type { Chores } from "../engine/timers.ts";
 import type { Holders, WatchSettings } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
-import type { Commit } from "../ports/store.ts";
+import { type Commit, storeMark } from "../ports/store.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import type { Agents } from "./host-agents.ts";
 import type { Roster } from "./roster.ts";
@@ -31,12 +31,13 @@ export function meetHolders(parts: MeetingParts) {
   }
 
   return {
-    /** Only with an epoch that is saved: two monitors must never have the same. */
-    meetWith({ marks: { epoch, store } }: Commit): void {
-      if (typeof epoch !== "string" || typeof store !== "string" || parts.chores.stopped()) return;
+    /** Once it is saved which store this is. Holders obey the monitor with the highest epoch. */
+    meetWith({ epoch, marks }: Commit): void {
+      const store = marks[storeMark];
+      if (typeof store !== "string" || parts.chores.stopped()) return;
       const news = hearHolders({ engine, roster, agents, commits, readClock, settingsOf });
       holders
-        .begin(news, Number(epoch), store)
+        .begin(news, epoch, store)
         .catch((error: unknown) => parts.log.error({ error: String(error) }, "supervised agents cannot be looked for"));
     },
     settle: (): void => holders.settle(settingsOf),

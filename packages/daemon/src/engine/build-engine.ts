@@ -32,6 +32,10 @@ interface BuildingParts {
   readonly seals: SealedSoFar;
   readonly log: Log;
   readonly config: () => Config;
+  /** This monitor's on its shard. */
+  readonly epoch: number;
+  /** Another monitor has taken over. */
+  readonly stopActing: () => Promise<void>;
   /** Does what a saved commit intends. */
   readonly act: (commit: Commit) => void;
 }
@@ -57,9 +61,12 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     tickEvery,
   );
   const news = announceCommits(resumption.lastEventId, parts.act);
-  const commits = groupCommits(parts.store, timers, {
+  const commits = groupCommits(parts.store, parts.epoch, timers, {
     committed: news.announce,
-    wentDown: self.storeWentDown,
+    wentDown(fault) {
+      self.storeWentDown(fault);
+      if (commits.isReplaced()) void parts.stopActing();
+    },
     cameBack: self.storeCameBack,
   });
   const records = keepRecords(commits);

@@ -61,7 +61,7 @@ export function goOn(parts: GoingOnParts): void {
   if (alive !== null) parts.self.noteGap("restart", alive.at, started, `not running since ${toIso(alive.time)}`);
   parts.markAlive();
   markPolicies(commits, parts.config());
-  takeEpoch(parts);
+  markStore(parts);
   commits.schedule();
   const cancelled = new Set([...roster.all()].map((watched) => keepDown(watched, parts)));
   for (const { key } of resumption.actions) if (cancelled.has(key)) commits.draft().finished.push(key);
@@ -118,14 +118,9 @@ function isLeftOver({ body }: IntendedAction, { roster, engine, commits, started
   return true;
 }
 
-/**
- * Each monitor on this store has a higher epoch than the one before: holders obey the newest only. The store itself has an id from its first
- * monitor on, so that a holder can tell it from one that was put in its place.
- */
-function takeEpoch({ resumption, commits, seals }: GoingOnParts): void {
-  const { marks } = commits.draft();
-  marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
-  marks[storeMark] = resumption.marks[storeMark] ?? seals.store;
+/** The store has an id from its first monitor on, so that a holder can tell it from one that was put in its place. */
+function markStore({ resumption, commits, seals }: GoingOnParts): void {
+  commits.draft().marks[storeMark] = resumption.marks[storeMark] ?? seals.store;
 }
 
 /** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */

@@ -29,6 +29,8 @@ export function tidyAway(parts: TidyingParts): () => Promise<DurationMs> {
   const { store, help, log, config, readClock } = parts;
   const oldAudit = removeOldAudit(parts);
   return async () => {
+    // What is old is now for the monitor that took over to say.
+    if (parts.commits.isReplaced()) return tidyEvery;
     const { beats, history } = config().retention;
     const { now, time } = readClock();
     try {

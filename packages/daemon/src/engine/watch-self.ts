@@ -75,11 +75,9 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
     },
 
     storeWentDown(fault: Fault): void {
-      outageSince = clock.read().now;
-      log.error(
-        { code: fault.code },
-        `the store cannot be written, so nobody is judged and beats are refused: ${fault.message}`,
-      );
+      outageSince ??= clock.read().now;
+      const what = fault.code === "epoch-lost" ? "this monitor was replaced" : "the store cannot be written";
+      log.error({ code: fault.code }, `${what}, so nobody is judged and beats are refused: ${fault.message}`);
     },
 
     storeDownSince: (): MonoMs | null => outageSince,

@@ -68,7 +68,7 @@ export async function taskWorld({
   const fleet = watchFleet(() => config.selfCheck);
   const incidents = recallFleet(resumption, readClock(), () => config);
   const doubt = doubtSelf(fleet, incidents, () => null, now);
-  const commits = groupCommits(store, systemTimers, {
+  const commits = groupCommits(store, 0, systemTimers, {
     committed: noteCommit,
     wentDown: () => undefined,
     cameBack: () => undefined,

@@ -165,13 +165,6 @@ describe("core", () => {
 });
 
 describe("daemon", () => {
-  it("the runtime knows ports, never adapters", () => {
-    keeps(rules.runtimeImportsNoAdapter, {
-      catches: { "packages/daemon/src/runtime/turn.ts": ['import { open } from "../adapters/store-sqlite/open.ts";'] },
-      allows: { "packages/daemon/src/runtime/turn.ts": ['import type { Store } from "../ports/store.ts";'] },
-    });
-  });
-
   it("an adapter never knows another", () => {
     keeps(rules.noAdapterImportsAnother, {
       catches: {
@@ -195,7 +188,7 @@ describe("daemon", () => {
   it("HTTP and CLI hold no SQL", () => {
     keeps(rules.httpAndCliHoldNoSql, {
       catches: {
-        "packages/daemon/src/http/routes.ts": [
+        "packages/daemon/src/api/routes.ts": [
           "const sql = `SELECT *\nFROM agents`;",
           'import { DatabaseSync } from "@rouse/holder/load-sqlite";',
           'import D from "node:sqlite";',

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { AnchorVerdict, AuditRecord, AuditSeal } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { auditHead, hashOfLine, noHash } from "../packages/daemon/src/runtime/audit-trail.ts";
+import { auditHead, hashOfLine, noHash } from "../packages/daemon/src/audit/audit-trail.ts";
 import { DatabaseSync } from "../packages/holder/src/load-sqlite.ts";
 import { afterwards, cleanUp } from "./clean-up.ts";
 import { runRouse } from "./run-rouse.ts";

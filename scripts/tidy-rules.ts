@@ -89,13 +89,6 @@ export const coreStagesUseOnlyEarlierStages: Rule = (files) =>
       .map((target) => `imports ${target}, a later stage`);
   });
 
-export const runtimeImportsNoAdapter: Rule = (files) =>
-  offences(shippedUnder(files, `${DAEMON}runtime/`), (file) =>
-    importsOf(file)
-      .filter((target) => target.startsWith(ADAPTERS))
-      .map((target) => `imports ${target}`),
-  );
-
 export const noAdapterImportsAnother: Rule = (files) =>
   offences(shippedUnder(files, ADAPTERS), (file) =>
     importsOf(file)
@@ -112,7 +105,7 @@ export const onlyTheCompositionRootNamesAdapters: Rule = (files) =>
   });
 
 export const httpAndCliHoldNoSql: Rule = (files) =>
-  offences([...shippedUnder(files, `${DAEMON}http/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
+  offences([...shippedUnder(files, `${DAEMON}api/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
     ...importsOf(file)
       .filter((target) => isSqlite(target) || SQLITE_DRIVERS.includes(target))
       .map((target) => `imports ${target}`),

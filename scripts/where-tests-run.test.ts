@@ -6,12 +6,12 @@ const shared: Record<string, string> = {
   "packages/holder/src/world.test-support.ts": 'import { start } from "./start.test-support.ts";',
   "packages/daemon/src/store/bundle-for-tests.ts": 'import { build } from "esbuild";',
   "packages/daemon/src/store/migrations.ts": 'import type { DatabaseSync } from "@rouse/holder/load-sqlite";',
-  "packages/daemon/src/runtime/start.ts": 'import { spawn } from "node:child_process";',
-  "packages/daemon/src/runtime/calm.ts": 'import { start } from "./start.ts";',
-  "packages/daemon/src/runtime/sample.test-support.ts": "export const sample = 1;",
+  "packages/daemon/src/engine/start.ts": 'import { spawn } from "node:child_process";',
+  "packages/daemon/src/engine/calm.ts": 'import { start } from "./start.ts";',
+  "packages/daemon/src/engine/sample.test-support.ts": "export const sample = 1;",
 };
 const read = (path: string): string => shared[path] ?? expect.fail(`${path} is not read`);
-const needs = (text: string) => needsItsOwnProcess({ path: "packages/daemon/src/runtime/a.test.ts", text }, read);
+const needs = (text: string) => needsItsOwnProcess({ path: "packages/daemon/src/engine/a.test.ts", text }, read);
 
 describe("a test gets a process of its own", () => {
   it.each([

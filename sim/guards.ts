@@ -7,7 +7,7 @@ export interface Guard {
 }
 
 const core = "packages/core/src";
-const runtime = "packages/daemon/src/runtime";
+const daemon = "packages/daemon/src";
 
 /**
  * The guards that stand closest between an agent and a stop: what is evidence, the kill gate, the ladder, overdue calls, limits, our own doubt. Chosen by
@@ -29,8 +29,8 @@ export const guards: readonly Guard[] = [
   {
     name: "quiet processes are the same absence",
     file: `${core}/decide/evidence.ts`,
-    find: 'if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");',
-    replace: 'if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("resource");',
+    find: 'if (kinds.size > 0 && isAtRest(record, context)) kinds.add("absence");',
+    replace: 'if (kinds.size > 0 && isAtRest(record, context)) kinds.add("resource");',
   },
   {
     name: "what our own doubt holds down is no evidence",
@@ -209,13 +209,13 @@ export const guards: readonly Guard[] = [
   {
     name: "who is only quiet is kept when nobody answers",
     file: `${core}/decide/ask-orchestrator.ts`,
-    find: 'return mayStop && isEnough(kindsOfEvidence(record, now, policy)) ? { kind: "stop" } : { kind: "keep" };',
+    find: 'return mayStop && isEnough(kindsOfEvidence(record, context)) ? { kind: "stop" } : { kind: "keep" };',
     replace: 'return { kind: "stop" };',
   },
   {
     name: "who is kept is asked about again",
     file: `${core}/decide/choose-rung.ts`,
-    find: 'return { kind: "ask-again", otherwise: unanswered(record, incident, now, policy) };',
+    find: 'return { kind: "ask-again", otherwise: unanswered(record, incident, context) };',
     replace: 'return handOver("nobody-answered");',
   },
   {
@@ -286,7 +286,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: "nobody is started whose program says that its limit stands",
-    file: `${runtime}/use-hands.ts`,
+    file: `${daemon}/agents/carry-out-action.ts`,
     find: '  if (quota?.kind === "used-up") return',
     replace: '  if (quota?.kind === "used-up" && agentId === "") return',
   },
@@ -310,25 +310,25 @@ export const guards: readonly Guard[] = [
   },
   {
     name: "a beat of our own that failed is doubt",
-    file: `${runtime}/prove-path.ts`,
+    file: `${daemon}/engine/canary.ts`,
     find: "if (!parts.chores.stopped()) self.doubtPath(readClock());",
     replace: "",
   },
   {
     name: "so is one of which nothing is heard",
-    file: `${runtime}/judge-due.ts`,
+    file: `${daemon}/engine/judge-due.ts`,
     find: "    if (parts.canaryIsMissing(moment.now)) self.doubtPath(moment);\n",
     replace: "",
   },
   {
     name: "our own beat has passed when it is saved",
-    file: `${runtime}/prove-path.ts`,
+    file: `${daemon}/engine/canary.ts`,
     find: "      await commits.saved();\n",
     replace: "",
   },
   {
     name: "our path is trusted again after a whole TTL",
-    file: `${runtime}/watch-self.ts`,
+    file: `${daemon}/engine/watch-self.ts`,
     find: "ttl + policy.amnestyMargin",
     replace: "0 * ttl + policy.amnestyMargin",
   },

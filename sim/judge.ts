@@ -1,6 +1,6 @@
 import type { AuditVerdict, HealthState, HeartbeatAck, RouseEvent, Settings } from "@rouse/contract";
 import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
-import type { Monitor } from "../packages/daemon/src/runtime/monitor.ts";
+import type { Monitor } from "../packages/daemon/src/monitor.ts";
 import type { Actor, Rhythm, Sickness } from "./actor.ts";
 import type { HeldFindings, HeldWorld } from "./held-world.ts";
 import type { Network } from "./network.ts";

@@ -3,11 +3,11 @@ import type { Action } from "@rouse/core";
 import { openMemoryStates } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import { createMemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../packages/daemon/src/adapters/store-memory/open-memory-store.ts";
+import { readPlace } from "../packages/daemon/src/audit/audit-trail.ts";
+import { verifyAudit } from "../packages/daemon/src/audit/verify-audit.ts";
+import { type Monitor, startMonitor } from "../packages/daemon/src/monitor.ts";
 import { noAnchors } from "../packages/daemon/src/ports/anchors.ts";
 import { auditHeadMark, auditStoreMark } from "../packages/daemon/src/ports/store.ts";
-import { readPlace } from "../packages/daemon/src/runtime/audit-trail.ts";
-import { type Monitor, startMonitor } from "../packages/daemon/src/runtime/monitor.ts";
-import { verifyAudit } from "../packages/daemon/src/runtime/verify-audit.ts";
 import { Actor, type Rhythm } from "./actor.ts";
 import { createExcuses } from "./excuses.ts";
 import { planFaults } from "./faults.ts";
@@ -62,7 +62,7 @@ export interface MonitorWorld {
   crash(downFor: number): void;
 }
 
-/** Runs the real runtime and core on virtual time in a seeded world, and judges the judge. */
+/** Runs the real monitor and core on virtual time in a seeded world, and judges the judge. */
 export async function simulate(options: SimulationOptions): Promise<Findings> {
   const random = seededRandom(options.seed);
   const timeline = createTimeline();

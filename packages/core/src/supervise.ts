@@ -1,9 +1,8 @@
-import type { MonoMs, Policy } from "@rouse/contract";
 import { acceptSignal } from "./accept/accept-signal.ts";
 import { assessHealth } from "./assess/assess-health.ts";
 import { climbLadder } from "./climb-ladder.ts";
+import type { Context } from "./context.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
-import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
 import { alertNeed } from "./intervene/alert-need.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
@@ -17,24 +16,23 @@ import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
- * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal, time, policy and doubt give the same
+ * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal and context give the same
  * turn, live, simulated or replayed. `record.wakeAt` is the next moment that could change the verdict by itself.
  */
-export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Turn {
-  const accepted = acceptSignal(before, signal, now, policy, doubt);
+export function supervise(before: AgentRecord, signal: Signal, context: Context): Turn {
+  const { now, policy, doubt } = context;
+  const accepted = acceptSignal(before, signal, context);
   const { answer } = accepted;
   if (answer?.status === "rejected") {
     return { record: accepted.record, reply: toReply(answer, []), events: accepted.events, actions: [] };
   }
-  const assessed = assessHealth(before, accepted.record, now, policy, doubt);
-  const response = chooseResponse(assessed.record, now, policy, doubt);
+  const assessed = assessHealth(before, accepted.record, context);
+  const response = chooseResponse(assessed.record, context);
   const alerted = carryOut(assessed.record, response, signal, now);
-  const climbed = isCalm(alerted.record, signal)
-    ? calm(alerted.record)
-    : climbLadder(alerted.record, signal, now, policy, doubt);
-  const contained = containAgent(climbed.record, signal, now, policy, doubt);
+  const climbed = isCalm(alerted.record, signal) ? calm(alerted.record) : climbLadder(alerted.record, signal, context);
+  const contained = containAgent(climbed.record, signal, context);
   const checkedIn = askToCheckIn(contained.record, signal, doubt);
-  const told = giveCommands(checkedIn.record, signal, now, policy, doubt);
+  const told = giveCommands(checkedIn.record, signal, context);
   const { record } = told;
   const needed = alertNeed(before, record, policy);
   return {
@@ -74,8 +72,8 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
 const calm = (record: AgentRecord) => ({ record, events: [], actions: [] });
 
 /** Only the first stage: what a saved signal taught, without judging again what was judged when it came. For resuming after a crash. */
-export function relearn(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): AgentRecord {
-  return acceptSignal(before, signal, now, policy, doubt).record;
+export function relearn(before: AgentRecord, signal: Signal, context: Context): AgentRecord {
+  return acceptSignal(before, signal, context).record;
 }
 
 function toReply(

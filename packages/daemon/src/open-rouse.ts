@@ -31,9 +31,9 @@ import { homeFolder } from "./home/home-folder.ts";
 import { openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
+import { type Monitor, startMonitor } from "./monitor.ts";
 import { openAnchorsBy } from "./ports/anchors.ts";
 import { noHolders } from "./ports/holders.ts";
-import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
 export interface OpenOptions {

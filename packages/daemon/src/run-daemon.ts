@@ -5,6 +5,7 @@ import { request as requestSecure } from "node:https";
 import { resolve } from "node:path";
 import { canaryId, Fault } from "@rouse/contract";
 import { identityOf, isSupported } from "@rouse/holder";
+import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./api/listen.ts";
 import { describeProblem } from "./config/config-problem.ts";
 import { type ConfigPlaces, loadConfig } from "./config/load-config.ts";
 import { type Config, requireConfig } from "./config/read-config.ts";
@@ -13,7 +14,7 @@ import { keepStderr } from "./home/keep-stderr.ts";
 import { type DaemonFile, openHome, type Starter } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
-import { type Listening, type ListenOptions, listen, refuseInTheClear } from "./http/listen.ts";
+import { type Monitor, startMonitor } from "./monitor.ts";
 import type { Alerts } from "./ports/alerts.ts";
 import type { OpenAnchor } from "./ports/anchors.ts";
 import type { Clock, Timers } from "./ports/clock.ts";
@@ -24,7 +25,6 @@ import type { States } from "./ports/states.ts";
 import type { Store } from "./ports/store.ts";
 import type { TaskSource } from "./ports/task-source.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
-import { type Monitor, startMonitor } from "./runtime/monitor.ts";
 import { version } from "./version.ts";
 
 export interface DaemonOptions {

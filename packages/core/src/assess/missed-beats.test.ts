@@ -527,6 +527,6 @@ describe("an agent that says how often it is heard", () => {
     held.passes("60s");
     expect(held.agent.state).toBe("UNRESPONSIVE");
     const policy = keepPromise(held.agent.policy, { every: 5000, grace: 2000 });
-    expect([...kindsOfEvidence(held.agent.record, held.agent.now, policy)]).toEqual(["absence"]);
+    expect([...kindsOfEvidence(held.agent.record, { ...held.agent.context, policy })]).toEqual(["absence"]);
   });
 });

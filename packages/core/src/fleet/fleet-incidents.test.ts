@@ -425,16 +425,59 @@ describe("many that die together", () => {
     world.is("w1", "died", { needy: true });
     world.is("w2", "died", { needy: true });
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5) - 1);
+    expect(world.did("escalate")).toEqual([]);
+    world.passes(1);
     expect(world.did("escalate")).toHaveLength(1);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^5 agents are down/) });
     expect(world.told("ESCALATION_TRIGGERED")).toMatchObject([{ reason: "mass-failure" }]);
     const decided = world.decide("terminate_and_recover");
     expect(decided?.decided?.agents).toEqual(["w1", "w2", "w3", "w4", "w5"]);
     world.is("w1", "died");
     world.is("w2", "died", { needy: true });
+    world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(1);
     // Brought back, and down for good once more: that is a new question.
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(2);
+  });
+
+  it("and come back, and die once more one after the other, are all named by the question", () => {
+    const world = dies(6);
+    world.passes(seconds(1));
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "there");
+    world.passes(seconds(30));
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "died", { needy: true });
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(1);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^6 agents are down/) });
+  });
+
+  it("and are back when one is asked about are told of when they die once more, and not each time", () => {
+    const world = dies(3);
+    world.is("w2", "there");
+    world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
+    for (let i = 0; i < 3; i++) {
+      world.is("w2", "died");
+      world.passes(seconds(5));
+      expect(world.did("raise-alert")).toHaveLength(3);
+      world.is("w2", "there");
+      world.passes(seconds(5));
+    }
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^3 agents are down/) });
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("and need nobody any more before somebody is asked are not asked about", () => {
+    const world = dies(3);
+    world.is("w1", "died", { needy: true });
+    world.is("w1", "died");
+    world.is("w2", "died", { needy: true });
+    world.forget("w2");
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toEqual([]);
   });
 
   it("are back when they have lived for as long as they died within; dying again meanwhile is no news", () => {
@@ -458,7 +501,98 @@ describe("many that die together", () => {
     world.passes(selfCheck.massSilenceWindow + 1);
     world.is("w5", "died");
     expect(["w4", "w5"].map(world.incidents.diedWith)).toEqual([`${fleetId}/1`, null]);
+  });
+
+  it("are told of by name, also who dies while the first are told of, or soon after", () => {
+    const world = dies(6);
+    const summaries = () => world.did("raise-alert").map((action) => "summary" in action && action.summary);
+    expect(summaries()).toEqual([expect.stringMatching(/^3 agents are down .*: w1, w2, w3$/)]);
+    world.passes(seconds(5) - 1);
     expect(world.did("raise-alert")).toHaveLength(1);
+    world.passes(1);
+    expect(summaries()[1]).toMatch(/^6 agents are down .*: w1, w2, w3, w4, w5 and 1 more$/);
+    expect(world.did("resolve-alert")).toHaveLength(1);
+    world.passes(minutes(1) - seconds(5));
+    world.is("w7", "died");
+    world.passes(seconds(5));
+    expect(summaries()[2]).toMatch(/^7 agents/);
+    world.passes(minutes(5));
+    expect(summaries()).toHaveLength(3);
+    expect(world.did("escalate")).toEqual([]);
+  });
+
+  it("are told of by name, also when we died before that", () => {
+    const world = fleet(JSON.parse(JSON.stringify(dies(6).incidents.save())) as SavedFleet);
+    world.passes(seconds(5));
+    expect(world.did("raise-alert")).toMatchObject([{ summary: expect.stringMatching(/^6 agents/) }]);
+    world.passes(minutes(5));
+    expect(world.did("raise-alert")).toHaveLength(1);
+  });
+
+  it.each([
+    ["asked about", () => {}],
+    ["given more time", (world: ReturnType<typeof fleet>) => world.decide("allow_more_time", minutes(720))],
+  ])("and were %s are asked about anew when who joined is a person's matter, at once or later", (_, first) => {
+    const world = dies(3);
+    world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
+    first(world);
+    world.is("w4", "died");
+    world.is("w5", "died", { needy: true });
+    // What was asked was about this one.
+    world.is("w2", "died", { needy: true });
+    expect(world.did("escalate")).toHaveLength(1);
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(2);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^5 agents/) });
+    world.is("w6", "died");
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(2);
+    world.is("w6", "died", { needy: true });
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(3);
+    world.passes(minutes(1));
+    expect(world.did("escalate")).toHaveLength(3);
+  });
+
+  it("are asked about anew after more time was allowed, when who joined is a person's matter and we died before that", () => {
+    const before = dies(3);
+    before.is("w1", "died", { needy: true });
+    before.passes(seconds(5));
+    before.decide("allow_more_time", minutes(720));
+    before.is("w4", "died");
+    const world = fleet(JSON.parse(JSON.stringify(before.incidents.save())) as SavedFleet, before.now);
+    world.is("w4", "died", { needy: true });
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("leave who is back to itself, however long another stays down", () => {
+    const world = dies(3);
+    world.is("w1", "there");
+    world.passes(selfCheck.massSilenceWindow - 1);
+    expect(world.incidents.diedWith("w1")).toBe(`${fleetId}/1`);
+    world.passes(1);
+    expect(world.incidents.diedWith("w1")).toBeNull();
+    world.passes(1);
+    world.is("w1", "died");
+    expect(world.incidents.diedWith("w1")).toBeNull();
+    expect(world.incidents.open()).toMatchObject([{ members: ["w2", "w3"], returned: [] }]);
+    world.forget("w2");
+    world.is("w3", "there");
+    world.passes(selfCheck.massSilenceWindow);
+    expect(world.incidents.open()).toEqual([]);
+  });
+
+  it("do not take in others because one of them goes up and down", () => {
+    const world = dies(3);
+    for (let i = 0; i < 3; i++) {
+      world.is("w1", "there");
+      world.passes(seconds(30));
+      world.is("w1", "died");
+    }
+    world.is("w4", "died");
+    expect(["w1", "w4"].map(world.incidents.diedWith)).toEqual([`${fleetId}/1`, null]);
   });
 
   it("are told of anew when many more die much later", () => {
@@ -487,6 +621,7 @@ describe("many that die together", () => {
     expect(world.incidents.open()).toEqual(before.incidents.open());
     world.is("w3", "died");
     world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(1);
     expect(world.incidents.open()).toMatchObject([{ members: ["w1", "w2", "w3"], came: 3 }]);
   });

@@ -4,10 +4,10 @@ import { admitsClaim } from "./judge-assignments.ts";
 import { refreshClaim } from "./note-work.ts";
 import { unchanged } from "./task-alert.ts";
 import { type Claim, claimOf, isAtWork, type TaskRecord } from "./task-record.ts";
-import { type ClaimSignal, granted, refused, type TaskRules, type TaskTurn } from "./task-signal.ts";
+import { type ClaimSignal, granted, refused, type TaskContext, type TaskRules, type TaskTurn } from "./task-signal.ts";
 
 /** An agent wants to work on the task. A refusal changes nothing. */
-export function acceptClaim(task: TaskRecord, signal: ClaimSignal, now: MonoMs, rules: TaskRules): TaskTurn {
+export function acceptClaim(task: TaskRecord, signal: ClaimSignal, { now, rules }: TaskContext): TaskTurn {
   const held = claimOf(task);
   if (held !== null && held.agentId === signal.agentId) return claimAgain(task, held, signal, now);
   const because = refuseClaim(task, signal, rules);

@@ -1,10 +1,10 @@
 import { dirname, join, resolve } from "node:path";
 import { Fault } from "@rouse/contract";
+import { readPlace } from "../audit/audit-trail.ts";
+import type { AnchorReading } from "../audit/compare-anchors.ts";
 import { nameAnchor, readAnchor } from "../config/read-anchor.ts";
 import { type AnchorPlace, noAnchors, type OpenAnchor } from "../ports/anchors.ts";
 import type { StoredTrail } from "../ports/store.ts";
-import { readPlace } from "../runtime/audit-trail.ts";
-import type { AnchorReading } from "../runtime/compare-anchors.ts";
 import { askForTrail, type WholeTrail } from "./ask-audit.ts";
 import { readText } from "./audit-file.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -10,7 +10,7 @@ import {
   type Store,
 } from "./store.ts";
 import { auditConformance, lineOf } from "./store-audit.conformance.ts";
-import { taskConformance, taskOf } from "./store-tasks.conformance.ts";
+import { machineConformance, taskOf } from "./store-machines.conformance.ts";
 
 export interface StoreUnderTest {
   readonly store: Store;
@@ -40,7 +40,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         records: [],
         signals: [],
         actions: [],
-        tasks: [],
+        machines: [],
         lastAudit: null,
         marks: {},
         lastSignalId: 0,
@@ -61,7 +61,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         records: [record(7, 1), record(8, 0)],
         events: [missed(5, "agent-7", noon)],
         actions: [action("alert/7")],
-        tasks: [taskOf("t-1")],
+        machines: [taskOf("t-1")],
         audit: [lineOf(1, noon)],
         marks: { frozen: "yes", alive: "12" },
       });
@@ -70,7 +70,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
         records: [record(7, 1), record(8, 0)],
         signals: [{ ...beat(2, 8, noon), at: 1234.5678, kind: "registered", body: '{"née":"✓"}' }],
         actions: [action("alert/7")],
-        tasks: [taskOf("t-1")],
+        machines: [taskOf("t-1")],
         lastAudit: { number: 1, hash: lineOf(1, noon).hash },
         marks: { frozen: "yes", alive: "12" },
         lastSignalId: 2,
@@ -412,7 +412,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       await second.close();
     });
 
-    taskConformance(() => under);
+    machineConformance(() => under);
     auditConformance(() => under);
   });
 }

@@ -36,12 +36,22 @@ export interface IntendedAction {
   readonly body: string;
 }
 
-/** What core knows of one task. */
-export interface SavedTask {
-  readonly taskId: string;
-  /** When it was completed, failed or cancelled; `null` while it is not over. Its history begins to age then. */
+/** What core knows of one thing of some machine: a task, an agent's standing, the kill budget. */
+export interface SavedMachine {
+  /** Name of the machine. */
+  readonly machine: string;
+  readonly id: string;
+  /** JSON; `null` removes it. */
+  readonly record: string | null;
+  /** When it was over; `null` while it is not. Its history begins to age then. */
   readonly overAt: EpochMs | null;
-  /** JSON. */
+}
+
+/** The machine whose things have checkpoints. */
+export const taskMachine = "task";
+
+/** One that is kept. */
+export interface KeptMachine extends SavedMachine {
   readonly record: string;
 }
 
@@ -109,7 +119,7 @@ export interface Commit {
   readonly actions: readonly IntendedAction[];
   /** Keys of actions that are over: they leave the outbox. */
   readonly finished: readonly string[];
-  readonly tasks: readonly SavedTask[];
+  readonly machines: readonly SavedMachine[];
   readonly checkpoints: readonly SavedCheckpoint[];
   /** Numbered and chained by the runtime; the store keeps them as they are. */
   readonly audit: readonly AuditRecord[];
@@ -124,7 +134,7 @@ export const emptyCommit: Commit = {
   events: [],
   actions: [],
   finished: [],
-  tasks: [],
+  machines: [],
   checkpoints: [],
   audit: [],
   marks: {},
@@ -136,7 +146,8 @@ export interface Resumption {
   /** Signals newer than the `through` of their agent's record, oldest first. */
   readonly signals: readonly SavedSignal[];
   readonly actions: readonly IntendedAction[];
-  readonly tasks: readonly SavedTask[];
+  /** In order of their machine and id. */
+  readonly machines: readonly KeptMachine[];
   /** Where the audit trail ends. */
   readonly lastAudit: AuditPlace | null;
   readonly marks: Readonly<Record<string, string>>;
@@ -170,7 +181,7 @@ export interface RetentionOrder {
   readonly now: EpochMs;
   /** Single beats older than this become one row an hour. */
   readonly beats: DurationMs;
-  /** Events, hourly rows and tasks that are over are removed when they are older than this. */
+  /** Events, hourly rows and what is over of any machine are removed when they are older than this. */
   readonly history: DurationMs;
   /** Audit lines up to this number are removed, but never the last; the trail has to say so before. None when not given. */
   readonly auditThrough?: number;
@@ -183,7 +194,7 @@ export interface RetentionOrder {
  *   (retryable: full disk, read-only, IO error) or `database-damaged`.
  * - Commits are applied in the order they were called.
  * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already there changes nothing: a
- *   retry is harmless. A task that is saved again is as it was saved last.
+ *   retry is harmless. What is saved of a machine is as it was saved last.
  * - An agent that is removed leaves no record, no signal and no past of its own; another may have its name from the same commit on. Its events and its
  *   audit lines stay until they are old.
  * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the history. Of old ones the

@@ -3,10 +3,10 @@ import type {
   BeatStretch,
   EventToSave,
   IntendedAction,
+  KeptMachine,
   SavedCheckpoint,
   SavedRecord,
   SavedSignal,
-  SavedTask,
 } from "../../ports/store.ts";
 
 export interface MemoryDiskOptions {
@@ -34,7 +34,8 @@ export interface MemoryDisk {
   /** In order of their ids. */
   events: EventToSave[];
   readonly actions: Map<string, IntendedAction>;
-  readonly tasks: Map<string, SavedTask>;
+  /** By machine and id. */
+  readonly machines: Map<string, KeptMachine>;
   /** By id. */
   readonly checkpoints: Map<string, SavedCheckpoint>;
   /** The same by their task, in the order they came. */
@@ -57,7 +58,7 @@ export function createMemoryDisk({ keepBeatsPerAgent = Number.POSITIVE_INFINITY 
     records: new Map(),
     events: [],
     actions: new Map(),
-    tasks: new Map(),
+    machines: new Map(),
     checkpoints: new Map(),
     checkpointsOf: new Map(),
     audit: [],

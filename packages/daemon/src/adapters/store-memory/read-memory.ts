@@ -1,5 +1,5 @@
 import { type DurationMs, type EpochMs, type SavedEvent, toIso } from "@rouse/contract";
-import type { BeatStretch, EventQuery, EventToSave, Resumption, SavedSignal } from "../../ports/store.ts";
+import type { BeatStretch, EventQuery, EventToSave, KeptMachine, Resumption, SavedSignal } from "../../ports/store.ts";
 import { firstAfter, type MemoryDisk } from "./memory-disk.ts";
 import { addNewer, countsIn } from "./tidy-memory.ts";
 
@@ -15,13 +15,16 @@ export function readResumption(disk: MemoryDisk): Resumption {
     records: [...disk.records.values()].sort((a, b) => a.agentNo - b.agentNo),
     signals: signals.sort((a, b) => a.id - b.id),
     actions: [...disk.actions.values()],
-    tasks: [...disk.tasks.values()].sort((a, b) => (a.taskId < b.taskId ? -1 : 1)),
+    machines: [...disk.machines.values()].sort(byMachineAndId),
     lastAudit: lastLine === undefined ? null : { number: lastLine.number, hash: lastLine.hash },
     marks: Object.fromEntries(disk.marks),
     lastSignalId: disk.lastSignalId,
     lastEventId: disk.lastEventId,
   };
 }
+
+const byMachineAndId = (a: KeptMachine, b: KeptMachine): number =>
+  a.machine === b.machine ? (a.id < b.id ? -1 : 1) : a.machine < b.machine ? -1 : 1;
 
 export function findEvents(disk: MemoryDisk, query: EventQuery): SavedEvent[] {
   const { after = 0, limit, newestFirst = false } = query;

@@ -1,5 +1,5 @@
 import type { EpochMs } from "@rouse/contract";
-import type { BeatStretch, RetentionOrder, SavedSignal } from "../../ports/store.ts";
+import { type BeatStretch, type RetentionOrder, type SavedSignal, taskMachine } from "../../ports/store.ts";
 import type { AgentShelf, MemoryDisk } from "./memory-disk.ts";
 
 const hour = 3_600_000;
@@ -13,7 +13,7 @@ export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: numbe
   if (startAt === 0) {
     disk.events = keepYoung(disk.events, historyEnds);
     removeOldAudit(disk, order);
-    removeOldTasks(disk, historyEnds);
+    removeWhatIsOver(disk, historyEnds);
   }
   const shelves = [...disk.shelves.values()].slice(startAt, startAt + agentsPerStep);
   for (const shelf of shelves) {
@@ -36,12 +36,14 @@ function removeOldAudit(disk: MemoryDisk, { auditThrough = 0 }: RetentionOrder):
   disk.audit = disk.audit.filter(({ number }) => number > auditThrough || number === last);
 }
 
-function removeOldTasks(disk: MemoryDisk, historyEnds: EpochMs): void {
-  for (const { taskId, overAt } of disk.tasks.values()) {
+function removeWhatIsOver(disk: MemoryDisk, historyEnds: EpochMs): void {
+  for (const [key, { machine, id, overAt }] of disk.machines) {
     if (overAt === null || overAt >= historyEnds) continue;
-    for (const { id } of disk.checkpointsOf.get(taskId) ?? []) disk.checkpoints.delete(id);
-    disk.checkpointsOf.delete(taskId);
-    disk.tasks.delete(taskId);
+    if (machine === taskMachine) {
+      for (const checkpoint of disk.checkpointsOf.get(id) ?? []) disk.checkpoints.delete(checkpoint.id);
+      disk.checkpointsOf.delete(id);
+    }
+    disk.machines.delete(key);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AuditRecord } from "@rouse/contract";
-import type { Commit, SavedCheckpoint, SavedRecord } from "../../ports/store.ts";
+import type { Commit, SavedCheckpoint, SavedMachine, SavedRecord } from "../../ports/store.ts";
 import { type AgentShelf, insertById, type MemoryDisk, shelfOf } from "./memory-disk.ts";
 
 export function applyCommit(disk: MemoryDisk, commit: Commit): void {
@@ -21,7 +21,7 @@ export function applyCommit(disk: MemoryDisk, commit: Commit): void {
   }
   for (const action of commit.actions) if (!disk.actions.has(action.key)) disk.actions.set(action.key, action);
   for (const key of commit.finished) disk.actions.delete(key);
-  for (const task of commit.tasks) disk.tasks.set(task.taskId, task);
+  for (const saved of commit.machines) saveMachine(disk, saved);
   for (const checkpoint of commit.checkpoints) addCheckpoint(disk, checkpoint);
   for (const line of commit.audit) addLine(disk.audit, line);
   for (const [key, value] of Object.entries(commit.marks)) {
@@ -37,6 +37,12 @@ function saveRecord(disk: MemoryDisk, record: SavedRecord): void {
   disk.records.set(record.agentNo, record);
   shelfOf(disk, record.agentNo).through = record.through;
   if (record.through > disk.lastSignalId) disk.lastSignalId = record.through;
+}
+
+function saveMachine(disk: MemoryDisk, { record, ...saved }: SavedMachine): void {
+  const key = `${saved.machine}/${saved.id}`;
+  if (record === null) disk.machines.delete(key);
+  else disk.machines.set(key, { ...saved, record });
 }
 
 function trim(shelf: AgentShelf, keep: number): void {

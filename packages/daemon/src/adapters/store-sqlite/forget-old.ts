@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
-import type { RetentionOrder } from "../../ports/store.ts";
+import { type RetentionOrder, type SavedMachine, taskMachine } from "../../ports/store.ts";
 
 /** Removes at most so many rows and returns how many it was. */
 type Forget = (order: RetentionOrder, most: number) => number;
@@ -9,7 +9,7 @@ export const prepareForgetting = (db: DatabaseSync): readonly Forget[] => [
   forgetRows(db, "events", "id", "time"),
   forgetRows(db, "beat_hours", "agent_no, hour", "hour"),
   forgetAudit(db),
-  forgetTasks(db),
+  forgetWhatIsOver(db),
 ];
 
 /** Which rows go is chosen first: the SQLite inside Node knows no DELETE with a LIMIT of its own. */
@@ -28,21 +28,21 @@ function forgetAudit(db: DatabaseSync): Forget {
   return ({ auditThrough = 0 }, most) => remove.run(auditThrough, most).changes;
 }
 
-/** Checkpoints first, from the oldest on: a task that is there has its newest checkpoint. */
-function forgetTasks(db: DatabaseSync): Forget {
-  const over = db.prepare<[number, number], { id: string }>(
-    "SELECT id FROM tasks WHERE over_at < ? ORDER BY over_at LIMIT ?",
+/** A task's checkpoints first, from the oldest on: a task that is there has its newest checkpoint. */
+function forgetWhatIsOver(db: DatabaseSync): Forget {
+  const over = db.prepare<[number, number], Pick<SavedMachine, "machine" | "id">>(
+    "SELECT machine, id FROM machines WHERE over_at < ? ORDER BY over_at LIMIT ?",
   );
   const removeCheckpoints = db.prepare<[string, number]>(
     "DELETE FROM checkpoints WHERE id IN (SELECT id FROM checkpoints WHERE task_id = ? ORDER BY number LIMIT ?)",
   );
-  const removeTask = db.prepare<[string]>("DELETE FROM tasks WHERE id = ?");
+  const remove = db.prepare<[string, string]>("DELETE FROM machines WHERE machine = ? AND id = ?");
   return ({ now, history }, most) => {
     let left = most;
-    for (const { id } of over.all(now - history, most)) {
-      left -= removeCheckpoints.run(id, left).changes;
+    for (const { machine, id } of over.all(now - history, most)) {
+      if (machine === taskMachine) left -= removeCheckpoints.run(id, left).changes;
       if (left <= 0) break;
-      left -= removeTask.run(id).changes;
+      left -= remove.run(machine, id).changes;
       if (left <= 0) break;
     }
     return most - left;

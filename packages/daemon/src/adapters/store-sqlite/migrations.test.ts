@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, readPragma } from "@rouse/holder/load-sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { auditHead, keepAuditTrail, readPlace, whereTrailEnds } from "../../audit/audit-trail.ts";
+import { verifyAudit } from "../../audit/verify-audit.ts";
 import { auditHeadMark, emptyCommit, type Store } from "../../ports/store.ts";
-import { auditHead, keepAuditTrail, readPlace, whereTrailEnds } from "../../runtime/audit-trail.ts";
-import { verifyAudit } from "../../runtime/verify-audit.ts";
 import { type BundledStore, bundleStore } from "./bundle-for-tests.ts";
-import { migrations } from "./migrations.ts";
+import { migrate, migrations } from "./migrations.ts";
 import { openSqliteStore } from "./open-sqlite-store.ts";
 
 const madeByVersion1 = readFileSync(new URL("./made-by-version-1.sql", import.meta.url), "utf8");
@@ -39,6 +39,34 @@ async function verify(store: Store) {
   const head = readPlace((await store.resume()).marks[auditHeadMark]);
   return verifyAudit(await store.readAudit({ limit: 99 }), publicKey, { head, store: null, removed: null, told: null });
 }
+
+describe("a database that version 2 of the schema left behind", () => {
+  it("keeps its tasks, whom it trusted with how many, and what was spent of the kill budget", async () => {
+    const db = new DatabaseSync(join(folder, "rouse.db"));
+    migrate(db, migrations.slice(0, 2));
+    db.exec(
+      `INSERT INTO tasks (id, over_at, record) VALUES ('t-1', NULL, '{"taskId":"t-1"}'), ('t-2', 1770292800000.5, '{}');
+       INSERT INTO marks (key, value) VALUES ('assignments/worker-1', '{"agentId":"worker-1"}'), ('assignments/*', '{}'),
+         ('kills', '[{"at":1}]'), ('epoch', '3'), ('assignment', 'no standing'), ('frozen', '{}');
+       INSERT INTO checkpoints VALUES ('c-1', 't-2', 1, 0, '{}', '{}', NULL);`,
+    );
+    db.close();
+    const store = await open();
+    const { machines, marks } = await store.resume();
+    expect(machines).toEqual([
+      { machine: "kill-budget", id: "fleet", record: '[{"at":1}]', overAt: null },
+      { machine: "task", id: "t-1", record: '{"taskId":"t-1"}', overAt: null },
+      { machine: "task", id: "t-2", record: "{}", overAt: 1770292800000.5 },
+      { machine: "trust", id: "*", record: "{}", overAt: null },
+      { machine: "trust", id: "worker-1", record: '{"agentId":"worker-1"}', overAt: null },
+    ]);
+    expect(marks).toEqual({ epoch: "3", assignment: "no standing", frozen: "{}" });
+    while (await store.tidy({ now: 1770292800001, beats: 0, history: 0 }));
+    expect((await store.resume()).machines.map(({ id }) => id)).toEqual(["fleet", "t-1", "*", "worker-1"]);
+    expect(await store.readCheckpoints("t-2", 9)).toEqual([]);
+    await store.close();
+  });
+});
 
 describe("a database that version 1 of the schema left behind", () => {
   it("keeps its audit, as a chain from here on", async () => {
@@ -78,7 +106,7 @@ describe("a database that version 1 of the schema left behind", () => {
         records: [{ agentNo: 1, agentId: "worker-1", through: 1 }],
         signals: [{ id: 2, agentNo: 1 }],
         actions: [{ key: "worker-1/stop/1" }],
-        tasks: [],
+        machines: [],
         lastAudit: { number: 4 },
         marks: { epoch: "3" },
         lastSignalId: 2,

@@ -45,6 +45,17 @@ export const migrations: readonly Step[] = [
 
    CREATE TABLE marks (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`,
   addTasksAndChainAudit,
+  `CREATE TABLE machines (
+     machine TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, over_at REAL, PRIMARY KEY (machine, id));
+   CREATE INDEX machines_over ON machines (over_at) WHERE over_at IS NOT NULL;
+
+   INSERT INTO machines (machine, id, record, over_at) SELECT 'task', id, record, over_at FROM tasks;
+   DROP TABLE tasks;
+
+   INSERT INTO machines (machine, id, record)
+     SELECT 'trust', substr(key, length('assignments/') + 1), value FROM marks WHERE key GLOB 'assignments/*';
+   INSERT INTO machines (machine, id, record) SELECT 'kill-budget', 'fleet', value FROM marks WHERE key = 'kills';
+   DELETE FROM marks WHERE key GLOB 'assignments/*' OR key = 'kills';`,
 ];
 
 /** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */
@@ -70,10 +81,10 @@ function addTasksAndChainAudit(db: DatabaseSync): void {
 }
 
 /** Takes the steps the database has not taken yet, each whole or not at all. */
-export function migrate(db: DatabaseSync): void {
-  for (let step = Number(readPragma(db, "user_version")); step < migrations.length; step++) {
+export function migrate(db: DatabaseSync, steps = migrations): void {
+  for (let step = Number(readPragma(db, "user_version")); step < steps.length; step++) {
     transact(db, () => {
-      take(db, migrations[step] ?? "");
+      take(db, steps[step] ?? "");
       db.exec(`PRAGMA user_version = ${step + 1}`);
     });
   }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Fault, type SavedEvent, toIso } from "@rouse/contract";
-import type { BeatStretch, Resumption, SavedRecord, SavedTask, Store } from "../../ports/store.ts";
+import type { BeatStretch, KeptMachine, Resumption, SavedRecord, Store } from "../../ports/store.ts";
 import { startWorker, type WorkerLine } from "./call-worker.ts";
 import { addOlder, type Stretches } from "./fold-stretches.ts";
 import { packCommit, unpackLine, unpackRecords, unpackSignals } from "./pack.ts";
@@ -83,18 +83,17 @@ async function readResumption(call: WorkerLine["call"]): Promise<Resumption> {
   }
   const throughs = new Float64Array(records.flatMap(({ agentNo, through }) => [agentNo, through]));
   const rest = await call("readRest", throughs);
-  return { ...rest, records, tasks: await readTasks(call), signals: unpackSignals(rest.signals) };
+  return { ...rest, records, machines: await readMachines(call), signals: unpackSignals(rest.signals) };
 }
 
-async function readTasks(call: WorkerLine["call"]): Promise<SavedTask[]> {
-  const tasks: SavedTask[] = [];
-  for (let after = "", isMore = true; isMore; ) {
-    const part = await call("readTasks", after);
-    for (const task of part) tasks.push(task);
-    after = part.at(-1)?.taskId ?? after;
+async function readMachines(call: WorkerLine["call"]): Promise<KeptMachine[]> {
+  const machines: KeptMachine[] = [];
+  for (let isMore = true; isMore; ) {
+    const part = await call("readMachines", machines.at(-1) ?? { machine: "", id: "" });
+    for (const kept of part) machines.push(kept);
     isMore = part.length > 0;
   }
-  return tasks;
+  return machines;
 }
 
 async function readHistory(question: HistoryQuestion, call: WorkerLine["call"]): Promise<BeatStretch[]> {

@@ -61,7 +61,7 @@ export function unpackRecords({ numbers, texts }: PackedRecords): SavedRecord[] 
 }
 
 export function packCommit(commit: Commit): PackedCommit {
-  const { removed, signals, records, events, actions, finished, tasks, checkpoints, audit, marks } = commit;
+  const { removed, signals, records, events, actions, finished, machines, checkpoints, audit, marks } = commit;
   return {
     removed,
     signals: packSignals(signals),
@@ -69,7 +69,7 @@ export function packCommit(commit: Commit): PackedCommit {
     events: events.map(packEvent),
     actions,
     finished,
-    tasks,
+    machines,
     checkpoints,
     audit: audit.map((line) => ({ ...line, evidence: JSON.stringify(line.evidence) })),
     marks,

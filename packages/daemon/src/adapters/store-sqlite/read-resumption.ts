@@ -1,5 +1,5 @@
 import { type DatabaseSync, prepareArrays } from "@rouse/holder/load-sqlite";
-import type { AuditPlace, IntendedAction, SavedSignal, SavedTask } from "../../ports/store.ts";
+import type { AuditPlace, IntendedAction, KeptMachine, SavedMachine, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { packRecords, packSignals } from "./pack.ts";
 import { prepareSignals, type SignalRow, toSignal } from "./read-back.ts";
@@ -7,7 +7,7 @@ import type { PackedRecords, PackedRest } from "./thread-messages.ts";
 
 /** Records travel in parts: 100,000 of them at once would fill this thread's memory twice over. */
 const recordsPerPart = 2000;
-const tasksPerPart = 2000;
+const machinesPerPart = 2000;
 const signalsPerLook = 5000;
 
 export function prepareResuming(db: DatabaseSync, chains: Chains) {
@@ -20,8 +20,9 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
   const actions = db.prepare<[], IntendedAction>(
     "SELECT key, agent_id AS agentId, created_at AS createdAt, body FROM actions ORDER BY created_at, key",
   );
-  const tasks = db.prepare<[string, number], SavedTask>(
-    "SELECT id AS taskId, over_at AS overAt, record FROM tasks WHERE id > ? ORDER BY id LIMIT ?",
+  const machines = db.prepare<[string, string, number], KeptMachine>(
+    `SELECT machine, id, record, over_at AS overAt FROM machines WHERE (machine, id) > (?, ?)
+     ORDER BY machine, id LIMIT ?`,
   );
   const lastAudit = db.prepare<[], AuditPlace>(
     "SELECT CAST(number AS REAL) AS number, hash FROM audit ORDER BY audit.number DESC LIMIT 1",
@@ -70,9 +71,10 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
       return packRecords(rows.map(([agentNo, agentId, through, record]) => ({ agentNo, agentId, through, record })));
     },
 
-    readTasks: (afterId: string): SavedTask[] => tasks.all(afterId, tasksPerPart),
+    readMachines: ({ machine, id }: Pick<SavedMachine, "machine" | "id">): KeptMachine[] =>
+      machines.all(machine, id, machinesPerPart),
 
-    /** Everything but the tasks and the records, whose `through`s (agentNo, through, …) say which signals are needed. */
+    /** Everything but the machines and the records, whose `through`s (agentNo, through, …) say which signals are needed. */
     readRest(throughs: Float64Array): PackedRest {
       const byAgent = new Map<number, number>();
       let lastSignalId = chains.highest();

@@ -61,7 +61,7 @@ describe("a store on SQLite and other processes", () => {
         await store.commit({
           ...nothing,
           signals: [{ id, agentNo: id % 7, at: id, time: id, kind: "heartbeat", body: "{}" }],
-          tasks: [{ taskId: "t-1", overAt: null, record: String(id) }],
+          machines: [{ machine: "task", id: "t-1", overAt: null, record: String(id) }],
           checkpoints: [{ id: String(id), taskId: "t-1", number: id, time: id, head: "{}", state: "{}" }],
           audit: [{ ...texts, number: id, time: "", hash: String(id) }],
         });
@@ -94,11 +94,11 @@ describe("a store on SQLite and other processes", () => {
         if (++committed === 100 * round) child.kill("SIGKILL"); // what it still prints until it is dead counts, too
       }
       const store = await open();
-      const { signals, tasks, lastAudit, lastSignalId } = await store.resume();
+      const { signals, machines, lastAudit, lastSignalId } = await store.resume();
       expect(lastSignalId).toBeGreaterThanOrEqual(last);
       const all = Array.from({ length: lastSignalId }, (_, i) => i + 1);
       expect(signals.map(({ id }) => id)).toEqual(all);
-      expect(tasks).toEqual([{ taskId: "t-1", overAt: null, record: String(lastSignalId) }]);
+      expect(machines).toEqual([{ machine: "task", id: "t-1", overAt: null, record: String(lastSignalId) }]);
       expect((await store.readCheckpoints("t-1", 9999)).map(({ number }) => number).reverse()).toEqual(all);
       expect((await store.readAudit({ limit: 9999 })).map(({ number }) => number)).toEqual(all);
       expect(lastAudit).toEqual({ number: lastSignalId, hash: String(lastSignalId) });

@@ -4,10 +4,11 @@ import type {
   AuditQuery,
   EventQuery,
   IntendedAction,
+  KeptMachine,
   RetentionOrder,
   SavedCheckpoint,
   SavedHead,
-  SavedTask,
+  SavedMachine,
   StatesToKeep,
 } from "../../ports/store.ts";
 import type { StretchPart } from "./fold-stretches.ts";
@@ -50,13 +51,13 @@ export interface PackedCommit {
   readonly events: readonly PackedEvent[];
   readonly actions: readonly IntendedAction[];
   readonly finished: readonly string[];
-  readonly tasks: readonly SavedTask[];
+  readonly machines: readonly SavedMachine[];
   readonly checkpoints: readonly SavedCheckpoint[];
   readonly audit: readonly PackedLine[];
   readonly marks: Readonly<Record<string, string | null>>;
 }
 
-/** A resumption without its records and tasks. */
+/** A resumption without its records and machines. */
 export interface PackedRest {
   readonly signals: PackedSignals;
   readonly actions: readonly IntendedAction[];
@@ -87,8 +88,8 @@ export interface Calls {
   commit: { ask: PackedCommit; answer: null };
   /** The next records after this agent number; none when there are no more. */
   readRecords: { ask: number; answer: PackedRecords };
-  /** The next tasks after this id; none when there are no more. */
-  readTasks: { ask: string; answer: readonly SavedTask[] };
+  /** The next after this one in the order of machine and id; none when there are no more. */
+  readMachines: { ask: Pick<SavedMachine, "machine" | "id">; answer: readonly KeptMachine[] };
   /** agentNo, through for each record. */
   readRest: { ask: Float64Array; answer: PackedRest };
   readEvents: { ask: EventQuery; answer: readonly PackedEvent[] };

@@ -46,11 +46,14 @@ export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: Packe
     }
   }
 
-  function writeTheFew({ events, actions, finished, tasks, audit, marks }: PackedCommit): void {
+  function writeTheFew({ events, actions, finished, machines, audit, marks }: PackedCommit): void {
     for (const e of events) statements.event.run(e.id, e.time, e.agentId, e.type, e.payload);
     for (const a of actions) statements.action.run(a.key, a.agentId, a.createdAt, a.body);
     for (const key of finished) statements.finish.run(key);
-    for (const { taskId, overAt, record } of tasks) statements.task.run(taskId, overAt, record);
+    for (const { machine, id, record, overAt } of machines) {
+      if (record === null) statements.removeMachine.run(machine, id);
+      else statements.machine.run(machine, id, record, overAt);
+    }
     for (const line of audit) statements.audit.run(withWholeTexts(line));
     for (const [key, value] of Object.entries(marks)) {
       if (value === null) statements.unmark.run(key);
@@ -111,10 +114,11 @@ function prepare(db: DatabaseSync) {
       "INSERT OR IGNORE INTO actions (key, agent_id, created_at, body) VALUES (?, ?, ?, ?)",
     ),
     finish: db.prepare<[string]>("DELETE FROM actions WHERE key = ?"),
-    task: db.prepare<[string, number | null, string]>(
-      `INSERT INTO tasks (id, over_at, record) VALUES (?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET over_at = excluded.over_at, record = excluded.record`,
+    machine: db.prepare<[string, string, string, number | null]>(
+      `INSERT INTO machines (machine, id, record, over_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (machine, id) DO UPDATE SET record = excluded.record, over_at = excluded.over_at`,
     ),
+    removeMachine: db.prepare<[string, string]>("DELETE FROM machines WHERE machine = ? AND id = ?"),
     checkpoint: db.prepare<[string, string, number, number, string, string | null, string | null]>(
       `INSERT INTO checkpoints (id, task_id, number, time, head, state, state_file) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO NOTHING`,

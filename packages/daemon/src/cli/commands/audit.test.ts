@@ -9,14 +9,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { makeProgram, type Program } from "../../../../holder/src/output/make-program.test-support.ts";
 import { createMemoryDisk, type MemoryDisk } from "../../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../../adapters/store-memory/open-memory-store.ts";
+import { addAuditRoutes } from "../../api/audit.ts";
+import { createGuard } from "../../api/guard.ts";
+import { statusOf, toProblem } from "../../api/problem.ts";
+import { hashOfLine, keepAuditTrail } from "../../audit/audit-trail.ts";
+import { readAuditOf } from "../../audit/read-audit.ts";
+import { sealOf } from "../../audit/seal-trail.ts";
 import { openSigningKey } from "../../home/signing-key.ts";
-import { addAuditRoutes } from "../../http/audit-routes.ts";
-import { createGuard } from "../../http/guard.ts";
-import { statusOf, toProblem } from "../../http/problem.ts";
 import { emptyCommit } from "../../ports/store.ts";
-import { hashOfLine, keepAuditTrail } from "../../runtime/audit-trail.ts";
-import { readAuditOf } from "../../runtime/read-audit.ts";
-import { sealOf } from "../../runtime/seal-trail.ts";
 import { hostile } from "../show/sample.test-support.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { verifyAudit } from "../../runtime/verify-audit.ts";
+import { verifyAudit } from "../../audit/verify-audit.ts";
 import { askForLines, askForTrail, linesPerPage } from "../ask-audit.ts";
 import { printTrail, readText, readTrail, writeTrail } from "../audit-file.ts";
 import { exit } from "../exit-codes.ts";

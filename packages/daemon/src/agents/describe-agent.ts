@@ -1,0 +1,225 @@
+import {
+  type ActivityReport,
+  type AgentHealth,
+  type EpochMs,
+  type FindingReport,
+  type MonoMs,
+  type Policy,
+  type TerminalReport,
+  toIso,
+  type WhyReport,
+} from "@rouse/contract";
+import {
+  type AgentRecord,
+  beatRhythm,
+  type Doubt,
+  type Finding,
+  howOver,
+  interventionsOf,
+  isExited,
+  isStanding,
+  lastBeatHeard,
+  limitSeenToAt,
+  type Over,
+  restartsAllowed,
+  runsOnce,
+  silenceCountsFrom,
+  type TerminalFacts,
+  type TreeFacts,
+  tellsSteps,
+  workedSince,
+  worksOn,
+} from "@rouse/core";
+import { describeIncident } from "../escalations/describe-incident.ts";
+
+type ToWall = (at: MonoMs) => EpochMs;
+
+/** The record as people and programs outside see it: dates instead of steady time. */
+export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, policy: Policy): AgentHealth {
+  const iso = (at: MonoMs): string => toIso(toWall(at));
+  const { facts } = record;
+  const heardAt = lastBeatHeard(record.beats);
+  const over = howOver(record, policy);
+  // One that will be started again is not up meanwhile either.
+  const upUntil = over?.at ?? record.terminal?.exit?.at ?? now;
+  return {
+    agentId: record.agentId,
+    taskId: record.taskId,
+    state: record.health.state,
+    stateChangedAt: iso(record.health.since),
+    stateReason: record.health.reason,
+    over: describeOver(over, toWall),
+    lastHeartbeat: heardAt === null ? null : iso(heardAt),
+    lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
+    metrics: {
+      uptimeSeconds: Math.max(0, Math.floor((upUntil - record.bornAt) / 1000)),
+      tokenCount: facts.tokenCount,
+      errorCount: facts.errorCount,
+      toolCallCount: facts.toolCallCount,
+      interventionCount: interventionsOf(record.counts),
+    },
+    circuitBreakers: [],
+    incident: describeIncident(record, iso),
+    handedOver: describeHandOver(record, iso),
+    activity: describeActivity(record, iso),
+    limit: describeLimit(record, iso),
+    findings: record.findings.map((finding) => describeFinding(finding, iso)),
+    incarnation: record.incarnation,
+    lineage: record.lineage,
+    agentType: record.agentType,
+    node: record.node,
+    terminal: record.terminal === null ? null : describeTerminal(record, record.terminal, iso, policy),
+  };
+}
+
+function describeHandOver({ handedOver, containment }: AgentRecord, iso: (at: MonoMs) => string) {
+  if (handedOver === null) return null;
+  const { incident, because, at } = handedOver;
+  const contained = containment?.state === "on" ? { contained: containment.how } : {};
+  return { incident, because, at: iso(at), ...contained };
+}
+
+function describeTerminal(
+  record: AgentRecord,
+  facts: TerminalFacts,
+  iso: (at: MonoMs) => string,
+  policy: Policy,
+): TerminalReport {
+  const { terminal } = policy;
+  const idleKill = facts.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
+  const { pid, family, structured, foreground, attached, holder, outputKept, session, eyes, input } = facts;
+  return {
+    pid,
+    family,
+    structured,
+    foreground,
+    attached,
+    holder,
+    lastOutput: facts.wroteAt === null ? null : iso(facts.wroteAt),
+    ...(tellsSteps(facts) && facts.output.at > record.bornAt ? { lastTold: iso(facts.output.at) } : {}),
+    outputBytes: facts.bytes,
+    outputKept,
+    needsYou:
+      facts.asks === null || facts.asks.untold === true
+        ? null
+        : { what: isToldOfLimit(record) ? "limit" : facts.asks.what, since: iso(facts.asks.since) },
+    errors: facts.errors.map(({ text, seen }) => {
+      const last = seen[seen.length - 1]?.at ?? record.bornAt;
+      return { text, times: seen.length, last: iso(last) };
+    }),
+    processes: facts.tree === null ? null : processesOf(facts.tree),
+    session,
+    completedAt: facts.completedAt === null ? null : iso(facts.completedAt),
+    exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
+    ...leftoversOf(record),
+    ...(facts.failedTurn == null ? {} : { failedTurn: facts.failedTurn }),
+    restarts: record.restarts.length,
+    ...conversationOf(record),
+    idleKillSeconds: idleKill === null ? null : idleKill / 1000,
+    ...restartRuleOf(record, policy),
+    eyes: [...eyes],
+    input,
+  };
+}
+
+/** As it holds now: how often may be its policy's word. */
+function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
+  const rule = record.terminal?.restart;
+  if (rule === undefined) return {};
+  const max = rule.when === "no" ? 0 : restartsAllowed(record, policy);
+  return { restartRule: { when: rule.when, max, windowSeconds: policy.restart.window / 1000 } };
+}
+
+function leftoversOf(record: AgentRecord): Pick<TerminalReport, "leftovers"> {
+  const left = record.terminal?.leftovers ?? null;
+  return left === null || !worksOn(record) ? {} : { leftovers: [...left.processes] };
+}
+
+function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalReport, "conversation"> {
+  const conversation = recovered?.life === incarnation ? recovered.context.lost.conversation : undefined;
+  return conversation === undefined ? {} : { conversation };
+}
+
+const isToldOfLimit = ({ limit }: AgentRecord): boolean => limit?.told === true && limit.resumedAt === null;
+
+const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({
+  processes,
+  cpuMs,
+  ioBytes,
+  memoryBytes,
+});
+
+export const describeOver = (over: Over | null, toWall: ToWall): AgentHealth["over"] =>
+  over === null ? null : { ...over, at: toIso(toWall(over.at)) };
+
+function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
+  const { activity, terminal, limit } = record;
+  if (isExited(record)) return { kind: "EXITED", since: iso(terminal?.exit?.at ?? activity.since) };
+  const base = { kind: activity.kind, since: iso(activity.since) };
+  if (activity.kind === "WAITING") {
+    const by =
+      terminal !== null && terminal.wait === "provider" && activity.for === "provider" ? terminal.waitBy : null;
+    // Asked before it is started again, its program may have named a later reset.
+    const end = activity.for === "provider" && isStanding(limit) ? limit.until : activity.until;
+    const until = end === null ? {} : { until: iso(end) };
+    return { ...base, for: activity.for, ...until, ...(by === null ? {} : { by }) };
+  }
+  if (activity.kind !== "RUNNING" || activity.open === null) return base;
+  const { since: _, ...open } = activity.open;
+  return { ...base, open };
+}
+
+/** Only while it stands and the agent is to go on after it. */
+function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
+  const { limit, activity, health } = record;
+  if (limit === null || limit.resumedAt !== null) return null;
+  if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
+  if (record.terminal?.exit != null && (record.terminal.foreground || runsOnce(record))) return null;
+  const { what, named, by, continues, attempts, resetsAt } = limit;
+  const seenToAt = limitSeenToAt(record);
+  return {
+    ...{ what, since: iso(limit.since), until: iso(limit.until) },
+    ...(resetsAt === undefined ? {} : { resetsAt: iso(resetsAt) }),
+    ...(seenToAt === null ? {} : { seenToAt: iso(seenToAt) }),
+    ...{ named, by, continues, attempts },
+  };
+}
+
+const describeFinding = ({ since, ...finding }: Finding, iso: (at: MonoMs) => string): FindingReport => ({
+  ...finding,
+  evidence: { ...finding.evidence },
+  since: iso(since),
+});
+
+/** The clocks and counters a verdict rests on. */
+export function describeGrounds(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+  toWall: ToWall,
+): Pick<WhyReport, "clocks" | "beats" | "policy"> {
+  const { beats, facts, work } = record;
+  const running = work.resumesAt !== null && work.resumesAt <= now;
+  return {
+    clocks: {
+      silentSeconds: Math.max(0, Math.floor((now - silenceCountsFrom(record, { now, policy, doubt })) / 1000)),
+      silenceAllowedSeconds: Math.floor(
+        (beatRhythm(record.activity, policy).ttl + policy.beatGrace + doubt.lag) / 1000,
+      ),
+      withoutProgressSeconds:
+        facts.progress === null ? null : Math.floor(workedSince(record, facts.progress, now) / 1000),
+      progressClock: running ? "running" : "stopped",
+      nextLookAt: record.wakeAt === null ? null : toIso(toWall(record.wakeAt)),
+    },
+    beats: {
+      accepted: beats.accepted,
+      duplicates: beats.duplicates,
+      stale: beats.stale,
+      refused: beats.refused,
+      lost: beats.lost,
+      clockSkewSeconds: beats.skew === null ? null : Math.round(beats.skew / 100) / 10,
+    },
+    policy: { id: policy.id, mode: policy.mode },
+  };
+}

@@ -1,0 +1,190 @@
+import {
+  type AgentHealth,
+  type DurationMs,
+  Heartbeat,
+  type HistoryReport,
+  type KeptHeartbeat,
+  type MonoMs,
+  renameSnakeCase,
+  type SavedEvent,
+  type SelfDoubtReport,
+  type StepPage,
+  type StepQuery,
+  type SystemStatus,
+  toIso,
+  type WhyReport,
+} from "@rouse/contract";
+import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
+import type { Config } from "../config/read-config.ts";
+import type { SelfDoubt } from "../engine/self-doubt.ts";
+import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
+import { describeFleetIncidents } from "../fleet/fleet-matters.ts";
+import { fleetSight, type MaySee } from "../fleet/fleet-sight.ts";
+import type { EventQuery, Store } from "../ports/store.ts";
+import { describeSteps } from "../steps/describe-steps.ts";
+import { recallSteps } from "../steps/recall-steps.ts";
+import { describeAgent, describeGrounds } from "./describe-agent.ts";
+import { describeOutlook } from "./describe-outlook.ts";
+import { readHistory } from "./read-history.ts";
+import type { Roster, Watched } from "./roster.ts";
+import { unknownAgent } from "./unknown-agent.ts";
+
+/** Every question that can be asked of the monitor. Asking changes nothing. */
+export interface Reports {
+  agent(agentId: string): AgentHealth;
+  agents(): AgentHealth[];
+  /** What the monitor holds against itself. */
+  doubts(): SelfDoubtReport;
+  why(agentId: string): Promise<WhyReport>;
+  history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
+  /** Newest first. */
+  heartbeats(agentId: string, limit: number): Promise<KeptHeartbeat[]>;
+  readonly maySee: MaySee;
+  steps(agentId: string, query: StepQuery): Promise<StepPage>;
+  events(query: EventQuery): Promise<SavedEvent[]>;
+  status(): SystemStatus;
+}
+
+interface ReportParts {
+  readonly roster: Roster;
+  readonly store: Store;
+  readonly clock: SteadyClock;
+  readonly doubt: SelfDoubt;
+  readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
+  readonly config: () => Config;
+  readonly readClock: () => Moment;
+  readonly lastBeatAt: () => MonoMs | null;
+  readonly storeDownSince: () => MonoMs | null;
+  readonly started: Moment;
+  readonly version: string;
+}
+
+export function createReports(parts: ReportParts): Reports {
+  const { roster, store, clock, doubt, fleet, readClock } = parts;
+  const iso = (at: MonoMs): string => toIso(clock.toWall(at));
+
+  function mustFind(agentId: string): Watched {
+    const watched = roster.find(agentId);
+    if (watched === undefined) throw unknownAgent(agentId, roster);
+    return watched;
+  }
+
+  const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
+    describeAgent(record, now, clock.toWall, parts.config().policyFor(record));
+
+  function selfDoubt(): SelfDoubtReport {
+    const gap = doubt.lastGap();
+    const frozen = doubt.frozen();
+    const pathHold = doubt.pathHold();
+    const holds = [...fleet.holds(), ...(pathHold === null ? [] : [{ scope: "fleet", hold: pathHold }])];
+    const downSince = parts.storeDownSince();
+    const lasted = gap === null ? 0 : Math.round((gap.to - gap.from) / 1000);
+    return {
+      lastGap: gap === null ? null : { cause: gap.cause, endedAt: iso(gap.to), lastedSeconds: lasted },
+      fleetIncidents: describeFleetIncidents(parts.incidents, iso),
+      holds: holds.map(({ scope, hold }) => ({ because: hold.because, scope, since: iso(hold.since) })),
+      lagSeconds: doubt.lag(readClock().now) / 1000,
+      frozen: frozen === null ? null : { ...frozen, since: iso(frozen.since) },
+      ...amnesty(gap?.to ?? null),
+      ...(downSince === null ? {} : { storeDownSince: iso(downSince) }),
+    };
+  }
+
+  /** Whoever was silent while we were blind gets one whole time to live after it. */
+  function amnesty(blindUntil: MonoMs | null): Pick<SelfDoubtReport, "amnestyUntil"> {
+    if (blindUntil === null) return {};
+    const { now } = readClock();
+    const policy = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const { ttl } = beatRhythm({ kind: "RUNNING", since: now, open: null }, policy);
+    const until = blindUntil + ttl + policy.beatGrace + doubt.lag(now);
+    return until > now ? { amnestyUntil: iso(until) } : {};
+  }
+
+  function countAgents() {
+    const byState: SystemStatus["agents_by_state"] = {};
+    const over: SystemStatus["agents_over"] = {};
+    let active = 0;
+    for (const { record } of roster.all()) {
+      const { state } = record.health;
+      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(record))?.how;
+      if (how !== undefined) over[how] = (over[how] ?? 0) + 1;
+      if (how === undefined || state === "TERMINATED") byState[state] = (byState[state] ?? 0) + 1;
+      if (how === undefined && record.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
+    }
+    return { byState, over, active };
+  }
+
+  function overall(monitor: SelfDoubtReport): SystemStatus["status"] {
+    if (monitor.storeDownSince !== undefined) return "store-unavailable";
+    if (monitor.frozen !== null) return "frozen";
+    return monitor.holds.length > 0 ? "on-hold" : "ok";
+  }
+
+  return {
+    agent: (agentId) => show(mustFind(agentId).record, readClock().now),
+    agents() {
+      const { now } = readClock();
+      return [...roster.all()].map(({ record }) => show(record, now));
+    },
+    doubts: selfDoubt,
+    async why(agentId) {
+      const { record } = mustFind(agentId);
+      const { now } = readClock();
+      const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
+      const policy = parts.config().policyFor(record);
+      const about = doubt.about(record, now);
+      return {
+        agent: show(record, now),
+        ...describeOutlook(record, now, policy, about, clock.toWall),
+        ...describeGrounds(record, now, policy, about, clock.toWall),
+        partOf: about.silentWith ?? about.diedWith,
+        steps: describeSteps(record),
+        monitor: selfDoubt(),
+        events,
+      };
+    },
+    async history(agentId, duration) {
+      const { no, record } = mustFind(agentId);
+      return readHistory(store, { no, agentId, state: record.health.state }, readClock().time, duration);
+    },
+    async heartbeats(agentId, limit) {
+      const beats = await store.readBeats(mustFind(agentId).no, limit);
+      return beats.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) }));
+    },
+    async steps(agentId, query) {
+      const { no, record } = mustFind(agentId);
+      return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
+    },
+    maySee: fleetSight(parts),
+    events: (query) => store.readEvents(query),
+    status() {
+      const { byState, over, active } = countAgents();
+      const monitor = selfDoubt();
+      const lastBeatAt = parts.lastBeatAt();
+      return {
+        status: overall(monitor),
+        total_agents: roster.size(),
+        active_agents: active,
+        degraded_agents: byState.DEGRADED ?? 0,
+        agents_by_state: byState,
+        agents_over: over,
+        last_heartbeat: lastBeatAt === null ? null : iso(lastBeatAt),
+        started_at: iso(parts.started.now),
+        version: parts.version,
+        monitor,
+      };
+    },
+  };
+}
+
+/** Most of a fleet: nobody need look up its policy to know that it is not over. */
+const isQuick = ({ terminal, activity }: AgentRecord): boolean =>
+  terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
+
+/** A beat is kept as it was sent; it is shown under the names we know. */
+function asUnderstood(body: string): Heartbeat {
+  const sent = JSON.parse(body) as Record<string, unknown>;
+  const beat = Heartbeat.safeParse("agentId" in sent ? sent : renameSnakeCase(sent));
+  return beat.success ? beat.data : (sent as Heartbeat);
+}

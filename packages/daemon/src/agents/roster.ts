@@ -1,0 +1,172 @@
+import type { MonoMs } from "@rouse/contract";
+import { type AgentRecord, type Incident, interventionsOf, newRecord, type TerminalFacts } from "@rouse/core";
+import type { Sleeper } from "../engine/wake-wheel.ts";
+import type { SavedRecord } from "../ports/store.ts";
+
+/** One agent in memory: its record, which signal it is current with, and where it lies in the wheel. */
+export class Watched implements Sleeper {
+  readonly no: number;
+  record: AgentRecord;
+  /** Id of the last signal that is part of the record. */
+  through: number;
+  /** Since when, and since which signal, it has changed without being handed to the store. */
+  unsaved: { readonly since: MonoMs; readonly through: number } | null = null;
+  slot: number | null = null;
+
+  constructor(no: number, record: AgentRecord, through: number) {
+    this.no = no;
+    this.record = record;
+    this.through = through;
+  }
+
+  wakeAt(): MonoMs | null {
+    return this.record.wakeAt;
+  }
+
+  toSave(): SavedRecord {
+    return {
+      agentNo: this.no,
+      agentId: this.record.agentId,
+      through: this.through,
+      record: JSON.stringify(this.record),
+    };
+  }
+}
+
+/**
+ * What agents that were removed have used. Keys of incidents, nudges, stops and alerts are made from names and these numbers, and are never used twice:
+ * not by a new agent of the same name either, because whoever was told of one under that key would take the next for the same.
+ */
+interface UsedNumbers {
+  readonly nextNo: number;
+  readonly counts: Omit<AgentRecord["counts"], "ofOthers">;
+  readonly alertsRaised: number;
+}
+
+/** The mark they are kept under. */
+export const usedNumbersMark = "used-numbers";
+
+const { counts: noCounts } = newRecord(
+  { agentId: "", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
+  0,
+);
+const noneUsed: UsedNumbers = { nextNo: 1, counts: noCounts, alertsRaised: 0 };
+
+function usedAlso(used: UsedNumbers, { counts, alertsRaised }: AgentRecord, nextNo: number): UsedNumbers {
+  const larger = (name: keyof UsedNumbers["counts"]): number => Math.max(used.counts[name], counts[name]);
+  return {
+    nextNo,
+    counts: {
+      incidents: larger("incidents"),
+      nudges: larger("nudges"),
+      escalations: larger("escalations"),
+      stops: larger("stops"),
+      starts: larger("starts"),
+    },
+    alertsRaised: Math.max(used.alertsRaised, alertsRaised),
+  };
+}
+
+/** Everyone the monitor knows. */
+export function createRoster() {
+  const byId = new Map<string, Watched>();
+  let nextNo = 1;
+  let used: UsedNumbers = noneUsed;
+
+  return {
+    find: (agentId: string): Watched | undefined => byId.get(agentId),
+    add(record: AgentRecord): Watched {
+      const { counts, alertsRaised } = used;
+      const ofOthers = interventionsOf(counts);
+      const numbered = ofOthers === 0 ? counts : { ...counts, ofOthers };
+      const watched = new Watched(nextNo++, { ...record, counts: numbered, alertsRaised }, 0);
+      byId.set(record.agentId, watched);
+      return watched;
+    },
+    /** Takes one out. Returns the mark that keeps what was used of numbers, for the runs after this one. */
+    remove(watched: Watched): string {
+      const { record } = watched;
+      byId.delete(record.agentId);
+      // It lies in the wheel, and perhaps in somebody's hand: from now on nothing is due for it.
+      watched.record = { ...record, wakeAt: null };
+      used = usedAlso(used, record, nextNo);
+      return JSON.stringify(used);
+    },
+    /** Goes on with the numbers after those that removed agents have used. */
+    goOnAfter(mark: string | undefined): void {
+      if (mark === undefined) return;
+      used = JSON.parse(mark) as UsedNumbers;
+      nextNo = Math.max(nextNo, used.nextNo);
+    },
+    restore(saved: SavedRecord): Watched {
+      const watched = new Watched(saved.agentNo, restoreRecord(JSON.parse(saved.record)), saved.through);
+      byId.set(saved.agentId, watched);
+      nextNo = Math.max(nextNo, saved.agentNo + 1);
+      return watched;
+    },
+    all: (): IterableIterator<Watched> => byId.values(),
+    names: (): IterableIterator<string> => byId.keys(),
+    size: (): number => byId.size,
+  };
+}
+
+/** A record saved by an earlier version knows nothing of what came since. */
+function restoreRecord(saved: AgentRecord): AgentRecord {
+  const { gapsSeen } = saved;
+  const born = newRecord({ ...saved, gapsSeen }, saved.bornAt);
+  const { facts, terminal = null } = saved;
+  return {
+    ...born,
+    ...saved,
+    facts: { ...born.facts, ...facts },
+    incident: restoreIncident(saved.incident),
+    nudge:
+      saved.nudge == null
+        ? null
+        : { ...saved.nudge, unseen: saved.nudge.unseen ?? 0, receipt: saved.nudge.receipt ?? false },
+    terminal: terminal === null ? null : restoreTerminal(terminal, saved.heardAt),
+  };
+}
+
+function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
+  const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
+  const { waitBy = null, textWait = null, finishesAt = null, eyes = [] } = terminal;
+  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt, eyes };
+  return {
+    ...terminal,
+    ...added,
+    tree: tree === null ? null : { ...unseenTree, ...tree, stirredAt: tree.stirredAt ?? tree.busyAt },
+  };
+}
+
+const unseenTree = {
+  network: null,
+  files: null,
+  lastRead: { bytes: null, changes: null },
+  readsTerminal: null,
+  youngestChildAt: null,
+  busyBy: [],
+};
+
+function restoreIncident(incident: Incident | null = null): Incident | null {
+  if (incident === null) return null;
+  const { stage, undelivered = 0 } = incident;
+  if (stage.kind === "stopping") {
+    const by = stage.cause === "decided" ? "orchestrator" : "rouse";
+    return { ...incident, undelivered, stage: { ...stage, actor: stage.actor ?? by, shut: stage.shut ?? null } };
+  }
+  if (stage.kind !== "escalated") return { ...incident, undelivered };
+  const {
+    severity,
+    openedAt,
+    severeSince = severity === "SEV-1" ? openedAt : null,
+    askedBefore = 0,
+  } = stage.escalation;
+  return {
+    ...incident,
+    undelivered,
+    stage: { ...stage, escalation: { ...stage.escalation, severeSince, askedBefore } },
+  };
+}
+
+export type Roster = ReturnType<typeof createRoster>;

@@ -1,0 +1,52 @@
+import type { HeartbeatAck } from "@rouse/contract";
+import type { HeartbeatSignal } from "@rouse/core";
+import type { Moment } from "../engine/steady-clock.ts";
+import { acknowledgeBeat } from "./acknowledge-beat.ts";
+import type { AgentEnroller } from "./enroll-agents.ts";
+import type { RefusedBeat } from "./read-beat.ts";
+import type { Roster } from "./roster.ts";
+import type { TurnRunner } from "./run-turn.ts";
+
+export type BeatCounts = Record<HeartbeatAck["status"], number>;
+
+interface TakingParts {
+  readonly roster: Roster;
+  readonly enroll: AgentEnroller["enroll"];
+  readonly run: TurnRunner["run"];
+  readonly wakeConcerned: TurnRunner["wakeConcerned"];
+  readonly counts: BeatCounts;
+}
+
+/** `text`: the beat as it was sent, where it is known. */
+export type TakeBeat = (signal: HeartbeatSignal | RefusedBeat, moment: Moment, text?: string) => HeartbeatAck;
+
+/** Beats: refused, or a turn of the agent that sent it. An agent that nobody announced announces itself with its first beat. */
+export function takeBeats({ roster, enroll, run, wakeConcerned, counts }: TakingParts): TakeBeat {
+  return function takeBeat(signal, moment, text) {
+    if ("refused" in signal) {
+      counts.rejected += 1;
+      const { agentId, sequenceNumber, problem } = signal;
+      return acknowledgeBeat(
+        agentId,
+        moment.time,
+        { status: "rejected", sequenceNumber, because: "malformed" },
+        [],
+        problem,
+      );
+    }
+    const { agentId } = signal.beat;
+    const known = roster.find(agentId);
+    if (known === undefined && (signal.checksum === "wrong" || agentId.startsWith("rouse."))) {
+      counts.rejected += 1;
+      const because = signal.checksum === "wrong" ? "wrong-checksum" : "reserved-id";
+      const sequenceNumber = signal.beat.sequenceNumber ?? null;
+      return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because }, []);
+    }
+    const watched = known ?? enroll(agentId, signal.beat, moment);
+    const { reply } = run(watched, signal, moment, text);
+    wakeConcerned(moment);
+    if (reply === null) throw new Error("a heartbeat always gets a reply");
+    counts[reply.status] += 1;
+    return acknowledgeBeat(agentId, moment.time, reply, reply.commands);
+  };
+}

@@ -1,0 +1,221 @@
+import { request } from "node:http";
+import type { Problem } from "@rouse/contract";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type CheckpointWorld, largeState, task, turn } from "../checkpoints/checkpoint-world.test-support.ts";
+import { isForCheckpoints } from "./checkpoint-paths.ts";
+import { type ServedCheckpoints, serveCheckpoints } from "./serve-checkpoints.test-support.ts";
+import type { AgentSpeaker } from "./speaker.ts";
+
+let served: ServedCheckpoints;
+let world: CheckpointWorld;
+
+beforeEach(async () => {
+  served = await serveCheckpoints();
+  ({ world } = served);
+});
+afterEach(() => served.app.close());
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function ask(path: string, sent?: unknown): Promise<Answer> {
+  const body =
+    sent === undefined ? {} : { method: "POST", body: typeof sent === "string" ? sent : JSON.stringify(sent) };
+  const response = await fetch(served.base + path, { ...body, headers: { "content-type": "application/json" } });
+  return { status: response.status, body: await response.json() };
+}
+
+const chain = `/api/v1/tasks/${task}/checkpoints`;
+const codeOf = ({ body }: Answer) => (body as Problem).error.code;
+const messageOf = ({ body }: Answer) => (body as Problem).error.message;
+const idOf = ({ body }: Answer) => (body as { id: string }).id;
+
+describe("checkpoints over HTTP", () => {
+  it("are saved, sent again, listed, shown with their state and verified", async () => {
+    const first = await ask(chain, { step: 1, stepName: "plan", state: { b: 1, a: [null, "é"] }, agentId: "worker-7" });
+    expect(first).toMatchObject({ status: 201, body: { step: 1, agentId: "worker-7", incarnation: null, number: 1 } });
+    const again = await ask(chain, { step: 1, stepName: "plan", state: { a: [null, "é"], b: 1 }, agentId: "worker-7" });
+    expect(again).toEqual({ status: 200, body: first.body });
+    const second = await ask(chain, { step: 2, state: largeState("two"), parent: idOf(first) });
+    expect(second.status).toBe(201);
+    expect(await ask(chain)).toEqual({ status: 200, body: { taskId: task, checkpoints: [second.body, first.body] } });
+    expect(await ask(`${chain}?limit=1`)).toMatchObject({ body: { checkpoints: [second.body] } });
+    expect(await ask(`/api/v1/checkpoints/${idOf(second)}`)).toEqual({
+      status: 200,
+      body: { ...(second.body as object), state: largeState("two") },
+    });
+    expect(await ask(`${chain}/verify`)).toMatchObject({ status: 200, body: { sound: true, more: false } });
+  });
+
+  it("are refused with a reason that helps", async () => {
+    expect(codeOf(await ask(chain, "{"))).toBe("bad-request");
+    expect(codeOf(await ask(chain, ""))).toBe("bad-request");
+    expect(messageOf(await ask(chain, '{"step":1,"state":1e999}'))).toMatch(/too large/);
+    expect(messageOf(await ask(chain, '{"step":1,"state":"\\ud83d"}'))).toMatch(/half a character/);
+    expect(codeOf(await ask("/api/v1/tasks/a%20b/checkpoints", { step: 1 }))).toBe("bad-request");
+    expect(await ask(chain, { step: 1, parent: "a".repeat(64) })).toMatchObject({ status: 409 });
+    expect(await ask(`/api/v1/checkpoints/${"a".repeat(64)}`)).toMatchObject({ status: 404 });
+    expect(await ask(`${chain}?limit=0`)).toMatchObject({ status: 400 });
+    expect(await ask(chain, `{"step":1,"state":${"[".repeat(40)}${"]".repeat(40)}}`)).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a state that is too large", () => {
+  it("of nearly 16 MiB is taken, one of more is refused with advice", async () => {
+    const fits = "x".repeat(16 * 1024 * 1024 - 2);
+    expect((await ask(chain, { step: 1, state: fits })).status).toBe(201);
+    const over = await ask(chain, { step: 2, state: `${fits}x` });
+    expect(over.status).toBe(413);
+    expect(messageOf(over)).toMatch(/16 MiB.*keep large data in the workspace/);
+    expect((await ask(chain)).body).toMatchObject({ checkpoints: [{ step: 1 }] });
+  });
+
+  it("of a million small values is refused before it is parsed", async () => {
+    const many = await ask(chain, `{"step":1,"state":[${"{},".repeat(1_000_000)}{}]}`);
+    expect(many.status).toBe(413);
+    expect(messageOf(many)).toMatch(/200000 values/);
+    // Commas and brackets in texts are no values.
+    const text = `[{,\\",${"{,[".repeat(300_000)}`;
+    expect((await ask(chain, `{"step":1,"state":"${text}"}`)).status).toBe(201);
+  });
+
+  it("has to wait while many others are being received", async () => {
+    const release = world.stalls();
+    const state = "x".repeat(15 * 1024 * 1024);
+    const first = Array.from({ length: 4 }, (_, i) =>
+      ask(`/api/v1/tasks/t-${i}/checkpoints`, { step: 1, state: `${i}${state}` }),
+    );
+    while (world.told.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    const late = await ask(chain, { step: 1, state });
+    expect(late).toMatchObject({ status: 503, body: { error: { code: "store-unavailable", retryable: true } } });
+    release();
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect((await ask(chain, { step: 1, state })).status).toBe(201);
+  });
+});
+
+describe("a small one", () => {
+  it("takes room as well, so that very many of them have to wait", async () => {
+    const largest = 17 * 1024 * 1024;
+    const begun = [largest, largest, largest, largest - 8192].map((length) => {
+      const sending = request(served.base + chain, { method: "POST", headers: { "content-length": length } });
+      sending.on("error", () => undefined).flushHeaders();
+      return sending;
+    });
+    // There is room for it by its own size, but 8 kB are not counted as room.
+    while ((await ask(chain, { step: 1 })).status !== 503) await turn();
+    for (const sending of begun) sending.destroy();
+    while ((await ask(chain, { step: 1 })).status === 503) await turn();
+  });
+});
+
+describe("whoever hangs up before the answer", () => {
+  const connections = () =>
+    new Promise<number>((resolve, reject) =>
+      served.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+    );
+
+  it("is in the way for as long as what they sent is being saved", async () => {
+    const release = world.stalls();
+    const state = "x".repeat(15 * 1024 * 1024);
+    const leaving = new AbortController();
+    const left = Array.from({ length: 4 }, (_, i) =>
+      fetch(`${served.base}/api/v1/tasks/t-${i}/checkpoints`, {
+        method: "POST",
+        body: JSON.stringify({ step: 1, state: `${i}${state}` }),
+        signal: leaving.signal,
+      }).catch(() => "left"),
+    );
+    while (world.told.length < 4) await turn();
+    leaving.abort();
+    expect(await Promise.all(left)).toEqual(["left", "left", "left", "left"]);
+    while ((await connections()) > 0) await turn();
+    expect(await ask(chain, { step: 1, state })).toMatchObject({ status: 503, body: { error: { retryable: true } } });
+    release();
+    while (world.disk.checkpoints.size < 4) await turn();
+    expect((await ask(chain, { step: 1, state })).status).toBe(201);
+  });
+
+  it("before all of it came leaves room for others", async () => {
+    const leaving = new AbortController();
+    const half = new ReadableStream({ start: (part) => part.enqueue(new Uint8Array(1_000_000)) });
+    const open = { method: "POST", body: half, duplex: "half", signal: leaving.signal } as RequestInit;
+    const sending = fetch(served.base + chain, open).catch(() => "left");
+    while ((await connections()) === 0) await turn();
+    leaving.abort();
+    expect(await sending).toBe("left");
+    while ((await connections()) > 0) await turn();
+    const state = "x".repeat(15 * 1024 * 1024);
+    const four = [0, 1, 2, 3].map((i) => ask(`/api/v1/tasks/t-${i}/checkpoints`, { step: 1, state: `${i}${state}` }));
+    expect((await Promise.all(four)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+  });
+});
+
+describe("an agent with a token of its own", () => {
+  const own: AgentSpeaker = { kind: "agent", agentId: "worker-1", taskId: task, incarnation: 3 };
+
+  it("saves and reads the checkpoints of its task, in its own name", async () => {
+    served.agent = own;
+    const saved = await ask(chain, { step: 1, state: 1 });
+    expect(saved).toMatchObject({ status: 201, body: { agentId: "worker-1", incarnation: 3 } });
+    expect((await ask(chain)).status).toBe(200);
+    expect((await ask(`${chain}/verify`)).status).toBe(200);
+    expect((await ask(`/api/v1/checkpoints/${idOf(saved)}`)).status).toBe(200);
+    expect(served.refused).toEqual([]);
+  });
+
+  it("that names no task does so for what it took from the queue, for as long as it holds it", async () => {
+    served.agent = { ...own, taskId: null };
+    expect(codeOf(await ask(chain, { step: 1 }))).toBe("forbidden");
+    served.claims.set(task, "worker-1");
+    expect((await ask(chain, { step: 1 })).status).toBe(201);
+    expect((await ask(chain)).status).toBe(200);
+    served.claims.set(task, "worker-2");
+    expect(codeOf(await ask(chain, { step: 2 }))).toBe("forbidden");
+  });
+
+  it("has no say about another task or in another name, and it is noted", async () => {
+    const other = await ask("/api/v1/tasks/other/checkpoints", { step: 1 });
+    served.agent = own;
+    const trespasses = [
+      await ask("/api/v1/tasks/other/checkpoints", { step: 2 }),
+      await ask("/api/v1/tasks/other/checkpoints"),
+      await ask("/api/v1/tasks/other/checkpoints/verify"),
+      await ask(`/api/v1/checkpoints/${idOf(other)}`),
+      await ask(chain, { step: 1, agentId: "worker-2" }),
+    ];
+    expect(trespasses.map(codeOf)).toEqual(Array.from({ length: 5 }, () => "forbidden"));
+    expect(served.refused.map(({ because }) => because)).toEqual([
+      ...Array.from({ length: 4 }, () => "other-task"),
+      "other-agent",
+    ]);
+    served.agent = { ...own, taskId: null };
+    expect(codeOf(await ask(chain, { step: 1 }))).toBe("forbidden");
+    expect(world.disk.checkpoints.size).toBe(1);
+  });
+
+  it("may ask these paths and no others", () => {
+    const id = "a".repeat(64);
+    const allowed = [
+      ["POST", chain],
+      ["GET", chain],
+      ["GET", `${chain}/verify`],
+      ["GET", `/api/v1/checkpoints/${id}`],
+    ] as const;
+    for (const [method, path] of allowed) expect(isForCheckpoints(method, path), path).toBe(true);
+    const others = [
+      ["DELETE", chain],
+      ["POST", `${chain}/verify`],
+      ["POST", `/api/v1/checkpoints/${id}`],
+      ["GET", "/api/v1/checkpoints/.."],
+      ["GET", `/api/v1/tasks/${task}`],
+      ["GET", `/api/v1/tasks//checkpoints`],
+      ["GET", `${chain}/`],
+      ["GET", `/api/tasks/${task}/checkpoints`],
+      [undefined, chain],
+    ] as const;
+    for (const [method, path] of others) expect(isForCheckpoints(method, path), path).toBe(false);
+  });
+});

@@ -1,0 +1,157 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Fault, type HeartbeatAck, renameSnakeCase } from "@rouse/contract";
+import { readBeat } from "../agents/read-beat.ts";
+import { findOverreach } from "../home/agent-token.ts";
+import type { Monitor, SentBeat } from "../monitor.ts";
+import type { Log } from "../ports/log.ts";
+import { forbid } from "./guard.ts";
+import { leaveForeignTask } from "./own-task.ts";
+import { parseJson } from "./parse-json.ts";
+import { printAck, printAcks } from "./print-ack.ts";
+import { sendProblem, sendProblemEarly } from "./problem.ts";
+import type { AgentSpeaker } from "./speaker.ts";
+
+const largestBody = 4 * 1024 * 1024;
+const mostBeats = 10_000;
+
+/** How a single refused beat is answered; in a batch each beat has its own status and the answer is 200. */
+const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, number>> = {
+  "seen-before": 200,
+  "older-than-last": 200,
+  "old-incarnation": 409,
+  held: 409,
+  "wrong-checksum": 422,
+  "absurd-time": 422,
+  malformed: 400,
+  "reserved-id": 403,
+};
+
+/** `agent`: whose token the request was made with; `null` for the operator's, who may speak for everybody. */
+export type TakeHeartbeats = (request: IncomingMessage, response: ServerResponse, agent: AgentSpeaker | null) => void;
+
+/**
+ * The one hot path, straight on node:http: agents beat here all day. Answers only after what it acknowledges is on disk.
+ */
+export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
+  return (request, response, agent) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const declared = Number(request.headers["content-length"] ?? 0);
+    if (declared > largestBody) return refuseLarge(request, response);
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > largestBody) {
+        request.removeAllListeners("end");
+        refuseLarge(request, response);
+      } else chunks.push(chunk);
+    });
+    request.on("end", () => {
+      const text =
+        chunks.length === 1 ? (chunks[0] as Buffer).toString("utf8") : Buffer.concat(chunks).toString("utf8");
+      try {
+        const { sent, many } = readBody(text, request.headers["content-type"]);
+        const take = (beats: readonly SentBeat[]): void =>
+          monitor.takeBeats(
+            beats,
+            (acks) => (many ? send(response, 200, printAcks(acks)) : sendOne(response, acks[0])),
+            (error) => fail(response, error, log),
+          );
+        if (agent === null) take(sent);
+        else if (!many) take(vouchFor(monitor, agent, sent));
+        else
+          vouchForAll(monitor, agent, sent)
+            .then(take)
+            .catch((error: unknown) => fail(response, error, log));
+      } catch (error) {
+        fail(response, error, log);
+      }
+    });
+    request.on("error", () => response.destroy());
+  };
+}
+
+function readBody(text: string, type: string | undefined): { sent: readonly SentBeat[]; many: boolean } {
+  if (type?.includes("ndjson")) return { sent: readLines(text), many: true };
+  const sent = parseJson(text);
+  if (!Array.isArray(sent)) return { sent: [{ beat: sent, text }], many: false };
+  checkCount(sent.length);
+  return { sent: sent.map((beat) => ({ beat })), many: true };
+}
+
+async function vouchForAll(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat[]): Promise<SentBeat[]> {
+  const beats: SentBeat[] = [];
+  await monitor.eachSlice(sent, (slice) => beats.push(...vouchFor(monitor, agent, slice)));
+  return beats;
+}
+
+/** An agent's token is good for that agent's own beats only: one beat of somebody else's, and nothing of the request is taken. */
+function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat[]): SentBeat[] {
+  return sent.map((one) => {
+    if (typeof one.beat !== "object" || one.beat === null) return one;
+    const message = one.beat as Record<string, unknown>;
+    const { isWorkOf } = monitor.help.tasks;
+    const all = "agentId" in message ? message : renameSnakeCase(message);
+    const said = leaveForeignTask(agent, all, isWorkOf);
+    const overreach = findOverreach(agent, said, isWorkOf);
+    const isWhole = said === all && (agent.incarnation === null || said["incarnation"] !== undefined);
+    if (overreach === null) return isWhole ? one : understand(one, message, said, agent.incarnation);
+    monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
+    throw forbid(agent);
+  });
+}
+
+/**
+ * A beat that does not say of which life it is would be taken for the present one's; by its token it is known. It is kept as it is understood then, not
+ * as it was sent. A checksum is compared before, while it still fits; a wrong one, or a malformed beat, is left to be refused.
+ */
+function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, life: number | null): SentBeat {
+  if (checksum !== undefined) {
+    const signal = readBeat(sent, 0);
+    if ("refused" in signal || signal.checksum !== "right") return one;
+  }
+  return { beat: life === null ? said : { incarnation: life, ...said } };
+}
+
+type Said = Record<string, unknown>;
+
+/** One broken line does not spoil the others: it is answered as the beat it failed to be. */
+function readLines(text: string): SentBeat[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  checkCount(lines.length);
+  return lines.map((line) => {
+    try {
+      return { beat: parseJson(line), text: line };
+    } catch {
+      return { beat: null };
+    }
+  });
+}
+
+function checkCount(count: number): void {
+  if (count > mostBeats) throw new Fault("body-too-large", `at most ${mostBeats} heartbeats in one request`);
+}
+
+function refuseLarge(request: IncomingMessage, response: ServerResponse): void {
+  const fault = new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`);
+  sendProblemEarly(request, response, fault);
+}
+
+function sendOne(response: ServerResponse, ack: HeartbeatAck | undefined): void {
+  if (ack === undefined) throw new Error("one beat gets one acknowledgement");
+  const status = ack.status === "rejected" && ack.because !== undefined ? refusalStatus[ack.because] : 200;
+  send(response, status, printAck(ack));
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+function fail(response: ServerResponse, error: unknown, log: Log): void {
+  if (error instanceof Fault) return sendProblem(response, error);
+  log.error({ error: String((error as Error).stack ?? error) }, "a heartbeat failed because of a mistake in Rouse");
+  sendProblem(response, new Fault("internal", "something went wrong inside Rouse; its log says what"));
+}

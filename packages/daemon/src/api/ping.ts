@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type AgentStatus, Fault, type Heartbeat } from "@rouse/contract";
+import type { Monitor } from "../monitor.ts";
+import type { Log } from "../ports/log.ts";
+import { sendProblem } from "./problem.ts";
+import type { PingSpeaker } from "./speaker.ts";
+
+const folder = "/ping/";
+
+/** What a ping may say of its agent. */
+const states: ReadonlyMap<string, AgentStatus> = new Map<string, AgentStatus>([
+  ["start", "STARTING"],
+  ["running", "RUNNING"],
+  ["idle", "IDLE"],
+  ["done", "FINISHED"],
+  ["fail", "FAILED"],
+]);
+
+export const isPing = ({ url }: Pick<IncomingMessage, "url">): boolean => url?.startsWith(folder) === true;
+
+/** Whom a ping is for, and the token it shows; `null` when it is none. */
+export function readPingPath(url: string): { agentId: string; token: string } | null {
+  const [path = ""] = url.slice(folder.length).split("?", 1);
+  const [agent = "", token = "", ...rest] = path.split("/");
+  try {
+    return rest.length > 0 ? null : { agentId: decodeURIComponent(agent), token: decodeURIComponent(token) };
+  } catch {
+    return null;
+  }
+}
+
+/** A beat without facts, for whatever can only fetch an address. What it sends along is not read, and nothing of the address is written down. */
+export function takePings(monitor: Monitor, log: Log) {
+  return (request: IncomingMessage, response: ServerResponse, speaker: PingSpeaker): void => {
+    request.resume();
+    request.on("error", () => response.destroy());
+    try {
+      const beat = readPing(request, speaker);
+      monitor.takeBeats(
+        [{ beat }],
+        ([ack]) =>
+          ack?.status === "rejected"
+            ? fail(response, new Fault("bad-request", `the ping was not taken: ${ack.because}`), log)
+            : answer(response, request.method === "HEAD"),
+        (error) => fail(response, error, log),
+      );
+    } catch (error) {
+      fail(response, error, log);
+    }
+  };
+}
+
+function readPing({ method = "", url = "" }: IncomingMessage, { agentId, every }: PingSpeaker): Heartbeat {
+  if (!["GET", "HEAD", "POST"].includes(method)) throw new Fault("bad-request", "a ping is a GET or a POST");
+  const query = [...new URLSearchParams(url.split("?")[1] ?? "")];
+  // A failure told in other words must not count as a sign of life.
+  if (query.length > 1 || query.some(([name]) => name !== "state"))
+    throw new Fault("bad-request", "a ping says its state and nothing else: ?state=…");
+  const said = query[0]?.[1];
+  const promise = every === null ? {} : { everySeconds: every.seconds, graceSeconds: every.graceSeconds };
+  if (said === undefined) return { agentId, ...promise };
+  const status = states.get(said.toLowerCase());
+  if (status === undefined) throw new Fault("bad-request", `state: one of ${[...states.keys()].join(", ")}`);
+  // Where another run is due, one that is done is not the last.
+  return { agentId, ...promise, status: status === "FINISHED" && every !== null ? "IDLE" : status };
+}
+
+function answer(response: ServerResponse, isHead: boolean): void {
+  const body = "OK\n";
+  response.writeHead(200, {
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": body.length,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+  });
+  response.end(isHead ? undefined : body);
+}
+
+function fail(response: ServerResponse, error: unknown, log: Log): void {
+  if (error instanceof Fault) return sendProblem(response, error);
+  log.error({ error: String((error as Error).stack ?? error) }, "a ping failed because of a mistake in Rouse");
+  sendProblem(response, new Fault("internal", "something went wrong inside Rouse; its log says what"));
+}

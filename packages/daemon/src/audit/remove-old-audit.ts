@@ -1,0 +1,58 @@
+import { type AuditRecord, type DurationMs, days, type EpochMs } from "@rouse/contract";
+import type { Turns } from "../agents/turns.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import type { Store } from "../ports/store.ts";
+import { type AuditTrail, removedAction } from "./audit-trail.ts";
+
+interface RemovingParts {
+  readonly store: Store;
+  readonly audit: AuditTrail;
+  readonly turns: Pick<Turns, "addToTrail">;
+  readonly commits: GroupCommit;
+}
+
+const linesPerStep = 500;
+/** Each removal leaves a line of its own, so old lines go a day's worth at a time: one by one, each would leave one in its place. */
+const patience: DurationMs = days(1);
+
+/**
+ * Says in the trail, signed and saved, which lines will be gone, before they are: whoever removes others cannot say so. Resolves to the number of
+ * the last that may go.
+ */
+export function removeOldAudit({ store, audit, turns, commits }: RemovingParts) {
+  let said = 0;
+  return async (now: EpochMs, history: DurationMs): Promise<number> => {
+    const oldest = await store.readAudit({ limit: linesPerStep });
+    if ((oldest[0]?.number ?? 0) <= said) return said;
+    if (endOfOld(oldest, now, history + patience) === null) return said;
+    const end = endOfOld(oldest, now, history);
+    if (end === null) return said;
+    const { number, hash } = end;
+    turns.addToTrail({
+      time: now,
+      actor: "rouse",
+      action: removedAction,
+      subject: null,
+      reason: "older-than-the-history",
+      evidence: { store: audit.store, removed: { number, hash } },
+      policy: null,
+    });
+    await commits.saved();
+    said = number;
+    return said;
+  };
+}
+
+/**
+ * The last line that is old, or `null`. Only what lies before the first line of the kept time goes, so that no clock that jumped can make a hole: a
+ * line that a wrong clock dated long ago stays with its neighbours, and one dated into the future goes with them.
+ */
+function endOfOld(lines: readonly AuditRecord[], now: EpochMs, history: DurationMs): AuditRecord | null {
+  let end: AuditRecord | null = null;
+  for (const line of lines) {
+    const time = Date.parse(line.time);
+    if (time >= now - history && time <= now) break;
+    if (time < now - history) end = line;
+  }
+  return end;
+}

@@ -1,0 +1,75 @@
+import { type Checkpoint, Fault, TaskRequest, type WorkspaceSnapshot } from "@rouse/contract";
+import { claimOf, isTaskOver } from "@rouse/core";
+import type { Roster } from "../agents/roster.ts";
+import type { Turns } from "../agents/turns.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+import type { Workspaces } from "../ports/workspaces.ts";
+import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { CheckpointParts } from "./keep-checkpoints.ts";
+import type { CheckpointSpeaker } from "./read-checkpoint.ts";
+
+interface AttendingParts {
+  readonly roster: Roster;
+  readonly turns: Turns;
+  readonly tasks: Tasks;
+  readonly workspaces: Workspaces;
+  readonly folderOf: (agentId: string) => string | null;
+}
+
+/** What a checkpoint has to do with everything else: who may save one, whose folder it holds, and who learns of it. */
+export function attendCheckpoints({
+  roster,
+  turns,
+  tasks,
+  workspaces,
+  folderOf,
+}: AttendingParts): Pick<CheckpointParts, "admit" | "takeSnapshot" | "newestOf" | "alsoInCommit"> {
+  /** A task that nobody announced begins with its first checkpoint; one that is over is not added to, and a life that is over has no say. */
+  function admit(taskId: string, { agentId, incarnation }: CheckpointSpeaker): void {
+    const task = tasks.find(taskId);
+    if (task !== undefined && isTaskOver(task))
+      throw new Fault("task-refused", `task ${taskId} is ${task.state.status}; nothing can be added to it`);
+    const present = agentId === null ? undefined : roster.find(agentId)?.record.incarnation;
+    if (incarnation !== null && present !== undefined && incarnation < present)
+      throw new Fault("forbidden", `incarnation ${incarnation} of ${agentId} is over; the current one is ${present}`);
+    const holder = task === undefined ? null : (claimOf(task)?.agentId ?? null);
+    if (agentId !== null && holder !== null && holder !== agentId)
+      throw new Fault("task-refused", `task ${taskId} is ${holder}'s now`);
+  }
+
+  async function takeSnapshot(
+    agentId: string,
+    incarnation: number | null,
+    key: string,
+  ): Promise<WorkspaceSnapshot | null> {
+    const folder = folderOf(agentId);
+    if (folder === null)
+      throw new Fault("not-supervised", `${agentId} was not started by Rouse: its folder is not known`);
+    const life = incarnation ?? roster.find(agentId)?.record.incarnation ?? 1;
+    const outcome = await workspaces.snapshot({ agentId, incarnation: life, key, folder, reason: "checkpoint" });
+    if (outcome.kind === "nothing-to-save") return null;
+    if (outcome.kind === "failed")
+      throw new Fault("checkpoint-refused", `its work could not be saved: ${outcome.problem}`);
+    const { commit, ref } = outcome.snapshot;
+    return { commit, ref, folder: outcome.snapshot.folder };
+  }
+
+  const newestOf = (taskId: string): string | null => tasks.find(taskId)?.lastCheckpoint ?? null;
+
+  function alsoInCommit({ taskId, id, agentId }: Checkpoint, moment: Moment): void {
+    if (tasks.find(taskId) === undefined) begin(taskId, agentId, moment);
+    tasks.noteCheckpoint(taskId, id, agentId, moment);
+    const task = tasks.find(taskId);
+    const whose = agentId ?? (task === undefined ? null : (claimOf(task)?.agentId ?? null));
+    const watched = whose === null ? undefined : roster.find(whose);
+    if (watched !== undefined) turns.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
+  }
+
+  /** So that it is listed, watched, and tidied away when it is over. */
+  function begin(taskId: string, agentId: string | null, moment: Moment): void {
+    tasks.create(TaskRequest.parse({ taskId }), moment);
+    if (agentId !== null) tasks.claim(taskId, agentId, moment);
+  }
+
+  return { admit, takeSnapshot, newestOf, alsoInCommit };
+}

@@ -1,0 +1,251 @@
+import {
+  type Checkpoint,
+  type CheckpointHead,
+  type EpochMs,
+  Fault,
+  type FaultCode,
+  Id,
+  printable,
+  type RouseEvent,
+  toIso,
+  type WorkspaceSnapshot,
+} from "@rouse/contract";
+import { boundLine } from "../engine/bound-line.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import { takeTurns } from "../engine/serialize-by-key.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+import type { States } from "../ports/states.ts";
+import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
+import { boundCheckpoints } from "./bound-checkpoints.ts";
+import { readHead, sealHead, sha256 } from "./checkpoint-head.ts";
+import { forgetStates, stateKey } from "./forget-states.ts";
+import { type CheckpointSpeaker, readCheckpoint, type WantedCheckpoint } from "./read-checkpoint.ts";
+import { recallCheckpoints, refuseName } from "./recall-checkpoints.ts";
+
+export interface CheckpointParts {
+  readonly store: Pick<Store, "readCheckpoints" | "findCheckpoint" | "refersToState" | "forgetOldStates">;
+  readonly states: States;
+  readonly commits: Pick<GroupCommit, "draft" | "saved" | "schedule" | "down">;
+  readonly readClock: () => Moment;
+  readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
+  /** Throws the `Fault` to refuse with: the task is not known or over, or the life that speaks is. */
+  readonly admit: (taskId: string, speaker: CheckpointSpeaker) => void;
+  /** Saves the working tree of an agent. `null`: there is none that can be saved. Rejects with a `Fault` when it could not be. */
+  readonly takeSnapshot: (
+    agentId: string,
+    incarnation: number | null,
+    key: string,
+  ) => Promise<WorkspaceSnapshot | null>;
+  /** The checkpoint that the task's record names as its newest; `null` when it names none. */
+  readonly newestOf: (taskId: string) => string | null;
+  /** What becomes true with a checkpoint is saved with it, or not at all. */
+  readonly alsoInCommit: (checkpoint: Checkpoint, moment: Moment) => void;
+}
+
+export interface SavedAnswer {
+  readonly checkpoint: Checkpoint;
+  /** False: the same was saved before, and asking again was harmless. */
+  readonly isNew: boolean;
+}
+
+/** So many of the newest are compared with what is to be saved. */
+const compared = 5;
+/** So many of one task wait at most, until those before them are saved. */
+const mostWaiting = 100;
+/** Refusals that are told, by task: the first, second, fourth, eighth … of each. */
+const mostRefusalsCounted = 1000;
+const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
+  "bad-request",
+  "checkpoint-refused",
+  "body-too-large",
+]);
+
+/** The chains of checkpoints: saves, shows, verifies, and finds the way back. */
+export function keepCheckpoints(parts: CheckpointParts) {
+  const { store, states, commits, readClock } = parts;
+  const inTurn = takeTurns();
+  const inLine = boundLine(
+    mostWaiting,
+    (taskId) => `${mostWaiting} checkpoints of task ${taskId} wait to be saved; send it again in a moment`,
+  );
+  /** What is in a commit that is not known to have succeeded. Refused ones are tried again, so they are part of the chain. */
+  const awaited = new Map<string, SavedCheckpoint[]>();
+  const refusals = new Map<string, number>();
+
+  /** Saves one, after whatever is being saved for the same task. Answers once it is on the disk. */
+  async function save(taskId: string, sent: unknown, speaker: CheckpointSpeaker): Promise<SavedAnswer> {
+    refuseName(taskId);
+    try {
+      return await inLine(taskId, async () => {
+        const wanted = readCheckpoint(taskId, sent, speaker);
+        return inTurn(`task ${taskId}`, () => append(wanted));
+      });
+    } catch (error) {
+      if (error instanceof Fault && toldRefusals.has(error.code)) noteRefused(taskId, speaker.agentId, error.message);
+      throw error;
+    }
+  }
+
+  async function append(wanted: WantedCheckpoint): Promise<SavedAnswer> {
+    refuseWhileDown();
+    parts.admit(wanted.taskId, wanted);
+    const known = await readNewest(wanted.taskId);
+    const twin = await findTwin(known, wanted);
+    if (twin !== null) return repeat(twin, wanted);
+    const parent = await findParent(known, wanted);
+    const number = (known[0]?.number ?? 0) + 1;
+    room.refuseTooMany(wanted.taskId, number);
+    const link = () => commit(wanted, number, parent);
+    return wanted.state.inFile ? inTurn(stateKey(wanted.state.hash), link) : link();
+  }
+
+  /** Newest first, those included that are on their way. */
+  async function readNewest(taskId: string): Promise<readonly SavedHead[]> {
+    const saved = await store.readCheckpoints(taskId, compared);
+    const coming = (awaited.get(taskId) ?? []).filter(({ number }) => number > (saved[0]?.number ?? 0));
+    if (coming.length === 0) awaited.delete(taskId);
+    else awaited.set(taskId, coming);
+    return [...coming.toReversed(), ...saved];
+  }
+
+  async function findParent(
+    known: readonly SavedHead[],
+    { taskId, step, parent }: WantedCheckpoint,
+  ): Promise<string | null> {
+    const [newest] = known;
+    if (parent === undefined) {
+      refuseStepBack(newest, step);
+      return newest?.id ?? null;
+    }
+    if (parent === null || known.some(({ id }) => id === parent)) return parent;
+    if ((await store.findCheckpoint(parent))?.taskId === taskId) return parent;
+    const expected = newest === undefined ? "it has none yet" : `its newest is ${newest.id}`;
+    throw new Fault(
+      "checkpoint-refused",
+      `parent ${parent} is no checkpoint of task ${taskId}, so the chain would have a hole: ${expected}`,
+    );
+  }
+
+  /** Nothing acts and nobody is answered before it is saved: first the state, then what refers to it. */
+  async function commit(wanted: WantedCheckpoint, number: number, parent: string | null): Promise<SavedAnswer> {
+    const { taskId, state } = wanted;
+    const workspace = await takeWorkspace(wanted, number);
+    if (state.inFile) await states.put(state.hash, state.text);
+    refuseWhileDown();
+    parts.admit(taskId, wanted);
+    const moment = readClock();
+    const head = headOf(wanted, { number, parent, workspace, time: toIso(moment.time) });
+    const saved = sealHead(head, moment.time, state.inFile ? null : state.text);
+    const checkpoint: Checkpoint = { ...head, id: saved.id };
+    awaited.set(taskId, [...(awaited.get(taskId) ?? []), saved]);
+    commits.draft().checkpoints.push(saved);
+    const { agentId, step, stepName } = head;
+    const payload = { agentId, taskId, checkpoint: saved.id, step, stepName: printable(stepName, 200) };
+    parts.saveEvents([{ type: "CHECKPOINT_SAVED", payload }], moment.time, agentId);
+    parts.alsoInCommit(checkpoint, moment);
+    await commits.saved();
+    awaited.delete(taskId);
+    room.makeRoom(taskId, number);
+    return { checkpoint, isNew: true };
+  }
+
+  async function takeWorkspace(wanted: WantedCheckpoint, number: number): Promise<WorkspaceSnapshot | null> {
+    const { workspace = false, agentId, incarnation, taskId } = wanted;
+    if (typeof workspace !== "boolean") return workspace;
+    if (!workspace) return null;
+    if (agentId === null) throw new Fault("bad-request", "workspace: it takes an agentId to know whose");
+    return parts.takeSnapshot(agentId, incarnation, `${taskId}/${number}/${readClock().time}`);
+  }
+
+  /** The same once more, by somebody who did not hear the answer: it may be on its way still, and a file that was damaged is written again. */
+  async function repeat(twin: Checkpoint, { state }: WantedCheckpoint): Promise<SavedAnswer> {
+    if (state.inFile) await inTurn(stateKey(state.hash), () => states.put(state.hash, state.text));
+    const { taskId, id } = twin;
+    if ((awaited.get(taskId) ?? []).some((saved) => saved.id === id)) await commits.saved();
+    return { checkpoint: twin, isNew: false };
+  }
+
+  /** The same content after the same checkpoint, whole: then there is nothing to save. */
+  async function findTwin(known: readonly SavedHead[], wanted: WantedCheckpoint): Promise<Checkpoint | null> {
+    for (const [place, saved] of known.entries()) {
+      const { checkpoint, flaws } = readHead(saved);
+      if (checkpoint === null || flaws.length > 0 || !isSame(checkpoint, wanted)) continue;
+      const isPlaced = wanted.parent === undefined ? place === 0 : checkpoint.parent === wanted.parent;
+      if (isPlaced && (await isWhole(checkpoint))) return checkpoint;
+    }
+    return null;
+  }
+
+  /** The state in its row is right. One that lies in a file is written again; one that is on its way cannot be damaged. */
+  async function isWhole({ id, stateHash }: Checkpoint): Promise<boolean> {
+    const saved = await store.findCheckpoint(id);
+    if (saved === null || saved.state === null) return !saved?.stateForgotten;
+    return sha256(saved.state) === stateHash;
+  }
+
+  function noteRefused(taskId: string, agentId: string | null, problem: string): void {
+    if (!Id.safeParse(taskId).success) return;
+    const times = (refusals.get(taskId) ?? 0) + 1;
+    refusals.delete(taskId);
+    if (refusals.size >= mostRefusalsCounted) refusals.delete(refusals.keys().next().value as string);
+    refusals.set(taskId, times);
+    if ((times & (times - 1)) !== 0) return;
+    const payload = { agentId, taskId, problem: printable(problem) };
+    parts.saveEvents([{ type: "CHECKPOINT_REFUSED", payload }], readClock().time, agentId);
+    commits.schedule();
+  }
+
+  function refuseWhileDown(): void {
+    const down = commits.down();
+    if (down !== null) throw down;
+  }
+
+  /** While one is on its way, its task names it already. */
+  const newestOf = (taskId: string): string | null => (awaited.has(taskId) ? null : parts.newestOf(taskId));
+
+  const isAwaited = (stateHash: string): boolean =>
+    [...awaited.values()].flat().some((saved) => readHead(saved).checkpoint?.stateHash === stateHash);
+
+  const forgetting = { states, store, isAwaited, inTurn };
+  const room = boundCheckpoints(forgetting);
+
+  return {
+    ...recallCheckpoints({ store, states, newestOf }),
+    save,
+    /** A request that was refused before it got here. */
+    noteRefused,
+    /** Removes some of the state files that nobody needs. True while there is more to do. */
+    forget: forgetStates(forgetting),
+  };
+}
+
+export type Checkpoints = ReturnType<typeof keepCheckpoints>;
+
+function headOf(
+  { taskId, step, stepName, agentId, incarnation, state }: WantedCheckpoint,
+  { number, parent, workspace, time }: Pick<CheckpointHead, "number" | "parent" | "workspace" | "time">,
+): CheckpointHead {
+  const { hash: stateHash, bytes: stateBytes } = state;
+  return { taskId, number, step, stepName, agentId, incarnation, parent, stateHash, stateBytes, workspace, time };
+}
+
+/** Whoever goes back says from where: otherwise an agent that forgot its place would bury what is done. */
+function refuseStepBack(newest: SavedHead | undefined, step: number): void {
+  if (newest === undefined) return;
+  const { checkpoint, flaws } = readHead(newest);
+  if (checkpoint === null || flaws.length > 0 || step >= checkpoint.step) return;
+  throw new Fault(
+    "checkpoint-refused",
+    `step ${step} comes before step ${checkpoint.step} of the newest checkpoint, ${newest.id}; to go back, name the checkpoint it goes on from as \`parent\` (null: it starts over)`,
+  );
+}
+
+/** Whether a working tree is the same nobody knows, and what was done since must not be missed: with one, it is always a new checkpoint. */
+const isSame = (checkpoint: Checkpoint, wanted: WantedCheckpoint): boolean =>
+  checkpoint.step === wanted.step &&
+  checkpoint.stepName === wanted.stepName &&
+  checkpoint.stateHash === wanted.state.hash &&
+  checkpoint.agentId === wanted.agentId &&
+  checkpoint.incarnation === wanted.incarnation &&
+  checkpoint.workspace === null &&
+  (wanted.workspace === undefined || wanted.workspace === false);

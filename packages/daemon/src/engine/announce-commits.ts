@@ -1,0 +1,35 @@
+import { type SavedEvent, toIso } from "@rouse/contract";
+import { type Commit, taskMachine } from "../ports/store.ts";
+import { subscribe } from "./subscribe.ts";
+
+type EventListener = (events: readonly SavedEvent[]) => void;
+type TaskListener = (taskIds: readonly string[]) => void;
+
+/** Saved: now it may be told and done. `act` does what the commit intends. */
+export function announceCommits(eventsUntilNow: number, act: (commit: Commit) => void) {
+  const commitListeners = new Set<() => void>();
+  const taskListeners = new Set<TaskListener>();
+  const eventListeners = new Set<EventListener>();
+  let lastEventId = eventsUntilNow;
+
+  function announce(commit: Commit): void {
+    for (const listener of commitListeners) listener();
+    act(commit);
+    const tasks = commit.machines.filter(({ machine }) => machine === taskMachine);
+    if (tasks.length > 0) for (const listener of taskListeners) listener(tasks.map(({ id }) => id));
+    const last = commit.events[commit.events.length - 1];
+    if (last === undefined) return;
+    lastEventId = last.id;
+    if (eventListeners.size === 0) return;
+    const events = commit.events.map(({ id, time, event }) => ({ id, time: toIso(time), ...event }) as SavedEvent);
+    for (const listener of eventListeners) listener(events);
+  }
+
+  return {
+    announce,
+    lastEventId: (): number => lastEventId,
+    onCommit: (listener: () => void) => subscribe(commitListeners, listener),
+    onTasksSaved: (listener: TaskListener) => subscribe(taskListeners, listener),
+    onEvents: (listener: EventListener) => subscribe(eventListeners, listener),
+  };
+}

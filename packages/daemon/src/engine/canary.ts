@@ -1,0 +1,66 @@
+import { canaryId, type DurationMs, type HeartbeatAck, type MonoMs, toIso } from "@rouse/contract";
+import type { FleetWatch } from "@rouse/core";
+import type { Turns } from "../agents/turns.ts";
+import type { Log } from "../ports/log.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { SelfDoubt } from "./self-doubt.ts";
+import type { Moment } from "./steady-clock.ts";
+import type { Chores } from "./timers.ts";
+import type { SelfWatch } from "./watch-self.ts";
+
+export const canaryEvery: DurationMs = 5000;
+const canaryOnHold: DurationMs = 1000;
+
+interface ProvingParts {
+  readonly doubt: SelfDoubt;
+  readonly self: SelfWatch;
+  readonly fleet: FleetWatch;
+  readonly turns: Turns;
+  readonly commits: GroupCommit;
+  readonly chores: Chores;
+  readonly log: Log;
+  readonly readClock: () => Moment;
+  readonly markAlive: () => void;
+}
+
+/** The canary: a beat of our own that goes the way of all beats, to the disk. While it does not get through, silence is ours before it is anybody else's. */
+export function provePath(parts: ProvingParts) {
+  const { doubt, self, fleet, turns, commits, readClock } = parts;
+  let send: (() => Promise<void>) | null = null;
+
+  return {
+    sendCanaryBy(path: () => Promise<void>): void {
+      send = path;
+      doubt.canaryPassed(readClock().now);
+    },
+
+    /** Says how long to wait before the next. */
+    async sendCanary(): Promise<DurationMs> {
+      try {
+        await send?.();
+      } catch (error) {
+        parts.log.warn({ error: String(error) }, "our own test beat did not get through");
+        if (!parts.chores.stopped()) self.doubtPath(readClock());
+      }
+      return fleet.holds().length > 0 || doubt.pathHold() !== null ? canaryOnHold : canaryEvery;
+    },
+
+    canaryIsMissing: (now: MonoMs): boolean => send !== null && doubt.canaryIsMissing(now),
+
+    async takeCanary(): Promise<HeartbeatAck> {
+      const receivedAt = toIso(readClock().time);
+      parts.markAlive();
+      await commits.saved();
+      const moment = readClock();
+      doubt.canaryPassed(moment.now);
+      turns.takeNews(fleet.provePath(moment.now), moment);
+      turns.wakeConcerned(moment);
+      return { agentId: canaryId, sequenceNumber: null, status: "accepted", receivedAt, commands: [] };
+    },
+  };
+}
+
+export type PathProof = ReturnType<typeof provePath>;
+
+export const isCanary = (sent: unknown): boolean =>
+  typeof sent === "object" && sent !== null && (sent as { agentId?: unknown }).agentId === canaryId;

@@ -1,0 +1,95 @@
+import type { DurationMs, Fault, GapCause, MonoMs } from "@rouse/contract";
+import type { FleetWatch } from "@rouse/core";
+import type { Turns } from "../agents/turns.ts";
+import type { Config } from "../config/read-config.ts";
+import type { Log } from "../ports/log.ts";
+import type { SelfDoubt } from "./self-doubt.ts";
+import type { Moment, SteadyClock } from "./steady-clock.ts";
+
+export interface SelfParts {
+  readonly clock: SteadyClock;
+  readonly doubt: SelfDoubt;
+  readonly fleet: FleetWatch;
+  readonly log: Log;
+  readonly config: () => Config;
+  readonly turns: () => Turns;
+  /** Has everybody who is held looked at anew: what was seen before a gap says little about now. */
+  readonly lookAnew: () => void;
+}
+
+/** The monitor looking at itself: every gap in its own sight is recorded and answered with an amnesty. */
+export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: DurationMs) {
+  const { clock, doubt, fleet, log, config } = parts;
+  let nextTickAt = startedAt + tickEvery;
+  let outageSince: MonoMs | null = null;
+
+  function noteGap(cause: GapCause, from: MonoMs, moment: Moment, detail: string): void {
+    const gap = doubt.openGap(cause, from, moment.now);
+    const lastedSeconds = Math.round((gap.to - gap.from) / 100) / 10;
+    parts.turns().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
+    parts.lookAnew();
+    log.warn(
+      { cause, lastedSeconds },
+      "the monitor was blind for a while, so nobody is judged by silence until all had time to be heard",
+    );
+  }
+
+  function inspect(): Moment {
+    const { moment, before, trouble } = clock.inspect(config().selfCheck.stall);
+    for (const { cause, lasted } of trouble) {
+      const from = cause === "clock-step" ? moment.now : before;
+      noteGap(cause, from, moment, `${(lasted / 1000).toFixed(1)} s`);
+    }
+    return moment;
+  }
+
+  return {
+    noteGap,
+
+    /** Compares the clocks and notes how late we are ourselves. */
+    tick(): void {
+      const { now } = inspect();
+      doubt.noteLateness(now - nextTickAt, now, config().selfCheck);
+      nextTickAt = now + tickEvery;
+    },
+
+    /** Our own beat did not get through. While our path is not shown to work, silence is ours before it is anybody else's. */
+    doubtPath(moment: Moment): void {
+      const isNew = doubt.pathHold() === null;
+      doubt.canaryFailed(moment.now);
+      if (!isNew) return;
+      const payload = { because: "path-unproven", scope: "fleet", silent: 0, of: fleet.size() } as const;
+      parts.turns().saveEvents([{ type: "HOLD_STARTED", payload }], moment.time, null);
+    },
+
+    /** True when the doubt about our path has just ended, one TTL after it was shown to work. */
+    trustPathAgain(moment: Moment): boolean {
+      const policy = config().policyFor({ agentId: "", agentType: null, taskId: null });
+      const ttl = 3 * Math.max(policy.beatInterval, policy.idleBeatInterval);
+      const since = doubt.pathHold()?.since ?? moment.now;
+      if (!doubt.endPathHold(moment.now, ttl + policy.amnestyMargin)) return false;
+      const lastedSeconds = Math.round((moment.now - since) / 1000);
+      const payload = { because: "path-unproven", scope: "fleet", lastedSeconds } as const;
+      parts.turns().saveEvents([{ type: "HOLD_ENDED", payload }], moment.time, null);
+      return true;
+    },
+
+    storeWentDown(fault: Fault): void {
+      outageSince = clock.read().now;
+      log.error(
+        { code: fault.code },
+        `the store cannot be written, so nobody is judged and beats are refused: ${fault.message}`,
+      );
+    },
+
+    storeDownSince: (): MonoMs | null => outageSince,
+
+    storeCameBack(): void {
+      const moment = clock.read();
+      noteGap("store-outage", outageSince ?? moment.now, moment, "the store could not be written");
+      outageSince = null;
+    },
+  };
+}
+
+export type SelfWatch = ReturnType<typeof watchSelf>;

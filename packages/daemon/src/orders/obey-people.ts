@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { detailsOf, Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
+import { type AgentRecord, isStartingAgain } from "@rouse/core";
+import type { Roster, Watched } from "../agents/roster.ts";
+import type { Turns } from "../agents/turns.ts";
+import { unknownAgent } from "../agents/unknown-agent.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+
+interface ObeyingParts {
+  readonly roster: Roster;
+  readonly turns: Turns;
+  readonly commits: GroupCommit;
+  readonly readClock: () => Moment;
+  /** Calls back after every commit, until it is told to stop. */
+  readonly afterCommits: (look: () => void) => () => void;
+  readonly after: (delay: number, call: () => void) => () => void;
+}
+
+/** How long a person waits for an answer; the order itself goes on. */
+const patience = 60_000;
+
+const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
+  frozen: "all interventions are frozen; `rouse thaw` first",
+  "work-not-saved": "its working tree could not be saved; look at `rouse why`, or add --force to stop it all the same",
+};
+
+/** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
+export function obeyPeople({ roster, turns, commits, readClock, afterCommits, after }: ObeyingParts) {
+  async function order(
+    what: "stop" | "restart",
+    agentId: string,
+    { actor, as, reason, force }: Given<OrderRequest>,
+  ): Promise<OrderAnswer> {
+    const down = commits.down();
+    if (down !== null) throw down;
+    const watched = roster.find(agentId);
+    if (watched === undefined) throw unknownAgent(agentId, roster);
+    if (watched.record.terminal === null)
+      throw await refuseUnheld({ order: what, subject: agentId, actor, as, reason, evidence: { force } });
+    // One that is just being started again is stopped in the life that begins, and not in the one that is over.
+    if (what === "stop") await until(() => !isStartingAgain(watched.record));
+    const moment = readClock();
+    const key = `${agentId}/${what}/${randomUUID()}`;
+    const before = watched.record;
+    const { incarnation } = before;
+    turns.addToTrail(
+      orderLine(
+        { order: what, subject: agentId, actor, as, reason, evidence: { key, incarnation, force } },
+        moment.time,
+      ),
+    );
+    turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
+    await commits.saved();
+    if (what === "stop" && isCancelled(watched.record, before)) return { agentId, outcome: "restart-cancelled" };
+    const refused = refusalOf(watched.record, before, key);
+    if (refused === "already-over") return { agentId, outcome: "already-over" };
+    if (refused !== null) throw refusal(refused);
+    return untilAnswered(watched, before, what, key);
+  }
+
+  async function refuseUnheld(order: GivenOrder): Promise<Fault> {
+    const { time } = readClock();
+    turns.addToTrail(orderLine(order, time));
+    turns.addToTrail(refusalLine(order, "not-supervised", time));
+    await commits.saved();
+    return new Fault(
+      "not-supervised",
+      `${order.subject} was not started by \`rouse run\` or \`rouse spawn\`, so Rouse cannot stop or start it`,
+    );
+  }
+
+  async function untilAnswered(
+    watched: Watched,
+    before: AgentRecord,
+    what: "stop" | "restart",
+    key: string,
+  ): Promise<OrderAnswer> {
+    const answer = () => answerOf(watched.record, before, what, key);
+    const refused = () => refusalOf(watched.record, before, key);
+    await until(() => answer() !== null || refused() !== null);
+    const because = refused();
+    if (because !== null && answer() === null) throw refusal(because);
+    return answer() ?? { agentId: before.agentId, outcome: "under-way" };
+  }
+
+  /** Looked at after every commit, for as long as a person waits. */
+  function until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        unsubscribe();
+        cancel();
+        resolve();
+      };
+      const look = (): void => {
+        if (isSo()) finish();
+      };
+      const unsubscribe = afterCommits(look);
+      const cancel = after(patience, finish);
+      look();
+    });
+  }
+
+  return {
+    terminate: (agentId: string, request: Given<OrderRequest>) => order("stop", agentId, request),
+    recover: (agentId: string, request: Given<OrderRequest>) => order("restart", agentId, request),
+  };
+}
+
+/** It was between two lives, and stays down. */
+const isCancelled = ({ handedOver, terminal }: AgentRecord, before: AgentRecord): boolean =>
+  terminal?.exit != null && handedOver !== before.handedOver && handedOver?.because === "ended-by-person";
+
+const refusal = (because: StopRefusal): Fault => new Fault("order-refused", refusals[because] ?? `refused: ${because}`);
+
+/** Why the order led to nothing; `null` while it is under way. */
+function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopRefusal | null {
+  const isUnderWay =
+    isTheirs(record, before, key) || record.restart !== before.restart || record.incarnation !== before.incarnation;
+  return isUnderWay ? null : record.stopRefused;
+}
+
+/** Their own stop, or one that was under way when the order came and is theirs since then. */
+const isTheirs = ({ stop }: AgentRecord, before: AgentRecord, key: string): boolean =>
+  stop !== null &&
+  (stop.key === key ||
+    (stop.cause === "ordered" && before.stop?.outcome === null && goesBackTo(stop.key, before.stop.key)));
+
+/** One that had to go out again has a key made from the first. */
+const goesBackTo = (key: string, first: string): boolean => key === first || key.startsWith(`${first}/again`);
+
+/** What has become of an order, read off the record. `null`: nothing yet. */
+function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "restart", key: string): OrderAnswer | null {
+  const { agentId } = record;
+  if (record.incarnation > before.incarnation)
+    return { agentId, outcome: "restarted", incarnation: record.incarnation };
+  const stop = record.stop !== null && isTheirs(record, before, key) ? record.stop.outcome : null;
+  if (stop?.kind === "termination_incomplete")
+    return { agentId, outcome: "termination_incomplete", survivors: [...stop.survivors] };
+  if (stop?.kind === "refused") return { agentId, outcome: "refused", because: stop.because };
+  if (record.restart !== null && record.restart.problem !== null && record.restart !== before.restart)
+    return { agentId, outcome: "not-restarted", problem: record.restart.problem };
+  if (what === "restart" || stop === null) return null;
+  if (stop.kind !== "stopped") return { agentId, outcome: "already-over", ...detailsOf({ spared: stop.spared }) };
+  const { forced, tier } = stop;
+  return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...detailsOf(stop) };
+}

@@ -1,0 +1,52 @@
+import type { AuditRecord } from "@rouse/contract";
+import type { Action, AgentRecord } from "@rouse/core";
+import { hashOfLine, sealedText } from "../audit/audit-trail.ts";
+import { isSignedBy, readPublicKey } from "../audit/sign-head.ts";
+import type { Resumption, SavedRecord, Store } from "../ports/store.ts";
+
+/** An order is carried out within minutes: what an agent's trail says before so many lines is not about the one that is open. */
+const linesToRead = 1000;
+
+/** Agents whose stop, ordered by somebody and not answered yet, is in the trail under our signature. Whoever can write to the database can write the rest. */
+export type BackedOrders = ReadonlySet<string>;
+
+export async function recallOrders(
+  store: Store,
+  resumption: Resumption,
+  storeId: string,
+  publicKey: string,
+): Promise<BackedOrders> {
+  const key = readPublicKey(publicKey);
+  const isOurs = (line: AuditRecord): boolean =>
+    key !== null &&
+    line.signature !== null &&
+    hashOfLine(line) === line.hash &&
+    isSignedBy(key, sealedText(storeId, line), line.signature);
+  const backed = new Set<string>();
+  for (const record of resumption.records.filter(mayBeOrdered).map(({ record }) => JSON.parse(record) as AgentRecord)) {
+    if (!hasOpenOrder(record)) continue;
+    const lines = await store.readAudit({ subject: record.agentId, limit: linesToRead, newestFirst: true });
+    if (lines.some((line) => isOrderOf(line, record) && isOurs(line))) backed.add(record.agentId);
+  }
+  return backed;
+}
+
+export const hasOpenOrder = ({ stop }: AgentRecord): boolean => stop?.cause === "ordered" && stop.outcome === null;
+
+/** Spares reading every record twice. */
+const mayBeOrdered = ({ record }: SavedRecord): boolean => record.includes('"ordered"');
+
+/** The order itself, or our own stop that somebody took over: for this very life, so that no order of another time can be used again. */
+function isOrderOf(
+  { action, actor, subject, evidence }: AuditRecord,
+  { agentId, incarnation, stop }: AgentRecord,
+): boolean {
+  if (!["order-stop", "order-restart", "termination-ordered"].includes(action)) return false;
+  const ordered = evidence["key"];
+  const isSameKey = typeof ordered === "string" && (stop?.key === ordered || stop?.key.startsWith(`${ordered}/again`));
+  return isSameKey === true && subject === agentId && actor === stop?.actor && evidence["incarnation"] === incarnation;
+}
+
+/** An order of a person that was on its way to the hands. Those of our own are decided anew. */
+export const isOrdered = (action: Action): action is Extract<Action, { kind: "stop-agent" }> =>
+  action.kind === "stop-agent" && !action.spends;

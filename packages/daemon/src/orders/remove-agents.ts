@@ -1,0 +1,97 @@
+import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
+import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
+import { describeOver } from "../agents/describe-agent.ts";
+import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
+import type { Turns } from "../agents/turns.ts";
+import { unknownAgent } from "../agents/unknown-agent.ts";
+import type { Config } from "../config/read-config.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import type { RecordKeeper } from "../engine/keep-records.ts";
+import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
+import { describeStanding } from "../fleet/describe-standing.ts";
+import type { Holders } from "../ports/holders.ts";
+import type { Tasks } from "../tasks/keep-tasks.ts";
+import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+
+interface RemovingParts {
+  readonly roster: Roster;
+  readonly records: RecordKeeper;
+  readonly turns: Turns;
+  readonly commits: GroupCommit;
+  readonly fleet: FleetWatch;
+  readonly incidents: FleetIncidents;
+  readonly holders: Holders;
+  readonly tasks: Pick<Tasks, "heldBy" | "forgetAgent">;
+  readonly clock: SteadyClock;
+  readonly config: () => Config;
+}
+
+const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = {
+  runs: (id) => `${id} is running; \`rouse terminate ${id}\` ends it first`,
+  beats: (id) =>
+    `${id} sends heartbeats by itself; it can be removed when it says that it is FINISHED, or falls silent`,
+  "left-processes": (id) => `${id} left processes at work; \`rouse terminate ${id}\` ends them first`,
+  "starts-again": (id) => `${id} is to be started again; \`rouse terminate ${id}\` ends it first`,
+  "question-open": (id) => `somebody was asked what to do about ${id}; \`rouse escalations\` shows it`,
+  "holds-task": (id) => `${id} has a task on its hook; \`rouse tasks reassign\` gives it to somebody else first`,
+  held: (id) => `the holder of ${id} is still there; try again in a moment`,
+};
+
+/** Takes agents that are over out of the list, for good: on record first, then what its holder left, then what the store keeps. */
+export function removeAgents(parts: RemovingParts) {
+  const { roster, records, turns, commits, fleet, incidents, holders, tasks, clock, config } = parts;
+
+  const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
+    refuseRemoval(record, config().policyFor(record)) ??
+    (isAskedAboutWithOthers(record.agentId) ? "question-open" : null) ??
+    (tasks.heldBy(record.agentId).length > 0 ? "holds-task" : null);
+
+  const isAskedAboutWithOthers = (agentId: string): boolean =>
+    incidents.open().some(({ stage, members }) => stage.kind === "asked" && members.includes(agentId));
+
+  async function refuse(order: GivenOrder, because: RemovalRefusal): Promise<never> {
+    turns.addToTrail(refusalLine(order, because, clock.read().time));
+    await commits.saved();
+    throw new Fault("order-refused", refusals[because](order.subject), { retryable: because === "held" });
+  }
+
+  /** Everything that would write of it again, or reckon with it, lets go of it in one turn of the event loop. */
+  function takeOut(watched: Watched, { actor, reason }: GivenOrder, moment: Moment): void {
+    const { now, time } = moment;
+    const { record } = watched;
+    const { agentId, incarnation, alert } = record;
+    const events: RouseEvent[] = [{ type: "AGENT_REMOVED", payload: { agentId, incarnation, actor, reason } }];
+    if (alert !== null) {
+      events.push({ type: "ALERT_RESOLVED", payload: { agentId, alert: alert.key } });
+      turns.intend({ kind: "resolve-alert", key: `${alert.key}/resolved`, agentId }, time);
+    }
+    turns.saveEvents(events, time, agentId);
+    tasks.forgetAgent(agentId, moment);
+    const standing = describeStanding(record, config().policyFor(record));
+    turns.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
+    turns.takeFleet(incidents.forget(agentId, now), moment);
+    commits.draft().marks[usedNumbersMark] = roster.remove(watched);
+    records.remove(watched);
+  }
+
+  return async (agentId: string, { actor, as, reason }: Given<RemoveRequest>): Promise<RemovedAgent> => {
+    const down = commits.down();
+    if (down !== null) throw down;
+    const watched = roster.find(agentId);
+    if (watched === undefined) throw unknownAgent(agentId, roster);
+    const { incarnation } = watched.record;
+    const order: GivenOrder = { order: "remove", subject: agentId, actor, as, reason, evidence: { incarnation } };
+    turns.addToTrail(orderLine(order, clock.read().time));
+    const refused = refusalOf(watched);
+    if (refused !== null) return refuse(order, refused);
+    await commits.saved();
+    if (!(await holders.forget(agentId))) return refuse(order, "held");
+    // Somebody may have started it again, or removed it, while we waited for its holder.
+    const changed = refusalOf(watched);
+    if (changed !== null) return refuse(order, changed);
+    const over = howOver(watched.record, config().policyFor(watched.record));
+    if (roster.find(agentId) === watched) takeOut(watched, order, clock.read());
+    await commits.saved();
+    return { agentId, incarnation, over: describeOver(over, clock.toWall) };
+  };
+}

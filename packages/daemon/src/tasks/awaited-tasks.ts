@@ -1,0 +1,77 @@
+import { type AgentRecord, agentOf, type TaskRecord } from "@rouse/core";
+import type { Roster } from "../agents/roster.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+
+interface HookParts {
+  readonly roster: Roster;
+  /** `undefined` when nobody has announced such a task. */
+  readonly find: (taskId: string) => TaskRecord | undefined;
+  readonly dependentsOf: (taskId: string) => readonly string[];
+  readonly claim: (taskId: string, agentId: string, moment: Moment) => void;
+}
+
+/** An agent says, or was started with, which task it works on: it is on its hook, and nobody else should begin it. */
+export function keepHooks({ roster, find, dependentsOf, claim }: HookParts) {
+  /**
+   * Who named a task and never had it, the first to come first: nobody has announced it, it is not ready, or another's. Whoever had it and lost it does
+   * not wait: they were told to leave it alone.
+   */
+  const waiting = new Map<string, Set<string>>();
+
+  function wait(taskId: string, agentId: string): void {
+    const queue = waiting.get(taskId) ?? new Set<string>();
+    waiting.set(taskId, queue.add(agentId));
+  }
+
+  function stopWaiting(taskId: string, agentId: string): void {
+    const queue = waiting.get(taskId);
+    queue?.delete(agentId);
+    if (queue?.size === 0) waiting.delete(taskId);
+  }
+
+  function takeUp(taskId: string, record: AgentRecord, moment: Moment): void {
+    const task = find(taskId);
+    if (task !== undefined && agentOf(task) === record.agentId) return;
+    wait(taskId, record.agentId);
+    if (task?.state.status === "pending" && mayWork(record)) claim(taskId, record.agentId, moment);
+  }
+
+  /** It may be had: by the first of those who wait for it, and are there. */
+  function ask(taskId: string, moment: Moment): void {
+    for (const agentId of [...(waiting.get(taskId) ?? [])]) {
+      if (find(taskId)?.state.status !== "pending") return;
+      const record = roster.find(agentId)?.record;
+      if (record !== undefined && mayWork(record) && record.health.state !== "UNRESPONSIVE")
+        claim(taskId, agentId, moment);
+    }
+  }
+
+  return {
+    /** Of what somebody has had nobody knows any more whether it was them who wait. */
+    restore(): void {
+      for (const { record } of roster.all())
+        if (record.taskId !== null && (find(record.taskId)?.claims ?? 0) === 0) wait(record.taskId, record.agentId);
+    },
+    noteTurn(before: AgentRecord, after: AgentRecord, moment: Moment): void {
+      const { agentId, taskId } = after;
+      const names = taskId !== before.taskId;
+      if (!names && after.incarnation === before.incarnation) return;
+      if (before.taskId !== null) stopWaiting(before.taskId, agentId);
+      // A next life may be brought back without the task of the one before, if that is another's by then.
+      const isFree = taskId !== null && (find(taskId)?.state.status ?? "pending") === "pending";
+      if (taskId !== null && (names || isFree)) takeUp(taskId, after, moment);
+    },
+    /** Somebody may have been at work on it before it was announced, or wait until it is ready or given back. */
+    noteTask({ state: before }: TaskRecord, after: TaskRecord, moment: Moment): void {
+      const holder = agentOf(after);
+      if (holder !== null) stopWaiting(after.taskId, holder);
+      if (after.state.status === "pending") ask(after.taskId, moment);
+      if (after.state.status === "completed" && before.status !== "completed")
+        for (const taskId of dependentsOf(after.taskId)) ask(taskId, moment);
+    },
+  };
+}
+
+/** A life that is over, or shut away, begins nothing. */
+const mayWork = ({ activity, health }: AgentRecord): boolean =>
+  activity.kind !== "FINISHED" && health.state !== "TERMINATED" && health.state !== "QUARANTINED";

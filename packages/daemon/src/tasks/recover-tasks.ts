@@ -1,0 +1,180 @@
+import {
+  type EpochMs,
+  Fault,
+  type MonoMs,
+  type OrderAnswer,
+  type OrderRequest,
+  type RecoveryPhase,
+  type RecoveryStatus,
+  toIso,
+} from "@rouse/contract";
+import {
+  type Action,
+  type AgentRecord,
+  agentOf,
+  isConversationFull,
+  isOver,
+  isStartingAgain,
+  isTaskOver,
+  type TaskRecord,
+  takenMeanwhile,
+} from "@rouse/core";
+import type { Roster, Watched } from "../agents/roster.ts";
+import type { NewAuditLine } from "../audit/audit-trail.ts";
+import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
+import type { Config } from "../config/read-config.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+import { type Given, orderLine, refusalLine } from "../orders/note-orders.ts";
+import type { Revival } from "../ports/holders.ts";
+import type { Tasks } from "./keep-tasks.ts";
+
+interface RecoveryParts {
+  readonly roster: Roster;
+  readonly tasks: Tasks;
+  readonly checkpoints: Pick<Checkpoints, "contextFor">;
+  readonly config: () => Config;
+  readonly toWall: (at: MonoMs) => EpochMs;
+  readonly recover: (agentId: string, request: Given<OrderRequest>) => Promise<OrderAnswer>;
+  readonly commits: Pick<GroupCommit, "saved">;
+  readonly readClock: () => Moment;
+  readonly addToTrail: (line: NewAuditLine) => void;
+}
+
+/** Bringing a task's agent back, by itself or by a person's word, and how far that has come. */
+export function recoverTasks(parts: RecoveryParts) {
+  const { roster, tasks, checkpoints, config, toWall, recover, commits, readClock, addToTrail } = parts;
+
+  /** Whoever has the task, had it last, or says that it works on it. */
+  function findAgent(taskId: string): Watched | undefined {
+    const task = tasks.find(taskId);
+    const agentId = task === undefined ? null : agentOf(task);
+    const known = agentId === null ? undefined : roster.find(agentId);
+    if (known !== undefined) return known;
+    for (const watched of roster.all()) if (watched.record.taskId === taskId) return watched;
+    return undefined;
+  }
+
+  function mustFind(taskId: string): Watched | undefined {
+    const watched = findAgent(taskId);
+    if (watched === undefined && tasks.find(taskId) === undefined)
+      throw new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
+    return watched;
+  }
+
+  async function refuse(
+    taskId: string,
+    { actor, as, reason }: Given<OrderRequest>,
+    because: string,
+    sentence: string,
+  ): Promise<never> {
+    const order = { order: "restart", subject: taskId, actor, as, reason };
+    const { time } = readClock();
+    addToTrail(orderLine(order, time));
+    addToTrail(refusalLine(order, because, time));
+    await commits.saved();
+    throw new Fault("task-refused", sentence);
+  }
+
+  return {
+    findAgent,
+    /** What the next life of an agent is given: from the newest checkpoint that can be used, or from the start. */
+    async revivalFor({
+      agentId,
+      taskId,
+      reason,
+      attempt,
+    }: Extract<Action, { kind: "restart-agent" }>): Promise<Revival> {
+      const task = taskId === null ? undefined : tasks.find(taskId);
+      const isAnothers = task !== undefined && takenMeanwhile(task, agentId) !== null;
+      const { context, state } = await checkpoints.contextFor(isAnothers ? null : taskId, { reason, attempt });
+      const record = roster.find(agentId)?.record;
+      const terminal = record?.terminal ?? null;
+      const isFull =
+        record !== undefined && terminal !== null && isConversationFull(terminal, config().policyFor(record));
+      const session = terminal?.session?.id ?? null;
+      return { context: { ...context, stateFile: null }, state, session, ...(isFull ? { sessionFull: true } : {}) };
+    },
+    async recoverTask(taskId: string, request: Given<OrderRequest>): Promise<OrderAnswer> {
+      const watched = mustFind(taskId);
+      const over = whyOver(tasks.find(taskId));
+      if (over !== null) return refuse(taskId, request, "over", over);
+      if (watched === undefined)
+        return refuse(taskId, request, "nobodys", `nobody works on ${taskId}: it can be claimed by any agent`);
+      return recover(watched.record.agentId, request);
+    },
+    recoveryStatus(taskId: string): RecoveryStatus {
+      const watched = mustFind(taskId);
+      if (watched === undefined) return nobody(taskId);
+      const { record } = watched;
+      const attempts = tasks.find(taskId)?.recoveries ?? countOwn(record, taskId);
+      const attemptsAllowed = config().policyFor(record).recovery.maxPerTask;
+      return { taskId, attempts, attemptsAllowed, ...describeRecovery(record, toWall) };
+    },
+  };
+}
+
+export type TaskRecovery = ReturnType<typeof recoverTasks>;
+
+/** Whoever came back for it would find that nobody takes its checkpoints. */
+function whyOver(task: TaskRecord | undefined): string | null {
+  if (task === undefined || !isTaskOver(task)) return null;
+  const { taskId, state } = task;
+  const way =
+    state.status === "completed" ? "there is nothing to go on with" : `\`rouse tasks retry ${taskId}\` begins it anew`;
+  return `${taskId} is ${state.status}: ${way}`;
+}
+
+const nobody = (taskId: string): RecoveryStatus => ({
+  taskId,
+  agentId: null,
+  incarnation: null,
+  phase: "none",
+  attempts: 0,
+  attemptsAllowed: 0,
+  nextAttemptAt: null,
+  probationUntil: null,
+  last: null,
+  because: null,
+});
+
+/** Of a task that nobody keeps, only its agent knows; what was started again after a crash is not told by task there. */
+const countOwn = ({ recoveries, restarts }: AgentRecord, taskId: string): number =>
+  Math.max(recoveries.filter((attempt) => attempt.taskId === taskId).length, restarts.length);
+
+function describeRecovery(
+  record: AgentRecord,
+  toWall: (at: MonoMs) => EpochMs,
+): Omit<RecoveryStatus, "taskId" | "attempts" | "attemptsAllowed"> {
+  const { incident, recovered, agentId, incarnation } = record;
+  const stage = incident?.stage;
+  const iso = (at: MonoMs): string => toIso(toWall(at));
+  return {
+    agentId,
+    incarnation,
+    phase: phaseOf(record),
+    nextAttemptAt: stage?.kind === "down" && record.wakeAt !== null ? iso(record.wakeAt) : null,
+    probationUntil: stage?.kind === "probation" ? iso(stage.until) : null,
+    last: recovered?.context ?? null,
+    because: whyOf(record),
+  };
+}
+
+function whyOf({ handedOver, incident, restart }: AgentRecord): string | null {
+  if (handedOver !== null) return handedOver.because;
+  if (incident !== null) return `${incident.illness}: ${incident.cause}`;
+  return restart?.problem ?? null;
+}
+
+function phaseOf(record: AgentRecord): RecoveryPhase {
+  const { incident, handedOver, restart, recovered, stop } = record;
+  if (isStartingAgain(record)) return "starting";
+  if (handedOver !== null) return "handed-to-a-person";
+  if (incident?.stage.kind === "probation") return "probation";
+  if (incident?.stage.kind === "down") return "waiting";
+  if (incident?.stage.kind === "stopping" || (stop !== null && stop.outcome === null)) return "stopping";
+  // Its process is over and somebody was asked what to do: that it was brought back once is no news of it now.
+  if (incident !== null && isOver(record)) return "waiting";
+  if (restart !== null) return "none";
+  return recovered === null ? "none" : "recovered";
+}

@@ -1,0 +1,262 @@
+import {
+  AgentId,
+  type AssignmentsReport,
+  ClaimRequest,
+  describeIssues,
+  type EpochMs,
+  Fault,
+  type MonoMs,
+  type NextTask,
+  type TaskHealth,
+  TaskOrder,
+  type TaskPage,
+  TaskRefresh,
+  type TaskReport,
+  TaskRequest,
+  TaskUpdate,
+  TaskWord,
+} from "@rouse/contract";
+import { newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
+import type { z } from "zod";
+import type { Roster } from "../agents/roster.ts";
+import { unknownAgent } from "../agents/unknown-agent.ts";
+import type { NewAuditLine } from "../audit/audit-trail.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
+import type { SelfDoubt } from "../engine/self-doubt.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+import { explainRefusal } from "../orders/explain-refusal.ts";
+import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "../orders/note-orders.ts";
+import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
+import { describeCircle, findCircle } from "./find-circle.ts";
+import type { Tasks } from "./keep-tasks.ts";
+import { listTasks, type TaskFilter } from "./list-tasks.ts";
+
+interface ServingParts {
+  readonly tasks: Tasks;
+  readonly roster: Roster;
+  readonly commits: Pick<GroupCommit, "saved" | "down" | "schedule">;
+  readonly doubt: SelfDoubt;
+  readonly readClock: () => Moment;
+  readonly toWall: (at: MonoMs) => EpochMs;
+  readonly addToTrail: (line: NewAuditLine) => void;
+}
+
+/** `life`: of which incarnation the agent speaks, where its token says so. */
+type Life = number | null;
+
+/** Who authenticated; `null` for whoever calls from inside, whose own name counts. */
+type Principal = string | null;
+
+/** The tasks for everybody outside: takes what was sent, and answers once it is saved. What is refused is a `Fault` with one clear sentence. */
+export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail }: ServingParts) {
+  function begin(): Moment {
+    const down = commits.down();
+    if (down !== null) throw down;
+    return readClock();
+  }
+
+  const viewAt = (now: MonoMs): TaskView => ({
+    now,
+    toWall,
+    doubt: { gaps: doubt.gaps(), frozen: doubt.frozen() !== null },
+    rulesFor: tasks.rulesFor,
+    statusSince: tasks.statusSince,
+    isCompleted: tasks.isCompleted,
+    statusOf: (taskId) => tasks.find(taskId)?.state.status ?? null,
+    dependentsOf: tasks.dependentsOf,
+  });
+
+  function mustFind(taskId: string): TaskRecord {
+    const task = tasks.find(taskId);
+    if (task === undefined) throw new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
+    return task;
+  }
+
+  /** What is told is what this request came to: while it is being saved, others may change the task again. */
+  async function answer(
+    taskId: string,
+    reply: TaskReply,
+    agentId: string | null,
+    { now }: Moment,
+  ): Promise<TaskReport> {
+    const task = mustFind(taskId);
+    if (reply.kind === "refused") {
+      // A clock that was overdue may have gone off in the same turn.
+      commits.schedule();
+      const waitsFor = task.dependsOn.filter((id) => !tasks.isCompleted(id));
+      throw explainRefusal(reply.because, { task, agentId, waitsFor });
+    }
+    const report = describeTask(task, viewAt(now));
+    await commits.saved();
+    return report;
+  }
+
+  function refuseOldLife(agentId: string, life: Life): void {
+    const present = roster.find(agentId)?.record.incarnation;
+    if (life !== null && present !== undefined && life < present)
+      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+  }
+
+  function say(kind: WordSignal["kind"], taskId: string, word: TaskUpdate, life: Life): Promise<TaskReport> {
+    const moment = begin();
+    const { agentId, claim, note, status } = word;
+    refuseOldLife(agentId, life);
+    // The note of a last word is kept if it is still in time; whether the word itself is taken does not hang on it.
+    if (kind !== "update" && note !== undefined) tasks.say(taskId, { kind: "update", agentId, claim, note }, moment);
+    const signal: WordSignal = kind === "update" ? { kind, agentId, claim, note, status } : { kind, agentId, claim };
+    return answer(taskId, tasks.say(taskId, signal, moment), agentId, moment);
+  }
+
+  function order(
+    taskId: string,
+    sent: Given<TaskOrder>,
+    signal: (order: Given<TaskOrder>) => TaskOrderSignal,
+  ): Promise<TaskReport> {
+    const moment = begin();
+    mustFind(taskId);
+    const given = signal(sent);
+    return carryOut(`task-${given.kind}`, taskId, sent, moment, () => tasks.order(taskId, given, moment));
+  }
+
+  function carryOut(
+    kind: string,
+    taskId: string,
+    sent: Given<TaskOrder>,
+    moment: Moment,
+    obey: () => TaskReply,
+  ): Promise<TaskReport> {
+    const given = noteOrder(kind, taskId, sent, moment);
+    const reply = obey();
+    if (reply.kind === "refused") addToTrail(refusalLine(given, reply.because, moment.time));
+    return answer(taskId, reply, sent.to ?? null, moment);
+  }
+
+  /** What becomes of it is a line of its own; only here is why a person wanted it. */
+  function noteOrder(
+    order: string,
+    subject: string,
+    { actor, as, reason, to }: Given<TaskOrder>,
+    { time }: Moment,
+  ): GivenOrder {
+    const given = { order, subject, actor, as, reason, evidence: to === undefined ? {} : { to } };
+    addToTrail(orderLine(given, time));
+    return given;
+  }
+
+  function refuseUnknownAgent(agentId: string | null | undefined): void {
+    if (typeof agentId !== "string" || roster.find(agentId) !== undefined) return;
+    throw unknownAgent(agentId, roster);
+  }
+
+  function refuseCircle(request: TaskRequest): void {
+    const circle = findCircle(request, {
+      dependenciesOf: (taskId) => tasks.find(taskId)?.dependsOn ?? [],
+      isWaitedFor: (taskId) => tasks.dependentsOf(taskId).length > 0,
+    });
+    if (circle !== null)
+      throw new Fault("bad-request", `dependsOn: it would wait for itself: ${describeCircle(circle)}`);
+  }
+
+  return {
+    /** The same request again, while nobody has touched the task, is the same request. */
+    async create(sent: unknown, by: Principal = null): Promise<TaskReport> {
+      const request = read(TaskRequest, sent, "task");
+      const moment = begin();
+      refuseCircle(request);
+      const known = tasks.find(request.taskId);
+      const again = known !== undefined && known.because === "created" && isSame(known, request);
+      const { taskId, actor } = request;
+      const create = (): TaskReply => (again ? { kind: "granted", claim: null } : tasks.create(request, moment));
+      if (again || actor === undefined) return answer(taskId, create(), null, moment);
+      return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create);
+    },
+    list(filter: TaskFilter & { readonly limit: number }): TaskPage {
+      const found = listTasks(tasks.all(), filter);
+      const view = viewAt(readClock().now);
+      return { tasks: found.slice(0, filter.limit).map((task) => describeTask(task, view)), total: found.length };
+    },
+    show: (taskId: string): TaskReport => describeTask(mustFind(taskId), viewAt(readClock().now)),
+    health: (): TaskHealth => describeTaskHealth(tasks.all(), viewAt(readClock().now)),
+
+    async claim(taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> {
+      const { agentId } = read(ClaimRequest, sent, "claim");
+      const moment = begin();
+      refuseOldLife(agentId, life);
+      return answer(taskId, tasks.claim(taskId, agentId, moment, life), agentId, moment);
+    },
+    async claimNext(sent: unknown, life: Life = null): Promise<NextTask> {
+      const { agentId } = read(ClaimRequest, sent, "claim");
+      const moment = begin();
+      refuseOldLife(agentId, life);
+      const next = tasks.claimNext(agentId, moment, life);
+      return { task: next === null ? null : await answer(next.taskId, next.reply, agentId, moment) };
+    },
+    refresh: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
+      say("refresh", taskId, read(TaskRefresh, sent, "refresh"), life),
+    update: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
+      say("update", taskId, read(TaskUpdate, sent, "update"), life),
+    complete: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
+      say("complete", taskId, read(TaskWord, sent, "completion"), life),
+    fail: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
+      say("fail", taskId, read(TaskWord, sent, "failure"), life),
+    release: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
+      say("release", taskId, read(TaskWord, sent, "release"), life),
+
+    cancel: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
+      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "cancel", actor, reason })),
+    block: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
+      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "block", actor, reason })),
+    unblock: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
+      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "unblock", actor, reason })),
+    async reassign(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
+      const request = readOrder(TaskOrder, sent, by);
+      refuseUnknownAgent(request.to);
+      return order(taskId, request, ({ actor, reason, to }) => ({ kind: "reassign", actor, reason, to: to ?? null }));
+    },
+    /** What failed or was cancelled is tried again. */
+    async retry(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
+      const request = readOrder(PlainOrder, sent, by);
+      const moment = begin();
+      mustFind(taskId);
+      return carryOut("task-retry", taskId, request, moment, () => tasks.retry(taskId, request.actor, moment));
+    },
+
+    async restoreAssignments(agentId: string, sent: unknown, by: Principal = null): Promise<AssignmentsReport> {
+      const request = readOrder(PlainOrder, sent, by);
+      const moment = begin();
+      if (!AgentId.safeParse(agentId).success || (roster.find(agentId) ?? tasks.standingOf(agentId)) == null)
+        throw unknownAgent(agentId, roster);
+      noteOrder("trust", agentId, request, moment);
+      tasks.restoreAssignments(agentId, request.actor, moment);
+      await commits.saved();
+      return { agentId, standing: tasks.standingOf(agentId)?.standing ?? "normal" };
+    },
+  };
+}
+
+export type TaskService = ReturnType<typeof serveTasks>;
+
+const PlainOrder = TaskOrder.omit({ to: true });
+
+function readOrder<T extends { readonly actor?: string | undefined }>(
+  schema: z.ZodType<T>,
+  sent: unknown,
+  by: Principal,
+): Given<T> {
+  const request = read(schema, sent, "order");
+  if (by !== null) return givenBy(by, request);
+  return { ...request, actor: request.actor ?? "owner" };
+}
+
+/** An empty body asks for the defaults. */
+function read<T>(schema: z.ZodType<T>, sent: unknown, whole: string): T {
+  const parsed = schema.safeParse(sent ?? {});
+  if (parsed.success) return parsed.data;
+  throw new Fault("bad-request", describeIssues(parsed.error.issues, whole));
+}
+
+const isSame = (task: TaskRecord, request: TaskRequest): boolean =>
+  definitionOf(task) === definitionOf(newTask(request, task.createdAt));
+
+const definitionOf = ({ title, priority, owner, timeout, onTimeout, dependsOn }: TaskRecord): string =>
+  JSON.stringify([title, priority, owner, timeout, onTimeout, dependsOn]);

@@ -24,7 +24,14 @@ export { type HolderFiles, holderFiles, holdersFolder, readStore, storeFile } fr
 export { readSecret } from "./protocol/holder-secret.ts";
 export { inputOf } from "./protocol/input-of.ts";
 export type { FromHolder, Order, OutcomeOf, ToHolder } from "./protocol/messages.ts";
-export { type ExitFile, type HolderFile, type ProcessId, type Spec, wishesOf } from "./protocol/spec.ts";
+export {
+  type ExitFile,
+  type HolderFile,
+  type ProcessId,
+  type Spec,
+  type WatchSettings,
+  wishesOf,
+} from "./protocol/spec.ts";
 export { openPlainFile, readBounded, readPlainBytes } from "./read-plain-file.ts";
 export { isPast } from "./socket/obey-orders.ts";
 export { rememberOrders } from "./socket/remember-orders.ts";

@@ -1,6 +1,6 @@
 import type { DurationMs, ExitStatus } from "@rouse/contract";
 import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "@rouse/holder";
-import { connectHolder, type Door } from "../holders/connect-holder.ts";
+import { connectHolder, type Door } from "../../holders/connect-holder.ts";
 import { followFullScreen } from "./follow-full-screen.ts";
 
 export type AttachEnding =

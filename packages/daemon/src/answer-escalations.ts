@@ -1,6 +1,6 @@
 import { AcknowledgeRequest, DecisionRequest, type DecisionResult, type EscalationService } from "@rouse/contract";
-import { tooLate } from "./api/describe-ending.ts";
-import { readRequest } from "./api/read-request.ts";
+import { tooLate } from "./api/escalations.ts";
+import { readRequest } from "./api/route.ts";
 import type { Help } from "./runtime/arrange-help.ts";
 import { givenBy } from "./runtime/note-orders.ts";
 import type { Answered } from "./runtime/take-words.ts";

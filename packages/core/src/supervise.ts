@@ -58,12 +58,12 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
 function isCalm(record: AgentRecord, signal: Signal): boolean {
   return (
     record.health.state === "HEALTHY" &&
-    record.incident === null &&
-    record.handedOver === null &&
-    record.nudge === null &&
-    record.stop === null &&
-    record.restart === null &&
-    !isStanding(record.limit) &&
+    record.ladder.incident === null &&
+    record.ladder.handedOver === null &&
+    record.ladder.nudge === null &&
+    record.ending.stop === null &&
+    record.ending.restart === null &&
+    !isStanding(record.seen.limit) &&
     !isBetweenRuns(record) &&
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
@@ -84,6 +84,12 @@ function toReply(
 }
 
 function join<T>(...lists: readonly (readonly T[])[]): readonly T[] {
-  const filled = lists.filter((list) => list.length > 0);
-  return filled.length === 1 ? (filled[0] ?? []) : filled.flat();
+  let last: readonly T[] = [];
+  let filled = 0;
+  for (const list of lists) {
+    if (list.length === 0) continue;
+    last = list;
+    filled += 1;
+  }
+  return filled <= 1 ? last : lists.flat();
 }

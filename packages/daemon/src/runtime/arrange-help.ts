@@ -101,7 +101,7 @@ export function arrangeHelp(parts: HelpParts) {
       withdraw,
       stillOpen,
       stillWanted({ agentId, key }) {
-        const containment = roster.find(agentId)?.record.containment;
+        const containment = roster.find(agentId)?.record.ladder.containment;
         return containment?.key === key && containment.state === "ordered";
       },
       thawed,

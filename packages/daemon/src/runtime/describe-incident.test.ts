@@ -2,6 +2,7 @@ import { minutes } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { describeEscalation } from "./describe-incident.ts";
+import { policySubject } from "./policy-subject.ts";
 import { dawn, taskWorld } from "./task-world.test-support.ts";
 
 const config = requireConfig(readConfig({}));
@@ -13,7 +14,7 @@ describe("an open question", () => {
     world.turns.take(world.mustWatch("a"), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
     const acknowledgeBy = () => {
       const { record } = world.mustWatch("a");
-      return describeEscalation(record, config.policyFor(record), (at) => dawn + at)?.acknowledgeBy;
+      return describeEscalation(record, config.policyFor(policySubject(record)), (at) => dawn + at)?.acknowledgeBy;
     };
     expect(acknowledgeBy()).toBeNull();
     world.pass(minutes(0.2));

@@ -39,10 +39,11 @@ export function enrollAgents({ roster, doubt, records, saveEvents, afterTurn, ru
       moment.now,
     );
     const watched = roster.add(record);
-    const { incarnation, taskId } = record;
+    const { incarnation } = record.life;
+    const { id: taskId } = record.task;
     saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
     records.saveNow(watched);
-    if (taskId !== null) afterTurn({ ...record, taskId: null }, record, moment);
+    if (taskId !== null) afterTurn({ ...record, task: { ...record.task, id: null } }, record, moment);
     return watched;
   }
 
@@ -54,7 +55,7 @@ export function enrollAgents({ roster, doubt, records, saveEvents, afterTurn, ru
       const what = reply.because === "held" ? "cannot begin while a holder keeps its process" : "is over";
       throw new Fault(
         "bad-request",
-        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.incarnation}`,
+        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.life.incarnation}`,
       );
     }
     records.saveNow(watched);

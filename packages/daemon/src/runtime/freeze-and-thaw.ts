@@ -33,7 +33,8 @@ export function freezeAndThaw({ roster, turns, commits, doubt, tasks, readClock 
   /** What was put off by the freeze is looked at again. */
   function wakeHeld(moment: Moment): void {
     for (const watched of roster.all()) {
-      const { terminal, incident } = watched.record;
+      const { terminal } = watched.record.seen;
+      const { incident } = watched.record.ladder;
       if (terminal !== null || incident !== null) turns.wake(watched, moment);
     }
     tasks.wakeAll(moment);

@@ -2,6 +2,7 @@ import { type AgentHealth, AgentRegistration, describeIssues, Fault } from "@rou
 import type { Config } from "../config/read-config.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { policySubject } from "./policy-subject.ts";
 import type { SteadyClock } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
 
@@ -22,6 +23,6 @@ export function hearRegistrations({ turns, commits, clock, config }: HearingPart
     const moment = clock.read();
     const watched = turns.register(parsed.data, moment);
     await commits.saved();
-    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(watched.record));
+    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(policySubject(watched.record)));
   };
 }

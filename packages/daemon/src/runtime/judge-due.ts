@@ -72,7 +72,7 @@ export function judgeDue(parts: JudgingParts): () => void {
   }
 
   function wakeEveryoneQuiet(moment: Moment): void {
-    for (const watched of roster.all()) if (watched.record.findings.length > 0) turns.wake(watched, moment);
+    for (const watched of roster.all()) if (watched.record.health.findings.length > 0) turns.wake(watched, moment);
   }
 
   return () => {

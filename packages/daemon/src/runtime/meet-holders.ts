@@ -5,6 +5,7 @@ import type { Commit } from "../ports/store.ts";
 import type { Chores } from "./chores.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
+import { policySubject } from "./policy-subject.ts";
 import type { Roster } from "./roster.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -24,8 +25,9 @@ interface MeetingParts {
 export function meetHolders(parts: MeetingParts) {
   const { holders, roster, turns, commits, readClock } = parts;
   function settingsOf(agentId: string): WatchSettings {
-    const record = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
-    return watchSettingsFrom(parts.config().settingsFor(record));
+    const known = roster.find(agentId)?.record;
+    const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
+    return watchSettingsFrom(parts.config().settingsFor(subject));
   }
 
   return {

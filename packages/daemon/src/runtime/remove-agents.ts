@@ -8,6 +8,7 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { Tasks } from "./keep-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+import { policySubject } from "./policy-subject.ts";
 import { type Roster, usedNumbersMark, type Watched } from "./roster.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
 import type { Turns } from "./turns.ts";
@@ -42,7 +43,7 @@ export function removeAgents(parts: RemovingParts) {
   const { roster, records, turns, commits, fleet, incidents, holders, tasks, clock, config } = parts;
 
   const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
-    refuseRemoval(record, config().policyFor(record)) ??
+    refuseRemoval(record, config().policyFor(policySubject(record))) ??
     (isAskedAboutWithOthers(record.agentId) ? "question-open" : null) ??
     (tasks.heldBy(record.agentId).length > 0 ? "holds-task" : null);
 
@@ -59,7 +60,9 @@ export function removeAgents(parts: RemovingParts) {
   function takeOut(watched: Watched, { actor, reason }: GivenOrder, moment: Moment): void {
     const { now, time } = moment;
     const { record } = watched;
-    const { agentId, incarnation, alert } = record;
+    const { agentId } = record;
+    const { incarnation } = record.life;
+    const { alert } = record.health;
     const events: RouseEvent[] = [{ type: "AGENT_REMOVED", payload: { agentId, incarnation, actor, reason } }];
     if (alert !== null) {
       events.push({ type: "ALERT_RESOLVED", payload: { agentId, alert: alert.key } });
@@ -67,7 +70,7 @@ export function removeAgents(parts: RemovingParts) {
     }
     turns.saveEvents(events, time, agentId);
     tasks.forgetAgent(agentId, moment);
-    const standing = describeStanding(record, config().policyFor(record));
+    const standing = describeStanding(record, config().policyFor(policySubject(record)));
     turns.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
     turns.takeFleet(incidents.forget(agentId, now), moment);
     commits.draft().marks[usedNumbersMark] = roster.remove(watched);
@@ -79,7 +82,7 @@ export function removeAgents(parts: RemovingParts) {
     if (down !== null) throw down;
     const watched = roster.find(agentId);
     if (watched === undefined) throw unknownAgent(agentId, roster);
-    const { incarnation } = watched.record;
+    const { incarnation } = watched.record.life;
     const order: GivenOrder = { order: "remove", subject: agentId, actor, as, reason, evidence: { incarnation } };
     turns.addToTrail(orderLine(order, clock.read().time));
     const refused = refusalOf(watched);
@@ -89,7 +92,7 @@ export function removeAgents(parts: RemovingParts) {
     // Somebody may have started it again, or removed it, while we waited for its holder.
     const changed = refusalOf(watched);
     if (changed !== null) return refuse(order, changed);
-    const over = howOver(watched.record, config().policyFor(watched.record));
+    const over = howOver(watched.record, config().policyFor(policySubject(watched.record)));
     if (roster.find(agentId) === watched) takeOut(watched, order, clock.read());
     await commits.saved();
     return { agentId, incarnation, over: describeOver(over, clock.toWall) };

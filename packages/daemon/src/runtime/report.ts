@@ -22,6 +22,7 @@ import { describeOutlook } from "./describe-outlook.ts";
 import { describeSteps } from "./describe-steps.ts";
 import { describeFleetIncidents } from "./fleet-matters.ts";
 import { fleetSight, type MaySee } from "./fleet-sight.ts";
+import { policySubject } from "./policy-subject.ts";
 import { readHistory } from "./read-history.ts";
 import { recallSteps } from "./recall-steps.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -71,7 +72,7 @@ export function createReports(parts: ReportParts): Reports {
   }
 
   const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
-    describeAgent(record, now, clock.toWall, parts.config().policyFor(record));
+    describeAgent(record, now, clock.toWall, parts.config().policyFor(policySubject(record)));
 
   function selfDoubt(): SelfDoubtReport {
     const gap = doubt.lastGap();
@@ -107,10 +108,10 @@ export function createReports(parts: ReportParts): Reports {
     let active = 0;
     for (const { record } of roster.all()) {
       const { state } = record.health;
-      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(record))?.how;
+      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(policySubject(record)))?.how;
       if (how !== undefined) over[how] = (over[how] ?? 0) + 1;
       if (how === undefined || state === "TERMINATED") byState[state] = (byState[state] ?? 0) + 1;
-      if (how === undefined && record.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
+      if (how === undefined && record.work.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
     }
     return { byState, over, active };
   }
@@ -132,7 +133,7 @@ export function createReports(parts: ReportParts): Reports {
       const { record } = mustFind(agentId);
       const { now } = readClock();
       const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
-      const policy = parts.config().policyFor(record);
+      const policy = parts.config().policyFor(policySubject(record));
       const about = doubt.about(record, now);
       return {
         agent: show(record, now),
@@ -154,7 +155,7 @@ export function createReports(parts: ReportParts): Reports {
     },
     async steps(agentId, query) {
       const { no, record } = mustFind(agentId);
-      return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
+      return recallSteps(store, { no, agentId, structured: record.seen.terminal?.structured === true }, query, iso);
     },
     maySee: fleetSight(parts),
     events: (query) => store.readEvents(query),
@@ -179,7 +180,7 @@ export function createReports(parts: ReportParts): Reports {
 }
 
 /** Most of a fleet: nobody need look up its policy to know that it is not over. */
-const isQuick = ({ terminal, activity }: AgentRecord): boolean =>
+const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
   terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
 /** A beat is kept as it was sent; it is shown under the names we know. */

@@ -55,8 +55,8 @@ export function runTurns(parts: RunningParts) {
     watched.record = turn.record;
     wheel.file(watched);
     // A beat that was refused, or is only a repetition, shows nobody.
-    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.record.heardAt === moment.now)
-      fleet.hear(before.agentId, turn.record.node, moment.now);
+    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && turn.record.life.heardAt === moment.now)
+      fleet.hear(before.agentId, turn.record.identity.node, moment.now);
     takeNews(fleet.note(standing(turn.record), moment.now), moment);
     carry(incidents.note(standsSo(turn.record), moment.now), moment);
     if (isOfConsequence(turn) || concernsTasks(before, turn.record)) afterTurn(before, turn.record, moment);
@@ -64,7 +64,8 @@ export function runTurns(parts: RunningParts) {
     return turn;
   }
 
-  const standing = (record: AgentRecord): Standing => describeStanding(record, config().policyFor(record));
+  const standing = (record: AgentRecord): Standing =>
+    describeStanding(record, config().policyFor(policySubject(record)));
 
   /** What changed around an agent wakes those it concerns, which may change more; each is looked at once per round. */
   function takeNews(news: FleetNews, moment: Moment): void {
@@ -107,5 +108,5 @@ export function runTurns(parts: RunningParts) {
 export type TurnRunner = ReturnType<typeof runTurns>;
 
 /** Whoever names another task, or is heard for the first time, may hold one. */
-const concernsTasks = (before: AgentRecord, { taskId, heard }: AgentRecord): boolean =>
-  taskId !== before.taskId || heard !== before.heard;
+const concernsTasks = (before: AgentRecord, { task: { id: taskId }, life: { heard } }: AgentRecord): boolean =>
+  taskId !== before.task.id || heard !== before.life.heard;

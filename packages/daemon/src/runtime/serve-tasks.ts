@@ -92,7 +92,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
   }
 
   function refuseOldLife(agentId: string, life: Life): void {
-    const present = roster.find(agentId)?.record.incarnation;
+    const present = roster.find(agentId)?.record.life.incarnation;
     if (life !== null && present !== undefined && life < present)
       throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
   }

@@ -28,12 +28,12 @@ export function takeSteps(parts: TakingParts): TakeSteps {
   const { roster, commits, enroll, register, keepSignal, run, wakeConcerned } = parts;
   return (agentId, events, life, moment) => {
     const known = roster.find(agentId);
-    const present = known?.record.incarnation ?? 0;
+    const present = known?.record.life.incarnation ?? 0;
     if (life !== null && life < present)
       throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
     const watched = known ?? enroll(agentId, { incarnation: life ?? 1 }, moment);
     if (known !== undefined && life !== null && life > present) register({ agentId, incarnation: life }, moment);
-    const kept: KeptSteps = { incarnation: watched.record.incarnation, events };
+    const kept: KeptSteps = { incarnation: watched.record.life.incarnation, events };
     keepSignal(watched, "steps", JSON.stringify(kept), moment);
     for (const event of events) run(watched, { kind: "stepped", events: [event] }, moment);
     wakeConcerned(moment);

@@ -27,6 +27,7 @@ import { describeEscalation } from "./describe-incident.ts";
 import { describeFleetQuestion } from "./fleet-matters.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
+import { policySubject } from "./policy-subject.ts";
 import { recallEnding } from "./recall-ending.ts";
 import type { Roster, Watched } from "./roster.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
@@ -78,7 +79,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
   };
 
   const report = (record: AgentRecord): EscalationReport | null =>
-    describeEscalation(record, config().policyFor(record), clock.toWall);
+    describeEscalation(record, config().policyFor(policySubject(record)), clock.toWall);
 
   const reportFleet = (incident: FleetIncident): EscalationReport | null =>
     describeFleetQuestion(incident, readClock().now, clock.toWall);
@@ -133,7 +134,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
       const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
       const found = incident === undefined ? null : reportFleet(incident);
       if (incident === undefined || found === null) return null;
-      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.terminal != null;
+      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.seen.terminal != null;
       return { report: found, held: incident.members.filter(isHeld).length };
     },
     /** The open question with its record, for whoever tells more about it. */
@@ -186,12 +187,12 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     tellAgent,
     async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
       const watched = mustFind(agentId);
-      const before = watched.record.nudge;
+      const before = watched.record.ladder.nudge;
       const text = message === null ? null : printable(message, 2000);
       const order = { order: "nudge", subject: agentId, actor, as, reason: text === null ? "reminder" : "operator" };
       note(order);
       await tell(watched, { kind: "nudge-ordered", actor, text });
-      const { nudge } = watched.record;
+      const { nudge } = watched.record.ladder;
       if (nudge === null || nudge.id === before?.id) {
         const because = whyNot(watched.record);
         await refuse(order, because);
@@ -218,13 +219,21 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
   };
 }
 
-function refuseFormerLife({ record: { agentId, incarnation } }: Watched, life: number | null): void {
+function refuseFormerLife(
+  {
+    record: {
+      agentId,
+      life: { incarnation },
+    },
+  }: Watched,
+  life: number | null,
+): void {
   if (life === null || life === incarnation) return;
   throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
 }
 
 /** A person can do something about most of the reasons, so they are told apart. */
-function whyNot({ agentId, terminal, beats }: AgentRecord): string {
+function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
   if (terminal !== null && terminal.exit !== null) return "it has ended";
   const takesInput = terminal?.holder === "here" && terminal.input !== "none";
   if (beats.accepted > 0 || takesInput) return "all interventions are frozen; `rouse thaw` allows them again";

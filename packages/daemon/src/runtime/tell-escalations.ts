@@ -13,6 +13,7 @@ import type { Store } from "../ports/store.ts";
 import { eventsInNotice, snapshotOf, writeNotice } from "./escalation-notice.ts";
 import { writeFleetNotice } from "./fleet-matters.ts";
 import type { Checkpoints } from "./keep-checkpoints.ts";
+import { policySubject } from "./policy-subject.ts";
 import { recallEnding } from "./recall-ending.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Words } from "./take-words.ts";
@@ -65,14 +66,15 @@ export function tellEscalations({ words, store, checkpoints, config, readClock, 
       const found = words.findEscalation(escalation);
       if (found === null) return null;
       const { report, record } = found;
-      const { agentId, taskId } = record;
+      const { agentId } = record;
+      const { id: taskId } = record.task;
       const lastEvents = await readLastEvents(agentId);
       const chain = taskId === null ? null : await checkpoints.list(taskId, 1);
       return writeNotice({
         report,
         record,
-        policy: config().policyFor(record),
-        settings: config().settingsFor(record),
+        policy: config().policyFor(policySubject(record)),
+        settings: config().settingsFor(policySubject(record)),
         lastEvents,
         checkpoint: chain?.checkpoints[0] ?? null,
         now: readClock().now,

@@ -27,7 +27,7 @@ export function tellWorkers({ roster, find, heldBy, tellAgent }: WorkerParts) {
   }
 
   /** Its own word, or what it holds. */
-  const isKnownWork = ({ agentId, taskId, taskClaimed }: AgentRecord): boolean =>
+  const isKnownWork = ({ agentId, task: { id: taskId, claimed: taskClaimed } }: AgentRecord): boolean =>
     taskId !== null && (!taskClaimed || isWorkOf(agentId, taskId));
 
   /** Whoever holds something and is not known to work on anything works on that. */
@@ -61,7 +61,7 @@ export function tellWorkers({ roster, find, heldBy, tellAgent }: WorkerParts) {
       if (is !== null) tellAgent(is, { kind: "assigned", taskId, claim: "held" }, moment);
     },
     /** Its task may have become somebody else's while it was down. */
-    tellOfLoss({ agentId, taskId }: AgentRecord, moment: Moment): void {
+    tellOfLoss({ agentId, task: { id: taskId } }: AgentRecord, moment: Moment): void {
       const task = taskId === null ? undefined : find(taskId);
       const taken = task === undefined ? null : takenMeanwhile(task, agentId);
       if (taken !== null) tellTaken(agentId, taken, moment);

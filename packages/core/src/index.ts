@@ -10,6 +10,7 @@ export { brakeOf, type KillBudgetRecord, type KillSignal, killBudgetMachine, noK
 export { refuseKill } from "./decide/kill-gate.ts";
 export * from "./doubt.ts";
 export { type Eye, eyesOn, type Seen } from "./eyes.ts";
+export * from "./facts.ts";
 export {
   type DecidedForAll,
   type FleetDoings,
@@ -26,6 +27,7 @@ export { openEscalation } from "./intervene/escalation-life.ts";
 export { isComingBack } from "./intervene/obey-order.ts";
 export { isStanding, limitSeenToAt } from "./limit.ts";
 export type { Letter, Machine, Stepped } from "./machine.ts";
+export { readRecord } from "./read-record.ts";
 export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";

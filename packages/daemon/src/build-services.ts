@@ -102,7 +102,7 @@ export function buildServices(parts: ServiceParts) {
       withdraw,
       stillOpen,
       stillWanted({ agentId, key }) {
-        const containment = roster.find(agentId)?.record.containment;
+        const containment = roster.find(agentId)?.record.ladder.containment;
         return containment?.key === key && containment.state === "ordered";
       },
       thawed,

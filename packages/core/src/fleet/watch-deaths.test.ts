@@ -29,8 +29,8 @@ describe("how an agent stands among the others", () => {
     expect(presenceOf(ended.agent.record)).toBe("died");
     const { health } = ended.agent.record;
     expect(presenceOf({ ...ended.agent.record, health: { ...health, state: "TERMINATED" } })).toBe("gone");
-    const { activity } = done.agent.record;
-    expect(presenceOf({ ...ended.agent.record, activity })).toBe("gone");
+    const { work } = done.agent.record;
+    expect(presenceOf({ ...ended.agent.record, work })).toBe("gone");
   });
 
   it("one whose end nobody holds against it, or whose person saw it, has not died", () => {
@@ -39,10 +39,10 @@ describe("how an agent stands among the others", () => {
     expect(presenceOf(stopped.agent.record)).toBe("gone");
     const ended = heldStory({ taskId: "t" });
     ended.exits({ code: 7 });
-    expect(presenceOf({ ...ended.agent.record, findings: [] })).toBe("gone");
+    expect(presenceOf({ ...ended.agent.record, health: { ...ended.agent.record.health, findings: [] } })).toBe("gone");
     const seen = heldStory({ hold: { foreground: true } });
     seen.exits({ code: 7 });
-    expect(seen.agent.record.findings.map(({ kind }) => kind)).toEqual(["process-exited"]);
+    expect(seen.agent.record.health.findings.map(({ kind }) => kind)).toEqual(["process-exited"]);
     expect(presenceOf(seen.agent.record)).toBe("gone");
   });
 

@@ -8,6 +8,7 @@ import type { Log } from "../ports/log.ts";
 import { type Commit, storeMark } from "../ports/store.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import type { Agents } from "./host-agents.ts";
+import { policySubject } from "./policy-subject.ts";
 import type { Roster } from "./roster.ts";
 
 interface MeetingParts {
@@ -26,8 +27,9 @@ interface MeetingParts {
 export function meetHolders(parts: MeetingParts) {
   const { engine, holders, roster, agents, commits, readClock } = parts;
   function settingsOf(agentId: string): WatchSettings {
-    const record = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
-    return watchSettingsFrom(parts.config().settingsFor(record));
+    const known = roster.find(agentId)?.record;
+    const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
+    return watchSettingsFrom(parts.config().settingsFor(subject));
   }
 
   return {

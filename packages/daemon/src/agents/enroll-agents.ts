@@ -38,10 +38,11 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
       moment.now,
     );
     const watched = roster.add(record);
-    const { incarnation, taskId } = record;
+    const { incarnation } = record.life;
+    const { id: taskId } = record.task;
     engine.saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
     records.saveNow(watched);
-    if (taskId !== null) tellTasks({ ...record, taskId: null }, record);
+    if (taskId !== null) tellTasks({ ...record, task: { ...record.task, id: null } }, record);
     return watched;
   }
 
@@ -53,7 +54,7 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
       const what = reply.because === "held" ? "cannot begin while a holder keeps its process" : "is over";
       throw new Fault(
         "bad-request",
-        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.incarnation}`,
+        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.life.incarnation}`,
       );
     }
     records.saveNow(watched);

@@ -32,15 +32,19 @@ export function hearHolders({ roster, engine, agents, commits, readClock, settin
   return {
     standing(agentId) {
       const record = roster.find(agentId)?.record;
-      if (record === undefined || record.terminal === null) return null;
-      return { incarnation: record.incarnation, over: record.terminal.exit !== null, left: hasLeftovers(record) };
+      if (record === undefined || record.seen.terminal === null) return null;
+      return {
+        incarnation: record.life.incarnation,
+        over: record.seen.terminal.exit !== null,
+        left: hasLeftovers(record),
+      };
     },
     registered(agentId) {
       const record = roster.find(agentId)?.record;
-      if (record === undefined || record.terminal === null) return null;
-      const { pid, identity = null, leftovers } = record.terminal;
+      if (record === undefined || record.seen.terminal === null) return null;
+      const { pid, identity = null, leftovers } = record.seen.terminal;
       const left = leftovers?.processes.map((each) => each.pid) ?? [];
-      return { incarnation: record.incarnation, pid, identity, left };
+      return { incarnation: record.life.incarnation, pid, identity, left };
     },
     async held(hold, adopted) {
       refuseWhileDown();
@@ -48,7 +52,7 @@ export function hearHolders({ roster, engine, agents, commits, readClock, settin
       const reply = agents.takeHold(hold, adopted, moment);
       await commits.saved();
       if (reply?.status === "rejected") return null;
-      const lastReport = roster.find(hold.agentId)?.record.terminal?.lastReport ?? 0;
+      const lastReport = roster.find(hold.agentId)?.record.seen.terminal?.lastReport ?? 0;
       return { lastReport, settings: settingsOf(hold.agentId) };
     },
     reported(agentId, incarnation, report) {

@@ -5,6 +5,7 @@ import type { GroupCommit } from "../engine/group-commit.ts";
 import type { SteadyClock } from "../engine/steady-clock.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { Agents } from "./host-agents.ts";
+import { policySubject } from "./policy-subject.ts";
 
 interface HearingParts {
   readonly engine: Pick<Engine, "begin">;
@@ -22,6 +23,6 @@ export function hearRegistrations({ engine, agents, commits, clock, config }: He
     const moment = engine.begin();
     const watched = agents.register(parsed.data, moment);
     await commits.saved();
-    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(watched.record));
+    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(policySubject(watched.record)));
   };
 }

@@ -79,8 +79,8 @@ export function hostAgents(parts: AgentParts) {
   function after({ kept: { record }, before, signal, stepped, moment }: AgentTurn): void {
     counters.turns += 1;
     // A beat that was refused, or is only a repetition, shows nobody.
-    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && record.heardAt === moment.now)
-      fleet.hear(before.agentId, record.node, moment.now);
+    if ((signal.kind === "heartbeat" || signal.kind === "stepped") && record.life.heardAt === moment.now)
+      fleet.hear(before.agentId, record.identity.node, moment.now);
     takeNews(fleet.note(standing(record), moment.now), moment);
     carry(incidents.note(standsSo(record), moment.now), moment);
     if (isOfConsequence(stepped) || concernsTasks(before, record)) tellTasks(before, record);
@@ -92,7 +92,8 @@ export function hostAgents(parts: AgentParts) {
     engine.post("task", null, turned);
   }
 
-  const standing = (record: AgentRecord): Standing => describeStanding(record, config().policyFor(record));
+  const standing = (record: AgentRecord): Standing =>
+    describeStanding(record, config().policyFor(policySubject(record)));
 
   /** What changed around an agent wakes those it concerns, which may change more. */
   function takeNews(news: FleetNews, moment: Moment): void {
@@ -167,5 +168,5 @@ export function hostAgents(parts: AgentParts) {
 export type Agents = ReturnType<typeof hostAgents>;
 
 /** Whoever names another task, or is heard for the first time, may hold one. */
-const concernsTasks = (before: AgentRecord, { taskId, heard }: AgentRecord): boolean =>
-  taskId !== before.taskId || heard !== before.heard;
+const concernsTasks = (before: AgentRecord, { task, life }: AgentRecord): boolean =>
+  task.id !== before.task.id || life.heard !== before.life.heard;

@@ -20,7 +20,7 @@ describe("a deadline that was put off because Rouse was away", () => {
     first.beats({ agentId: "a", sequenceNumber: 1 });
     first.pass(minutes(20));
     const untilOf = (world: TaskWorld) => {
-      const stage = world.mustWatch("a").record.incident?.stage;
+      const stage = world.mustWatch("a").record.ladder.incident?.stage;
       return stage?.kind === "escalated" ? stage.escalation.until : null;
     };
     const until = untilOf(first) ?? 0;

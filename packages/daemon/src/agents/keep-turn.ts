@@ -49,8 +49,8 @@ export const isOfConsequence = ({ events, actions }: AgentTurn["stepped"]): bool
   events.length > 0 || actions.length > 0;
 
 /** Gaps are known only while we run: what they mean for a deadline that runs is known from the record alone. */
-const hasForgiven = (before: AgentRecord, { gapsSeen, incident, nudge }: AgentRecord): boolean =>
-  gapsSeen !== before.gapsSeen && (incident !== null || nudge !== null);
+const hasForgiven = (before: AgentRecord, { life: { gapsSeen }, ladder: { incident, nudge } }: AgentRecord): boolean =>
+  gapsSeen !== before.life.gapsSeen && (incident !== null || nudge !== null);
 
 /** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
 const longestText = 1024;

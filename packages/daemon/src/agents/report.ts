@@ -25,6 +25,7 @@ import { describeSteps } from "../steps/describe-steps.ts";
 import { recallSteps } from "../steps/recall-steps.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
+import { policySubject } from "./policy-subject.ts";
 import { readHistory } from "./read-history.ts";
 import type { Roster } from "./roster.ts";
 
@@ -64,7 +65,7 @@ export function createReports(parts: ReportParts): Reports {
   const iso = (at: MonoMs): string => toIso(clock.toWall(at));
 
   const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
-    describeAgent(record, now, clock.toWall, parts.config().policyFor(record));
+    describeAgent(record, now, clock.toWall, parts.config().policyFor(policySubject(record)));
 
   function selfDoubt(): SelfDoubtReport {
     const gap = doubt.lastGap();
@@ -100,10 +101,10 @@ export function createReports(parts: ReportParts): Reports {
     let active = 0;
     for (const { record } of roster.all()) {
       const { state } = record.health;
-      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(record))?.how;
+      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(policySubject(record)))?.how;
       if (how !== undefined) over[how] = (over[how] ?? 0) + 1;
       if (how === undefined || state === "TERMINATED") byState[state] = (byState[state] ?? 0) + 1;
-      if (how === undefined && record.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
+      if (how === undefined && record.work.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
     }
     return { byState, over, active };
   }
@@ -125,7 +126,7 @@ export function createReports(parts: ReportParts): Reports {
       const { record } = roster.mustFind(agentId);
       const { now } = readClock();
       const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
-      const policy = parts.config().policyFor(record);
+      const policy = parts.config().policyFor(policySubject(record));
       const about = doubt.about(record, now);
       return {
         agent: show(record, now),
@@ -147,7 +148,7 @@ export function createReports(parts: ReportParts): Reports {
     },
     async steps(agentId, query) {
       const { no, record } = roster.mustFind(agentId);
-      return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
+      return recallSteps(store, { no, agentId, structured: record.seen.terminal?.structured === true }, query, iso);
     },
     maySee: fleetSight(parts),
     events: (query) => store.readEvents(query),
@@ -172,7 +173,7 @@ export function createReports(parts: ReportParts): Reports {
 }
 
 /** Most of a fleet: nobody need look up its policy to know that it is not over. */
-const isQuick = ({ terminal, activity }: AgentRecord): boolean =>
+const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
   terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
 /** A beat is kept as it was sent; it is shown under the names we know. */

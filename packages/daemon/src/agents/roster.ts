@@ -1,5 +1,5 @@
 import { Fault, type MonoMs, printable } from "@rouse/contract";
-import { type AgentRecord, type Incident, interventionsOf, newRecord, type TerminalFacts } from "@rouse/core";
+import { type AgentRecord, interventionsOf, noCounts, readRecord } from "@rouse/core";
 import { nearestName } from "../config/nearest-name.ts";
 import type { Kept } from "../engine/engine.ts";
 import type { SavedRecord } from "../ports/store.ts";
@@ -43,20 +43,20 @@ export class Watched implements Kept<AgentRecord> {
  */
 interface UsedNumbers {
   readonly nextNo: number;
-  readonly counts: Omit<AgentRecord["counts"], "ofOthers">;
+  readonly counts: Omit<AgentRecord["ladder"]["counts"], "ofOthers">;
   readonly alertsRaised: number;
 }
 
 /** The mark they are kept under. */
 export const usedNumbersMark = "used-numbers";
 
-const { counts: noCounts } = newRecord(
-  { agentId: "", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
-  0,
-);
 const noneUsed: UsedNumbers = { nextNo: 1, counts: noCounts, alertsRaised: 0 };
 
-function usedAlso(used: UsedNumbers, { counts, alertsRaised }: AgentRecord, nextNo: number): UsedNumbers {
+function usedAlso(
+  used: UsedNumbers,
+  { ladder: { counts }, health: { alertsRaised } }: AgentRecord,
+  nextNo: number,
+): UsedNumbers {
   const larger = (name: keyof UsedNumbers["counts"]): number => Math.max(used.counts[name], counts[name]);
   return {
     nextNo,
@@ -87,7 +87,7 @@ export function createRoster() {
       const watched = byId.get(agentId);
       if (watched === undefined) throw this.unknown(agentId);
       this.refuseFormerLife(agentId, life);
-      const { incarnation } = watched.record;
+      const { incarnation } = watched.record.life;
       if (life !== null && life > incarnation)
         throw new Fault(
           "forbidden",
@@ -97,7 +97,7 @@ export function createRoster() {
     },
     /** A life that is over has no say any more, whoever knows of the one after it. */
     refuseFormerLife(agentId: string, life: number | null): void {
-      const present = byId.get(agentId)?.record.incarnation;
+      const present = byId.get(agentId)?.record.life.incarnation;
       if (life !== null && present !== undefined && life < present)
         throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
     },
@@ -114,7 +114,11 @@ export function createRoster() {
       const { counts, alertsRaised } = used;
       const ofOthers = interventionsOf(counts);
       const numbered = ofOthers === 0 ? counts : { ...counts, ofOthers };
-      const watched = new Watched(nextNo++, { ...record, counts: numbered, alertsRaised }, 0);
+      const watched = new Watched(
+        nextNo++,
+        { ...record, ladder: { ...record.ladder, counts: numbered }, health: { ...record.health, alertsRaised } },
+        0,
+      );
       byId.set(record.agentId, watched);
       return watched;
     },
@@ -134,7 +138,7 @@ export function createRoster() {
       nextNo = Math.max(nextNo, used.nextNo);
     },
     restore(saved: SavedRecord): Watched {
-      const watched = new Watched(saved.agentNo, restoreRecord(JSON.parse(saved.record)), saved.through);
+      const watched = new Watched(saved.agentNo, readRecord(saved.record), saved.through);
       byId.set(saved.agentId, watched);
       nextNo = Math.max(nextNo, saved.agentNo + 1);
       return watched;
@@ -142,65 +146,6 @@ export function createRoster() {
     all: (): IterableIterator<Watched> => byId.values(),
     names: (): IterableIterator<string> => byId.keys(),
     size: (): number => byId.size,
-  };
-}
-
-/** A record saved by an earlier version knows nothing of what came since. */
-function restoreRecord(saved: AgentRecord): AgentRecord {
-  const { gapsSeen } = saved;
-  const born = newRecord({ ...saved, gapsSeen }, saved.bornAt);
-  const { facts, terminal = null } = saved;
-  return {
-    ...born,
-    ...saved,
-    facts: { ...born.facts, ...facts },
-    incident: restoreIncident(saved.incident),
-    nudge:
-      saved.nudge == null
-        ? null
-        : { ...saved.nudge, unseen: saved.nudge.unseen ?? 0, receipt: saved.nudge.receipt ?? false },
-    terminal: terminal === null ? null : restoreTerminal(terminal, saved.heardAt),
-  };
-}
-
-function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
-  const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
-  const { waitBy = null, textWait = null, finishesAt = null, eyes = [] } = terminal;
-  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt, eyes };
-  return {
-    ...terminal,
-    ...added,
-    tree: tree === null ? null : { ...unseenTree, ...tree, stirredAt: tree.stirredAt ?? tree.busyAt },
-  };
-}
-
-const unseenTree = {
-  network: null,
-  files: null,
-  lastRead: { bytes: null, changes: null },
-  readsTerminal: null,
-  youngestChildAt: null,
-  busyBy: [],
-};
-
-function restoreIncident(incident: Incident | null = null): Incident | null {
-  if (incident === null) return null;
-  const { stage, undelivered = 0 } = incident;
-  if (stage.kind === "stopping") {
-    const by = stage.cause === "decided" ? "orchestrator" : "rouse";
-    return { ...incident, undelivered, stage: { ...stage, actor: stage.actor ?? by, shut: stage.shut ?? null } };
-  }
-  if (stage.kind !== "escalated") return { ...incident, undelivered };
-  const {
-    severity,
-    openedAt,
-    severeSince = severity === "SEV-1" ? openedAt : null,
-    askedBefore = 0,
-  } = stage.escalation;
-  return {
-    ...incident,
-    undelivered,
-    stage: { ...stage, escalation: { ...stage.escalation, severeSince, askedBefore } },
   };
 }
 

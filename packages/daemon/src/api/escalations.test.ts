@@ -122,7 +122,7 @@ describe("a decision", () => {
         json: { escalation: expect.stringMatching(/^worker-\d\.1$/), outcome: "taken" },
       });
     }
-    expect(desk.record("worker-2").incident?.stage).toMatchObject({ kind: "more-time" });
+    expect(desk.record("worker-2").ladder.incident?.stage).toMatchObject({ kind: "more-time" });
     expect(desk.events.filter(({ type }) => type === "ESCALATION_DECIDED")).toHaveLength(2);
   });
 

@@ -29,7 +29,7 @@ export function attendCheckpoints({
     const task = tasks.find(taskId);
     if (task !== undefined && isTaskOver(task))
       throw new Fault("task-refused", `task ${taskId} is ${task.state.status}; nothing can be added to it`);
-    const present = agentId === null ? undefined : roster.find(agentId)?.record.incarnation;
+    const present = agentId === null ? undefined : roster.find(agentId)?.record.life.incarnation;
     if (incarnation !== null && present !== undefined && incarnation < present)
       throw new Fault("forbidden", `incarnation ${incarnation} of ${agentId} is over; the current one is ${present}`);
     const holder = task === undefined ? null : (claimOf(task)?.agentId ?? null);
@@ -45,7 +45,7 @@ export function attendCheckpoints({
     const folder = folderOf(agentId);
     if (folder === null)
       throw new Fault("not-supervised", `${agentId} was not started by Rouse: its folder is not known`);
-    const life = incarnation ?? roster.find(agentId)?.record.incarnation ?? 1;
+    const life = incarnation ?? roster.find(agentId)?.record.life.incarnation ?? 1;
     const outcome = await workspaces.snapshot({ agentId, incarnation: life, key, folder, reason: "checkpoint" });
     if (outcome.kind === "nothing-to-save") return null;
     if (outcome.kind === "failed")

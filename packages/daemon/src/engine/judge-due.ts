@@ -45,7 +45,7 @@ export function judgeDue(parts: JudgingParts): () => void {
     agents.takeFleet(incidents.due(moment.now), moment);
     agents.saveFleet();
     if (parts.canaryIsMissing(moment.now)) self.doubtPath(moment);
-    if (self.trustPathAgain(moment)) agents.wakeAll(moment, ({ findings }) => findings.length > 0);
+    if (self.trustPathAgain(moment)) agents.wakeAll(moment, ({ health }) => health.findings.length > 0);
     engine.deliver(moment);
     tasks.judgeDue(moment);
     parts.records.saveDue(moment.now, agents.lastSignalId());

@@ -72,7 +72,9 @@ export function goOn(parts: GoingOnParts): void {
 /** What a person said of one that was down while nobody ran is their order, taken late. The key of the start that it overtook. */
 function keepDown(watched: Watched, { holders, alive, started, engine, agents }: GoingOnParts): string | null {
   const { record } = watched;
-  const { agentId, incarnation, restart } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { restart } = record.ending;
   const saidAt = isOver(record) ? holders.keptDownAt(agentId, incarnation) : null;
   // What the run before may have heard itself is not said anew.
   if (saidAt === null || alive === null || saidAt < alive.time) return null;
@@ -82,7 +84,7 @@ function keepDown(watched: Watched, { holders, alive, started, engine, agents }:
   const evidence = { key: given.key, incarnation, force: true };
   const reason = "said while no Rouse was running";
   engine.addToTrail(orderLine({ order: "stop", subject: agentId, actor: given.actor, reason, evidence }, started.time));
-  if (isOrderedToStart) watched.record = { ...record, restart: null };
+  if (isOrderedToStart) watched.record = { ...record, ending: { ...record.ending, restart: null } };
   agents.take(watched, { kind: "ordered", order: "stop", ...given }, started);
   return isOrderedToStart ? (restart?.key ?? null) : null;
 }
@@ -92,7 +94,7 @@ const isOfNobody = ({ record }: Watched, { orders }: GoingOnParts): boolean =>
   hasOpenOrder(record) && !orders.has(record.agentId);
 
 function dropOrder(watched: Watched, { engine, records, started }: GoingOnParts): void {
-  watched.record = { ...watched.record, stop: null, stopRefused: "order-of-nobody" };
+  watched.record = { ...watched.record, ending: { ...watched.record.ending, stop: null, refused: "order-of-nobody" } };
   records.saveNow(watched);
   tellOrderOfNobody(watched.record.agentId, engine, started);
 }
@@ -110,10 +112,10 @@ function isLeftOver({ body }: IntendedAction, { roster, engine, commits, started
   const action = JSON.parse(body) as Action;
   if (!isOrdered(action)) return false;
   const record = roster.find(action.agentId)?.record;
-  if (record !== undefined && hasOpenOrder(record) && record.stop?.key === action.key) return false;
+  if (record !== undefined && hasOpenOrder(record) && record.ending.stop?.key === action.key) return false;
   commits.draft().finished.push(action.key);
   // Of a life that is over meanwhile, nobody need be told.
-  if (record?.incarnation === action.incarnation && record.stopRefused !== "order-of-nobody")
+  if (record?.life.incarnation === action.incarnation && record.ending.refused !== "order-of-nobody")
     tellOrderOfNobody(action.agentId, engine, started);
   return true;
 }

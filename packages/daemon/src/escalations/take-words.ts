@@ -22,6 +22,7 @@ import {
   type Signal,
 } from "@rouse/core";
 import type { Agents } from "../agents/host-agents.ts";
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -64,7 +65,7 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
   }
 
   const report = (record: AgentRecord): EscalationReport | null =>
-    describeEscalation(record, config().policyFor(record), clock.toWall);
+    describeEscalation(record, config().policyFor(policySubject(record)), clock.toWall);
 
   const reportFleet = (incident: FleetIncident): EscalationReport | null =>
     describeFleetQuestion(incident, readClock().now, clock.toWall);
@@ -118,7 +119,7 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
       const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
       const found = incident === undefined ? null : reportFleet(incident);
       if (incident === undefined || found === null) return null;
-      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.terminal != null;
+      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.seen.terminal != null;
       return { report: found, held: incident.members.filter(isHeld).length };
     },
     /** The open question with its record, for whoever tells more about it. */
@@ -168,12 +169,12 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
     },
     async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
       const watched = mustFind(agentId);
-      const before = watched.record.nudge;
+      const before = watched.record.ladder.nudge;
       const text = message === null ? null : printable(message, 2000);
       const order = { order: "nudge", subject: agentId, actor, as, reason: text === null ? "reminder" : "operator" };
       note(order);
       await tell(watched, { kind: "nudge-ordered", actor, text });
-      const { nudge } = watched.record;
+      const { nudge } = watched.record.ladder;
       if (nudge === null || nudge.id === before?.id) {
         const because = whyNot(watched.record);
         await refuse(order, because);
@@ -201,7 +202,7 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
 }
 
 /** A person can do something about most of the reasons, so they are told apart. */
-function whyNot({ agentId, terminal, beats }: AgentRecord): string {
+function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
   if (terminal !== null && terminal.exit !== null) return "it has ended";
   const takesInput = terminal?.holder === "here" && terminal.input !== "none";
   if (beats.accepted > 0 || takesInput) return "all interventions are frozen; `rouse thaw` allows them again";

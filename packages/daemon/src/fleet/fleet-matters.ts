@@ -50,9 +50,9 @@ const policyOfAll = (config: Config) => config.policyFor(nobody);
 /** How one agent stands, for the incidents of the fleet. */
 export const standsSo = (record: AgentRecord): StandsSo => ({
   agentId: record.agentId,
-  node: record.node,
+  node: record.identity.node,
   presence: presenceOf(record),
-  needy: record.handedOver !== null && !isSettled(record.handedOver),
+  needy: record.ladder.handedOver !== null && !isSettled(record.ladder.handedOver),
 });
 
 interface KeepingParts {

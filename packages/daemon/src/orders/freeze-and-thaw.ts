@@ -30,7 +30,7 @@ export function freezeAndThaw({ engine, agents, commits, doubt, tasks, readClock
 
   /** What was put off by the freeze is looked at again. */
   function wakeHeld(moment: Moment): void {
-    agents.wakeAll(moment, ({ terminal, incident }) => terminal !== null || incident !== null);
+    agents.wakeAll(moment, ({ seen, ladder }) => seen.terminal !== null || ladder.incident !== null);
     tasks.wakeAll(moment);
     engine.deliver(moment);
     commits.schedule();

@@ -2,6 +2,7 @@ import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type
 import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
 import type { Agents } from "../agents/host-agents.ts";
+import { policySubject } from "../agents/policy-subject.ts";
 import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -43,7 +44,7 @@ export function removeAgents(parts: RemovingParts) {
   const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, clock, config } = parts;
 
   const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
-    refuseRemoval(record, config().policyFor(record)) ??
+    refuseRemoval(record, config().policyFor(policySubject(record))) ??
     (isAskedAboutWithOthers(record.agentId) ? "question-open" : null) ??
     (tasks.heldBy(record.agentId).length > 0 ? "holds-task" : null);
 
@@ -60,7 +61,9 @@ export function removeAgents(parts: RemovingParts) {
   function takeOut(watched: Watched, { actor, reason }: GivenOrder, moment: Moment): void {
     const { now, time } = moment;
     const { record } = watched;
-    const { agentId, incarnation, alert } = record;
+    const { agentId } = record;
+    const { incarnation } = record.life;
+    const { alert } = record.health;
     const events: RouseEvent[] = [{ type: "AGENT_REMOVED", payload: { agentId, incarnation, actor, reason } }];
     if (alert !== null) {
       events.push({ type: "ALERT_RESOLVED", payload: { agentId, alert: alert.key } });
@@ -68,7 +71,7 @@ export function removeAgents(parts: RemovingParts) {
     }
     engine.saveEvents(events, time, agentId);
     tasks.forgetAgent(agentId, moment);
-    const standing = describeStanding(record, config().policyFor(record));
+    const standing = describeStanding(record, config().policyFor(policySubject(record)));
     agents.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
     agents.takeFleet(incidents.forget(agentId, now), moment);
     commits.draft().marks[usedNumbersMark] = roster.remove(watched);
@@ -78,7 +81,7 @@ export function removeAgents(parts: RemovingParts) {
   return async (agentId: string, { actor, as, reason }: Given<RemoveRequest>): Promise<RemovedAgent> => {
     commits.refuseWhileDown();
     const watched = roster.mustFind(agentId);
-    const { incarnation } = watched.record;
+    const { incarnation } = watched.record.life;
     const order: GivenOrder = { order: "remove", subject: agentId, actor, as, reason, evidence: { incarnation } };
     engine.addToTrail(orderLine(order, clock.read().time));
     const refused = refusalOf(watched);
@@ -88,7 +91,7 @@ export function removeAgents(parts: RemovingParts) {
     // Somebody may have started it again, or removed it, while we waited for its holder.
     const changed = refusalOf(watched);
     if (changed !== null) return refuse(order, changed);
-    const over = howOver(watched.record, config().policyFor(watched.record));
+    const over = howOver(watched.record, config().policyFor(policySubject(watched.record)));
     if (roster.find(agentId) === watched) takeOut(watched, order, clock.read());
     await commits.saved();
     return { agentId, incarnation, over: describeOver(over, clock.toWall) };

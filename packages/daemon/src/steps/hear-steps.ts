@@ -1,5 +1,6 @@
 import { AgentId, Fault, type StepsAck } from "@rouse/contract";
 import type { Agents } from "../agents/host-agents.ts";
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
@@ -23,7 +24,8 @@ export type HearSteps = (agentId: string, sent: readonly unknown[], life: number
 export function hearSteps({ roster, agents, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
   return async (agentId, sent, life) => {
     refuseName(agentId);
-    const subject = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
+    const known = roster.find(agentId)?.record;
+    const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
     const keepsText = config().settingsFor(subject).loops.keep_text;
     const ack: StepsAck = { accepted: 0, rejected: [] };
     await eachSlice(sent, (slice, from) => {

@@ -30,10 +30,10 @@ export function takeSteps(parts: TakingParts): TakeSteps {
   return (agentId, events, life, moment) => {
     roster.refuseFormerLife(agentId, life);
     const known = roster.find(agentId);
-    const present = known?.record.incarnation ?? 0;
+    const present = known?.record.life.incarnation ?? 0;
     const watched = known ?? enroll(agentId, { incarnation: life ?? 1 }, moment);
     if (known !== undefined && life !== null && life > present) register({ agentId, incarnation: life }, moment);
-    const kept: KeptSteps = { incarnation: watched.record.incarnation, events };
+    const kept: KeptSteps = { incarnation: watched.record.life.incarnation, events };
     keepSignal(watched, "steps", JSON.stringify(kept), moment);
     for (const event of events) run(watched, { kind: "stepped", events: [event] }, moment);
     engine.deliver(moment);

@@ -60,13 +60,14 @@ export function keepHooks({ roster, find, dependentsOf, post }: HookParts) {
     /** Of what somebody has had nobody knows any more whether it was them who wait. */
     restore(): void {
       for (const { record } of roster.all())
-        if (record.taskId !== null && (find(record.taskId)?.claims ?? 0) === 0) wait(record.taskId, record.agentId);
+        if (record.task.id !== null && (find(record.task.id)?.claims ?? 0) === 0) wait(record.task.id, record.agentId);
     },
     noteTurn(before: AgentRecord, after: AgentRecord): void {
-      const { agentId, taskId } = after;
-      const names = taskId !== before.taskId;
-      if (!names && after.incarnation === before.incarnation) return;
-      if (before.taskId !== null) stopWaiting(before.taskId, agentId);
+      const { agentId } = after;
+      const { id: taskId } = after.task;
+      const names = taskId !== before.task.id;
+      if (!names && after.life.incarnation === before.life.incarnation) return;
+      if (before.task.id !== null) stopWaiting(before.task.id, agentId);
       // A next life may be brought back without the task of the one before, if that is another's by then.
       const isFree = taskId !== null && (find(taskId)?.state.status ?? "pending") === "pending";
       if (taskId !== null && (names || isFree)) takeUp(taskId, after);
@@ -83,5 +84,5 @@ export function keepHooks({ roster, find, dependentsOf, post }: HookParts) {
 }
 
 /** A life that is over, or shut away, begins nothing. */
-const mayWork = ({ activity, health }: AgentRecord): boolean =>
+const mayWork = ({ health, work: { activity } }: AgentRecord): boolean =>
   activity.kind !== "FINISHED" && health.state !== "TERMINATED" && health.state !== "QUARANTINED";

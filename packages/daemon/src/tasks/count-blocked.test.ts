@@ -57,7 +57,7 @@ describe("several critical tasks that wait for a person", () => {
     const world = await threeAtWork();
     for (const agentId of ["a", "c"])
       world.agents.take(world.mustWatch(agentId), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
-    const severityOf = (agentId: string) => world.mustWatch(agentId).record.incident?.severity;
+    const severityOf = (agentId: string) => world.mustWatch(agentId).record.ladder.incident?.severity;
     await block(world, "x", "a");
     expect(["a", "c"].map(severityOf)).toEqual(["SEV-3", "SEV-3"]);
     await block(world, "y", "b");

@@ -209,7 +209,7 @@ export function hostTasks(parts: TaskParts) {
     const heldClaims = relations.heldBy(agentId).filter((id) => id !== taskId).length;
     const standing = trust.find(agentId)?.standing ?? "normal";
     const ready = isTaskReady(kept.record, isCompleted);
-    const incarnation = life ?? record?.incarnation ?? null;
+    const incarnation = life ?? record?.life.incarnation ?? null;
     return step(kept, { kind: "claim", agentId, incarnation, standing, heldClaims, ready }, moment) ?? refusal("taken");
   }
 
@@ -236,7 +236,7 @@ export function hostTasks(parts: TaskParts) {
       run(kept, { kind: "agent-down", agentId, because, fate: kind, afterLimit }, moment);
     } else {
       // An agent that said it cannot go on and then ended has not done it; nor has one that took it from a queue and says nothing.
-      const isNamed = kept.id === record.taskId && !record.taskClaimed;
+      const isNamed = kept.id === record.task.id && !record.task.claimed;
       const isOwn = isNamed && isAtWork(kept.record.state) && agentOf(kept.record) === agentId;
       if (isOwn) run(kept, { kind: "complete", agentId }, moment);
       else run(kept, { kind: "agent-down", agentId, because: "agent-finished", fate: "released" }, moment);
@@ -247,8 +247,8 @@ export function hostTasks(parts: TaskParts) {
   function hearAgent(kept: KeptTask, { time }: Moment): void {
     const held = claimOf(kept.record);
     const record = held === null ? undefined : roster.find(held.agentId)?.record;
-    if (held === null || record === undefined || record.taskId !== kept.id) return;
-    const now = record.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
+    if (held === null || record === undefined || record.task.id !== kept.id) return;
+    const now = record.seen.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
     if (now <= kept.record.updatedAt) return;
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
   }
@@ -256,10 +256,11 @@ export function hostTasks(parts: TaskParts) {
   /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
   function noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
     hooks.noteTurn(before, after);
-    if (after.heard && !before.heard) workers.remindOfClaim(after.agentId);
+    if (after.life.heard && !before.life.heard) workers.remindOfClaim(after.agentId);
     const fate = fateOfWork(before, after);
     if (fate === null) return;
-    const { agentId, taskId } = after;
+    const { agentId } = after;
+    const { id: taskId } = after.task;
     const own = new Set([...relations.heldBy(agentId), ...relations.meantFor(agentId)]);
     // One that waits for a person has let go of everybody; its agent's own word still says whose it was.
     if (taskId !== null && "because" in fate && fate.because === "recovered-by-person") own.add(taskId);
@@ -287,7 +288,7 @@ export function hostTasks(parts: TaskParts) {
       trust.restore(machines);
       for (const { record } of tasks.values()) blocked.note(null, record);
       // Claims that an earlier version gave were told to nobody.
-      for (const { record } of roster.all()) if (record.taskId === null) toRemind.push(record.agentId);
+      for (const { record } of roster.all()) if (record.task.id === null) toRemind.push(record.agentId);
     },
 
     /** What an agent has on its hook. */

@@ -181,7 +181,7 @@ export async function taskWorld({
       return mustWatch(hold.agentId);
     },
     reports(agentId: string, seq: number, over: Partial<HolderReport> = {}): void {
-      const { incarnation } = mustWatch(agentId).record;
+      const { incarnation } = mustWatch(agentId).record.life;
       const report: HolderReport = { ...anyReport, seq, at: toWall(now), ...over };
       agents.take(mustWatch(agentId), { kind: "reported", incarnation, report, ago: 0 }, readClock());
     },

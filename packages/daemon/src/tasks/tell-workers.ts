@@ -31,7 +31,7 @@ export function tellWorkers({ roster, find, heldBy, post }: WorkerParts) {
   }
 
   /** Its own word, or what it holds. */
-  const isKnownWork = ({ agentId, taskId, taskClaimed }: AgentRecord): boolean =>
+  const isKnownWork = ({ agentId, task: { id: taskId, claimed: taskClaimed } }: AgentRecord): boolean =>
     taskId !== null && (!taskClaimed || isWorkOf(agentId, taskId));
 
   /** Whoever holds something and is not known to work on anything works on that. */
@@ -65,7 +65,7 @@ export function tellWorkers({ roster, find, heldBy, post }: WorkerParts) {
       if (is !== null) tellAgent(is, { kind: "assigned", taskId, claim: "held" });
     },
     /** Its task may have become somebody else's while it was down. */
-    tellOfLoss({ agentId, taskId }: AgentRecord): void {
+    tellOfLoss({ agentId, task: { id: taskId } }: AgentRecord): void {
       const task = taskId === null ? undefined : find(taskId);
       const taken = task === undefined ? null : takenMeanwhile(task, agentId);
       if (taken !== null) tellTaken(agentId, taken);

@@ -102,7 +102,7 @@ describe("rouse escalations", () => {
     expect(await rouse(...words)).toEqual({ code: 0, out: "worker-1.1 is decided: allow more time.\n", err: "" });
     expect(desk.events.at(-1)?.payload).toMatchObject({ actor: "owner", reason: "a build" });
     expect(await desk.namesGiven("order-decision")).toEqual([`owner as ${userInfo().username}`]);
-    expect(desk.record("worker-1").incident?.stage).toMatchObject({ kind: "more-time" });
+    expect(desk.record("worker-1").ladder.incident?.stage).toMatchObject({ kind: "more-time" });
   });
 
   it("says of a decision that Rouse cannot carry out that a person has to", async () => {

@@ -37,7 +37,13 @@ export interface BeatLedger {
    * Beats in a row that are numbered from the start again: with later times, an agent that restarted without saying so. `untimed`: without times, so that
    * they may be old ones as well.
    */
-  readonly startedOver: { readonly count: number; readonly sequence: number; readonly untimed?: true } | null;
+  readonly startedOver: {
+    readonly count: number;
+    readonly sequence: number;
+    readonly untimed?: true;
+    /** When the first of them came. */
+    readonly since?: MonoMs;
+  } | null;
   /** The highest number and time among beats that were not newer than the newest: whoever lives goes on from there, a recording does not. */
   readonly late: { readonly sequence: number | null; readonly time: EpochMs | null } | null;
   readonly accepted: number;

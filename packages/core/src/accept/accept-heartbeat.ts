@@ -47,11 +47,13 @@ export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, co
   if (beat.incarnation !== undefined && beat.incarnation > record.life.incarnation) {
     return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, context);
   }
-  const afterSilence = now - record.life.heardAt > beatRhythm(record.work.activity, policy).degradedAfter;
+  const rhythm = beatRhythm(record.work.activity, policy);
+  const afterSilence = now - record.life.heardAt > rhythm.degradedAfter;
   const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
   // Who names its incarnation is believed: it has not started over. Of one that has finished, nobody's death is hidden by a beat.
   const startsOver =
-    ordered.startsOver || (record.work.activity.kind === "FINISHED" && isNumberedAnew({ beats: ordered.ledger }));
+    ordered.startsOver ||
+    (record.work.activity.kind === "FINISHED" && isNumberedAnew({ beats: ordered.ledger }, now, rhythm.interval));
   if (startsOver && beat.incarnation === undefined) {
     if (isHeld(record)) return acceptProgram(record, signal, context);
     return acceptNewLife(record, record.life.incarnation + 1, "sequence-started-over", signal, context);
@@ -108,11 +110,14 @@ function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, context: Co
 function leaveUnread(record: AgentRecord, { now, policy }: Context): AgentRecord {
   const { startedOver, lastAt } = record.beats;
   const isHeardNow = record.life.heardAt === now;
-  const heard = isHeardNow ? { ...record, beats: { ...record.beats, heardAt: now } } : record;
-  if (startedOver === null) return heard;
-  if (!startedOver.untimed) return forgetMarks(heard, now);
-  const isOverdue = now - (lastAt ?? now) > beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
-  return isHeardNow && isOverdue && isNumberedAnew(heard) ? forgetMarks(heard, now) : heard;
+  const known = startedOver === null ? null : { ...startedOver, since: startedOver.since ?? now };
+  const beats = { ...record.beats, startedOver: known, ...(isHeardNow ? { heardAt: now } : {}) };
+  const heard = { ...record, beats };
+  if (known === null) return heard;
+  if (!known.untimed) return forgetMarks(heard, now);
+  const { interval } = beatRhythm(record.work.activity, policy);
+  const isOverdue = now - (lastAt ?? now) > interval + policy.beatGrace;
+  return isHeardNow && isOverdue && isNumberedAnew(heard, now, interval) ? forgetMarks(heard, now) : heard;
 }
 
 /** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../record.ts";
-import { story } from "../story.test-support.ts";
-import { isNumberedAnew } from "./order-beat.ts";
+import { type Said, story } from "../story.test-support.ts";
+import { repeatsNumbers } from "./order-beat.ts";
 
 describe("a beat that comes twice", () => {
   it("leaves the same record, but for its counter and when the agent was last heard", () => {
@@ -339,24 +339,24 @@ describe("what beats without times show", () => {
   it("lost ones that come late after all, one after the other, are no new count", () => {
     const agent = story();
     untimed(agent, 1, 10, 2, 3, 4, 5);
-    expect(isNumberedAnew(agent.record)).toBe(false);
+    expect(repeatsNumbers(agent.record)).toBe(false);
     expect(agent.record.beats.lost).toBe(4);
   });
 
   it("a new count is one until the old one goes on, and the next is counted from its start", () => {
     const agent = story();
     untimed(agent, 1, 2, 3, 4, 5, 1, 2, 3);
-    expect(isNumberedAnew(agent.record)).toBe(true);
+    expect(repeatsNumbers(agent.record)).toBe(true);
     untimed(agent, 6);
     expect(agent.record.beats).toMatchObject({ startedOver: null, late: null });
     untimed(agent, 1, 2);
-    expect(isNumberedAnew(agent.record)).toBe(false);
+    expect(repeatsNumbers(agent.record)).toBe(false);
   });
 
   it("one that stands still, or goes back, is not counted", () => {
     const agent = story();
     untimed(agent, 1, 2, 3, 4, 5, 3, 3, 3, 2, 1);
-    expect(isNumberedAnew(agent.record)).toBe(false);
+    expect(repeatsNumbers(agent.record)).toBe(false);
   });
 });
 
@@ -477,3 +477,138 @@ function withoutHeard({ wakeAt: _, beats: __, life, ...rest }: AgentRecord) {
   const { heardAt: ___, ...lived } = life;
   return { ...rest, life: lived };
 }
+
+describe("an agent that does not number its beats", () => {
+  it("has those that were overtaken on the way recognised by their own time", () => {
+    const agent = story();
+    agent.beats({ status: "RUNNING", sequenceNumber: undefined });
+    agent.silentFor("5s");
+    agent.beats({ status: "IDLE", sequenceNumber: undefined });
+    agent.silentFor("1s");
+    const late = agent.beats({ status: "RUNNING", sequenceNumber: undefined }, { agentTime: agent.now - 3000 });
+    expect(late).toMatchObject({ status: "stale", because: "older-than-last" });
+    expect(agent.record.work.activity.kind).toBe("IDLE");
+  });
+
+  it("may have its clock set back", () => {
+    const agent = story();
+    agent.beats({ sequenceNumber: undefined });
+    agent.silentFor("5s");
+    for (let i = 0; i < 20; i++) {
+      const told = agent.beats({ sequenceNumber: undefined }, { agentTime: agent.now - 3_600_000 });
+      expect(told.status).toBe("accepted");
+      agent.silentFor("5s");
+    }
+    expect(agent.past).toEqual([]);
+  });
+
+  it.each([
+    ["the last", [0]],
+    ["one from five minutes ago", [-300_000]],
+    ["two in turn", [-300_000, -600_000]],
+    ["three in their order", [-300_000, -295_000, -290_000]],
+  ])("is not alive because beats of it are played again: %s", (_, ago) => {
+    const agent = story();
+    agent.beats({ sequenceNumber: undefined });
+    const last = agent.now;
+    for (let i = 0; i < 12; i++) {
+      agent.silentFor("5s");
+      agent.beats({ sequenceNumber: undefined }, { agentTime: last + (ago[i % ago.length] ?? 0) });
+    }
+    expect(agent.record.health.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is heard with a last word in the same second", () => {
+    const agent = story();
+    const agentTime = agent.now;
+    agent.beats({ sequenceNumber: undefined, status: "RUNNING" }, { agentTime });
+    expect(agent.beats({ sequenceNumber: undefined, status: "IDLE" }, { agentTime }).status).toBe("accepted");
+    expect(agent.record.work.activity.kind).toBe("IDLE");
+  });
+});
+
+describe("an agent that counts from 1 again and sends no times", () => {
+  const counted = (given: Parameters<typeof story>[0] = {}, every = "5s") => {
+    const agent = story(given);
+    const beat = (n: number, said: Said = {}) => {
+      agent.beats({ sequenceNumber: n, ...said }, { agentTime: null });
+      agent.silentFor(every);
+    };
+    return { agent, beat };
+  };
+
+  it("is never STUCK for what it said before, and what is the matter is said", () => {
+    const { agent, beat } = counted({ preset: "default" }, "5m");
+    for (let n = 1; n <= 50; n++) beat(n, { toolCallCount: n, progressIndicator: `${n}` });
+    beat(51, { toolCallCount: 50 });
+    for (let n = 1; n <= 40; n++) beat(n, { toolCallCount: n });
+    expect(agent.past.some((line) => line.includes("STUCK"))).toBe(false);
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
+    expect(agent.finding("sequence-restarted")).toMatchObject({
+      level: "degraded",
+      text: expect.stringContaining("give a new incarnation"),
+      evidence: { lastSequence: 51, sequence: 40, unread: 40 },
+    });
+    expect(agent.record.life.incarnation).toBe(1);
+    expect(agent.did("stop-agent")).toEqual([]);
+  });
+
+  it("is no longer STUCK when it was so before", () => {
+    const { agent, beat } = counted({ preset: "default" }, "5m");
+    for (let n = 1; n <= 50; n++) beat(n, { toolCallCount: Math.min(n, 45), progressIndicator: `${Math.min(n, 45)}` });
+    expect(agent.state).toBe("STUCK");
+    for (let n = 1; n <= 3; n++) beat(n);
+    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
+  });
+
+  it("is read again as soon as it names a new incarnation", () => {
+    const { agent, beat } = counted();
+    for (let n = 1; n <= 20; n++) beat(n);
+    for (let n = 1; n <= 5; n++) beat(n);
+    expect(agent.state).toBe("DEGRADED");
+    beat(6, { incarnation: 2 });
+    expect(agent).toMatchObject({ state: "HEALTHY", record: { life: { incarnation: 2 } } });
+  });
+
+  it("has begun a new life when the one before had finished", () => {
+    const { agent, beat } = counted();
+    for (let n = 1; n <= 9; n++) beat(n);
+    beat(10, { status: "FINISHED" });
+    for (let n = 1; n <= 3; n++) beat(n);
+    expect(agent.record).toMatchObject({ life: { incarnation: 2 }, work: { activity: { kind: "RUNNING" } } });
+  });
+
+  it("is not what was sent and not answered, and is sent once more in one go, however long nobody answered", () => {
+    const { agent, beat } = counted({ preset: "default" }, "5m");
+    for (let n = 1; n <= 20; n++) beat(n, { progressIndicator: `${n}` });
+    agent.silentFor("4m");
+    for (let n = 9; n <= 20; n++) {
+      agent.beats({ sequenceNumber: n }, { agentTime: null });
+      agent.silentFor("1s");
+    }
+    for (let n = 21; n <= 30; n++) beat(n, { progressIndicator: `${n}` });
+    expect(agent.past).toEqual([]);
+    beat(31, { status: "FINISHED" });
+    for (let n = 21; n <= 31; n++) agent.beats({ sequenceNumber: n }, { agentTime: null });
+    expect(agent.record.life.incarnation).toBe(1);
+  });
+
+  it("is not what old beats are that come once more among new ones", () => {
+    const { agent, beat } = counted();
+    for (let n = 1; n <= 60; n += 5) {
+      for (let i = n; i < n + 5; i++) beat(i, { progressIndicator: "same" });
+      for (let i = n; i < n + 4; i++) agent.beats({ sequenceNumber: i }, { agentTime: null });
+    }
+    expect(agent.past).toEqual([]);
+  });
+
+  it("does not hide behind old beats that nothing gets done", () => {
+    const { agent, beat } = counted({}, "2s");
+    beat(1, { progressIndicator: "1" });
+    for (let n = 2; n <= 1500; n++) {
+      beat(n, { progressIndicator: "2" });
+      agent.beats({ sequenceNumber: n - 1 }, { agentTime: null });
+    }
+    expect(agent.past.map((line) => line.split(" ")[1])).toContain("STUCK");
+  });
+});

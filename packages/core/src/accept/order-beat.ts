@@ -1,4 +1,4 @@
-import { type AckReason, type AckStatus, type DurationMs, type EpochMs, minutes } from "@rouse/contract";
+import { type AckReason, type AckStatus, type DurationMs, type EpochMs, type MonoMs, minutes } from "@rouse/contract";
 import { type BeatLedger, draftOfLedger } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
 
@@ -10,9 +10,17 @@ const startsOverAfter = 3;
 
 /**
  * Its numbers began again and it sent no times, so nobody can tell its new beats from old ones: they are not read. A recording that is played looks the
- * same, which is why this is no new life.
+ * same, which is why this is no new life. Nor is what was sent and not answered, and is sent once more in one go: they come for as long as beats lie apart.
  */
-export const isNumberedAnew = ({ beats }: Pick<AgentRecord, "beats">): boolean =>
+export const isNumberedAnew = (
+  { beats: { startedOver } }: Pick<AgentRecord, "beats">,
+  last: MonoMs,
+  interval: DurationMs,
+): boolean =>
+  startedOver?.since !== undefined && startedOver.count >= startsOverAfter && last - startedOver.since >= interval;
+
+/** Its last beats had numbers that were heard before. */
+export const repeatsNumbers = ({ beats }: Pick<AgentRecord, "beats">): boolean =>
   (beats.startedOver?.count ?? 0) >= startsOverAfter;
 
 /** Beats arrive in the wrong order by seconds; a clock that is set back jumps by more. */
@@ -160,14 +168,16 @@ function reachedBy(
 
 function countStartingOver(ledger: BeatLedger, sequence: number): NonNullable<BeatLedger["startedOver"]> {
   const before = ledger.startedOver;
-  return before !== null && sequence > before.sequence ? { count: before.count + 1, sequence } : { count: 1, sequence };
+  return before !== null && sequence > before.sequence
+    ? { ...before, count: before.count + 1, sequence }
+    : { count: 1, sequence };
 }
 
 /** Without times only numbers that rise are counted: what was heard before, or lies too far back to be known. A lost one that comes late is neither. */
 function countUntimed(ledger: BeatLedger, last: number, sequence: number, mayFill: boolean): BeatLedger["startedOver"] {
   const before = ledger.startedOver;
   const goesOn = sequence < last && sequence > (ledger.late?.sequence ?? -1);
-  return mayFill || !goesOn ? before : { count: (before?.count ?? 0) + 1, sequence, untimed: true };
+  return mayFill || !goesOn ? before : { ...before, count: (before?.count ?? 0) + 1, sequence, untimed: true };
 }
 
 const isLater = (time: EpochMs | null, than: EpochMs | null): boolean => time !== null && than !== null && time > than;

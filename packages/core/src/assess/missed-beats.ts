@@ -186,9 +186,11 @@ const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
 /** Its beats arrive and cannot be read. That is nothing against the agent, and of its work nobody knows: a person has to see to it. */
 export const findUnreadBeats: Detector = (record, { now, policy }) => {
   const { startedOver, lastAt, lastSequence } = record.beats;
-  if (startedOver === null || !isNumberedAnew(record) || lastAt === null) return nothing;
+  const { interval } = beatRhythm(record.work.activity, policy);
+  if (startedOver === null || lastAt === null) return nothing;
+  if (!isNumberedAnew(record, lastBeatHeard(record.beats) ?? lastAt, interval)) return nothing;
   // Old beats that are delivered once more come among new ones.
-  const overdueAt = lastAt + beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
+  const overdueAt = lastAt + interval + policy.beatGrace;
   if (now <= overdueAt) return nothingUntil(overdueAt + 1);
   return {
     finding: conclude(record, now, {

@@ -1,6 +1,6 @@
 import { type DurationMs, type EvidenceClass, type FindingKind, type Policy, seconds } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-heartbeat.ts";
-import { isNumberedAnew } from "../accept/order-beat.ts";
+import { repeatsNumbers } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
 import { ignoresStop } from "../assess/overtime.ts";
@@ -99,7 +99,7 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
 
 /** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. Of one whose beats are not read, nobody knows. */
 const beatsByTimer = (record: AgentRecord): boolean =>
-  record.seen.facts.beatsThroughWork >= knownToBeatThroughWork && !isNumberedAnew(record);
+  record.seen.facts.beatsThroughWork >= knownToBeatThroughWork && !repeatsNumbers(record);
 
 /** A look at processes covers the time since the look before it. */
 const betweenLooks: DurationMs = seconds(15);

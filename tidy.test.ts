@@ -94,6 +94,56 @@ describe("packages", () => {
   });
 });
 
+describe("holder", () => {
+  it("imports only what it needs", () => {
+    keeps(rules.holderImportsOnlyWhatItNeeds, {
+      catches: {
+        "packages/holder/src/hold.ts": [
+          'import { z } from "zod";',
+          'import fastify from "fastify";',
+          'import { connectRouse } from "@rouse/sdk";',
+          'import { connectHolder } from "../../daemon/src/holders/connect-holder.ts";',
+        ],
+      },
+      allows: {
+        "packages/holder/src/hold.ts": [
+          'import { spawn } from "node:child_process";\nimport type { Hold } from "@rouse/contract";',
+          'import { readScreen } from "@rouse/core";\nimport "./terminal/tend-terminal.ts";',
+        ],
+        "packages/holder/src/hold.test.ts": ['import { z } from "zod";'],
+      },
+    });
+  });
+
+  it("never imports the daemon, nor do its tests", () => {
+    keeps(rules.holderNeverImportsTheDaemon, {
+      catches: {
+        "packages/holder/src/hold.ts": ['import { openRouse } from "rouse";'],
+        "packages/holder/src/hold.test.ts": ['import { startAgain } from "../../daemon/src/holders/start-again.ts";'],
+      },
+      allows: { "packages/holder/src/hold.test.ts": ['import { mountDisk } from "../../../e2e/mount-disk.ts";'] },
+    });
+  });
+
+  it("is entered by its entries", () => {
+    keeps(rules.holderIsEnteredByItsEntries, {
+      catches: {
+        "packages/daemon/src/cli/logs.ts": [
+          'import { readOutput } from "../../../holder/src/output/read-output.ts";',
+          'import { readOutput } from "@rouse/holder/output/read-output";',
+        ],
+      },
+      allows: {
+        "packages/daemon/src/cli/spawn.ts": [
+          'import { readOutput } from "@rouse/holder";',
+          'const { startHolder } = await import("@rouse/holder/start-holder");',
+        ],
+        "packages/daemon/src/cli/logs.test.ts": ['import "../../../holder/src/output/output-ring.ts";'],
+      },
+    });
+  });
+});
+
 describe("core", () => {
   it("a stage uses only itself, earlier stages and the words all stages share", () => {
     keeps(rules.coreStagesUseOnlyEarlierStages, {
@@ -138,9 +188,9 @@ describe("daemon", () => {
   it("HTTP and CLI hold no SQL", () => {
     keeps(rules.httpAndCliHoldNoSql, {
       catches: {
-        "packages/daemon/src/http/routes.ts": [
+        "packages/daemon/src/api/routes.ts": [
           "const sql = `SELECT *\nFROM agents`;",
-          'import { DatabaseSync } from "../load-sqlite.ts";',
+          'import { DatabaseSync } from "@rouse/holder/load-sqlite";',
           'import D from "node:sqlite";',
         ],
         "packages/daemon/src/cli/list.ts": ['run("DELETE FROM agents");', "database.prepare(text);"],
@@ -152,18 +202,20 @@ describe("daemon", () => {
   it("only its own adapters know SQLite", () => {
     keeps(rules.sqliteIsKnownOnlyToItsAdapters, {
       catches: {
-        "packages/daemon/src/main.ts": ['import { DatabaseSync } from "./load-sqlite.ts";'],
-        "packages/daemon/src/holder/hold.ts": ['import { DatabaseSync } from "../load-sqlite.ts";'],
+        "packages/daemon/src/main.ts": ['import { DatabaseSync } from "@rouse/holder/load-sqlite";'],
+        "packages/holder/src/hold.ts": ['import { DatabaseSync } from "./load-sqlite.ts";'],
         "packages/daemon/src/adapters/store-memory/open.ts": [
-          'import type { DatabaseSync } from "../../load-sqlite.ts";',
+          'import type { DatabaseSync } from "@rouse/holder/load-sqlite";',
         ],
       },
       allows: {
-        "packages/daemon/src/adapters/store-sqlite/worker.ts": ['import { DatabaseSync } from "../../load-sqlite.ts";'],
-        "packages/daemon/src/adapters/lock-sqlite/open.ts": ['import { DatabaseSync } from "../../load-sqlite.ts";'],
-        "packages/daemon/src/holder/program/read-opencode-database.ts": [
-          'import { DatabaseSync } from "../../load-sqlite.ts";',
+        "packages/daemon/src/adapters/store-sqlite/worker.ts": [
+          'import { DatabaseSync } from "@rouse/holder/load-sqlite";',
         ],
+        "packages/daemon/src/adapters/lock-sqlite/open.ts": [
+          'import { DatabaseSync } from "@rouse/holder/load-sqlite";',
+        ],
+        "packages/holder/src/program/read-opencode-database.ts": ['import { DatabaseSync } from "../load-sqlite.ts";'],
       },
     });
   });
@@ -176,7 +228,7 @@ describe("daemon", () => {
         "e2e/a.test.ts": ['require("@photostructure/sqlite");'],
         "bench/a.ts": ['process.getBuiltinModule("node:sqlite");'],
       },
-      allows: { "packages/daemon/src/load-sqlite.ts": ['require("@photostructure/sqlite");'] },
+      allows: { "packages/holder/src/load-sqlite.ts": ['require("@photostructure/sqlite");'] },
     });
   });
 });

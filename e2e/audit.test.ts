@@ -7,7 +7,7 @@ import type { AnchorVerdict, AuditRecord, AuditSeal } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { auditHead, hashOfLine, noHash } from "../packages/daemon/src/audit/audit-trail.ts";
-import { DatabaseSync } from "../packages/daemon/src/load-sqlite.ts";
+import { DatabaseSync } from "../packages/holder/src/load-sqlite.ts";
 import { afterwards, cleanUp } from "./clean-up.ts";
 import { runRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";

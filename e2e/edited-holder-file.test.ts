@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
-import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
-import { identityOf, isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
-import type { HolderFile, ProcessId } from "../packages/daemon/src/holder/spec.ts";
+import { identityOf, isSame } from "../packages/holder/src/processes/read-processes.ts";
+import { holderFiles } from "../packages/holder/src/protocol/holder-files.ts";
+import type { HolderFile, ProcessId } from "../packages/holder/src/protocol/spec.ts";
 import { cleanUp, makeFolder, watchChild } from "./clean-up.ts";
 import { holderOf, outputOf, spawnAgent } from "./held-agents.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";

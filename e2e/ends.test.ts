@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EventType } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isAlive, readProcess } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { isAlive, readProcess } from "../packages/holder/src/processes/read-processes.ts";
 import { agentOnce, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";

@@ -1,10 +1,10 @@
 import { wordNothingFound } from "../packages/daemon/src/cli/show/word-nothing-found.ts";
-import { holderFiles } from "../packages/daemon/src/holder/holder-files.ts";
-import { readOutput } from "../packages/daemon/src/holder/output/read-output.ts";
-import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
-import { tierOfHost } from "../packages/daemon/src/holder/processes/tier-of-host.ts";
-import { readExitFile, readHolderFile } from "../packages/daemon/src/holder/read-holder-files.ts";
-import type { HolderFile } from "../packages/daemon/src/holder/spec.ts";
+import { readExitFile, readHolderFile } from "../packages/daemon/src/holders/read-holder-files.ts";
+import { readOutput } from "../packages/holder/src/output/read-output.ts";
+import { isSame } from "../packages/holder/src/processes/read-processes.ts";
+import { tierOfHost } from "../packages/holder/src/processes/tier-of-host.ts";
+import { holderFiles } from "../packages/holder/src/protocol/holder-files.ts";
+import type { HolderFile } from "../packages/holder/src/protocol/spec.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
 import { runRouse } from "./run-rouse.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { readProcess } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { readProcess } from "../packages/holder/src/processes/read-processes.ts";
 import { sh } from "./agent-once.ts";
 import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards, processesOf } from "./end-agents.ts";

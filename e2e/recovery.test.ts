@@ -1,7 +1,7 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { isSame } from "../packages/holder/src/processes/read-processes.ts";
 import { agentOnce, forever, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { agentLives, holderOf, outputOf, spawnAgent, whatIsLeft } from "./held-agents.ts";

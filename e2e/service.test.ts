@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { isSame } from "../packages/daemon/src/holder/processes/read-processes.ts";
+import { isSame } from "../packages/holder/src/processes/read-processes.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
 import { agentLives, holderOf } from "./held-agents.ts";

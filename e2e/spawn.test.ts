@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EventType } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tierOfHost } from "../packages/daemon/src/holder/processes/tier-of-host.ts";
+import { tierOfHost } from "../packages/holder/src/processes/tier-of-host.ts";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";

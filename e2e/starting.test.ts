@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { DatabaseSync } from "../packages/daemon/src/load-sqlite.ts";
+import { DatabaseSync } from "../packages/holder/src/load-sqlite.ts";
 import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
 import { type Ended, runRouse } from "./run-rouse.ts";
 import { sendBeat, sendRequest } from "./send-request.ts";

@@ -9,7 +9,7 @@ const stamp = inRepository("packages", "daemon", "dist", ".build-stamp");
 /** Code that runs in a thread of its own; its file lies beside whatever bundle starts it. */
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
 /** The process that holds one agent; started on its own, so it must not bring the daemon along. */
-const holder = { holder: "packages/daemon/src/holder/holder-main.ts" };
+const holder = { holder: "packages/holder/src/holder-main.ts" };
 /** The agents of `rouse demo`, each started on its own. */
 const demo = { "demo-agent": "packages/daemon/src/demo/demo-agent.ts" };
 export const entryPoints = {

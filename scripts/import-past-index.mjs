@@ -6,6 +6,7 @@ const indexes = {
   "@rouse/contract": "packages/contract/src",
   "@rouse/core": "packages/core/src",
   "@rouse/sdk": "packages/sdk/src",
+  "@rouse/holder": "packages/holder/src",
 };
 
 /**
@@ -21,7 +22,7 @@ export const importPastIndex = {
         // The name `z` stands for all of zod, used or not; the namespace for what is used.
         .replace(/^import \{ z \} from "zod";/gm, 'import * as z from "zod";')
         .replace(
-          /^import \{([^}]*)\} from "(@rouse\/(?:contract|core|sdk))";/gm,
+          /^import \{([^}]*)\} from "(@rouse\/(?:contract|core|sdk|holder))";/gm,
           (statement, names, from) => importsOf(names, homes[from]) + "\n".repeat(statement.split("\n").length - 1),
         );
       return { contents, loader: "ts" };

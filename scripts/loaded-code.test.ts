@@ -52,7 +52,7 @@ const command = (name: string) => ["packages/daemon/src/main.ts", cli("run-cli.t
 describe("what is loaded", () => {
   it("is no package for `rouse --version`, nor for holding an agent", () => {
     expect(packagesWith("packages/daemon/src/main.ts")).toEqual([]);
-    expect(packagesWith("packages/daemon/src/holder/holder-main.ts")).toEqual([]);
+    expect(packagesWith("packages/holder/src/holder-main.ts")).toEqual([]);
   });
 
   it("is what reads the command line, and nothing else, for a command that asks and prints", () => {
@@ -60,7 +60,7 @@ describe("what is loaded", () => {
   });
 
   it("is no more than what makes its token for starting an agent where nothing is configured", () => {
-    const starting = [...command("spawn"), "packages/daemon/src/holder/start-holder.ts"];
+    const starting = [...command("spawn"), "packages/holder/src/start-holder.ts"];
     expect(packagesWith(...starting)).toEqual(["commander", "json-canonicalize"]);
   });
 

@@ -10,11 +10,21 @@ export type Rule = (files: readonly SourceFile[]) => string[];
 const STAGES = ["accept", "assess", "decide", "intervene", "recover", "fleet"];
 const CORE = "packages/core/src/";
 const DAEMON = "packages/daemon/src/";
+const HOLDER = "packages/holder/src/";
+/** What a holder is made of. What reads schemas is not among it: it would be a quarter of a holder's memory. */
+const NEEDED_BY_HOLDER = [
+  ...["@rouse/contract", "@rouse/core", "packages/holder/package.json"],
+  ...["@lydell/node-pty", "@xterm/addon-serialize", "@xterm/headless", "re2js", "ws"],
+];
+const HOLDER_ENTRIES = ["", "/load-sqlite", "/run-in-foreground", "/start-holder"].map(
+  (name) => `@rouse/holder${name}`,
+);
 const ADAPTERS = `${DAEMON}adapters/`;
 /** The one file that knows which drivers there are; what is imported from it is a database. */
-const SQLITE = `${DAEMON}load-sqlite.ts`;
+const SQLITE = `${HOLDER}load-sqlite.ts`;
+const isSqlite = (target: string) => target === SQLITE || target === "@rouse/holder/load-sqlite";
 const SQLITE_DRIVERS = ["node:sqlite", "@photostructure/sqlite", "better-sqlite3"];
-const OPENCODE_DATABASE = `${DAEMON}holder/program/read-opencode-database.ts`;
+const OPENCODE_DATABASE = `${HOLDER}program/read-opencode-database.ts`;
 
 export const contractImportsOnlyZodAndItself: Rule = (files) =>
   foreignImports(shippedUnder(files, "packages/contract/src/"), "packages/contract/src/", ["zod"]);
@@ -24,6 +34,31 @@ export const coreImportsOnlyTheContractAndItself: Rule = (files) =>
 
 export const sdkImportsOnlyTheContractAndItself: Rule = (files) =>
   foreignImports(shippedUnder(files, "packages/sdk/src/"), "packages/sdk/src/", ["@rouse/contract"]);
+
+export const holderImportsOnlyWhatItNeeds: Rule = (files) =>
+  foreignImports(
+    shippedUnder(files, HOLDER).filter(({ path }) => path !== SQLITE),
+    HOLDER,
+    NEEDED_BY_HOLDER,
+  ).filter((offence) => !offence.includes(" imports node:"));
+
+/** Tests as well: one that needs both lies beside the daemon's half. */
+export const holderNeverImportsTheDaemon: Rule = (files) =>
+  offences(
+    files.filter(({ path }) => path.startsWith(HOLDER)),
+    (file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith(DAEMON) || /^rouse(?:\/|$)/.test(target))
+        .map((target) => `imports ${target}`),
+  );
+
+export const holderIsEnteredByItsEntries: Rule = (files) =>
+  offences(shippedUnder(files, DAEMON), (file) =>
+    importsOf(file)
+      .filter((target) => target.startsWith("packages/holder/") || /^@rouse\/holder(?:\/|$)/.test(target))
+      .filter((target) => !HOLDER_ENTRIES.includes(target))
+      .map((target) => `imports ${target}`),
+  );
 
 export const coreTouchesNoClockNoChanceAndNoOutsideWorld: Rule = (files) =>
   offences(shippedUnder(files, CORE), (file) =>
@@ -70,9 +105,9 @@ export const onlyTheCompositionRootNamesAdapters: Rule = (files) =>
   });
 
 export const httpAndCliHoldNoSql: Rule = (files) =>
-  offences([...shippedUnder(files, `${DAEMON}http/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
+  offences([...shippedUnder(files, `${DAEMON}api/`), ...shippedUnder(files, `${DAEMON}cli/`)], (file) => [
     ...importsOf(file)
-      .filter((target) => target === SQLITE || SQLITE_DRIVERS.includes(target))
+      .filter((target) => isSqlite(target) || SQLITE_DRIVERS.includes(target))
       .map((target) => `imports ${target}`),
     ...uses(file.text, [
       /\bSELECT\s[^;]*?\sFROM\b/,
@@ -91,7 +126,7 @@ export const sqliteIsKnownOnlyToItsAdapters: Rule = (files) =>
     ["store-sqlite", "lock-sqlite"].includes(adapterOf(file.path) ?? "") || file.path === OPENCODE_DATABASE
       ? []
       : importsOf(file)
-          .filter((target) => target === SQLITE)
+          .filter(isSqlite)
           .map((target) => `imports ${target}`),
   );
 

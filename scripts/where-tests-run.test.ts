@@ -2,11 +2,10 @@ import { describe, expect, it } from "vitest";
 import { needsItsOwnProcess } from "./where-tests-run.ts";
 
 const shared: Record<string, string> = {
-  "packages/daemon/src/holder/start.test-support.ts": 'import { spawn } from "node:child_process";',
-  "packages/daemon/src/holder/world.test-support.ts": 'import { start } from "./start.test-support.ts";',
+  "packages/holder/src/start.test-support.ts": 'import { spawn } from "node:child_process";',
+  "packages/holder/src/world.test-support.ts": 'import { start } from "./start.test-support.ts";',
   "packages/daemon/src/store/bundle-for-tests.ts": 'import { build } from "esbuild";',
-  "packages/daemon/src/load-sqlite.ts": 'import module from "node:module";',
-  "packages/daemon/src/store/migrations.ts": 'import type { DatabaseSync } from "../load-sqlite.ts";',
+  "packages/daemon/src/store/migrations.ts": 'import type { DatabaseSync } from "@rouse/holder/load-sqlite";',
   "packages/daemon/src/engine/start.ts": 'import { spawn } from "node:child_process";',
   "packages/daemon/src/engine/calm.ts": 'import { start } from "./start.ts";',
   "packages/daemon/src/engine/sample.test-support.ts": "export const sample = 1;",
@@ -18,10 +17,11 @@ describe("a test gets a process of its own", () => {
   it.each([
     'import { spawn } from "node:child_process";',
     'import { Worker } from "node:worker_threads";',
-    'import { DatabaseSync } from "../load-sqlite.ts";',
+    'import { DatabaseSync } from "@rouse/holder/load-sqlite";',
     'import { migrations } from "../store/migrations.ts";',
     'import { spawn } from "@lydell/node-pty";',
-    'import { world } from "../holder/world.test-support.ts";',
+    'import { startHolder } from "@rouse/holder/start-holder";',
+    'import { world } from "../../../holder/src/world.test-support.ts";',
     'import { start } from "./start.ts";',
     'import { bundleStore } from "../store/bundle-for-tests.ts";',
   ])("when it may start one: %s", (text) => expect(needs(text)).toBe(true));

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { codeOf, importsOf, type SourceFile } from "./tidy-rules.ts";
 
-/** Processes, threads, and packages whose compiled part does not like to be loaded by several threads. */
+/** Processes, threads, what starts an agent or opens a database, and packages whose compiled part does not like to be loaded by several threads. */
 const notForThreads =
-  /^(?:node:(?:child_process|worker_threads|cluster)|esbuild|packages\/daemon\/src\/load-sqlite\.ts|@lydell\/node-pty)$/;
+  /^(?:node:(?:child_process|worker_threads|cluster)|esbuild|packages\/holder\/src\/load-sqlite\.ts|@rouse\/holder\/[\w-]+|@lydell\/node-pty)$/;
 
 /** What would still be so when the next file begins. */
 const outlastsTheFile = [

@@ -29,8 +29,8 @@ export const guards: readonly Guard[] = [
   {
     name: "quiet processes are the same absence",
     file: `${core}/decide/evidence.ts`,
-    find: 'if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");',
-    replace: 'if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("resource");',
+    find: 'if (kinds.size > 0 && isAtRest(record, context)) kinds.add("absence");',
+    replace: 'if (kinds.size > 0 && isAtRest(record, context)) kinds.add("resource");',
   },
   {
     name: "what our own doubt holds down is no evidence",
@@ -209,13 +209,13 @@ export const guards: readonly Guard[] = [
   {
     name: "who is only quiet is kept when nobody answers",
     file: `${core}/decide/ask-orchestrator.ts`,
-    find: 'return mayStop && isEnough(kindsOfEvidence(record, now, policy)) ? { kind: "stop" } : { kind: "keep" };',
+    find: 'return mayStop && isEnough(kindsOfEvidence(record, context)) ? { kind: "stop" } : { kind: "keep" };',
     replace: 'return { kind: "stop" };',
   },
   {
     name: "who is kept is asked about again",
     file: `${core}/decide/choose-rung.ts`,
-    find: 'return { kind: "ask-again", otherwise: unanswered(record, incident, now, policy) };',
+    find: 'return { kind: "ask-again", otherwise: unanswered(record, incident, context) };',
     replace: 'return handOver("nobody-answered");',
   },
   {

@@ -1,5 +1,6 @@
 import type { HealthState, Policy, RouseEvent } from "@rouse/contract";
 import { kindsOfEvidence } from "../packages/core/src/decide/evidence.ts";
+import { noDoubt } from "../packages/core/src/doubt.ts";
 import type { AgentRecord } from "../packages/core/src/record.ts";
 import type { HeldActor } from "./held-actor.ts";
 import { type QuietName, quietNames } from "./quiet-kinds.ts";
@@ -96,7 +97,7 @@ export function tallyQuiet({ actors, recordOf, policyOf, steady }: Parts) {
   function weigh(of: Counted, { id, life }: HeldActor): void {
     const record = life.cure === null ? recordOf(id) : null;
     if (record === null || record.incarnation !== life.incarnation) return;
-    const kinds = kindsOfEvidence(record, steady(), policyOf(id));
+    const kinds = kindsOfEvidence(record, { now: steady(), policy: policyOf(id), doubt: noDoubt });
     if (kinds.size > of.evidence.length) of.evidence = [...kinds].sort();
   }
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentHealth, Eye, EyeState, SavedEvent } from "@rouse/contract";
-import { holderFiles } from "../../packages/daemon/src/holder/holder-files.ts";
-import { readOutput } from "../../packages/daemon/src/holder/output/read-output.ts";
+import { readOutput } from "../../packages/holder/src/output/read-output.ts";
+import { holderFiles } from "../../packages/holder/src/protocol/holder-files.ts";
 import { afterwards } from "../clean-up.ts";
 import { endAgentsAfterwards } from "../end-agents.ts";
 import { type OpenTerminal, openTerminal } from "../open-terminal.ts";

@@ -1,10 +1,10 @@
-import type { MonoMs, Policy, StopCause, StopRefusal } from "@rouse/contract";
+import type { MonoMs, StopCause, StopRefusal } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
+import type { Context } from "./context.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
 import { endedWithOthers } from "./decide/matter-of-fleet.ts";
 import type { Rung } from "./decide/rung.ts";
-import type { Doubt } from "./doubt.ts";
 import type { Incident, Stage } from "./incident.ts";
 import { type Intervened, respond } from "./intervene/alert-life.ts";
 import { burnDue, tellBurn } from "./intervene/burn-life.ts";
@@ -46,57 +46,47 @@ const mostRungs = 12;
  * What happens about an agent in one turn: answers of the hands and words of people first, then rung after rung for as long as there is one to take
  * without waiting. `wakeAt` is when the next one may be due.
  */
-export function climbLadder(
-  before: AgentRecord,
-  signal: Signal,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Intervened {
+export function climbLadder(before: AgentRecord, signal: Signal, context: Context): Intervened {
+  const { now, doubt } = context;
   let at = inTurn(before, [
     (record) => followStop(record, signal),
     (record) => concludeOrder(record),
-    (record) => followRestart(record, signal, now, policy),
-    (record) => awaitNewLife(record, now, doubt),
+    (record) => followRestart(record, signal, context),
+    (record) => awaitNewLife(record, context),
     (record) => followEscalation(record, signal, now),
     (record) => raiseEscalation(record, now, doubt),
-    (record) => followNudge(record, signal, now, policy),
-    (record) => hearWords(record, signal, now, policy, doubt),
-    (record) => obeyOrder(record, signal, now, policy, doubt),
-    (record) => obeyRestart(record, signal, now, doubt),
-    (record) => followLimit(record, now, policy, doubt),
-    (record) => keepRunning(record, now, policy, doubt),
+    (record) => followNudge(record, signal, context),
+    (record) => hearWords(record, signal, context),
+    (record) => obeyOrder(record, signal, context),
+    (record) => obeyRestart(record, signal, context),
+    (record) => followLimit(record, context),
+    (record) => keepRunning(record, context),
     (record) => tellBurn(record, now),
   ]);
   for (let rungs = 0; rungs < mostRungs; rungs++) {
-    const rung = chooseRung(at.record, now, policy, doubt);
+    const rung = chooseRung(at.record, context);
     if (rung.kind === "wait") {
       const { record } = at;
       const others = [
         nudgeExpires(record),
-        lookForNewLife(record, now, doubt),
-        limitDue(record, now, policy),
-        later(nextRunDue(record, now, policy), now),
+        lookForNewLife(record, context),
+        limitDue(record, context),
+        later(nextRunDue(record, context), now),
         burnDue(record, now),
       ];
-      return wakeFor(tellWhomItConcerns(before, at, now, policy, doubt), others.reduce(earliest, rung.until));
+      return wakeFor(tellWhomItConcerns(before, at, context), others.reduce(earliest, rung.until));
     }
-    at = join(at, takeRung(at.record, rung, now, policy, doubt));
+    at = join(at, takeRung(at.record, rung, context));
   }
   throw new Error(`the ladder of ${before.agentId} goes round: ${at.record.incident?.stage.kind ?? "no incident"}`);
 }
 
 /** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
-function tellWhomItConcerns(
-  before: AgentRecord,
-  at: Intervened,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Intervened {
+function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Context): Intervened {
+  const { now } = context;
   const isClosed = at.record.incident === null && before.incident !== null;
   if (!isClosed && at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
-  return join(at, respond(at.record, chooseResponse(at.record, now, policy, doubt), now));
+  return join(at, respond(at.record, chooseResponse(at.record, context), now));
 }
 
 /** What is due and was not done waits for something else than time. */
@@ -120,14 +110,9 @@ function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
   return until === null ? at : { ...at, record: { ...at.record, wakeAt: earliest(at.record.wakeAt, until) } };
 }
 
-function takeRung(
-  record: AgentRecord,
-  rung: Exclude<Rung, { kind: "wait" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Intervened {
-  if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, now, policy);
+function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, context: Context): Intervened {
+  const { now, policy } = context;
+  if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, context);
   if (rung.kind === "take-back") return only({ ...record, handedOver: null });
   const { incident } = record;
   if (incident === null) throw new Error(`${rung.kind} without an incident`);
@@ -137,19 +122,19 @@ function takeRung(
     case "close":
       return closeIncident(record, incident, rung.ending, rung.because, now);
     case "nudge":
-      return nudge(record, incident, rung, now, policy);
+      return nudge(record, incident, rung, context);
     case "escalate":
-      return escalate(record, incident, rung.reason, rung.otherwise, now, policy, doubt);
+      return escalate(record, incident, rung.reason, rung.otherwise, context);
     case "ask-again":
-      return askAgain(record, incident, rung.otherwise, now, policy, doubt);
+      return askAgain(record, incident, rung.otherwise, context);
     case "tell-overdue":
       return tell(record, now);
     case "stop":
       return leave(record, incident, stopFor(rung.cause), now);
     case "save-work":
-      return saveWork(record, orderFor(record, incident, rung.cause), now, policy);
+      return saveWork(record, orderFor(record, incident, rung.cause), context);
     case "order-stop":
-      return record.stop === null ? only(record) : orderStop(record, record.stop, now, policy);
+      return record.stop === null ? only(record) : orderStop(record, record.stop, context);
     case "recall-stop":
       return recallStop(record);
     case "withdraw-stop":
@@ -161,9 +146,9 @@ function takeRung(
     case "go-down":
       return goDown(record, incident, rung.by, now);
     case "revive":
-      return revive(stand(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, now, policy);
+      return revive(stand(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, context);
     case "give-up":
-      return giveUp(record, incident, rung, now, policy, doubt);
+      return giveUp(record, incident, rung, context);
     case "watch-closely":
       return only(
         stand(
@@ -214,11 +199,10 @@ function nudge(
   record: AgentRecord,
   incident: Incident,
   { channel, attempt, cause }: Extract<Rung, { kind: "nudge" }>,
-  now: MonoMs,
-  policy: Policy,
+  context: Context,
 ): Intervened {
   const order = { channel, attempt, cause, actor: "rouse", wording: null };
-  return queueNudge(stand(record, incident, { kind: "nudged" }), order, now, policy);
+  return queueNudge(stand(record, incident, { kind: "nudged" }), order, context);
 }
 
 function tell(record: AgentRecord, now: MonoMs): Intervened {
@@ -250,17 +234,16 @@ function giveUp(
   record: AgentRecord,
   incident: Incident,
   { by, attempts }: Extract<Rung, { kind: "give-up" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Intervened {
+  const { now, policy } = context;
   const { agentId, taskId } = record;
   const reason = by === "restart" ? "restarts-exhausted" : "recoveries-exhausted";
   const windowSeconds = Math.round(policy.restart.window / 1000);
   // Whoever died with others is asked about with them.
   const asked = endedWithOthers(record)
     ? closeIncident(record, incident, "handed-to-a-person", reason, now)
-    : escalate(record, incident, reason, { kind: "hand-over", because: reason }, now, policy, doubt);
+    : escalate(record, incident, reason, { kind: "hand-over", because: reason }, context);
   const exhausted =
     by === "restart"
       ? ({ type: "RESTARTS_EXHAUSTED", payload: { agentId, attempts, windowSeconds } } as const)

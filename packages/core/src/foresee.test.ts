@@ -5,7 +5,7 @@ import { hangs } from "./ladder-story.test-support.ts";
 import { dawn, story } from "./story.test-support.ts";
 
 const ahead = ({ agent }: Pick<HeldStory, "agent">): string[] =>
-  foresee(agent.record, agent.now, agent.policy, agent.doubt).map(({ what, at }) => `${what} ${(at - dawn) / 1000}s`);
+  foresee(agent.record, agent.context).map(({ what, at }) => `${what} ${(at - dawn) / 1000}s`);
 
 describe("what would be done if nothing changed", () => {
   it("of a quiet agent is to nudge it and to ask, and never to stop it; and that is what happens", () => {

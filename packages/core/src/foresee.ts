@@ -1,5 +1,5 @@
-import { type DurationMs, hours, type MonoMs, minutes, type Policy, seconds } from "@rouse/contract";
-import type { Doubt } from "./doubt.ts";
+import { type DurationMs, hours, type MonoMs, minutes, seconds } from "@rouse/contract";
+import type { Context } from "./context.ts";
 import type { AgentRecord } from "./record.ts";
 import type { Action, ActionOutcome } from "./signal.ts";
 import { supervise } from "./supervise.ts";
@@ -20,7 +20,8 @@ const closely: DurationMs = minutes(10);
  * What would be done about an agent, and when, if nothing changed: the same judgement, run ahead on time that has not come. Each thing once, in order.
  * A nudge is taken to be given and not answered, a question not to be answered.
  */
-export function foresee(given: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): readonly Foreseen[] {
+export function foresee(given: AgentRecord, context: Context): readonly Foreseen[] {
+  const { now } = context;
   const seen: Foreseen[] = [];
   let record = given;
   let at = now;
@@ -31,14 +32,14 @@ export function foresee(given: AgentRecord, now: MonoMs, policy: Policy, doubt: 
     next = nextLook(record, at, pace())
   ) {
     at = next;
-    const turn = supervise(stillTheSame(record, at), { kind: "wake" }, at, policy, doubt);
+    const turn = supervise(stillTheSame(record, at), { kind: "wake" }, { ...context, now: at });
     record = turn.record;
     for (const action of turn.actions) {
       const what = kinds[action.kind];
       if (what !== undefined && seen.every((one) => one.what !== what)) seen.push({ what, at });
       const outcome = expected(action);
       if (outcome === null) continue;
-      record = supervise(record, { kind: "action-outcome", key: action.key, outcome }, at, policy, doubt).record;
+      record = supervise(record, { kind: "action-outcome", key: action.key, outcome }, { ...context, now: at }).record;
     }
     if (seen.some(({ what }) => what === "stop")) break;
   }

@@ -92,7 +92,7 @@ function throughTheGate({ before, turn, now, policy, doubt }: Witnessed, { key, 
   must(!doubt.frozen, "stopped in a freeze");
   if (spends) {
     const decided = incident?.stage.kind === "stopping" && incident.stage.cause === "decided";
-    must(refuseKill(turn.record, now, policy, doubt, decided) === null, "stopped against the gate");
+    must(refuseKill(turn.record, { now, policy, doubt }, decided) === null, "stopped against the gate");
     must(policy.mode === "act" && !policy.protected, "stopped against the policy");
     must(before.terminal?.attached === 0, "stopped before a person's eyes");
   } else must(stop.cause === "ordered" && stop.actor === "operator", "stopped without budget or order");

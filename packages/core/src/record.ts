@@ -149,6 +149,8 @@ export type AlertLife = {
   readonly state: "queued" | "delivered";
   /** Its cause came back soon after it was gone: it stays open until the agent has been well for a while. */
   readonly again?: true;
+  /** Causes that were told since the agent was last well for a while, in their order, this one included; only this one when absent. */
+  readonly told?: readonly HealthReason[];
 };
 
 /** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
@@ -204,7 +206,7 @@ export interface AgentRecord {
   readonly alert: AlertLife | null;
   readonly alertsRaised: number;
   /** What was last told and is over. */
-  readonly lastAlert: { readonly cause: HealthReason; readonly resolvedAt: MonoMs } | null;
+  readonly lastAlert: (Pick<AlertLife, "cause" | "told"> & { readonly resolvedAt: MonoMs }) | null;
   readonly checkIn: CheckIn | null;
   /** Name of the policy it was started with. */
   readonly policy: string | null;

@@ -1,4 +1,5 @@
 import type { MonoMs, Policy } from "@rouse/contract";
+import type { Context } from "./context.ts";
 import type { AgentRecord } from "./record.ts";
 
 /** Its owner said that an end is an end: nobody but a person starts it again. */
@@ -18,5 +19,5 @@ export function isBetweenRuns({ terminal, activity, stop }: AgentRecord): boolea
 }
 
 /** Expire first, then count. */
-export const recentRestarts = (record: AgentRecord, now: MonoMs, policy: Policy): readonly MonoMs[] =>
+export const recentRestarts = (record: AgentRecord, { now, policy }: Context): readonly MonoMs[] =>
   record.restarts.filter((at) => at > now - policy.restart.window);

@@ -18,6 +18,7 @@ import {
   type RouseEvent,
   settingsOf,
 } from "@rouse/contract";
+import type { Context } from "./context.ts";
 import { type Doubt, type Gap, lastGap, noDoubt } from "./doubt.ts";
 import { openEscalation } from "./intervene/escalation-life.ts";
 import { type AgentRecord, type Finding, newRecord } from "./record.ts";
@@ -107,7 +108,7 @@ export function story(given: StoryGiven = {}) {
   function take(signal: Signal): Turn {
     const before = record;
     const judgedBy = before.promise === null ? policy : keepPromise(policy, before.promise);
-    const turn = supervise(before, signal, now, judgedBy, doubt);
+    const turn = supervise(before, signal, { now, policy: judgedBy, doubt });
     record = turn.record;
     given.witness?.({ before, signal, turn, now, policy: judgedBy, doubt });
     events.push(...turn.events);
@@ -239,6 +240,10 @@ export function story(given: StoryGiven = {}) {
     },
     get doubt() {
       return doubt;
+    },
+    /** What it is judged by just now. */
+    get context(): Context {
+      return { now, policy, doubt };
     },
     get looks() {
       return looks;

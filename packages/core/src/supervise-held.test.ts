@@ -329,7 +329,7 @@ describe("one turn for a held agent", () => {
           const { agent } = held;
           const before = deepFreeze(structuredClone(agent.record));
           const { signal } = held.report(sights);
-          const turn = () => supervise(before, signal, agent.now + 1, agent.policy, agent.doubt);
+          const turn = () => supervise(before, signal, { ...agent.context, now: agent.now + 1 });
           expect(turn()).toEqual(turn());
         },
       ),

@@ -195,7 +195,7 @@ describe("one turn", () => {
           skew: null,
           waitsFor: null,
         } as const;
-        const turn = () => supervise(before, signal, agent.now + 1, agent.policy, agent.doubt);
+        const turn = () => supervise(before, signal, { ...agent.context, now: agent.now + 1 });
         expect(turn()).toEqual(turn());
       }),
     );
@@ -230,8 +230,8 @@ describe("one turn", () => {
           waitsFor: null,
         } as const;
         const now = agent.now + later;
-        const lived = supervise(agent.record, signal, now, agent.policy, agent.doubt).record;
-        const learnt = relearn(agent.record, signal, now, agent.policy, agent.doubt);
+        const lived = supervise(agent.record, signal, { ...agent.context, now }).record;
+        const learnt = relearn(agent.record, signal, { ...agent.context, now });
         expect(known(learnt)).toEqual(known(lived));
         expect(learnt.health).toEqual(agent.record.health);
       }),

@@ -1,15 +1,15 @@
-import type { MonoMs, Policy } from "@rouse/contract";
 import { acceptSignal } from "./accept/accept-signal.ts";
 import { assessHealth } from "./assess/assess-health.ts";
 import { climbLadder } from "./climb-ladder.ts";
+import type { Context } from "./context.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
-import type { Doubt } from "./doubt.ts";
 import { carryOut } from "./intervene/alert-life.ts";
 import { alertNeed } from "./intervene/alert-need.ts";
 import { askToCheckIn } from "./intervene/check-in.ts";
 import { containAgent } from "./intervene/contain.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
 import { isStanding } from "./limit.ts";
+import type { Machine } from "./machine.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
 import { noticeRestart } from "./recover/restart-life.ts";
@@ -17,24 +17,23 @@ import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
- * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal, time, policy and doubt give the same
+ * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal and context give the same
  * turn, live, simulated or replayed. `record.wakeAt` is the next moment that could change the verdict by itself.
  */
-export function supervise(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Turn {
-  const accepted = acceptSignal(before, signal, now, policy, doubt);
+export function supervise(before: AgentRecord, signal: Signal, context: Context): Turn {
+  const { now, policy, doubt } = context;
+  const accepted = acceptSignal(before, signal, context);
   const { answer } = accepted;
   if (answer?.status === "rejected") {
     return { record: accepted.record, reply: toReply(answer, []), events: accepted.events, actions: [] };
   }
-  const assessed = assessHealth(before, accepted.record, now, policy, doubt);
-  const response = chooseResponse(assessed.record, now, policy, doubt);
+  const assessed = assessHealth(before, accepted.record, context);
+  const response = chooseResponse(assessed.record, context);
   const alerted = carryOut(assessed.record, response, signal, now);
-  const climbed = isCalm(alerted.record, signal)
-    ? calm(alerted.record)
-    : climbLadder(alerted.record, signal, now, policy, doubt);
-  const contained = containAgent(climbed.record, signal, now, policy, doubt);
+  const climbed = isCalm(alerted.record, signal) ? calm(alerted.record) : climbLadder(alerted.record, signal, context);
+  const contained = containAgent(climbed.record, signal, context);
   const checkedIn = askToCheckIn(contained.record, signal, doubt);
-  const told = giveCommands(checkedIn.record, signal, now, policy, doubt);
+  const told = giveCommands(checkedIn.record, signal, context);
   const { record } = told;
   const needed = alertNeed(before, record, policy);
   return {
@@ -74,8 +73,8 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
 const calm = (record: AgentRecord) => ({ record, events: [], actions: [] });
 
 /** Only the first stage: what a saved signal taught, without judging again what was judged when it came. For resuming after a crash. */
-export function relearn(before: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): AgentRecord {
-  return acceptSignal(before, signal, now, policy, doubt).record;
+export function relearn(before: AgentRecord, signal: Signal, context: Context): AgentRecord {
+  return acceptSignal(before, signal, context).record;
 }
 
 function toReply(
@@ -89,3 +88,11 @@ function join<T>(...lists: readonly (readonly T[])[]): readonly T[] {
   const filled = lists.filter((list) => list.length > 0);
   return filled.length === 1 ? (filled[0] ?? []) : filled.flat();
 }
+
+export const agentMachine: Machine<AgentRecord, Signal, Context, Reply | null> = {
+  name: "agent",
+  step: supervise,
+  wakeAt: ({ wakeAt }) => wakeAt,
+  restore: (saved) => JSON.parse(saved) as AgentRecord,
+  serialise: JSON.stringify,
+};

@@ -1,8 +1,9 @@
 import { AcknowledgeRequest, DecisionRequest, type DecisionResult, type EscalationService } from "@rouse/contract";
+
+import { tooLate } from "./api/describe-ending.ts";
+import { readRequest } from "./api/read-request.ts";
 import type { Help } from "./build-services.ts";
 import type { Answered } from "./escalations/take-words.ts";
-import { tooLate } from "./http/describe-ending.ts";
-import { readRequest } from "./http/read-request.ts";
 import { givenBy } from "./orders/note-orders.ts";
 
 /** Questions about agents for a program that has the monitor inside: the same methods as over HTTP, with the same answers and faults. */

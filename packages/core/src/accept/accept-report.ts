@@ -10,6 +10,7 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { isHeldBack } from "../incident.ts";
 import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
@@ -30,12 +31,13 @@ import { needsYouNoMore, readSight, type Sighted } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
 /** Somebody keeps this agent's terminal: a new life, or the same one found again by a monitor that was away. */
-export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs, policy: Policy): Accepted {
+export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Context): Accepted {
+  const { now } = context;
   const { hold } = signal;
   const { agentId, incarnation } = hold;
   if (incarnation < record.incarnation) return refused(record, null);
   const isNew = incarnation > record.incarnation;
-  const base = isNew ? begin(record, hold, now) : withoutUnseen(record, now, policy);
+  const base = isNew ? begin(record, hold, now) : withoutUnseen(record, context);
   const sameTerminal = !isNew && base.terminal !== null && base.terminal.pid === hold.pid;
   const mark = markNow(base.work, now);
   // Found again, it may be at work on something else than what it was started for.
@@ -51,7 +53,7 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, now: MonoMs,
     heard: true,
     heardAt: now,
     // A process that never writes a word is found by its clock: from here on that runs, once the startup is over, or at once where its owner said so.
-    work: sameTerminal ? base.work : firstClock(base, hold, now, policy),
+    work: sameTerminal ? base.work : firstClock(base, hold, context),
     terminal:
       sameTerminal && base.terminal !== null
         ? { ...returned(base.terminal, mark), ...(hold.identity === undefined ? {} : { identity: hold.identity }) }
@@ -74,20 +76,22 @@ function begin(record: AgentRecord, { incarnation, foreground }: Hold, now: Mono
   return foreground ? { ...next, limit: null } : next;
 }
 
-function firstClock({ work, activity, bornAt }: AgentRecord, { idleKillMs }: Hold, now: MonoMs, policy: Policy) {
-  if (idleKillMs == null && !policy.terminal.stopOnIdle) return turnClock(work, activity, bornAt, now, policy);
+function firstClock({ work, activity, bornAt }: AgentRecord, { idleKillMs }: Hold, context: Context) {
+  const { now, policy } = context;
+  if (idleKillMs == null && !policy.terminal.stopOnIdle) return turnClock(work, activity, bornAt, context);
   return { total: workedUntil(work, now), resumesAt: now };
 }
 
 /** What a holder saw. A report that was taken before changes nothing; the holder is told so and goes on. */
-export function acceptReport(given: AgentRecord, signal: ReportSignal, now: MonoMs, policy: Policy): Accepted {
+export function acceptReport(given: AgentRecord, signal: ReportSignal, context: Context): Accepted {
+  const { now, policy } = context;
   const { report } = signal;
   const { terminal } = given;
   if (terminal === null || signal.incarnation !== given.incarnation) return refused(given, report.seq);
   if (report.seq <= terminal.lastReport) {
     return { record: given, answer: { status: "duplicate", sequence: report.seq, because: "seen-before" }, events: [] };
   }
-  const record = withoutUnseen(given, now, policy);
+  const record = withoutUnseen(given, context);
   const saidAt = now - signal.ago;
   const at = Math.max(record.bornAt, saidAt);
   const mark = markNow(record.work, now);
@@ -101,15 +105,15 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   };
   const limited = report.sights.some(({ kind }) => kind === "rate-limited");
   const heldBack = isHeldBack(record.containment ?? null);
-  const context = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, limited, policy };
+  const surroundings = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, limited, policy };
   const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
   if (terminal.exit === null) {
-    for (const sight of report.sights) readSight(sighted, sight, context);
-    for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, context);
+    for (const sight of report.sights) readSight(sighted, sight, surroundings);
+    for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, surroundings);
     stopAwaiting(sighted, record.agentId, mark, at, policy);
     endStart(sighted, record, at, policy);
-    if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, context);
+    if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, surroundings);
     keepToLimit(sighted, record.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
@@ -119,7 +123,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, now: Mono
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
   if (ended !== heard) events.push(...exited(heard, ended, at));
-  const clocked = withClocks(record, ended, now, policy);
+  const clocked = withClocks(record, ended, context);
   return { record: noteQuiet(record, clocked), answer: taken(report.seq), events };
 }
 
@@ -172,7 +176,7 @@ const returned = (terminal: TerminalFacts, mark: Mark): TerminalFacts =>
 const holderSilence: DurationMs = seconds(30);
 
 /** Work that nobody could see is not held against the agent. */
-function withoutUnseen(record: AgentRecord, now: MonoMs, policy: Policy): AgentRecord {
+function withoutUnseen(record: AgentRecord, { now, policy }: Context): AgentRecord {
   const knownFor = Math.max(beatRhythm(record.activity, policy).interval + policy.beatGrace, holderSilence);
   const knownUntil = record.heardAt + knownFor;
   return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;
@@ -182,9 +186,9 @@ function withoutUnseen(record: AgentRecord, now: MonoMs, policy: Policy): AgentR
 export function acceptLoss(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "holder-lost" }>,
-  now: MonoMs,
-  policy: Policy,
+  context: Context,
 ): Accepted {
+  const { now } = context;
   const { terminal } = record;
   if (terminal === null || signal.incarnation !== record.incarnation || terminal.exit !== null)
     return { record, answer: null, events: [] };
@@ -199,21 +203,20 @@ export function acceptLoss(
   const at = Math.max(record.bornAt, now - (signal.ago ?? 0));
   const ended = takeExit(lost, { ...exit, at });
   events.push(...exited(lost, ended, now));
-  return { record: withClocks(record, ended, now, policy), answer: null, events };
+  return { record: withClocks(record, ended, context), answer: null, events };
 }
 
 /** Whoever left processes in a person's terminal and was done otherwise has finished with the last of them. */
 export function acceptNobodyLeft(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "leftovers-gone" }>,
-  now: MonoMs,
-  policy: Policy,
+  context: Context,
 ): Accepted {
   const { terminal } = record;
   const isMeant = signal.incarnation === record.incarnation && (terminal?.leftovers ?? null) !== null;
   if (terminal === null || terminal.exit === null || !isMeant) return { record, answer: null, events: [] };
   const ended = takeExit({ ...record, terminal: { ...terminal, leftovers: null } }, terminal.exit);
-  return { record: withClocks(record, ended, now, policy), answer: null, events: [] };
+  return { record: withClocks(record, ended, context), answer: null, events: [] };
 }
 
 /**
@@ -243,9 +246,10 @@ function exited(before: AgentRecord, { agentId, incarnation, terminal }: AgentRe
 }
 
 /** The activity decides which clock runs; work in the children of an open tool holds the clock for as long as children may be waited for. */
-function withClocks(before: AgentRecord, after: AgentRecord, now: MonoMs, policy: Policy): AgentRecord {
+function withClocks(before: AgentRecord, after: AgentRecord, context: Context): AgentRecord {
+  const { now, policy } = context;
   const changed = after.activity !== before.activity;
-  const work = changed ? turnClock(before.work, after.activity, after.bornAt, now, policy) : before.work;
+  const work = changed ? turnClock(before.work, after.activity, after.bornAt, context) : before.work;
   if (!isToolOpen(after.activity) || work.resumesAt === null) return { ...after, work };
   const busyAt = after.terminal?.tree?.busyAt ?? null;
   const granted =

@@ -10,7 +10,8 @@ import {
   type RouseEvent,
   seconds,
 } from "@rouse/contract";
-import { blindSince, type Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
+import { blindSince } from "../doubt.ts";
 import { isStanding } from "../limit.ts";
 import {
   type Activity,
@@ -48,7 +49,8 @@ export interface Accepted {
 }
 
 /** First stage: turns a signal into what is now known, without any judgement. */
-export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Accepted {
+export function acceptSignal(given: AgentRecord, signal: Signal, context: Context): Accepted {
+  const { now, doubt } = context;
   const record = forgiveGaps(given, doubt);
   switch (signal.kind) {
     case "wake":
@@ -87,17 +89,17 @@ export function acceptSignal(given: AgentRecord, signal: Signal, now: MonoMs, po
     case "registered":
       return acceptRegistration(record, signal, now);
     case "heartbeat":
-      return acceptHeartbeat(record, signal, now, policy, doubt);
+      return acceptHeartbeat(record, signal, context);
     case "stepped":
-      return acceptSteps(record, signal, now, policy);
+      return acceptSteps(record, signal, context);
     case "held":
-      return acceptHold(record, signal, now, policy);
+      return acceptHold(record, signal, context);
     case "reported":
-      return finishIfQuiet(acceptReport(record, signal, now, policy), now, policy);
+      return finishIfQuiet(acceptReport(record, signal, context), context);
     case "holder-lost":
-      return acceptLoss(record, signal, now, policy);
+      return acceptLoss(record, signal, context);
     case "leftovers-gone":
-      return acceptNobodyLeft(record, signal, now, policy);
+      return acceptNobodyLeft(record, signal, context);
   }
 }
 
@@ -183,13 +185,8 @@ function isOfAnotherTime({ beats }: AgentRecord, { agentTime, skew }: HeartbeatS
   return Math.abs(skew) > absurd && Math.abs(leapt) > absurd;
 }
 
-function acceptHeartbeat(
-  record: AgentRecord,
-  signal: HeartbeatSignal,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Accepted {
+function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
+  const { now, policy } = context;
   const { beat } = signal;
   if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
   if (isOfAnotherTime(record, signal, now)) return refuse(record, beat.sequenceNumber, "absurd-time");
@@ -200,7 +197,7 @@ function acceptHeartbeat(
     return refuse(record, beat.sequenceNumber, "held");
   }
   if (beat.incarnation !== undefined && beat.incarnation > record.incarnation) {
-    return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, now, policy, doubt);
+    return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, context);
   }
   const afterSilence = now - record.heardAt > beatRhythm(record.activity, policy).degradedAfter;
   const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
@@ -208,14 +205,14 @@ function acceptHeartbeat(
   const startsOver =
     ordered.startsOver || (record.activity.kind === "FINISHED" && isNumberedAnew({ beats: ordered.ledger }));
   if (startsOver && beat.incarnation === undefined) {
-    if (isHeld(record)) return acceptProgram(record, signal, now, policy, doubt);
-    return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, now, policy, doubt);
+    if (isHeld(record)) return acceptProgram(record, signal, context);
+    return acceptNewLife(record, record.incarnation + 1, "sequence-started-over", signal, context);
   }
   // Late and repeated beats bring no news; whether somebody is there who sends them is another question.
-  const heard = isHeard(record, ordered, now, policy) ? hear(record, ordered, now, policy) : onlyCount(record, ordered);
-  if (ordered.status !== "accepted") return { record: leaveUnread(heard, now, policy), answer: ordered, events: [] };
+  const heard = isHeard(record, ordered, context) ? hear(record, ordered, context) : onlyCount(record, ordered);
+  if (ordered.status !== "accepted") return { record: leaveUnread(heard, context), answer: ordered, events: [] };
   // What a process said before it ended may come after its end; it says nothing of what the agent does now.
-  const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, now, policy, doubt));
+  const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, context));
   const events = [...lostEvents(record, ordered), ...noticeResumed(record, next.limit, now)];
   return { record: next, answer: ordered, events };
 }
@@ -225,34 +222,28 @@ function acceptNewLife(
   incarnation: number,
   because: "announced-in-heartbeat" | "sequence-started-over",
   signal: HeartbeatSignal,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Accepted {
+  const { now } = context;
   const born = nextIncarnation(record, incarnation, now);
   const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
   return {
-    record: takeIn(hear(born, ordered, now, policy), signal, ordered, now, policy, doubt),
+    record: takeIn(hear(born, ordered, context), signal, ordered, context),
     answer: ordered,
     events: [incarnationStarted(record, incarnation, because)],
   };
 }
 
 /** The next program in the same terminal: it counts its beats from the start and its work cannot be compared with what was before. */
-function acceptProgram(
-  record: AgentRecord,
-  signal: HeartbeatSignal,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Accepted {
+function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
+  const { now } = context;
   const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
-  const heard = forgetMarks(hear(record, ordered, now, policy), now);
-  return { record: takeIn(heard, signal, ordered, now, policy, doubt), answer: ordered, events: [] };
+  const heard = forgetMarks(hear(record, ordered, context), now);
+  return { record: takeIn(heard, signal, ordered, context), answer: ordered, events: [] };
 }
 
 /** What it says was not taken in: whoever seems to have started over is not judged by what it said before. */
-function leaveUnread(record: AgentRecord, now: MonoMs, policy: Policy): AgentRecord {
+function leaveUnread(record: AgentRecord, { now, policy }: Context): AgentRecord {
   const { startedOver, lastAt } = record.beats;
   const isHeardNow = record.heardAt === now;
   const heard = isHeardNow ? { ...record, beats: { ...record.beats, heardAt: now } } : record;
@@ -279,8 +270,7 @@ function forgetMarks(record: AgentRecord, now: MonoMs): AgentRecord {
 function isHeard(
   { beats, heardAt, activity }: AgentRecord,
   { signOfLife }: Ordered,
-  now: MonoMs,
-  policy: Policy,
+  { now, policy }: Context,
 ): boolean {
   if (signOfLife !== "for-one-beat") return signOfLife === "yes";
   return now - (beats.lastAt ?? heardAt) <= beatRhythm(activity, policy).interval;
@@ -293,7 +283,7 @@ function onlyCount(record: AgentRecord, { ledger }: Ordered): AgentRecord {
 }
 
 /** Work that nobody could see is not held against the agent: the clock leaves out a silence it has just ended. */
-function hear(record: AgentRecord, ordered: Ordered, now: MonoMs, policy: Policy): AgentRecord {
+function hear(record: AgentRecord, ordered: Ordered, { now, policy }: Context): AgentRecord {
   const heard = draftOf(record);
   const knownUntil = record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
   if (now > knownUntil) heard.work = withoutStretch(record.work, knownUntil, now);
@@ -308,10 +298,9 @@ function takeIn(
   record: AgentRecord,
   signal: HeartbeatSignal,
   { lostBefore, signOfLife }: Ordered,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): AgentRecord {
+  const { now, policy } = context;
   const { beat } = signal;
   const moved = hasMoved(record.facts, beat);
   const nextTask = isSaid(beat.taskId) && beat.taskId !== record.taskId;
@@ -325,13 +314,12 @@ function takeIn(
     !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
       ? readActivity(record.activity, signal, moved || nextTask, now)
       : record.activity;
-  const claimed = said !== record.activity && said.kind === "FINISHED" ? claimEnd(record, now, policy) : null;
+  const claimed = said !== record.activity && said.kind === "FINISHED" ? claimEnd(record, context) : null;
   const activity = claimed?.activity ?? said;
-  const work =
-    activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, now, policy);
+  const work = activity === record.activity ? record.work : turnClock(record.work, activity, record.bornAt, context);
   // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
   const isNews = moved || (record.facts.progress !== null && (nextTask || takesAStep(record.activity, activity)));
-  const throughWork = countThroughWork(record, activity, lostBefore, now, policy, doubt);
+  const throughWork = countThroughWork(record, activity, lostBefore, context);
   const mark = markNow(work, now);
   const facts = readFacts(record.facts, beat, {
     activity,
@@ -405,9 +393,7 @@ function countThroughWork(
   before: AgentRecord,
   activity: Activity,
   lostBefore: number,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  { now, policy, doubt }: Context,
 ): number {
   const counted = before.facts.beatsThroughWork;
   if (!goesOn(before.activity, activity)) return counted >= knownToBeatThroughWork ? counted : 0;

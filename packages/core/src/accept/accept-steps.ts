@@ -1,4 +1,5 @@
-import type { MonoMs, Policy, StepEvent } from "@rouse/contract";
+import type { MonoMs, StepEvent } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { type Activity, type AgentRecord, type Draft, draftOf, type Facts, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { followStep } from "../steps/follow-steps.ts";
@@ -12,9 +13,9 @@ import { markNow, turnClock } from "./work-clock.ts";
 export function acceptSteps(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "stepped" }>,
-  now: MonoMs,
-  policy: Policy,
+  context: Context,
 ): Accepted {
+  const { now, policy } = context;
   const next = draftOf(record);
   next.heard = true;
   next.heardAt = now;
@@ -23,7 +24,7 @@ export function acceptSteps(
   for (const event of signal.events) {
     const after = followStep(trail, event, now, policy.toolClasses);
     const activity = isOver(record) ? next.activity : readOwner(next.activity, after, event, now);
-    if (activity !== next.activity) next.work = turnClock(next.work, activity, record.bornAt, now, policy);
+    if (activity !== next.activity) next.work = turnClock(next.work, activity, record.bornAt, context);
     next.activity = activity;
     readStepFacts(facts, event, trail, after, next, now);
     trail = after;

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Said, story } from "../story.test-support.ts";
+import { isNumberedAnew } from "./order-beat.ts";
 
 describe("a beat that comes twice", () => {
   it("leaves the same record, but for its counter and when the agent was last heard", () => {
@@ -324,6 +325,45 @@ describe("late beats", () => {
         expect(agent.record.beats.lost).toBe(never.length);
       }),
     );
+  });
+});
+
+describe("what beats without times show", () => {
+  const untimed = (agent: ReturnType<typeof story>, ...numbers: number[]) => {
+    for (const sequenceNumber of numbers) agent.beats({ sequenceNumber }, { agentTime: null });
+  };
+
+  it("lost ones that come late after all, one after the other, are no new count", () => {
+    const agent = story();
+    untimed(agent, 1, 10, 2, 3, 4, 5);
+    expect(isNumberedAnew(agent.record)).toBe(false);
+    expect(agent.record.beats.lost).toBe(4);
+  });
+
+  it("a new count is one until the old one goes on, and the next is counted from its start", () => {
+    const agent = story();
+    untimed(agent, 1, 2, 3, 4, 5, 1, 2, 3);
+    expect(isNumberedAnew(agent.record)).toBe(true);
+    untimed(agent, 6);
+    expect(agent.record.beats).toMatchObject({ startedOver: null, late: null });
+    untimed(agent, 1, 2);
+    expect(isNumberedAnew(agent.record)).toBe(false);
+  });
+
+  it("one that stands still, or goes back, is not counted", () => {
+    const agent = story();
+    untimed(agent, 1, 2, 3, 4, 5, 3, 3, 3, 2, 1);
+    expect(isNumberedAnew(agent.record)).toBe(false);
+  });
+});
+
+describe("a lost beat", () => {
+  it("is not found again by one that was heard before, nor by one of a new count", () => {
+    const agent = story();
+    for (const n of [1, 5, 1]) agent.beats({ sequenceNumber: n }, { agentTime: n });
+    expect(agent.record.beats.lost).toBe(3);
+    agent.beats({ sequenceNumber: 2 }, { agentTime: 9 });
+    expect(agent.record.beats.lost).toBe(3);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { isStanding, type Limit } from "../limit.ts";
 import type { Activity, AgentRecord, Facts, Mark } from "../record.ts";
 import { endTurn } from "../steps/find-loops.ts";
@@ -196,8 +197,7 @@ function readMarker(sighted: Sighted, context: SightContext): void {
  */
 export function claimEnd(
   { terminal, activity }: AgentRecord,
-  now: MonoMs,
-  policy: Policy,
+  { now, policy }: Context,
 ): { readonly activity: Activity; readonly terminal: Partial<TerminalFacts> } | null {
   if (terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
   if (terminal.idleKill !== null || policy.terminal.stopOnIdle)
@@ -220,7 +220,7 @@ function finish(sighted: Sighted, context: Moment): void {
  * It said that it is done, and its holder has seen nothing follow. A quiet that nobody looked at is none; and who has a tool open or waits for
  * something is not done, whatever it said.
  */
-export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): Accepted {
+export function finishIfQuiet(accepted: Accepted, context: Context): Accepted {
   const { record } = accepted;
   const { terminal, facts, activity, limit, steps } = record;
   if (terminal === null || terminal.finishesAt === null || terminal.exit !== null) return accepted;
@@ -231,7 +231,7 @@ export function finishIfQuiet(accepted: Accepted, now: MonoMs, policy: Policy): 
     return { ...accepted, record: { ...record, terminal: sighted.terminal } };
   }
   finish(sighted, { agentId: record.agentId, at: terminal.seenAt });
-  const work = turnClock(record.work, sighted.activity, record.bornAt, now, policy);
+  const work = turnClock(record.work, sighted.activity, record.bornAt, context);
   const finished = { ...record, terminal: sighted.terminal, activity: sighted.activity, work };
   return { ...accepted, record: finished, events: [...accepted.events, ...sighted.events] };
 }

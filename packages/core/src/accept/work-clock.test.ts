@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { noDoubt } from "../doubt.ts";
 import type { Activity } from "../record.ts";
 import { dawn, ms, policyOf, type Said, story } from "../story.test-support.ts";
 import { excusedUntil, turnClock, whenWorked, withoutStretch, workedSince, workedUntil } from "./work-clock.ts";
@@ -124,7 +125,7 @@ describe("work-clock arithmetic", () => {
           let clock = { total: 0, resumesAt: null as number | null };
           let now = dawn;
           for (const [kind, lasts] of steps) {
-            clock = turnClock(clock, of(kind, now), dawn, now, policy);
+            clock = turnClock(clock, of(kind, now), dawn, { now, policy, doubt: noDoubt });
             const before = workedUntil(clock, now);
             now += lasts;
             const after = workedUntil(clock, now);

@@ -1,4 +1,5 @@
 import { type DurationMs, days, type MonoMs, type Policy, type WorkMs } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import type { Activity, AgentRecord, Mark, WorkClock } from "../record.ts";
 
 export function workedUntil(clock: WorkClock, now: MonoMs): WorkMs {
@@ -49,13 +50,7 @@ function waitEnds(activity: Extract<Activity, { kind: "WAITING" }>, policy: Poli
 }
 
 /** Stops or starts the clock because the activity changed at `now`. */
-export function turnClock(
-  clock: WorkClock,
-  activity: Activity,
-  bornAt: MonoMs,
-  now: MonoMs,
-  policy: Policy,
-): WorkClock {
+export function turnClock(clock: WorkClock, activity: Activity, bornAt: MonoMs, { now, policy }: Context): WorkClock {
   const resumesAt = excusedUntil(activity, bornAt, policy);
   return { total: workedUntil(clock, now), resumesAt: resumesAt === null ? null : Math.max(resumesAt, now) };
 }

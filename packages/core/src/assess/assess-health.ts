@@ -7,6 +7,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
+import type { Context } from "../context.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
 import { type AgentRecord, draftOf, type Finding, hasLeftovers, isOver } from "../record.ts";
 import {
@@ -86,24 +87,19 @@ export interface Assessed {
 }
 
 /** Second stage: how is it doing? Asks every detector, takes the gravest finding as health and keeps when to look again. */
-export function assessHealth(
-  before: AgentRecord,
-  record: AgentRecord,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Assessed {
+export function assessHealth(before: AgentRecord, record: AgentRecord, context: Context): Assessed {
   // What its holder saw meanwhile is on its way: nobody is judged by what was known before.
-  const awaited = holderAwaitedUntil(record, policy, doubt);
+  const { now, policy, doubt } = context;
+  const awaited = holderAwaitedUntil(record, context);
   if (awaited !== null && now < awaited) return { record: { ...record, wakeAt: awaited }, events: [] };
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
   if (policy.enabled && record.activity.kind !== "FINISHED") {
-    if (!isOver(record)) findings.push(...findRepetition(before, record, now, policy));
+    if (!isOver(record)) findings.push(...findRepetition(before, record, context));
     const apiErrors = isOver(record) ? null : findApiErrors(record, now);
     if (apiErrors !== null) findings.push(apiErrors);
     for (const look of isOver(record) ? afterwards : hasLeftovers(record) ? leftBehind : detectors) {
-      const seen = look(record, now, policy, doubt);
+      const seen = look(record, context);
       if (seen.finding !== null) findings.push(seen.finding);
       wakeAt = earliest(wakeAt, seen.lookAgainAt);
     }
@@ -152,7 +148,7 @@ function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
  * We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. A whole TTL is enough for either: then what is known is
  * all there is.
  */
-function holderAwaitedUntil({ terminal, activity }: AgentRecord, policy: Policy, doubt: Doubt): MonoMs | null {
+function holderAwaitedUntil({ terminal, activity }: AgentRecord, { policy, doubt }: Context): MonoMs | null {
   const gap = lastGap(doubt);
   if (gap === null || terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
   return terminal.seenAt < gap.to ? gap.to + beatRhythm(activity, policy).ttl + policy.amnestyMargin : null;

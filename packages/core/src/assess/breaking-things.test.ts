@@ -154,7 +154,7 @@ describe("consecutive failures", () => {
 
   it("speak for no stop from the first call that went well", () => {
     const agent = failing();
-    const kinds = () => [...kindsOfEvidence(agent.record, agent.now, agent.policy)];
+    const kinds = () => [...kindsOfEvidence(agent.record, agent.context)];
     expect(kinds()).toContain("explicit-error");
     agent.didCalls(1, 0);
     expect(agent.state).toBe("FAILING");

@@ -7,7 +7,7 @@ import { conclude, type Detector, nothing, nothingUntil } from "./look.ts";
 const callsForRate = 8;
 
 /** Share of failed calls over the last minutes, or as the agent itself reports it. */
-export const findErrorRate: Detector = (record, now, policy) => {
+export const findErrorRate: Detector = (record, { now, policy }) => {
   if (record.facts.outcomes.length === 0 && record.facts.reportedErrorRate === null) return nothing;
   let calls = 0;
   let errors = 0;
@@ -36,7 +36,7 @@ export const findErrorRate: Detector = (record, now, policy) => {
 };
 
 /** Nothing but failures, more often in a row than allowed: reported by the agent, or errors in beat after beat with nothing achieved. */
-export const findConsecutiveFailures: Detector = (record, now, policy) => {
+export const findConsecutiveFailures: Detector = (record, { now, policy }) => {
   if (record.activity.kind !== "RUNNING") return nothing;
   const reported = record.facts.reportedFailures ?? 0;
   const failures = Math.max(reported, record.facts.failingBeats);
@@ -60,7 +60,7 @@ export const findConsecutiveFailures: Detector = (record, now, policy) => {
 };
 
 /** Spending far faster than it used to: often a loop. */
-export const findTokenSpike: Detector = (record, now, policy) => {
+export const findTokenSpike: Detector = (record, { now, policy }) => {
   const rate = record.facts.tokenRate;
   if (rate === null || rate.spike === null || record.activity.kind !== "RUNNING") return nothing;
   return {
@@ -76,7 +76,7 @@ export const findTokenSpike: Detector = (record, now, policy) => {
   };
 };
 
-export const findMemoryPressure: Detector = (record, now, policy) => {
+export const findMemoryPressure: Detector = (record, { now, policy }) => {
   const { memory } = record.facts;
   if (memory === null || memory <= policy.memoryPressure) return nothing;
   return {
@@ -93,7 +93,7 @@ export const findMemoryPressure: Detector = (record, now, policy) => {
 };
 
 /** All its processes together use more than its owner allows. */
-export const findMemoryLimit: Detector = (record, now, policy) => {
+export const findMemoryLimit: Detector = (record, { now, policy }) => {
   const tree = record.terminal?.tree ?? null;
   if (policy.memoryLimit === null || tree === null || tree.memoryBytes <= policy.memoryLimit) return nothing;
   const mb = (bytes: number): number => Math.round(bytes / 1024 / 1024);
@@ -111,7 +111,7 @@ export const findMemoryLimit: Detector = (record, now, policy) => {
 };
 
 /** An agent that calls itself unwell is believed, but only that far. */
-export const findSelfReport: Detector = (record, now) => {
+export const findSelfReport: Detector = (record, { now }) => {
   const status = record.facts.selfReported;
   if (status === null) return nothing;
   if (status === "FAILED") return { finding: runFailed(record, now), lookAgainAt: null };
@@ -142,7 +142,7 @@ const runFailed = (record: AgentRecord, now: MonoMs): Finding =>
 const contextFull = 0.95;
 
 /** Its context is nearly full. With nothing new since, it may be past noticing; by itself it is worth a word. */
-export const findContextFill: Detector = (record, now) => {
+export const findContextFill: Detector = (record, { now }) => {
   const { context } = record.facts;
   // Read off the terminal it has a finding of its own.
   if (context === null || context < contextFull || record.terminal?.contextLimitAt != null) return nothing;

@@ -5,21 +5,16 @@ import {
   type LoopKind,
   loopKinds,
   type MonoMs,
-  type Policy,
   seconds,
 } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { findLoops, type Loop } from "../steps/find-loops.ts";
 import { hasMoved } from "../steps/window.ts";
 import { conclude } from "./look.ts";
 
 /** Everything in an agent's steps that repeats. Without a new step there is nothing new to see: what was found stands. */
-export function findRepetition(
-  before: AgentRecord,
-  record: AgentRecord,
-  now: MonoMs,
-  policy: Policy,
-): readonly Finding[] {
+export function findRepetition(before: AgentRecord, record: AgentRecord, { now, policy }: Context): readonly Finding[] {
   if (record.steps === null) return none;
   const burn = findTokensWithoutNews(record, now);
   const loops = hasMoved(before.steps, record.steps)

@@ -1,5 +1,5 @@
-import type { FindingLevel, HeldBecause, MonoMs, Policy } from "@rouse/contract";
-import type { Doubt } from "../doubt.ts";
+import type { FindingLevel, HeldBecause, MonoMs } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 
 /** What a detector sees now, and when it wants to look again if nothing else happens. */
@@ -8,7 +8,7 @@ export interface Look {
   readonly lookAgainAt: MonoMs | null;
 }
 
-export type Detector = (record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt) => Look;
+export type Detector = (record: AgentRecord, context: Context) => Look;
 
 export const nothing: Look = { finding: null, lookAgainAt: null };
 

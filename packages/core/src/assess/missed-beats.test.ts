@@ -508,6 +508,43 @@ describe("an agent that says how often it is heard", () => {
     expect(atNight.state).toBe("UNRESPONSIVE");
   });
 
+  it("is not judged when we were blind within the grace before it was due", () => {
+    const agent = story();
+    agent.beats(nightly);
+    agent.silentFor("1405m");
+    agent.monitorIsBlindFor("10m");
+    agent.silentFor("24h");
+    expect(agent.past).toEqual([]);
+  });
+
+  it("and promises nothing is given time after every gap, however soon that came", () => {
+    const agent = story();
+    agent.beats();
+    agent.monitorIsBlindFor("1s");
+    agent.silentFor("16s");
+    expect(agent.state).toBe("HEALTHY");
+  });
+
+  it("is waited for one more of its beats when nobody else was heard, where that is soon", () => {
+    const agent = story({ doubt: { peers: 2, peersHeardAt: dawn } });
+    agent.beats({ everySeconds: 60, graceSeconds: 10, status: "IDLE" });
+    agent.silentFor("129s");
+    expect(agent.finding("missed-beats")).toMatchObject({ held: "unwitnessed" });
+    agent.silentFor("1s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is not waited for another day once our own path is proven", () => {
+    const agent = story();
+    agent.beats(nightly);
+    agent.silentFor("1465m");
+    agent.monitorDoubts({ hold: { because: "mass-silence", since: agent.now, provenAt: agent.now } });
+    agent.silentFor("40m");
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence" });
+    agent.silentFor("10m");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
   it("is not waited for another day because nobody else was heard since", () => {
     const agent = story({ doubt: { peers: 2, peersHeardAt: dawn } });
     agent.beats(nightly);
@@ -527,6 +564,6 @@ describe("an agent that says how often it is heard", () => {
     held.passes("60s");
     expect(held.agent.state).toBe("UNRESPONSIVE");
     const policy = keepPromise(held.agent.policy, { every: 5000, grace: 2000 });
-    expect([...kindsOfEvidence(held.agent.record, held.agent.now, policy)]).toEqual(["absence"]);
+    expect([...kindsOfEvidence(held.agent.record, { ...held.agent.context, policy })]).toEqual(["absence"]);
   });
 });

@@ -11,7 +11,8 @@ import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
 import { isNumberedAnew } from "../accept/order-beat.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
-import { type Doubt, type Gap, lastGap } from "../doubt.ts";
+import type { Context } from "../context.ts";
+import { type Gap, lastGap } from "../doubt.ts";
 import { type AgentRecord, type Finding, lastBeatHeard } from "../record.ts";
 import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
@@ -23,15 +24,16 @@ const recheck = 1000;
  * Is it there? Counts missed beats: one is a note, two argue for DEGRADED, three for UNRESPONSIVE. Silence that the agent announced,
  * or that our own trouble may explain, argues for less.
  */
-export const findMissedBeats: Detector = (record, now, policy, doubt) => {
+export const findMissedBeats: Detector = (record, context) => {
+  const { now, policy, doubt } = context;
   if (record.activity.kind === "FINISHED" || isAfterFailure(record) || !owesBeats(record)) return nothing;
   const rhythm = beatRhythm(record.activity, policy);
-  const countsFrom = silenceCountsFrom(record, policy, doubt);
+  const countsFrom = silenceCountsFrom(record, context);
   const patience = policy.beatGrace + doubt.lag;
   const silent = now - countsFrom;
   const missed = countMissed(silent - patience, rhythm);
   const next = nextMiss(countsFrom + patience, missed, rhythm);
-  const ceiling = missed === 0 ? null : silenceCeiling(record, countsFrom, now, policy, doubt, rhythm);
+  const ceiling = missed === 0 ? null : silenceCeiling(record, countsFrom, context, rhythm);
   const workUntil = seenAtWorkUntil(record, rhythm);
   const goesOn = workUntil !== null && now < workUntil;
   const level = missed === 0 ? null : cap(goesOn && missed === 3 ? "degraded" : levels[missed], ceiling);
@@ -91,8 +93,9 @@ const levels: Readonly<Record<1 | 2 | 3, FindingLevel>> = { 1: "note", 2: "degra
 const confidences: Readonly<Record<1 | 2 | 3, number>> = { 1: 0.2, 2: 0.6, 3: 0.95 };
 
 /** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
-export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Doubt): MonoMs {
-  const gap = gapThatMatters(record, policy, doubt);
+export function silenceCountsFrom(record: AgentRecord, context: Context): MonoMs {
+  const { policy } = context;
+  const gap = gapThatMatters(record, context);
   const heardAt = lastBeat(record);
   const heard = Math.max(heardAt, gap?.to ?? heardAt);
   const excuse = explainsSilence(record) ? excusedUntil(record.activity, record.bornAt, policy) : null;
@@ -100,7 +103,7 @@ export function silenceCountsFrom(record: AgentRecord, policy: Policy, doubt: Do
 }
 
 /** Who is heard once a day would never be missed by a monitor that is blind for a moment every day: that matters only around the time it was due. */
-function gapThatMatters(record: AgentRecord, policy: Policy, doubt: Doubt): Gap | null {
+function gapThatMatters(record: AgentRecord, { policy, doubt }: Context): Gap | null {
   const gap = lastGap(doubt);
   const due = lastBeat(record) + policy.beatInterval - policy.beatGrace;
   return gap !== null && policy.beatsPromised && gap.to < due ? null : gap;
@@ -142,15 +145,9 @@ interface Ceiling {
 }
 
 /** The most that silence may argue for while the monitor doubts itself. */
-function silenceCeiling(
-  record: AgentRecord,
-  countsFrom: MonoMs,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-  rhythm: Rhythm,
-): Ceiling | null {
-  const gap = gapThatMatters(record, policy, doubt);
+function silenceCeiling(record: AgentRecord, countsFrom: MonoMs, context: Context, rhythm: Rhythm): Ceiling | null {
+  const { now, policy, doubt } = context;
+  const gap = gapThatMatters(record, context);
   const amnestyEnds = gap === null ? null : gap.to + rhythm.ttl + policy.amnestyMargin;
   if (gap !== null && amnestyEnds !== null && lastBeat(record) < gap.to && now < amnestyEnds) {
     return { level: "note", because: "amnesty", lookAgainAt: amnestyEnds };
@@ -162,7 +159,7 @@ function silenceCeiling(
     const released = hold.provenAt + patienceForOthers(rhythm, policy) + policy.amnestyMargin;
     if (now < released) return { level: "degraded", because, lookAgainAt: released };
   }
-  if (isUnwitnessed(countsFrom, now, policy, doubt, rhythm))
+  if (isUnwitnessed(countsFrom, context, rhythm))
     return { level: "degraded", because: "unwitnessed", lookAgainAt: now + recheck };
   return null;
 }
@@ -171,7 +168,7 @@ function silenceCeiling(
  * In a fleet, silence counts only while somebody else is heard. Without it, the first agent to run out of patience in a dead
  * network would be judged before the others show that it is not alone. It ends by itself after one more TTL.
  */
-function isUnwitnessed(countsFrom: MonoMs, now: MonoMs, policy: Policy, doubt: Doubt, rhythm: Rhythm): boolean {
+function isUnwitnessed(countsFrom: MonoMs, { now, policy, doubt }: Context, rhythm: Rhythm): boolean {
   if (doubt.peers < 2) return false;
   if (now >= countsFrom + rhythm.ttl + patienceForOthers(rhythm, policy) + doubt.lag) return false;
   return doubt.peersHeardAt === null || doubt.peersHeardAt < countsFrom + rhythm.degradedAfter;
@@ -185,7 +182,7 @@ const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
   ceiling !== null && gravity[ceiling.level] < gravity[level] ? ceiling.level : level;
 
 /** Its beats arrive and cannot be read. That is nothing against the agent, and of its work nobody knows: a person has to see to it. */
-export const findUnreadBeats: Detector = (record, now, policy) => {
+export const findUnreadBeats: Detector = (record, { now, policy }) => {
   const { startedOver, lastAt, lastSequence } = record.beats;
   if (startedOver === null || !isNumberedAnew(record) || lastAt === null) return nothing;
   // Old beats that are delivered once more come among new ones.

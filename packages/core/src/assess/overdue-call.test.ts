@@ -28,10 +28,7 @@ describe("a request to the model", () => {
     held.passes("11m");
     expect(overdue(held)).toMatchObject({ level: "stuck", class: "overdue" });
     expect(held.agent.past[0]).toBe("660s STUCK");
-    expect([...kindsOfEvidence(held.agent.record, held.agent.now, held.agent.policy)].toSorted()).toEqual([
-      "absence",
-      "overdue",
-    ]);
+    expect([...kindsOfEvidence(held.agent.record, held.agent.context)].toSorted()).toEqual(["absence", "overdue"]);
   });
 
   it("is not while bytes come now and then, however long it takes", () => {

@@ -22,7 +22,7 @@ const knownPatience: Readonly<Partial<Record<AgentFamily, DurationMs>>> = {
  * A request or a tool is open for longer than its program lets it be, and a second eye confirms it: nothing came through its sockets, no child that
  * could be the tool lives, nothing was computed or written since. Where nobody could look at the sockets, nothing is confirmed.
  */
-export const findOverdueCall: Detector = (record, now, policy) => {
+export const findOverdueCall: Detector = (record, { now, policy }) => {
   const { activity, terminal } = record;
   if (terminal === null || terminal.holder === "lost" || activity.kind !== "RUNNING" || activity.open === null)
     return nothing;

@@ -7,7 +7,7 @@ import { newestFact } from "./moved-since.ts";
  * Its task ran over the timeout and was taken from it, it was told to stop, and works on. Only an agent that can be stopped, that names no other task and
  * was given none; only work that was seen after the time a nudge is given. Who rests, waits or stands still is left to the other detectors.
  */
-export const findOvertime: Detector = (record, now, policy) => {
+export const findOvertime: Detector = (record, { now, policy }) => {
   const { overtime, taskId, terminal, activity } = record;
   if (overtime === null || overtime.taskId !== taskId || terminal === null || policy.tasks.afterTimeout === "none")
     return nothing;

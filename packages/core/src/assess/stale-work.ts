@@ -2,6 +2,7 @@ import { type DurationMs, describeDuration, type MonoMs, type Policy } from "@ro
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { whenWorked, workedSince } from "../accept/work-clock.ts";
+import type { Context } from "../context.ts";
 import type { AgentRecord, Mark } from "../record.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { owesBeats } from "./missed-beats.ts";
@@ -11,7 +12,8 @@ import { describeWork, mayBeBuilding, stateOfTree } from "./process-tree.ts";
 const goesOn = { goesOn: "yes" } as const;
 
 /** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
-export const findStaleCheckpoint: Detector = (record, now, policy) => {
+export const findStaleCheckpoint: Detector = (record, context) => {
+  const { now, policy } = context;
   const mark = record.facts.checkpoint;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
@@ -19,7 +21,7 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
   const look = ageOf(record, mark, now, seen, [policy.staleDegraded, staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, policy.staleDegraded);
-  const building = mayBuild(record, now, policy);
+  const building = mayBuild(record, context);
   const stuck = look.age >= staleStuck && !others.fresh && !building.now;
   return {
     finding: conclude(record, now, {
@@ -39,13 +41,14 @@ export const findStaleCheckpoint: Detector = (record, now, policy) => {
 };
 
 /** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
-export const findNoProgress: Detector = (record, now, policy) => {
+export const findNoProgress: Detector = (record, context) => {
+  const { now, policy } = context;
   const mark = record.facts.progress;
   if (mark === null) return nothing;
   const staleStuck = patienceWith(record, policy.staleStuck);
   const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
-  const building = mayBuild(record, now, policy);
+  const building = mayBuild(record, context);
   const stands = record.facts.progressMoves && certainlyStands(record) && !building.now;
   const stuck = look.age >= staleStuck && stands;
   return {
@@ -66,7 +69,8 @@ export const findNoProgress: Detector = (record, now, policy) => {
 };
 
 /** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
-export const findNoToolCall: Detector = (record, now, policy) => {
+export const findNoToolCall: Detector = (record, context) => {
+  const { now, policy } = context;
   const mark = record.facts.toolCall;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
@@ -75,7 +79,7 @@ export const findNoToolCall: Detector = (record, now, policy) => {
   if (look.age < patience) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, patience);
   const tokens = freshness(record, record.facts.tokens, now, seen, patience);
-  const building = mayBuild(record, now, policy);
+  const building = mayBuild(record, context);
   const stuck = !others.fresh && !tokens.fresh && certainlyStands(record) && !building.now;
   return {
     finding: conclude(record, now, {
@@ -95,7 +99,8 @@ export const findNoToolCall: Detector = (record, now, policy) => {
 };
 
 /** No token spent although it says it is running. */
-export const findZeroTokens: Detector = (record, now, policy) => {
+export const findZeroTokens: Detector = (record, context) => {
+  const { now, policy } = context;
   const mark = record.facts.tokens;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
@@ -103,7 +108,7 @@ export const findZeroTokens: Detector = (record, now, policy) => {
   const look = ageOf(record, mark, now, seen, [patience]);
   if (look.age < patience) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, patience);
-  const building = mayBuild(record, now, policy);
+  const building = mayBuild(record, context);
   const stuck = record.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
   return {
     finding: conclude(record, now, {
@@ -123,7 +128,7 @@ export const findZeroTokens: Detector = (record, now, policy) => {
 };
 
 /** There is work on its hook and it does not run it. */
-export const findUnstartedTask: Detector = (record, now, policy) => {
+export const findUnstartedTask: Detector = (record, { now, policy }) => {
   const { activity, taskAssignedAt } = record;
   if (taskAssignedAt === null || activity.kind !== "IDLE") return nothing;
   const since = Math.max(taskAssignedAt, activity.since);
@@ -172,7 +177,7 @@ const certainlyStands = (record: AgentRecord): boolean => !tellsOnlySteps(record
  * An agent whose processes are at work and that shows nothing new runs something long and does not say so. It is given as long as children may be
  * waited for.
  */
-function mayBuild(record: AgentRecord, now: MonoMs, policy: Policy) {
+function mayBuild(record: AgentRecord, { now, policy }: Context) {
   const { terminal, facts } = record;
   const last = facts.progress ?? terminal?.output ?? null;
   const tree = stateOfTree(record, policy);

@@ -292,6 +292,18 @@ describe("a turn that ended without the completion marker", () => {
     expect(held.agent.did("save-work")).toEqual([]);
   });
 
+  it("is judged by what its holder sees now, not by the first of what it saw while nobody heard it", () => {
+    const held = withTask();
+    held.prints();
+    held.shows(prompt);
+    held.agent.silentFor("15m");
+    held.report([], {}, 200_000);
+    expect(held.agent.past).toEqual([]);
+    held.prints();
+    held.passes("5m");
+    expect(held.agent.past).toEqual([]);
+  });
+
   it("in a stream counts the same", () => {
     const held = heldStory({ taskId: "t1", hold: { structured: true } });
     held.shows({ kind: "turn-ended", outcome: "success", reason: "end" });

@@ -9,7 +9,7 @@ import {
 } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 
 import type { AgentRecord, Finding } from "../record.ts";
@@ -24,7 +24,7 @@ import { ageOf, freshness, seenUntil } from "./stale-work.ts";
  * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
  * for; processes nobody could look at never make it more than a warning (one that is worth a call), nor does one that prints nothing and tells of its work by other ways.
  */
-export const findNoOutput: Detector = (record, now, policy) => {
+export const findNoOutput: Detector = (record, { now, policy }) => {
   const { terminal } = record;
   if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
   const idle = idleAllowed(record, policy);
@@ -114,7 +114,7 @@ function describeTree({ kind }: TreeState, { tree }: TerminalFacts): string {
 const noticeableTokens = 50_000;
 
 /** Tokens are being spent and nothing new comes of it. It may be a hard problem: somebody should look, nobody should act. */
-export const findTokenBurn: Detector = (record, now, policy) => {
+export const findTokenBurn: Detector = (record, { now, policy }) => {
   const { terminal, facts } = record;
   if (terminal === null || facts.progress === null || facts.tokens === null) return nothing;
   const seen = seenUntil(record, policy);
@@ -136,11 +136,14 @@ export const findTokenBurn: Detector = (record, now, policy) => {
   };
 };
 
+/** A holder looks every few seconds. */
+const seenLately: DurationMs = seconds(60);
+
 /**
  * Its turn ended and it never said that the work is done. Only with a task and nobody at its terminal: a person's session at its prompt is waiting
  * for that person.
  */
-export const findCompletionTimeout: Detector = (record, now, policy) => {
+export const findCompletionTimeout: Detector = (record, { now, policy }) => {
   const { terminal } = record;
   if (terminal === null || terminal.turnEndedAt === null || terminal.completedAt !== null) return nothing;
   // At its limit it ended for that.
@@ -153,8 +156,9 @@ export const findCompletionTimeout: Detector = (record, now, policy) => {
   const since = Math.max(terminal.turnEndedAt.at, terminal.output.at);
   const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
-  // A quiet that nobody looked at is none.
-  if (terminal.seenAt < due) return nothing;
+  // A quiet that nobody looked at is none; and what its holder saw long ago is told before what it saw since.
+  const isKnown = record.findings.some(({ kind }) => kind === "completion-timeout");
+  if (terminal.seenAt < due || (!isKnown && terminal.seenAt < now - seenLately)) return nothing;
   const waited = now - since;
   return {
     finding: conclude(record, now, {
@@ -170,7 +174,7 @@ export const findCompletionTimeout: Detector = (record, now, policy) => {
 };
 
 /** It ran into its context limit and nothing new was written since: no hand-off, no compaction. */
-export const findContextExhausted: Detector = (record, now, policy) => {
+export const findContextExhausted: Detector = (record, { now, policy }) => {
   const { terminal } = record;
   if (terminal === null || terminal.contextLimitAt === null || terminal.holder === "lost") return nothing;
   if (hasOutlivedLimit(terminal, policy)) return nothing;
@@ -195,7 +199,7 @@ export const findContextExhausted: Detector = (record, now, policy) => {
 /** Compacting is ordinary, up to three times in a run; doing it again with nothing new in between is going round in circles. */
 const compactsAfter = 3;
 
-export const findIdleCompactions: Detector = (record, now) => {
+export const findIdleCompactions: Detector = (record, { now }) => {
   const { terminal } = record;
   const compactions = terminal?.compactions ?? null;
   if (terminal === null || compactions === null || compactions.times < compactsAfter) return nothing;
@@ -216,7 +220,7 @@ export const findIdleCompactions: Detector = (record, now) => {
 const spinsAfter = 12;
 
 /** The same file over and over. It proves little, so it is only ever shown. */
-export const findSpinning: Detector = (record, now) => {
+export const findSpinning: Detector = (record, { now }) => {
   const file = record.terminal?.file ?? null;
   if (file === null || file.times < spinsAfter) return nothing;
   return {
@@ -233,7 +237,7 @@ export const findSpinning: Detector = (record, now) => {
 };
 
 /** Shown while it lasts, so that nobody wonders about the quiet. */
-export const findRateLimit: Detector = (record, now) => {
+export const findRateLimit: Detector = (record, { now }) => {
   const { terminal, activity, limit } = record;
   if (terminal === null || activity.kind !== "WAITING" || activity.for !== "provider") return nothing;
   const waited = now - activity.since;
@@ -282,7 +286,7 @@ const gatheringTime: DurationMs = seconds(5);
 const gatheredAt = ({ findings }: AgentRecord, now: MonoMs): MonoMs =>
   (findings.find(({ kind }) => kind === "process-exited")?.since ?? now) + gatheringTime;
 
-function heldWithOthers(record: AgentRecord, now: MonoMs, doubt: Doubt): HeldBecause | undefined {
+function heldWithOthers(record: AgentRecord, { now, doubt }: Context): HeldBecause | undefined {
   if (doubt.diedWith !== null) return "mass-failure";
   return doubt.mayDieWithOthers && now < gatheredAt(record, now) ? "gathering" : undefined;
 }
@@ -291,13 +295,14 @@ function heldWithOthers(record: AgentRecord, now: MonoMs, doubt: Doubt): HeldBec
  * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
  * terminal it ran in has seen the end, and who runs once has had its run.
  */
-export const findProcessExit: Detector = (record, now, policy, doubt) => {
+export const findProcessExit: Detector = (record, context) => {
+  const { now, policy } = context;
   const exit = record.terminal?.exit ?? null;
   if (exit === null || record.activity.kind === "FINISHED" || wasStopped(record)) return nothing;
   const back = heldByLimit(record);
   const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
   const isSeen = record.terminal?.foreground === true;
-  const held = waits || isSeen ? undefined : heldWithOthers(record, now, doubt);
+  const held = waits || isSeen ? undefined : heldWithOthers(record, context);
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
@@ -340,7 +345,7 @@ export const isConversationFull = (terminal: TerminalFacts, policy: Policy): boo
   !(terminal.exit !== null && terminal.exit.cause === "by-itself" && isKilled(terminal.exit));
 
 /** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */
-export const findHolderLost: Detector = (record, now) => {
+export const findHolderLost: Detector = (record, { now }) => {
   const { terminal } = record;
   if (terminal === null || terminal.holder === "here" || terminal.exit !== null) return nothing;
   return {

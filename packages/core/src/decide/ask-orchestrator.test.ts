@@ -35,7 +35,7 @@ function goesOn(held: HeldStory): void {
 }
 
 const kindsOf = ({ agent }: HeldStory): string[] =>
-  [...kindsOfEvidence(agent.record, agent.now, policyOf("default"))].sort();
+  [...kindsOfEvidence(agent.record, { ...agent.context, policy: policyOf("default") })].sort();
 const asked = ({ agent }: HeldStory) => agent.when("ESCALATION_TRIGGERED");
 const causes = ({ agent }: HeldStory) => agent.told("INCIDENT_OPENED").map(({ cause }) => cause);
 
@@ -111,9 +111,9 @@ describe("what is announced to follow without an answer", () => {
     expect(kindsOf(held)).toEqual(["absence", "unanswered-nudge"]);
     expect(otherwise(held)).toEqual({ kind: "keep" });
     // Nor where its incident was opened for something else, which is over.
-    const { record, now, policy } = held.agent;
+    const { record, context } = held.agent;
     const { incident } = record;
     if (incident === null) return expect.fail("nothing is the matter with it");
-    expect(unanswered(record, { ...incident, cause: "no-progress" }, now, policy)).toEqual({ kind: "keep" });
+    expect(unanswered(record, { ...incident, cause: "no-progress" }, context)).toEqual({ kind: "keep" });
   });
 });

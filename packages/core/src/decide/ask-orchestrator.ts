@@ -11,6 +11,7 @@ import {
 import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { isLoop } from "../assess/moved-since.ts";
+import type { Context } from "../context.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { isEnough, kindsOfEvidence } from "./evidence.ts";
@@ -22,16 +23,11 @@ export const asFinding = (reason: HealthReason): FindingKind | null =>
   findingKinds.includes(reason as FindingKind) ? (reason as FindingKind) : null;
 
 /** Asks the orchestrator; what follows without an answer depends on whether the agent may be stopped at all. */
-export function ask(
-  record: AgentRecord,
-  incident: Incident,
-  reason: EscalationReason,
-  now: MonoMs,
-  policy: Policy,
-): Rung {
+export function ask(record: AgentRecord, incident: Incident, reason: EscalationReason, context: Context): Rung {
+  const { now, policy } = context;
   const again = askAgainAt(record, incident, policy);
   if (again !== null && now < again) return wait(again);
-  return { kind: "escalate", reason, otherwise: unanswered(record, incident, now, policy) };
+  return { kind: "escalate", reason, otherwise: unanswered(record, incident, context) };
 }
 
 /** Whoever was asked about the same in an incident before this one is not asked at once again: it was well for a moment, and is ill again. */
@@ -42,19 +38,15 @@ function askAgainAt({ asked }: AgentRecord, { cause, openedAt }: Incident, { esc
 }
 
 /** Nobody answering is no order to stop it: that takes the gate's own evidence, and a policy that wants it. Otherwise it runs on. */
-export function unanswered(
-  record: AgentRecord,
-  incident: Incident,
-  now: MonoMs,
-  policy: Policy,
-): Escalation["otherwise"] {
+export function unanswered(record: AgentRecord, incident: Incident, context: Context): Escalation["otherwise"] {
+  const { policy } = context;
   const give = (because: EndingReason): Escalation["otherwise"] => ({ kind: "hand-over", because });
   if (incident.illness === "DEGRADED") return give("nobody-answered");
   if (record.terminal === null) return give("not-supervised");
   if (policy.mode !== "act") return give("mode");
   if (policy.protected) return give("protected");
   const mayStop = causeToStop(record, incident, policy) !== null && policy.escalation.onUnanswered === "terminate";
-  return mayStop && isEnough(kindsOfEvidence(record, now, policy)) ? { kind: "stop" } : { kind: "keep" };
+  return mayStop && isEnough(kindsOfEvidence(record, context)) ? { kind: "stop" } : { kind: "keep" };
 }
 
 /** What it may be stopped for: the gravest thing found that the user's own words do not exclude, or what the incident was opened for. */
@@ -71,7 +63,7 @@ const mayStopFor = (cause: HealthReason, policy: Policy): boolean =>
   (cause !== "repeated-error" || policy.terminal.stopOnRepeatedError);
 
 /** Until the time to answer is up; meanwhile a SEV-1 that no person acknowledged is told once more. `null`: nobody answered. */
-export function awaitAnswer(escalation: Escalation, now: MonoMs, policy: Policy): Rung | null {
+export function awaitAnswer(escalation: Escalation, { now, policy }: Context): Rung | null {
   const { until } = escalation;
   const due = overdueAt(escalation, policy);
   if (due !== null && now >= due) return { kind: "tell-overdue" };
@@ -79,7 +71,7 @@ export function awaitAnswer(escalation: Escalation, now: MonoMs, policy: Policy)
 }
 
 /** Nobody acts in a freeze, whatever the time; but that no person acknowledged it is told all the same. */
-export function awaitThaw(escalation: Escalation, now: MonoMs, policy: Policy): Rung {
+export function awaitThaw(escalation: Escalation, { now, policy }: Context): Rung {
   const due = overdueAt(escalation, policy);
   return due !== null && now >= due ? { kind: "tell-overdue" } : wait(due);
 }

@@ -8,7 +8,7 @@ import {
   type Policy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { endedWithOthers, isMatterOfFleet } from "./matter-of-fleet.ts";
@@ -19,8 +19,10 @@ export type Response =
       readonly kind: "alert";
       readonly cause: HealthReason;
       readonly severity: AlertSeverity;
-      /** Told not long ago, and over since. */
+      /** It, or what was told beside it, was told not long ago: the agent goes up and down. */
       readonly again?: true;
+      /** Causes that were told since it was last well for a while, this one included. */
+      readonly told?: readonly HealthReason[];
     }
   | { readonly kind: "resolve" }
   /** It goes up and down: the alert stays open until it has been well for a while. */
@@ -40,7 +42,8 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost", "run-failed"]);
 
 /** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
-export function chooseResponse(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Response {
+export function chooseResponse(record: AgentRecord, context: Context): Response {
+  const { now, policy, doubt } = context;
   const { state, reason } = record.health;
   const sign =
     state === "DEGRADED"
@@ -48,15 +51,29 @@ export function chooseResponse(record: AgentRecord, now: MonoMs, policy: Policy,
       : undefined;
   const severity = severities[state] ?? (sign === undefined ? undefined : "warning");
   const cause = sign?.kind ?? reason;
-  if (severity === undefined) return calmResponse(record, now, policy);
+  if (severity === undefined) return calmResponse(record, context);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (endedWithOthers(record))
     return record.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
   if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
-  const { lastAlert } = record;
-  const again = lastAlert?.cause === cause && now - lastAlert.resolvedAt < soon(record, policy);
-  return { kind: "alert", cause, severity, ...(again ? { again } : {}) };
+  const told = toldLately(record, now, policy);
+  const before = told.filter((one) => one === cause).length;
+  const isLouder = record.alert?.severity === "critical" && severity !== "critical";
+  if (record.alert?.again && (isLouder || before >= mostTold)) return { kind: "nothing", because: "already-alerted" };
+  const again = before > 0 || record.alert?.again;
+  return { kind: "alert", cause, severity, ...(again ? { again } : {}), told: [...told, cause] };
+}
+
+/** An agent that goes up and down is told of so often for each cause, and for a warning no more once something worse was. */
+const mostTold = 2;
+
+/** What was told of it and is not long over, each time it was: by turns, two causes go up and down as one does. */
+function toldLately(record: AgentRecord, now: MonoMs, policy: Policy): readonly HealthReason[] {
+  const { alert, lastAlert } = record;
+  if (alert !== null) return alert.told ?? [alert.cause];
+  if (lastAlert === null || now - lastAlert.resolvedAt >= soon(record, policy)) return [];
+  return lastAlert.told ?? [lastAlert.cause];
 }
 
 /** What comes back within this time goes up and down. Who is silent again takes a TTL to show it. */
@@ -64,7 +81,7 @@ const soon = ({ activity }: AgentRecord, policy: Policy): DurationMs =>
   Math.max(minutes(15), policy.beatsPromised ? 0 : 2 * beatRhythm(activity, policy).ttl);
 
 /** A warning sign does not end an open alert; being well does, and so does being stopped, unless that is not the end of it. */
-function calmResponse(record: AgentRecord, now: MonoMs, policy: Policy): Response {
+function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
   const { alert, health, incident, handedOver } = record;
   const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
   const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;

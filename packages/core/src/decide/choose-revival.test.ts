@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noDoubt } from "../doubt.ts";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { endings, startsFailing } from "../ladder-story.test-support.ts";
 import { newRecord } from "../record.ts";
@@ -160,7 +161,8 @@ describe("an agent that we stopped", () => {
     const now = 600 * minute;
     const born = newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: "t1", gapsSeen: 0 }, 0);
     const recoveries = attempts.map(({ taskId, ago }) => ({ taskId, at: now - ago }));
-    const revive = (taskId: string | null): Revival => chooseRecovery({ ...born, taskId, recoveries }, now, policy);
+    const revive = (taskId: string | null): Revival =>
+      chooseRecovery({ ...born, taskId, recoveries }, { now, policy, doubt: noDoubt });
     return { now, revive };
   }
 

@@ -1,4 +1,5 @@
-import type { DurationMs, MonoMs, Policy } from "@rouse/contract";
+import type { DurationMs, MonoMs } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { jitterOf } from "../jitter.ts";
 import type { AgentRecord } from "../record.ts";
 import { recentRestarts, restartsAllowed } from "../restart-rule.ts";
@@ -10,14 +11,15 @@ export type Revival =
   | { readonly kind: "exhausted"; readonly attempts: number };
 
 /** One whose process went without our doing: at once, then no sooner than the cooldown allows, and so many times in the window. */
-export function chooseRestart(record: AgentRecord, now: MonoMs, policy: Policy): Revival {
-  const recent = recentRestarts(record, now, policy);
+export function chooseRestart(record: AgentRecord, context: Context): Revival {
+  const { now, policy } = context;
+  const recent = recentRestarts(record, context);
   if (recent.length >= restartsAllowed(record, policy)) return { kind: "exhausted", attempts: recent.length };
   return notBefore(record.restartedAt, policy.restart.cooldown, now, recent.length + 1);
 }
 
 /** One we stopped because it got nowhere or broke things: so many times for one task, so many in an hour, and longer between each. */
-export function chooseRecovery(record: AgentRecord, now: MonoMs, policy: Policy): Revival {
+export function chooseRecovery(record: AgentRecord, { now, policy }: Context): Revival {
   const { maxPerTask, maxPerHour, backoff } = policy.recovery;
   const ofTask = record.recoveries.filter(
     ({ taskId, at }) => taskId === record.taskId && (taskId !== null || at > now - hour),

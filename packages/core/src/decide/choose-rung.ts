@@ -3,7 +3,7 @@ import { whenWorked } from "../accept/work-clock.ts";
 import { gravest } from "../assess/health-machine.ts";
 import { earliest, gravity } from "../assess/look.ts";
 import { newestFact } from "../assess/moved-since.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import { type Escalation, type HandedOver, type Incident, isSettled, type Stage } from "../incident.ts";
 import { endedAtLimit, heldByLimit } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
@@ -28,8 +28,9 @@ import { handOver, type Rung, recovered, wait } from "./rung.ts";
  * Third stage: should we act, and how? One incident at a time, one rung at a time; whatever the rung changes is looked at again. Nothing here is done
  * by being decided: the next stage writes it down first.
  */
-export function chooseRung(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
-  const rung = chooseNext(record, now, policy, doubt);
+export function chooseRung(record: AgentRecord, context: Context): Rung {
+  const { now } = context;
+  const rung = chooseNext(record, context);
   if (isDecided(record)) return rung;
   const until = heldByLimit(record);
   if (until !== null && now < until && ownSteps.has(rung.kind)) return wait(until);
@@ -64,9 +65,10 @@ const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
   "give-up",
 ]);
 
-function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
+function chooseNext(record: AgentRecord, context: Context): Rung {
+  const { now, policy, doubt } = context;
   const { incident } = record;
-  if (incident === null) return chooseOpening(record, now, policy, doubt);
+  if (incident === null) return chooseOpening(record, context);
   if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
   const { stage } = incident;
   // Who was told to let go of its task and ends has not done it by that.
@@ -80,41 +82,39 @@ function chooseNext(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
   if (policy.mode === "observe" && question === null) return handOver("mode");
   // Its end is its limit's matter: no relapse, and what was asked about it before is nobody's any more.
   const isMoot = stage.kind !== "escalated" || !isAboutTheDead(stage.escalation, record);
-  if (endedAtLimit(record) && isMoot && beforeTheEnd.has(stage.kind) && illnessOf(record, now, policy) === null)
+  if (endedAtLimit(record) && isMoot && beforeTheEnd.has(stage.kind) && illnessOf(record, context) === null)
     return recovered("well-again");
   if (isOver(record)) {
-    const way = chooseWayBack(record, incident, now, policy, doubt);
+    const way = chooseWayBack(record, incident, context);
     return callsSomebody(way) && isGathering(record) ? wait() : way;
   }
-  if (stage.kind === "probation") return watchReplacement(record, stage.until, now, policy);
-  const illness = illnessOf(record, now, policy);
+  if (stage.kind === "probation") return watchReplacement(record, stage.until, context);
+  const illness = illnessOf(record, context);
   const turned = illness === null ? null : ({ kind: "turn", illness, cause: causeOf(record) } as const);
   if (stage.kind === "stopping") {
     const isSpared = turned !== null && stopsForAnother(record, incident, stage, turned.illness);
-    return isSpared ? turned : passGate(record, incident, stage, now, policy, doubt);
+    return isSpared ? turned : passGate(record, incident, stage, context);
   }
   const isWorse = turned !== null && gravityOf[turned.illness] > gravityOf[incident.illness];
   // What was asked is waited for: only the agent's return, its end or somebody's word takes a question back, not that it became worse.
   if (stage.kind === "escalated" && (question !== null || illness !== null)) {
-    const waiting = doubt.frozen
-      ? awaitThaw(stage.escalation, now, policy)
-      : awaitAnswer(stage.escalation, now, policy);
+    const waiting = doubt.frozen ? awaitThaw(stage.escalation, context) : awaitAnswer(stage.escalation, context);
     if (waiting !== null) return waiting;
   }
   if (isWorse) return turned;
-  if (question !== null) return afterEscalation(record, incident, question, now, policy);
+  if (question !== null) return afterEscalation(record, incident, question, context);
   if (illness === null) return recovered("well-again");
-  if (doubt.frozen) return chooseInFreeze(record, incident, now, policy);
+  if (doubt.frozen) return chooseInFreeze(record, incident, context);
   switch (stage.kind) {
     case "open":
     case "down":
-      return chooseFirst(record, incident, now, policy);
+      return chooseFirst(record, incident, context);
     case "nudged":
-      return afterNudge(record, incident, now, policy);
+      return afterNudge(record, incident, context);
     case "escalated":
-      return afterEscalation(record, incident, stage.escalation, now, policy);
+      return afterEscalation(record, incident, stage.escalation, context);
     case "more-time":
-      return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", now, policy);
+      return now < stage.until ? wait(stage.until) : ask(record, incident, "more-time-used-up", context);
   }
 }
 
@@ -145,8 +145,9 @@ const stopsForAnother = (
 
 const gravityOf: Readonly<Record<Illness, number>> = { DEGRADED: 0, STUCK: 1, FAILING: 2, UNRESPONSIVE: 3 };
 
-function chooseOpening(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Rung {
-  const illness = illnessOf(record, now, policy);
+function chooseOpening(record: AgentRecord, context: Context): Rung {
+  const { now, policy, doubt } = context;
+  const illness = illnessOf(record, context);
   const { handedOver } = record;
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
   if (policy.mode === "observe" || !policy.enabled) return wait();
@@ -176,7 +177,7 @@ function isBack(
 }
 
 /** What an agent is ill with; a warning counts once it stood for long and nothing came of it. */
-export function illnessOf(record: AgentRecord, now: MonoMs, policy: Policy): Illness | null {
+export function illnessOf(record: AgentRecord, { now, policy }: Context): Illness | null {
   const { state } = record.health;
   if (state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING") return state;
   const at = unchangedAt(record, null, policy);
@@ -204,26 +205,26 @@ function welcome(stage: Stage): Rung {
 }
 
 /** A relapse is a person's matter: whatever was wrong, starting over did not cure it. Its owner's rule holds for every life of it. */
-function watchReplacement(record: AgentRecord, until: MonoMs, now: MonoMs, policy: Policy): Rung {
-  const illness = illnessOf(record, now, policy);
+function watchReplacement(record: AgentRecord, until: MonoMs, context: Context): Rung {
+  const { now, policy } = context;
+  const illness = illnessOf(record, context);
   if (illness !== null && illness !== "DEGRADED") return stopByRule(record, policy) ?? handOver("relapse");
   return now < until ? wait(until) : recovered("stood-probation");
 }
 
-function chooseFirst(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+function chooseFirst(record: AgentRecord, incident: Incident, context: Context): Rung {
+  const { policy } = context;
   switch (incident.illness) {
     case "DEGRADED":
-      return ask(record, incident, "unchanged-finding", now, policy);
+      return ask(record, incident, "unchanged-finding", context);
     case "STUCK":
       return (
-        stopByRule(record, policy) ??
-        endOvertime(record, incident, now, policy) ??
-        chooseNudge(record, incident, now, policy)
+        stopByRule(record, policy) ?? endOvertime(record, incident, context) ?? chooseNudge(record, incident, context)
       );
     case "FAILING":
     case "UNRESPONSIVE":
       return record.terminal === null
-        ? ask(record, incident, "not-supervised", now, policy)
+        ? ask(record, incident, "not-supervised", context)
         : stop(record, incident, policy);
   }
 }
@@ -235,18 +236,18 @@ function stopByRule(record: AgentRecord, policy: Policy): Rung | null {
 }
 
 /** It was told to stop and works on: to remind it of its work would contradict that. Where it has not shown that it read it, somebody is asked. */
-function endOvertime(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung | null {
+function endOvertime(record: AgentRecord, incident: Incident, context: Context): Rung | null {
   if (record.findings.every(({ kind }) => kind !== "task-timed-out")) return null;
-  if (record.terminal !== null && isEnough(kindsOfEvidence(record, now, policy)))
+  if (record.terminal !== null && isEnough(kindsOfEvidence(record, context)))
     return { kind: "stop", cause: "task-timed-out" };
-  return ask(record, incident, "one-kind-of-evidence", now, policy);
+  return ask(record, incident, "one-kind-of-evidence", context);
 }
 
 /** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
-function chooseInFreeze(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+function chooseInFreeze(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { stage } = incident;
-  if (stage.kind === "escalated") return awaitThaw(stage.escalation, now, policy);
-  const first = stage.kind === "open" ? chooseFirst(record, incident, now, policy) : null;
+  if (stage.kind === "escalated") return awaitThaw(stage.escalation, context);
+  const first = stage.kind === "open" ? chooseFirst(record, incident, context) : null;
   return first?.kind === "stop" ? first : wait();
 }
 
@@ -256,16 +257,17 @@ const stop = (record: AgentRecord, incident: Incident, policy: Policy): Rung => 
 });
 
 /** What could not be given to it is no attempt, and is not tried without end either. */
-function chooseNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+function chooseNudge(record: AgentRecord, incident: Incident, context: Context): Rung {
+  const { policy } = context;
   const { nudges, undelivered, stage } = incident;
   const channel = policy.nudge.enabled ? chooseChannel(record) : null;
-  if (channel === null) return ask(record, incident, "no-way-to-nudge", now, policy);
+  if (channel === null) return ask(record, incident, "no-way-to-nudge", context);
   if (nudges < policy.nudge.max && undelivered < policy.nudge.max)
     return { kind: "nudge", channel, attempt: nudges + 1, cause: nudgedFor(record) };
-  if (stage.kind === "open" && nudges >= policy.nudge.max) return ask(record, incident, "falls-back", now, policy);
+  if (stage.kind === "open" && nudges >= policy.nudge.max) return ask(record, incident, "falls-back", context);
   // Those of an incident before this one count for how often it is nudged, not for what it did not answer now.
   const wasNudged = record.nudged.some(({ at }) => at >= incident.openedAt);
-  return ask(record, incident, wasNudged ? "nudges-unanswered" : "nudges-undelivered", now, policy);
+  return ask(record, incident, wasNudged ? "nudges-unanswered" : "nudges-undelivered", context);
 }
 
 /** What it goes round in, or what it did when nothing has been found since it was last told. */
@@ -279,10 +281,11 @@ export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | nu
  * before our eyes. Who does a little, and nothing new, is asked about in the end. An owner's rule that comes to apply meanwhile does not wait for the
  * nudges that something else was worth.
  */
-function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy: Policy): Rung {
+function afterNudge(record: AgentRecord, incident: Incident, context: Context): Rung {
+  const { now, policy } = context;
   const ruled = stopByRule(record, policy);
   if (ruled !== null) return ruled;
-  const overtime = endOvertime(record, incident, now, policy);
+  const overtime = endOvertime(record, incident, context);
   if (overtime !== null) return overtime;
   const { nudge, findings } = record;
   const { interval, max } = policy.nudge;
@@ -290,9 +293,9 @@ function afterNudge(record: AgentRecord, incident: Incident, now: MonoMs, policy
   if (now < from + interval) return wait(from + interval);
   const quietAt = quietSinceNudge(record, interval);
   const isFound = findings.some(({ level }) => gravity[level] >= gravity.stuck);
-  if (isFound || (quietAt !== null && quietAt <= now)) return chooseNudge(record, incident, now, policy);
+  if (isFound || (quietAt !== null && quietAt <= now)) return chooseNudge(record, incident, context);
   const last = from + (max + 1) * interval;
-  return now < last ? wait(earliest(quietAt, last) ?? last) : ask(record, incident, "nudges-unanswered", now, policy);
+  return now < last ? wait(earliest(quietAt, last) ?? last) : ask(record, incident, "nudges-unanswered", context);
 }
 
 /** When it will have done nothing for so long since it was told; `null` while its clock stands still, and where nobody told it. */
@@ -303,22 +306,17 @@ function quietSinceNudge({ work, facts, terminal, nudge, reached }: AgentRecord,
   return whenWorked(work, Math.max(...marks.map((mark) => mark?.worked ?? 0)) + interval);
 }
 
-function afterEscalation(
-  record: AgentRecord,
-  incident: Incident,
-  escalation: Escalation,
-  now: MonoMs,
-  policy: Policy,
-): Rung {
+function afterEscalation(record: AgentRecord, incident: Incident, escalation: Escalation, context: Context): Rung {
+  const { policy } = context;
   const { otherwise } = escalation;
-  const waiting = awaitAnswer(escalation, now, policy);
+  const waiting = awaitAnswer(escalation, context);
   if (waiting !== null) return waiting;
   switch (otherwise.kind) {
     case "hand-over":
       return handOver(otherwise.because);
     // What follows next time is said with the next question: what was announced with this one is kept.
     case "keep":
-      return { kind: "ask-again", otherwise: unanswered(record, incident, now, policy) };
+      return { kind: "ask-again", otherwise: unanswered(record, incident, context) };
     case "stop":
       return record.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
   }

@@ -1,5 +1,4 @@
-import type { MonoMs, Policy } from "@rouse/contract";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
@@ -10,13 +9,8 @@ import { finalTurn } from "./final-turn.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
 /** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
-export function chooseWayBack(
-  record: AgentRecord,
-  incident: Incident,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Rung {
+export function chooseWayBack(record: AgentRecord, incident: Incident, context: Context): Rung {
+  const { policy } = context;
   const { stage } = incident;
   const { terminal, stop } = record;
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return wait();
@@ -25,7 +19,7 @@ export function chooseWayBack(
   if (stage.kind === "probation") return handOver("relapse");
   if (stage.kind === "stopping" && stage.next === "hand-off") return recovered("handed-off");
   if (stage.kind === "escalated" && isAboutTheDead(stage.escalation, record))
-    return awaitAnswer(stage.escalation, now, policy) ?? handOver(endingOf(stage.escalation));
+    return awaitAnswer(stage.escalation, context) ?? handOver(endingOf(stage.escalation));
   if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
   // It ended before a person's eyes: theirs to start again, and nothing to call them for.
@@ -35,9 +29,9 @@ export function chooseWayBack(
   if (policy.mode !== "act") return handOver("mode");
   const final = stage.pressed ? null : finalTurn(record);
   if (final !== null) return handOver(final);
-  const limited = afterLimit(record, incident, stage, now, policy);
+  const limited = afterLimit(record, incident, stage, context);
   if (limited !== null) return limited;
-  return bringBack(record, stage, now, policy, doubt);
+  return bringBack(record, stage, context);
 }
 
 /** Its owner said that nothing is started again. What ended by itself is over by that; whom we stopped for an illness is theirs to look at. */
@@ -52,8 +46,7 @@ function afterLimit(
   { limit }: AgentRecord,
   incident: Incident,
   { pressed }: Extract<Stage, { kind: "down" }>,
-  now: MonoMs,
-  policy: Policy,
+  { now, policy }: Context,
 ): Rung | null {
   if (!isStanding(limit) || pressed) return null;
   const { afterExit } = policy.limitResume;
@@ -65,13 +58,12 @@ function afterLimit(
 function bringBack(
   record: AgentRecord,
   { by, pressed, notBefore }: Extract<Stage, { kind: "down" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Rung {
+  const { now, doubt } = context;
   if (doubt.frozen || isStartingAgain(record)) return wait();
   if (notBefore !== null && now < notBefore) return wait(notBefore);
-  const revival = by === "restart" ? chooseRestart(record, now, policy) : chooseRecovery(record, now, policy);
+  const revival = by === "restart" ? chooseRestart(record, context) : chooseRecovery(record, context);
   if (pressed) return { kind: "revive", by, attempt: revival.kind === "start" ? revival.attempt : 0 };
   if (revival.kind === "wait") return wait(revival.until);
   if (revival.kind === "start") return { kind: "revive", by, attempt: revival.attempt };

@@ -14,7 +14,7 @@ const started = (name: string): Sight => ({
 });
 
 describe("evidence", () => {
-  const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
+  const kinds = ({ agent }: HeldStory) => [...kindsOfEvidence(agent.record, agent.context)].toSorted();
 
   it("an error that repeats in a terminal is none, unless its owner wants it stopped for that", () => {
     const circles = (stops: boolean) => {
@@ -319,7 +319,8 @@ describe("evidence", () => {
     const read = ignores("agent");
     expect(read.agent.told("NUDGE_SEEN")).toHaveLength(1);
     expect(kinds(read)).not.toContain("unanswered-nudge");
-    const later = (held: HeldStory) => kindsOfEvidence(held.agent.record, held.agent.now + 600_000, held.agent.policy);
+    const later = (held: HeldStory) =>
+      kindsOfEvidence(held.agent.record, { ...held.agent.context, now: held.agent.now + 600_000 });
     expect(later(read)).toContain("unanswered-nudge");
     expect(later(ignores("program"))).not.toContain("unanswered-nudge");
   });

@@ -1,17 +1,11 @@
-import {
-  type DurationMs,
-  type EvidenceClass,
-  type FindingKind,
-  type MonoMs,
-  type Policy,
-  seconds,
-} from "@rouse/contract";
+import { type DurationMs, type EvidenceClass, type FindingKind, type Policy, seconds } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
 import { isNumberedAnew } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
 import { ignoresStop } from "../assess/overtime.ts";
 import { quietAfter, stateOfTree } from "../assess/process-tree.ts";
+import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { toolsBegunAt } from "../terminal-facts.ts";
 
@@ -19,7 +13,8 @@ import { toolsBegunAt } from "../terminal-facts.ts";
  * What speaks against an agent, by kind. Absence is one kind, however many eyes report it: no beats, no output, no progress, processes at rest. Each
  * other kind is something positive: seen, said, decided or ruled by the owner.
  */
-export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy): ReadonlySet<EvidenceClass> {
+export function kindsOfEvidence(record: AgentRecord, context: Context): ReadonlySet<EvidenceClass> {
+  const { policy } = context;
   const kinds = new Set<EvidenceClass>();
   for (const finding of record.findings) {
     if (!speaksAgainst(finding, policy)) continue;
@@ -30,8 +25,8 @@ export function kindsOfEvidence(record: AgentRecord, now: MonoMs, policy: Policy
     }
     if (isRuledByOwner(record, finding, policy)) kinds.add("owner-rule");
   }
-  if (kinds.size > 0 && isAtRest(record, now, policy)) kinds.add("absence");
-  if (ignoresNudge(record, now, policy) || ignoresStop(record)) kinds.add("unanswered-nudge");
+  if (kinds.size > 0 && isAtRest(record, context)) kinds.add("absence");
+  if (ignoresNudge(record, context) || ignoresStop(record)) kinds.add("unanswered-nudge");
   return kinds;
 }
 
@@ -80,7 +75,7 @@ const nothingNew: ReadonlySet<FindingKind> = new Set<FindingKind>([
 ]);
 
 /** Quiet processes are an absence only where nothing else moves either: who prints, tells of work or takes steps waits between them. */
-const isAtRest = (record: AgentRecord, now: MonoMs, policy: Policy): boolean =>
+const isAtRest = (record: AgentRecord, { now, policy }: Context): boolean =>
   stateOfTree(record, policy).kind === "quiet" && now - newestFact(record) >= quietAfter(policy);
 
 /** What the owner of this agent said in advance: stop it when it is idle, when it repeats an error, when it works on at a task that timed out, or when a timer of its own falls silent. */
@@ -122,7 +117,7 @@ function livesOn(record: AgentRecord, policy: Policy): boolean {
 }
 
 /** A nudge that the agent itself has shown to have read, and did nothing about in its time. A beat that was lost since may have held its answer. */
-function ignoresNudge(record: AgentRecord, now: MonoMs, policy: Policy): boolean {
+function ignoresNudge(record: AgentRecord, { now, policy }: Context): boolean {
   const { nudge } = record;
   if (nudge === null || nudge.sent === null || nudge.state !== "seen" || !nudge.receipt) return false;
   if (record.beats.lost > nudge.sent.lost) return false;

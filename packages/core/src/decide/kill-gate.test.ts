@@ -319,8 +319,8 @@ it("who is only DEGRADED is stopped by somebody's decision, and by nothing else"
   held.agent.beats({ status: "DEGRADED" });
   const { record, now, policy, doubt } = held.agent;
   expect(record.health.state).toBe("DEGRADED");
-  expect(refuseKill(record, now, policy, doubt, false)?.because).toBe("well-again");
-  expect(refuseKill(record, now, policy, doubt, true)?.because).not.toBe("well-again");
+  expect(refuseKill(record, { now, policy, doubt }, false)?.because).toBe("well-again");
+  expect(refuseKill(record, { now, policy, doubt }, true)?.because).not.toBe("well-again");
 });
 
 it("a person's order that the holder refused keeps nobody from being stopped who falls ill later", () => {

@@ -1,7 +1,8 @@
 import type { MonoMs, Policy, StopRefusal } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { isIll } from "../assess/health-machine.ts";
-import { type Doubt, type Gap, lastGap } from "../doubt.ts";
+import type { Context } from "../context.ts";
+import { type Gap, lastGap } from "../doubt.ts";
 import type { AgentRecord } from "../record.ts";
 import { isEnough, kindsOfEvidence } from "./evidence.ts";
 
@@ -15,13 +16,8 @@ export interface KillRefusal {
  * The kill gate: all of it true at the moment of the decision, and again after every wait. Identity is checked once more by the holder at the instant
  * of the signal; the intent is on disk before anybody hears of it, because nothing acts that was not saved.
  */
-export function refuseKill(
-  record: AgentRecord,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-  ordered: boolean,
-): KillRefusal | null {
+export function refuseKill(record: AgentRecord, context: Context, ordered: boolean): KillRefusal | null {
+  const { now, policy, doubt } = context;
   if (!isIll(record.health.state) && !(ordered && record.health.state === "DEGRADED")) return lasting("well-again");
   if (doubt.frozen) return lasting("frozen");
   if (policy.mode !== "act") return lasting("mode");
@@ -29,9 +25,9 @@ export function refuseKill(
   // Started by hand it is its person's, also in a pipe, where no terminal shows them, and when they have just left.
   if (record.terminal?.foreground === true || (record.terminal?.attached ?? 0) > 0) return lasting("attached");
   if (record.terminal?.holder !== "here") return lasting("holder-lost");
-  const doubted = doubtMonitor(record, now, policy, doubt);
+  const doubted = doubtMonitor(record, context);
   if (doubted !== null) return doubted;
-  const kinds = new Set(kindsOfEvidence(record, now, policy));
+  const kinds = new Set(kindsOfEvidence(record, context));
   if (ordered) kinds.add("order");
   if (!isEnough(kinds)) return lasting("one-kind-of-evidence");
   return doubt.brake === null || doubt.brake.until <= now ? null : doubt.brake;
@@ -40,7 +36,7 @@ export function refuseKill(
 const lasting = (because: StopRefusal): KillRefusal => ({ because, until: null });
 
 /** A monitor that does not trust its own path, or was blind and has not seen this agent anew with every eye since, stops nobody. */
-function doubtMonitor(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): KillRefusal | null {
+function doubtMonitor(record: AgentRecord, { now, policy, doubt }: Context): KillRefusal | null {
   if (doubt.hold !== null) return { because: "monitor-in-doubt", until: now + lookAgainAfter };
   const gap = lastGap(doubt);
   if (gap === null || isSeenSince(record, gap)) return null;

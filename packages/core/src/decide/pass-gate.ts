@@ -1,6 +1,6 @@
-import type { MonoMs, Policy, StopRefusal } from "@rouse/contract";
+import type { MonoMs, StopRefusal } from "@rouse/contract";
 import { earliest } from "../assess/look.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import type { Incident, Stage } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { ask } from "./ask-orchestrator.ts";
@@ -22,20 +22,17 @@ export function passGate(
   record: AgentRecord,
   incident: Incident,
   { cause, next, interrupted, shut }: Extract<Stage, { kind: "stopping" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Rung {
+  const { now, policy } = context;
   if (record.terminal === null && next === "hand-off") return recovered("handed-off");
   const stop = stopUnderWay(record);
   if (stop?.outcome?.kind === "refused" || interrupted >= mostInterrupted) return handOver("kill-refused");
   if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
-  if (isOut(stop) && refuseKill(record, now, policy, doubt, false)?.because === "well-again")
-    return { kind: "recall-stop" };
+  if (isOut(stop) && refuseKill(record, context, false)?.because === "well-again") return { kind: "recall-stop" };
   if (stop !== null && (stop.orderedAt !== null || stop.saved === null)) return wait();
   const refusal =
-    refuseKill(record, now, policy, doubt, cause === "decided") ??
-    (stop === null ? null : refuseUnsaved(record, policy));
+    refuseKill(record, context, cause === "decided") ?? (stop === null ? null : refuseUnsaved(record, policy));
   if (record.terminal === null && refusal?.because !== "well-again") return handOver("not-supervised");
   // It is not stopped, but was told to let go of its task: that is somebody else's from here on.
   if (next === "hand-off" && stop === null && refusal?.because === "well-again") return recovered("handed-off");
@@ -43,7 +40,7 @@ export function passGate(
   // To try once more at once would fail once more. Who is attached the holder knows before we do.
   const { stopRefused } = record;
   if (refusal === null && (stopRefused === "work-not-saved" || stopRefused === "attached"))
-    return afterRefusal(record, incident, stopRefused, null, now, policy);
+    return afterRefusal(record, incident, stopRefused, null, context);
   if (refusal === null) return { kind: "save-work", cause };
   if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
   if (record.stopRefused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
@@ -52,7 +49,7 @@ export function passGate(
     if (now >= tellAt) return { kind: "tell-shut", because: refusal.because };
     return wait(earliest(refusal.until, tellAt));
   }
-  return afterRefusal(record, incident, refusal.because, refusal.until, now, policy);
+  return afterRefusal(record, incident, refusal.because, refusal.until, context);
 }
 
 /** An order of our own that may still be taken back. */
@@ -73,8 +70,7 @@ function afterRefusal(
   incident: Incident,
   because: StopRefusal,
   until: MonoMs | null,
-  now: MonoMs,
-  policy: Policy,
+  context: Context,
 ): Rung {
   switch (because) {
     case "frozen":
@@ -84,13 +80,13 @@ function afterRefusal(
       return wait(until);
     // Whoever is only quiet runs on: somebody is asked, and asked again. Whoever was asked and decided so is not asked once more.
     case "one-kind-of-evidence":
-      return isDecided(incident) ? handOver("kill-refused") : ask(record, incident, because, now, policy);
+      return isDecided(incident) ? handOver("kill-refused") : ask(record, incident, because, context);
     case "mode":
     case "protected":
     case "attached":
     case "holder-lost":
     case "work-not-saved":
-      return incident.escalations === 0 ? ask(record, incident, because, now, policy) : handOver(refusedFor[because]);
+      return incident.escalations === 0 ? ask(record, incident, because, context) : handOver(refusedFor[because]);
     case "well-again":
       return recovered("well-again");
     case "already-over":

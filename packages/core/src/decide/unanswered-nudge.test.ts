@@ -22,7 +22,7 @@ function hasReadNudge(seenBy: "agent" | "program") {
   const nudge = agent.told("NUDGE_SENT").at(-1)?.nudge;
   expect(nudge).toBeDefined();
   beat({ seen: [nudge], seenBy });
-  const kinds = () => [...kindsOfEvidence(agent.record, agent.now, agent.policy)].toSorted();
+  const kinds = () => [...kindsOfEvidence(agent.record, agent.context)].toSorted();
   return { agent, passes, beat, kinds };
 }
 
@@ -57,7 +57,7 @@ describe("a nudge that was read and not answered in its time", () => {
     shows({ kind: "nudge-read", nudge: agent.told("NUDGE_SENT")[0]?.nudge ?? "none" });
     passes("14m");
     expect(agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
-    expect([...kindsOfEvidence(agent.record, agent.now, agent.policy)]).toEqual([]);
+    expect([...kindsOfEvidence(agent.record, agent.context)]).toEqual([]);
   });
 
   it("says nothing before its time is up without the part of it that we were blind for", () => {

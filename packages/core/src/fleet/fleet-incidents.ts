@@ -6,6 +6,7 @@ import {
   type MonoMs,
   type Policy,
   type SelfCheckPolicy,
+  seconds,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Escalation } from "../incident.ts";
@@ -29,6 +30,14 @@ interface Open extends Omit<FleetIncident, "members" | "returned"> {
   readonly returned: Map<string, MonoMs>;
   /** Those that a person has to see to, because nothing more is done about them by itself. */
   readonly needy: Set<string>;
+  /** Those of whom somebody was told since it was last asked about. */
+  readonly named: Set<string>;
+  /** Those that joined after it was asked about: what was granted or decided was not about them. */
+  readonly unasked: Set<string>;
+  /** Those that somebody is to be asked about. */
+  readonly wanting: Set<string>;
+  /** Somebody is told, or asked, then: still others may follow until then. */
+  tellAt: MonoMs | null;
   /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
   askAnewAt: MonoMs | null;
   latest: MonoMs;
@@ -46,6 +55,9 @@ export interface StandsSo {
   readonly presence: Presence;
   readonly needy: boolean;
 }
+
+/** Who dies within so long after another is told of with it. */
+const gatheringTime: DurationMs = seconds(5);
 
 /** Names that are told of so many; the rest is counted. */
 const mostNamed = 100;
@@ -83,7 +95,10 @@ export function keepFleetIncidents(
     const isUntold = isSilence && (stage.kind === "held" || (grown && stage.kind !== "asked"));
     const open: Open = {
       ...incident,
-      ...{ members, returned: new Map(incident.returned), needy: new Set(stage.kind === "held" ? [] : members) },
+      ...{ members, returned: new Map(incident.returned) },
+      needy: new Set(stage.kind === "held" || (grown && !isSilence) ? [] : members),
+      ...{ named: new Set(grown ? [] : members), unasked: new Set(grown ? members : []), wanting: new Set() },
+      tellAt: grown && !isSilence ? now + gatheringTime : null,
       ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
       stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
     };
@@ -109,7 +124,9 @@ export function keepFleetIncidents(
     const incident: Open = {
       ...{ id: `${fleetId}/${counts.incidents}`, because, scope, openedAt: now, latest: now, came: 0, lost: false },
       ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
-      ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
+      ...{ named: new Set<string>(), unasked: new Set<string>(), wanting: new Set<string>() },
+      ...{ tellAt: null, grown: false, askAnewAt: null },
+      ...{ stage: { kind: "held" }, alert: null },
     };
     incidents.add(incident);
     return incident;
@@ -127,10 +144,18 @@ export function keepFleetIncidents(
       changes += 1;
       members.set(agentId, incident);
       incident.members.add(agentId);
-      incident.latest = now;
-      if (!incident.returned.delete(agentId)) incident.came += 1;
+      if (!incident.returned.delete(agentId)) {
+        incident.latest = now;
+        incident.came += 1;
+      }
+      incident.unasked.add(agentId);
+      if (incident.because === "mass-failure" && !incident.named.has(agentId)) tellSoon(incident, now);
       if (incident.stage.kind !== "held") incident.grown = true;
     }
+  }
+
+  function tellSoon(incident: Open, now: MonoMs): void {
+    incident.tellAt ??= now + gatheringTime;
   }
 
   /** Opened, or grown by them. One of the whole fleet takes in those of single nodes. */
@@ -158,6 +183,11 @@ export function keepFleetIncidents(
       if (incident === whole || incident.because !== whole.because) return [];
       for (const agentId of incident.members) memberOf[incident.because].delete(agentId);
       join(whole, incident.members, now);
+      // Nobody else asks about those that were asked about there.
+      for (const agentId of whole.because === "mass-failure" ? incident.needy : []) {
+        whole.needy.add(agentId);
+        whole.wanting.add(agentId);
+      }
       return [close(incident, "part-of-a-wider-one", now)];
     });
   }
@@ -202,7 +232,8 @@ export function keepFleetIncidents(
     now: MonoMs,
   ): FleetDoings {
     const incident = memberOf["mass-failure"].get(agentId) ?? findNear("mass-failure", node);
-    if (incident !== undefined && (incident.returned.has(agentId) || now <= incident.latest + window())) {
+    const grows = incident?.scope !== wholeFleet && many.some(({ scope }) => scope === wholeFleet);
+    if (incident !== undefined && !grows && (incident.returned.has(agentId) || now <= incident.latest + window())) {
       join(incident, [agentId], now);
       return nothing;
     }
@@ -213,7 +244,8 @@ export function keepFleetIncidents(
     if (one === undefined) return opened;
     for (const other of first.agents) if (!deaths.isDown(other)) comeBack(one, other, now);
     changes += 1;
-    return combine([opened, one.stage.kind === "held" ? alert(one, now) : askAnew(one, now)]);
+    // Who dies in the next seconds is told of with them, once.
+    return one.stage.kind === "held" ? opened : combine([opened, askAnew(one, now)]);
   }
 
   /** Back is who has lived for as long as they died within. Who is a person's matter is asked about, with all the others. */
@@ -223,12 +255,21 @@ export function keepFleetIncidents(
     if (presence === "gone") return leave(incident, agentId, false, now);
     if (presence === "died") join(incident, [agentId], now);
     else comeBack(incident, agentId, now);
-    if (!needy || presence !== "died") incident.needy.delete(agentId);
+    if (!needy || presence !== "died") needNobody(incident, agentId);
     else if (!incident.needy.has(agentId)) {
       incident.needy.add(agentId);
-      if (incident.stage.kind === "held" || incident.stage.kind === "decided") return ask(incident, 0, now);
+      const isOpen = incident.stage.kind === "asked" || incident.stage.kind === "more-time";
+      if (isOpen && !incident.unasked.has(agentId)) return nothing;
+      changes += 1;
+      incident.wanting.add(agentId);
+      tellSoon(incident, now);
     }
     return nothing;
+  }
+
+  function needNobody(incident: Open, agentId: string): void {
+    incident.needy.delete(agentId);
+    incident.wanting.delete(agentId);
   }
 
   function comeBack(incident: Open, agentId: string, now: MonoMs): void {
@@ -250,7 +291,7 @@ export function keepFleetIncidents(
     changes += 1;
     memberOf[incident.because].delete(agentId);
     incident.members.delete(agentId);
-    incident.needy.delete(agentId);
+    needNobody(incident, agentId);
     if (isWell) incident.returned.set(agentId, now);
     else {
       incident.returned.delete(agentId);
@@ -265,20 +306,36 @@ export function keepFleetIncidents(
     if (members.size > 0) return nothing;
     if (because === "mass-silence")
       return mayGrow(incident) ? nothing : close(incident, lost ? "none-left" : "all-heard", now);
-    const isBack = [...returned.values()].every((since) => now >= since + window());
-    return isBack ? close(incident, lost ? "none-left" : "all-back", now) : nothing;
+    return returned.size === 0 ? close(incident, lost ? "none-left" : "all-back", now) : nothing;
+  }
+
+  /** Who is back is none of them any more: if it dies later, that is its own matter. */
+  function release(incident: Open, now: MonoMs): void {
+    if (incident.because !== "mass-failure") return;
+    for (const [agentId, since] of incident.returned) {
+      if (now < since + window()) continue;
+      changes += 1;
+      incident.returned.delete(agentId);
+      memberOf["mass-failure"].delete(agentId);
+    }
   }
 
   /** Nobody answered: asked again, less and less often. Time that was allowed is used up: asked anew. */
   function due(now: MonoMs): FleetDoings {
     if (incidents.size === 0) return nothing;
     return combine(
-      [...incidents].map((incident) => (incident.members.size === 0 ? settle(incident, now) : press(incident, now))),
+      [...incidents].map((incident) => {
+        release(incident, now);
+        if (incident.members.size > 0) return press(incident, now);
+        incident.tellAt = null;
+        return settle(incident, now);
+      }),
     );
   }
 
   function press(incident: Open, now: MonoMs): FleetDoings {
-    const { stage, askAnewAt } = incident;
+    const { stage, askAnewAt, tellAt } = incident;
+    if (tellAt !== null && now >= tellAt) return tellOfMore(incident, now);
     if (stage.kind === "more-time" && now >= stage.until) return ask(incident, 0, now);
     if (stage.kind !== "asked") return nothing;
     if (askAnewAt !== null && now >= askAnewAt) return askAnew(incident, now);
@@ -294,10 +351,24 @@ export function keepFleetIncidents(
     ]);
   }
 
+  /** Of those that joined somebody is told; and asked, when one is a person's matter that nobody was asked about. */
+  const tellOfMore = (incident: Open, now: MonoMs): FleetDoings =>
+    incident.wanting.size > 0 ? askAnew(incident, now) : tell(incident, now);
+
+  function tell(incident: Open, now: MonoMs): FleetDoings {
+    changes += 1;
+    incident.tellAt = null;
+    for (const agentId of incident.members) incident.named.add(agentId);
+    return alert(incident, now);
+  }
+
   function ask(incident: Open, askedBefore: number, now: MonoMs): FleetDoings {
     changes += 1;
     incident.grown = false;
     incident.askAnewAt = null;
+    incident.tellAt = null;
+    for (const once of [incident.named, incident.unasked, incident.wanting]) once.clear();
+    for (const agentId of incident.members) incident.named.add(agentId);
     return question(incident, askedBefore, now);
   }
 
@@ -326,9 +397,9 @@ export function keepFleetIncidents(
   };
 
   const listOpen = (): readonly FleetIncident[] =>
-    [...incidents].map(({ needy, askAnewAt, ...one }) => ({
+    [...incidents].map(({ needy, named, unasked, wanting, tellAt, askAnewAt, ...one }) => ({
       ...one,
-      grown: one.grown || askAnewAt !== null,
+      grown: one.grown || askAnewAt !== null || tellAt !== null,
       ...{ members: [...one.members], returned: [...one.returned] },
     }));
 

@@ -106,6 +106,34 @@ describe("an alert", () => {
     expect(agent.record.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
   });
 
+  it.each([
+    ["from one to the other", false],
+    ["well in between", true],
+  ])("of an agent that goes up and down for two causes by turns, %s, is raised twice for each at most", (_, isWell) => {
+    const agent = story();
+    agent.beats();
+    for (let i = 0; i < 10; i++) {
+      agent.silentFor("20s");
+      if (isWell) agent.beats();
+      agent.beats({ status: "FAILED" });
+      agent.beats();
+    }
+    const causes = agent.did("raise-alert").map(({ key }) => key.split("/")[2]);
+    expect(causes.filter((cause) => cause === "missed-beats").length).toBeLessThanOrEqual(2);
+    expect(causes.filter((cause) => cause === "run-failed").length).toBeLessThanOrEqual(2);
+    expect(new Set(causes).size).toBe(2);
+    const raised = causes.length;
+    // What stays open is the worst of it.
+    expect(agent.record.alert).toMatchObject({ cause: "missed-beats", severity: "critical" });
+    while (agent.record.alert !== null) {
+      agent.silentFor("5s");
+      agent.beats();
+    }
+    // All that was told is over: what comes then is told again.
+    agent.silentFor("20s");
+    expect(agent.did("raise-alert")).toHaveLength(raised + 1);
+  });
+
   it("is raised once more when it becomes a person's matter, and then stands for as long as it is", () => {
     const agent = story();
     agent.beats();

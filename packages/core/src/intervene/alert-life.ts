@@ -1,4 +1,4 @@
-import { type AlertSeverity, describeDuration, type HealthReason, type MonoMs, type RouseEvent } from "@rouse/contract";
+import { describeDuration, type MonoMs, type RouseEvent } from "@rouse/contract";
 import { earliest } from "../assess/look.ts";
 import type { Response } from "../decide/choose-response.ts";
 import type { AgentRecord, AlertLife } from "../record.ts";
@@ -24,12 +24,18 @@ export function respond(record: AgentRecord, response: Response, now: MonoMs): I
     case "keep-open":
       return { record: { ...record, wakeAt: earliest(record.wakeAt, response.until) }, events: [], actions: [] };
     case "resolve": {
-      const lastAlert = record.alert === null ? record.lastAlert : { cause: record.alert.cause, resolvedAt: now };
+      const lastAlert = record.alert === null ? record.lastAlert : remember(record.alert, now);
       const over = resolve(record);
       return { ...over, record: { ...over.record, lastAlert } };
     }
   }
 }
+
+/** One that stayed open until all was well for a while is over with all that was told with it. */
+const remember = ({ cause, again, told }: AlertLife, resolvedAt: MonoMs): AgentRecord["lastAlert"] => ({
+  ...{ cause, resolvedAt },
+  ...(again || told === undefined ? {} : { told }),
+});
 
 function noteOutcome(record: AgentRecord, signal: Signal): AgentRecord {
   if (signal.kind !== "action-outcome" || record.alert === null || record.alert.key !== signal.key) return record;
@@ -44,14 +50,15 @@ function raise(record: AgentRecord, response: Extract<Response, { kind: "alert" 
 /** One open alert per agent: a new one takes the place of the one before. */
 export function raiseAlert(
   record: AgentRecord,
-  { cause, severity, again }: { readonly cause: HealthReason; readonly severity: AlertSeverity; readonly again?: true },
+  { cause, severity, again, told }: Pick<AlertLife, "cause" | "severity" | "again" | "told">,
   summary: string,
   now: MonoMs,
 ): Intervened {
   const { agentId } = record;
   const alertsRaised = record.alertsRaised + 1;
   const key = `${agentId}/${record.incarnation}/${cause}/${alertsRaised}`;
-  const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued", ...(again ? { again } : {}) };
+  const more = { ...(again ? { again } : {}), ...(told === undefined || told.length === 1 ? {} : { told }) };
+  const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued", ...more };
   const before = record.alert === null ? null : resolve(record);
   return {
     record: { ...record, alert, alertsRaised },

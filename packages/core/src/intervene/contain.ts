@@ -1,7 +1,7 @@
 import { type ContainOutcome, hours, type LetGoReason, type MonoMs, minutes, type Policy } from "@rouse/contract";
 import { earliest, gravity } from "../assess/look.ts";
 import { isLoop } from "../assess/moved-since.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import { type ContainLife, type HandedOver, isHeldBack } from "../incident.ts";
 import { type AgentRecord, type Finding, isOver } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
@@ -17,14 +17,9 @@ const renewEvery = minutes(30);
  * An agent that was handed to a person and goes on in circles spends money until they come. It is held back, as mildly as its policy says, and let go as
  * soon as the matter is over or a person has spoken to it. Nobody who is well, or ill in another way, is ever held back.
  */
-export function containAgent(
-  before: AgentRecord,
-  signal: Signal,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Intervened {
+export function containAgent(before: AgentRecord, signal: Signal, context: Context): Intervened {
   // Nearly everybody, nearly always.
+  const { now, policy, doubt } = context;
   if (before.handedOver === null && (before.containment ?? null) === null) return nothing(before);
   const heard = hearOutcome(before, signal);
   const { record } = heard;
@@ -32,8 +27,8 @@ export function containAgent(
   if (because !== null) return join(heard, letGo(record, because, now));
   const loop = doubt.frozen ? null : whatToContain(record, policy);
   const { handedOver } = record;
-  if (loop !== null && handedOver !== null) return join(heard, order(record, handedOver, loop, now, policy));
-  return wakeFor(join(heard, renewal(record, now, doubt)), now);
+  if (loop !== null && handedOver !== null) return join(heard, order(record, handedOver, loop, context));
+  return wakeFor(join(heard, renewal(record, context)), now);
 }
 
 const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
@@ -66,13 +61,7 @@ function countsFrom({ containment }: AgentRecord, { incident, at }: HandedOver):
 const callsSince = ({ steps }: AgentRecord, since: MonoMs): number =>
   steps?.steps.filter(({ at }) => at !== undefined && at > since).length ?? 0;
 
-function order(
-  record: AgentRecord,
-  { incident }: HandedOver,
-  { text }: Finding,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
+function order(record: AgentRecord, { incident }: HandedOver, { text }: Finding, { now, policy }: Context): Intervened {
   const how = policy.contain === "interrupt" ? "interrupt" : "pause";
   const former = record.containment?.incident === incident ? record.containment : null;
   const number = (former?.number ?? 0) + 1;
@@ -167,7 +156,7 @@ const renewAt = ({ containment }: AgentRecord): MonoMs | null =>
   containment?.state === "on" && containment.how === "pause" ? containment.at + renewEvery : null;
 
 /** A pause that is still wanted is ordered anew before it ends by itself. */
-function renewal(record: AgentRecord, now: MonoMs, doubt: Doubt): Intervened {
+function renewal(record: AgentRecord, { now, doubt }: Context): Intervened {
   const { containment } = record;
   const due = renewAt(record);
   if (containment === null || due === null || now < due || doubt.frozen) return nothing(record);

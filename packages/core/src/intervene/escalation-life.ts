@@ -7,6 +7,7 @@ import {
   type RouseEvent,
   type Severity,
 } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
@@ -27,9 +28,7 @@ export function escalate(
   incident: Incident,
   reason: EscalationReason,
   otherwise: Escalation["otherwise"],
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  { now, policy, doubt }: Context,
   askedBefore = 0,
 ): Intervened {
   const { agentId } = record;
@@ -83,16 +82,15 @@ export function askAgain(
   record: AgentRecord,
   incident: Incident,
   otherwise: Escalation["otherwise"],
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Intervened {
+  const { now } = context;
   const last = openEscalation(record);
   if (last === null) return { record, events: [], actions: [] };
   const { agentId, health } = record;
   const over = withdrawEscalation(record, "nobody answered; it is asked again", now);
   const times = last.askedBefore + 1;
-  const asked = escalate(record, incident, last.reason, otherwise, now, policy, doubt, times);
+  const asked = escalate(record, incident, last.reason, otherwise, context, times);
   const summary = `${agentId} needs a person: ${incident.illness} (${incident.cause}); nobody answered ${times === 1 ? "the question" : `${times} questions`} about it, it runs on`;
   const told = raiseAlert(asked.record, { cause: health.reason, severity: "critical" }, summary, now);
   return {

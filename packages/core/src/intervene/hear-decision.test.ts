@@ -55,7 +55,7 @@ describe("terminate_and_recover", () => {
     const { agent, shows, passes } = heldStory({ taskId: "t1", processes: "unknown", obedient: true });
     shows({ kind: "turn-ended", outcome: "success", reason: "end" });
     passes("10m");
-    expect([...kindsOfEvidence(agent.record, agent.now, agent.policy)]).toEqual(["absence"]);
+    expect([...kindsOfEvidence(agent.record, agent.context)]).toEqual(["absence"]);
     agent.decides("terminate_and_recover");
     expect(agent.told("TERMINATION_ORDERED")).toMatchObject([
       { actor: "orchestrator", because: "decided", evidence: expect.arrayContaining(["order"]) },

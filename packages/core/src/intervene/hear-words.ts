@@ -1,9 +1,9 @@
-import type { AgentAnswer, EscalationReason, MonoMs, Policy } from "@rouse/contract";
+import type { AgentAnswer, EscalationReason } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { causeOf } from "../decide/ask-orchestrator.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
 import { endedWithOthers, isMatterOfFleet } from "../decide/matter-of-fleet.ts";
-import type { Doubt } from "../doubt.ts";
 import { type Escalation, type Incident, isSettled, type Stage } from "../incident.ts";
 import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain } from "../record.ts";
 import type { Signal } from "../signal.ts";
@@ -14,26 +14,24 @@ import { queueNudge } from "./nudge-life.ts";
 import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
 /** What people, the orchestrator and the agent itself say. Each is taken in once; what comes too late changes nothing. */
-export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+export function hearWords(record: AgentRecord, signal: Signal, context: Context): Intervened {
   switch (signal.kind) {
     case "decided":
-      return hearDecision(record, signal, now, policy, doubt);
+      return hearDecision(record, signal, context);
     case "decided-for-all":
-      return hearDecisionForAll(record, signal, now, policy, doubt);
+      return hearDecisionForAll(record, signal, context);
     case "answered":
-      return hearAnswer(record, signal.answer, now, policy, doubt);
+      return hearAnswer(record, signal.answer, context);
     case "heartbeat":
-      return signal.beat.answer === undefined
-        ? unchanged(record)
-        : hearAnswer(record, signal.beat.answer, now, policy, doubt);
+      return signal.beat.answer === undefined ? unchanged(record) : hearAnswer(record, signal.beat.answer, context);
     case "nudge-ordered":
-      return orderNudge(record, signal, now, policy, doubt);
+      return orderNudge(record, signal, context);
     case "reflection-wanted":
-      return tell(record, selfReflection(signal.failed, signal.of), now, policy, doubt);
+      return tell(record, selfReflection(signal.failed, signal.of), context);
     case "task-taken":
-      return tellTaken(record, signal, now, policy, doubt);
+      return tellTaken(record, signal, context);
     case "escalation-ordered":
-      return orderEscalation(record, now, policy, doubt);
+      return orderEscalation(record, context);
     case "acknowledged":
     case "checked-in":
     case "registered":
@@ -54,13 +52,8 @@ export function hearWords(record: AgentRecord, signal: Signal, now: MonoMs, poli
 const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 
 /** The orchestrator's decision counts for the question it answers, and once. */
-function hearDecision(
-  record: AgentRecord,
-  signal: Extract<Signal, { kind: "decided" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Intervened {
+function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "decided" }>, context: Context): Intervened {
+  const { now, policy, doubt } = context;
   const { incident, agentId } = record;
   const escalation = openEscalation(record);
   if (incident === null || escalation?.id !== signal.escalation) return unchanged(record);
@@ -86,7 +79,7 @@ function hearDecision(
     case "force_handoff": {
       const next = "hand-off" as const;
       const going = decided({ kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null });
-      return by !== null || doubt.frozen ? going : handOff(going, actor, now, policy);
+      return by !== null || doubt.frozen ? going : handOff(going, actor, context);
     }
   }
 }
@@ -95,26 +88,25 @@ function hearDecision(
 function hearDecisionForAll(
   record: AgentRecord,
   { decision, actor }: Extract<Signal, { kind: "decided-for-all" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Intervened {
-  if (isOver(record)) return decision === "terminate_and_recover" ? bringBack(record, now, policy) : unchanged(record);
+  const { doubt } = context;
+  if (isOver(record)) return decision === "terminate_and_recover" ? bringBack(record, context) : unchanged(record);
   if (record.terminal === null || record.incident !== null || !isMatterOfFleet(record, doubt)) return unchanged(record);
-  const opened = openQuestion(record, now, policy);
+  const opened = openQuestion(record, context);
   const { incident } = opened.record;
   if (incident === null) return opened;
   const next = decision === "force_handoff" ? "hand-off" : "bring-back";
   const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
   const going = { ...opened, record: { ...opened.record, incident: { ...incident, stage } } };
-  return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, now, policy) : going;
+  return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, context) : going;
 }
 
 /** It ended together with others and is down for good: whoever decides for all of them brings it back, whatever its budget says. */
-function bringBack(record: AgentRecord, now: MonoMs, policy: Policy): Intervened {
+function bringBack(record: AgentRecord, context: Context): Intervened {
   const { handedOver } = record;
   if (handedOver === null || isSettled(handedOver) || !endedWithOthers(record)) return unchanged(record);
-  const opened = openIncident(record, handedOver.illness, "process-exited", now, policy);
+  const opened = openIncident(record, handedOver.illness, "process-exited", context);
   const { incident } = opened.record;
   if (incident === null) return opened;
   const by = handedOver.because === "recoveries-exhausted" ? "recovery" : "restart";
@@ -128,11 +120,11 @@ function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "
 }
 
 /** It is told before it goes, by whatever way there is, so that it can leave its work in order. */
-function handOff(before: Intervened, actor: string, now: MonoMs, policy: Policy): Intervened {
+function handOff(before: Intervened, actor: string, context: Context): Intervened {
   const channel = chooseChannel(before.record);
   if (channel === null) return before;
   const order = { channel, attempt: 0, cause: null, actor, wording: handOffWording() };
-  const told = queueNudge(before.record, order, now, policy);
+  const told = queueNudge(before.record, order, context);
   return {
     record: told.record,
     events: [...before.events, ...told.events],
@@ -146,7 +138,8 @@ const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = 
 };
 
 /** "Going on" is heard and no more: what it does shows. Who wants to hand over, or is blocked, is somebody's matter at once. */
-function hearAnswer(before: AgentRecord, answer: AgentAnswer, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function hearAnswer(before: AgentRecord, answer: AgentAnswer, context: Context): Intervened {
+  const { policy, doubt } = context;
   const answers = countAnswer(before, answer.kind);
   const record: AgentRecord = { ...before, answers };
   const told: Intervened = {
@@ -156,7 +149,7 @@ function hearAnswer(before: AgentRecord, answer: AgentAnswer, now: MonoMs, polic
   const reason = asked[answer.kind];
   if (reason === undefined || doubt.frozen || policy.mode === "observe" || !mayAsk(record))
     return isWorthTelling(answers[answer.kind]) ? told : unchanged(record);
-  return ask(told, reason, now, policy, doubt);
+  return ask(told, reason, context);
 }
 
 function countAnswer({ answers, nudge }: AgentRecord, kind: AgentAnswer["kind"]): AnswersHeard {
@@ -179,12 +172,12 @@ const isWaiting = (incident: Incident | null): boolean =>
   incident.stage.kind === "nudged" ||
   incident.stage.kind === "more-time";
 
-function ask(before: Intervened, reason: EscalationReason, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
-  const opened = before.record.incident === null ? openQuestion(before.record, now, policy) : unchanged(before.record);
+function ask(before: Intervened, reason: EscalationReason, context: Context): Intervened {
+  const opened = before.record.incident === null ? openQuestion(before.record, context) : unchanged(before.record);
   const { incident } = opened.record;
   if (incident === null) return before;
   const otherwise = { kind: "hand-over", because: "nobody-answered" } as const;
-  const escalated = escalate(opened.record, incident, reason, otherwise, now, policy, doubt);
+  const escalated = escalate(opened.record, incident, reason, otherwise, context);
   return {
     record: escalated.record,
     events: [...before.events, ...opened.events, ...escalated.events],
@@ -192,48 +185,43 @@ function ask(before: Intervened, reason: EscalationReason, now: MonoMs, policy: 
   };
 }
 
-const openQuestion = (record: AgentRecord, now: MonoMs, policy: Policy): Intervened =>
-  openIncident(record, illnessOf(record, now, policy) ?? "DEGRADED", causeOf(record), now, policy);
+const openQuestion = (record: AgentRecord, context: Context): Intervened =>
+  openIncident(record, illnessOf(record, context) ?? "DEGRADED", causeOf(record), context);
 
 /** Who is done can be helped by nobody's answer. */
-function orderEscalation(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function orderEscalation(record: AgentRecord, context: Context): Intervened {
   const isDone = record.activity.kind === "FINISHED";
   if (isDone || openEscalation(record) !== null || !isWaiting(record.incident)) return unchanged(record);
-  return ask(unchanged(record), "ordered", now, policy, doubt);
+  return ask(unchanged(record), "ordered", context);
 }
 
 /** A person's own nudge goes out whatever the agent's health is; a freeze stops it like everything else. */
 function orderNudge(
   record: AgentRecord,
   { actor, text }: Extract<Signal, { kind: "nudge-ordered" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Intervened {
+  const { doubt } = context;
   const channel = chooseChannel(record);
   if (channel === null || doubt.frozen) return unchanged(record);
   const wording = text === null ? null : ({ template: "operator", text } as const);
-  return queueNudge(record, { channel, attempt: 0, cause: nudgedFor(record), actor, wording }, now, policy);
+  return queueNudge(record, { channel, attempt: 0, cause: nudgedFor(record), actor, wording }, context);
 }
 
 /** Only where there is a way to it, and only if its policy lets us nudge. */
-function tell(record: AgentRecord, wording: Wording, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function tell(record: AgentRecord, wording: Wording, context: Context): Intervened {
+  const { policy, doubt } = context;
   const channel = chooseChannel(record);
   if (channel === null || doubt.frozen || policy.mode === "observe" || !policy.nudge.enabled) return unchanged(record);
-  return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, now, policy);
+  return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, context);
 }
 
 /** Whoever goes on with it would do the work of somebody else; who works on something else by now need not hear of it. */
-function tellTaken(
-  record: AgentRecord,
-  signal: Extract<Signal, { kind: "task-taken" }>,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
-): Intervened {
+function tellTaken(record: AgentRecord, signal: Extract<Signal, { kind: "task-taken" }>, context: Context): Intervened {
+  const { now } = context;
   const { taskId, activity, incident, terminal } = record;
   if (taskId !== signal.taskId || activity.kind === "FINISHED") return unchanged(record);
-  if (!isOver(record)) return tell(record, takenWording(signal), now, policy, doubt);
+  if (!isOver(record)) return tell(record, takenWording(signal), context);
   // What was started for this task alone is not brought back for it any more.
   if (incident === null || terminal?.startedFor !== taskId || isStartingAgain(record)) return unchanged(record);
   return closeIncident(record, incident, "recovered", "handed-off", now);

@@ -5,9 +5,9 @@ import type {
   Illness,
   IncidentEnding,
   MonoMs,
-  Policy,
   RouseEvent,
 } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
 import { endedWithOthers } from "../decide/matter-of-fleet.ts";
 import { type Incident, isSettled } from "../incident.ts";
@@ -17,13 +17,8 @@ import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
 import { recallStop } from "./stop-life.ts";
 
-export function openIncident(
-  record: AgentRecord,
-  illness: Illness,
-  cause: HealthReason,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
+export function openIncident(record: AgentRecord, illness: Illness, cause: HealthReason, context: Context): Intervened {
+  const { now } = context;
   const { agentId, incarnation } = record;
   const number = record.counts.incidents + 1;
   const id = `${agentId}/${number}`;
@@ -34,7 +29,7 @@ export function openIncident(
     cause,
     severity: "SEV-3",
     openedAt: now,
-    nudges: nudgesSpent(record, cause, now, policy),
+    nudges: nudgesSpent(record, cause, context),
     undelivered: 0,
     escalations: 0,
     stage: { kind: "open" },

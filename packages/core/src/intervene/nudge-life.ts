@@ -12,7 +12,7 @@ import type {
 } from "@rouse/contract";
 import { markNow } from "../accept/work-clock.ts";
 import { hasNewStep, isLoop, movedSince, withoutCleared } from "../assess/moved-since.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
@@ -30,7 +30,7 @@ export interface NudgeOrder {
 }
 
 /** Queued and saved; whoever carries it takes it from there. */
-export function queueNudge(record: AgentRecord, order: NudgeOrder, now: MonoMs, policy: Policy): Intervened {
+export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy }: Context): Intervened {
   const { agentId, incarnation } = record;
   const { channel, attempt, cause, actor } = order;
   const number = record.counts.nudges + 1;
@@ -90,28 +90,27 @@ function joinWithNext(record: AgentRecord, { id, channel }: NudgeLife): Interven
 const roundsOf = ({ nudge }: Policy): DurationMs => 2 * nudge.max * nudge.interval;
 
 /** Expire first, then count: what it was nudged for lately, whether or not that incident is over. Going round is one thing, in whichever way. */
-export function nudgesSpent({ nudged }: AgentRecord, cause: HealthReason, now: MonoMs, policy: Policy): number {
+export function nudgesSpent({ nudged }: AgentRecord, cause: HealthReason, { now, policy }: Context): number {
   const isSame = (other: HealthReason): boolean => other === cause || (isLoop(other) && isLoop(cause));
   return nudged.filter((one) => one.at > now - roundsOf(policy) && isSame(one.cause)).length;
 }
 
-function spendNudge(record: AgentRecord, cause: HealthReason, now: MonoMs, policy: Policy): readonly NudgeSpent[] {
+function spendNudge(record: AgentRecord, cause: HealthReason, { now, policy }: Context): readonly NudgeSpent[] {
   return [...record.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
 }
 
 /** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */
-export function followNudge(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy): Intervened {
+export function followNudge(record: AgentRecord, signal: Signal, context: Context): Intervened {
+  const { now } = context;
   const { nudge } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (nudge === null) return unchanged;
   if (isSettled(nudge)) {
     const channel = givenLate(nudge, signal);
-    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, now, policy);
+    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, context);
   }
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
-    return signal.outcome.kind === "nudge"
-      ? noteDelivery(record, nudge, signal.outcome.delivery, now, policy)
-      : unchanged;
+    return signal.outcome.kind === "nudge" ? noteDelivery(record, nudge, signal.outcome.delivery, context) : unchanged;
   const evidence = evidenceOf(record, nudge, signal);
   if (evidence !== null) return advanceFar(record, nudge, evidence, now);
   return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
@@ -129,7 +128,8 @@ function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel
 }
 
 /** Nothing is expected of it, but the agent has it: one more that did not keep it from falling back. */
-function tellLate(record: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): Intervened {
+function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
+  const { now } = context;
   const { id, attempt, channel, text, cause, actor } = nudge;
   const counts = actor === "rouse" && cause !== null && isReminder(nudge);
   const payload = { agentId: record.agentId, nudge: id, attempt, channel, message: text };
@@ -137,23 +137,17 @@ function tellLate(record: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Po
     record: {
       ...record,
       nudge: { ...nudge, sent: markSent(record, now) },
-      nudged: counts ? spendNudge(record, cause, now, policy) : record.nudged,
+      nudged: counts ? spendNudge(record, cause, context) : record.nudged,
     },
     events: [{ type: "NUDGE_SENT", payload }],
     actions: [],
   };
 }
 
-function noteDelivery(
-  record: AgentRecord,
-  nudge: NudgeLife,
-  delivery: NudgeDelivery,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
+function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, context: Context): Intervened {
   if (nudge.state !== "queued") return { record, events: [], actions: [] };
   // Its holder takes the best way there is at that moment, which may be another than the one that was told last.
-  if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, now, policy);
+  if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, context);
   const { agentId } = record;
   const { id, channel } = nudge;
   return {
@@ -167,14 +161,14 @@ function noteDelivery(
 const isForIncident = ({ incident }: AgentRecord, nudge: NudgeLife): boolean =>
   incident !== null && incident.stage.kind === "nudged" && nudge.actor === "rouse" && isReminder(nudge);
 
-function countSent(record: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): AgentRecord {
+function countSent(record: AgentRecord, nudge: NudgeLife, context: Context): AgentRecord {
   const { incident } = record;
   const { cause, actor } = nudge;
   // It was on its way when its incident ended: one more that did not keep the agent from falling back.
   if (incident === null && actor === "rouse" && cause !== null && isReminder(nudge))
-    return { ...record, nudged: spendNudge(record, cause, now, policy) };
+    return { ...record, nudged: spendNudge(record, cause, context) };
   if (incident === null || !isForIncident(record, nudge)) return record;
-  const nudged = spendNudge(record, incident.cause, now, policy);
+  const nudged = spendNudge(record, incident.cause, context);
   return { ...record, nudged, incident: { ...incident, nudges: incident.nudges + 1 } };
 }
 
@@ -184,8 +178,9 @@ function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
   return { ...record, incident: { ...incident, undelivered: incident.undelivered + 1 } };
 }
 
-function noteSent(before: AgentRecord, nudge: NudgeLife, now: MonoMs, policy: Policy): Intervened {
-  const record = countSent(before, nudge, now, policy);
+function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
+  const { now, policy } = context;
+  const record = countSent(before, nudge, context);
   const { agentId } = record;
   const { id, attempt, channel, text, cause } = nudge;
   const sent = markSent(record, now);
@@ -349,14 +344,13 @@ export const nudgeExpires = ({ nudge }: AgentRecord): MonoMs | null =>
 export function giveCommands(
   record: AgentRecord,
   signal: Signal,
-  now: MonoMs,
-  policy: Policy,
-  doubt: Doubt,
+  context: Context,
 ): Intervened & { readonly commands: readonly Command[] } {
+  const { doubt } = context;
   const nothing = { record, events: [], actions: [], commands: [] };
   if (signal.kind !== "heartbeat" && signal.kind !== "checked-in") return nothing;
   const give = signal.kind === "heartbeat" ? giveNudge : handOverNudge;
-  const nudged = doubt.frozen ? nothing : give(record, now, policy);
+  const nudged = doubt.frozen ? nothing : give(record, context);
   const { recovered } = nudged.record;
   // The answer of the hands may be here before the new life is: what is still heard then is the old one.
   if (recovered === null || recovered.told || recovered.life !== record.incarnation) return nudged;
@@ -369,17 +363,14 @@ export function giveCommands(
   };
 }
 
-function giveNudge(
-  record: AgentRecord,
-  now: MonoMs,
-  policy: Policy,
-): Intervened & { readonly commands: readonly Command[] } {
+function giveNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
+  const { now } = context;
   const { nudge } = record;
   const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
   const isOver = nudge !== null && isReminder(nudge) && record.incident === null;
   if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
     return { record, events: [], actions: [], commands: [] };
-  const given = nudge.state === "queued" ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
+  const given = nudge.state === "queued" ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
   return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
 }
 
@@ -387,15 +378,12 @@ function giveNudge(
  * The agent fetched it itself, so it is seen, by whichever way it was to go; also one that could not be given to it. One that its holder is at this
  * moment about to give is left to the holder: nobody is told the same twice.
  */
-function handOverNudge(
-  record: AgentRecord,
-  now: MonoMs,
-  policy: Policy,
-): Intervened & { readonly commands: readonly Command[] } {
+function handOverNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
+  const { now } = context;
   const { nudge } = record;
   if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
     return { record, events: [], actions: [], commands: [] };
-  const given = nudge.sent === null ? noteSent(record, nudge, now, policy) : { record, events: [], actions: [] };
+  const given = nudge.sent === null ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
   const fetched: Evidence = { state: "seen", by: "fetched by checking in", receipt: true };
   const seen = advance(given.record, given.record.nudge ?? nudge, fetched, now);
   return {

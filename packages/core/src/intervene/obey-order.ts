@@ -1,7 +1,7 @@
-import { type MonoMs, type Policy, seconds } from "@rouse/contract";
+import { seconds } from "@rouse/contract";
 import { terminated } from "../assess/health-machine.ts";
 import { wasStopped } from "../assess/terminal-signs.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
@@ -12,19 +12,17 @@ import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
 /** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
-export function obeyOrder(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
   if (record.terminal === null) return { record, events: [], actions: [] };
-  if (signal.kind === "ordered") return takeOrder(record, signal, now, policy, doubt);
-  return isForbiddenToStay(record, now, policy, doubt)
-    ? saveWork(record, leftoversOrder(record), now, policy)
-    : goOn(record, now, policy, doubt);
+  if (signal.kind === "ordered") return takeOrder(record, signal, context);
+  return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
 }
 
 /** Children of an agent that has just ended are given this long to notice. */
 const leftoverGrace = seconds(10);
 
 /** The owner's own rule (`on_leftovers: end`) is an order given beforehand: once for each life. */
-function isForbiddenToStay(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): boolean {
+function isForbiddenToStay(record: AgentRecord, { now, policy, doubt }: Context): boolean {
   const since = record.terminal?.leftovers?.since ?? null;
   if (since === null || record.stop !== null || doubt.frozen) return false;
   return policy.terminal.endLeftovers && policy.mode === "act" && !policy.protected && now - since >= leftoverGrace;
@@ -38,11 +36,12 @@ const leftoversOrder = ({ agentId, incarnation }: AgentRecord): StopOrder => ({
   force: true,
 });
 
-function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): Intervened {
+  const { doubt } = context;
   const thenRestart = order.order === "restart";
   const isDown = record.terminal?.exit != null && !hasLeftovers(record);
   // To let it lie does nothing to anybody.
-  if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, now, policy);
+  if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, context);
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
   // Nothing is left to stop, but to start it again there need be nothing.
   if (isDown) return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
@@ -50,7 +49,7 @@ function takeOrder(record: AgentRecord, order: OrderSignal, now: MonoMs, policy:
   const { stop } = record;
   if (stop?.key === key) return { record, events: [], actions: [] };
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return adopt(record, stop, actor, thenRestart);
-  return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, now, policy);
+  return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, context);
 }
 
 /** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
@@ -58,11 +57,12 @@ export const isComingBack = (record: AgentRecord): boolean =>
   !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
 
 /** Who wants it ended while it is between two lives wants no next one. */
-function cancelRestart(record: AgentRecord, order: OrderSignal, now: MonoMs, policy: Policy): Intervened {
+function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context): Intervened {
+  const { now } = context;
   const { agentId, incarnation, health } = record;
   const opened =
     record.incident === null
-      ? openIncident(record, "UNRESPONSIVE", health.reason, now, policy)
+      ? openIncident(record, "UNRESPONSIVE", health.reason, context)
       : { record, events: [], actions: [] };
   const { incident } = opened.record;
   if (incident === null) return opened;
@@ -100,7 +100,8 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
 }
 
 /** The work is saved, or is not: the order follows, unless a freeze came between or what cannot be saved must be. */
-function goOn(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function goOn(record: AgentRecord, context: Context): Intervened {
+  const { policy, doubt } = context;
   const { stop } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null) return unchanged;
@@ -108,5 +109,5 @@ function goOn(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): I
   const mustSave = !stop.force && !policy.saving.acceptFailure;
   if (stop.saved.kind === "not-saved" && mustSave) return withdrawStop(record, "work-not-saved");
   // One that ended by itself meanwhile is stopped all the same, for whatever it left behind.
-  return orderStop(record, stop, now, policy);
+  return orderStop(record, stop, context);
 }

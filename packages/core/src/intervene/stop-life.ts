@@ -4,12 +4,12 @@ import {
   detailsOf,
   type MonoMs,
   type OrderRefusal,
-  type Policy,
   type RouseEvent,
   type StopCause,
   type StopRefusal,
   seconds,
 } from "@rouse/contract";
+import type { Context } from "../context.ts";
 import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
 import type { Incident } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
@@ -26,7 +26,7 @@ export interface StopOrder {
 }
 
 /** First the work is saved: the order itself follows when that is answered, if everything still holds. */
-export function saveWork(record: AgentRecord, order: StopOrder, now: MonoMs, policy: Policy): Intervened {
+export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }: Context): Intervened {
   const { agentId, incarnation } = record;
   const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, evidence: [], outcome: null };
   const counts = { ...record.counts, stops: record.counts.stops + 1 };
@@ -38,10 +38,11 @@ export function saveWork(record: AgentRecord, order: StopOrder, now: MonoMs, pol
 }
 
 /** Written down, and then done by whoever holds the agent. */
-export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, policy: Policy): Intervened {
+export function orderStop(record: AgentRecord, stop: StopLife, context: Context): Intervened {
+  const { now, policy } = context;
   const { agentId, incarnation } = record;
   const { key, cause, actor } = stop;
-  const evidence = evidenceFor(record, cause, now, policy);
+  const evidence = evidenceFor(record, cause, context);
   const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
     record: { ...record, stop: { ...stop, orderedAt: now, evidence } },
@@ -53,7 +54,7 @@ export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, poli
         agentId,
         incarnation,
         grace: policy.stopGrace,
-        ...validity(record, cause, now, policy),
+        ...validity(record, cause, context),
       },
     ],
   };
@@ -63,7 +64,7 @@ export function orderStop(record: AgentRecord, stop: StopLife, now: MonoMs, poli
 const ordersLast: DurationMs = seconds(10);
 
 /** What was true when it was decided has to be true when it is done: whoever holds the agent may have stood still in between. */
-function validity(record: AgentRecord, cause: StopCause, now: MonoMs, policy: Policy) {
+function validity(record: AgentRecord, cause: StopCause, { now, policy }: Context) {
   if (cause === "ordered") return { spends: false };
   const isSilent = cause !== "decided" && restsOnSilence(record, policy);
   return { spends: true, notAfter: now + ordersLast, ...(isSilent ? { silentAt: now } : {}) };
@@ -107,9 +108,9 @@ export function tellShutGate(
   return raiseAlert(record, { cause: health.reason, severity: "critical" }, summary, now);
 }
 
-const evidenceFor = (record: AgentRecord, cause: StopCause, now: MonoMs, policy: Policy): string[] => [
+const evidenceFor = (record: AgentRecord, cause: StopCause, context: Context): string[] => [
   ...(cause === "ordered" || cause === "decided" ? ["order"] : []),
-  ...kindsOfEvidence(record, now, policy),
+  ...kindsOfEvidence(record, context),
   ...record.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
 ];
 

@@ -1,5 +1,6 @@
 import { type DurationMs, type MonoMs, minutes, seconds } from "@rouse/contract";
 import { earliest } from "../assess/look.ts";
+import type { Context } from "../context.ts";
 import { blindSince, type Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
@@ -17,7 +18,7 @@ const lookEvery: DurationMs = seconds(10);
  * An order of which nothing is heard ends like one that failed: tried again within the budget, then a person's matter. Only time in which it could
  * have been carried out and heard of counts.
  */
-export function awaitNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): Intervened {
+export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Intervened {
   const { restart } = record;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (restart === null || !isStartingAgain(record)) return unchanged;
@@ -30,7 +31,7 @@ export function awaitNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): In
 }
 
 /** When to look whether it has come. */
-export function lookForNewLife(record: AgentRecord, now: MonoMs, doubt: Doubt): MonoMs | null {
+export function lookForNewLife(record: AgentRecord, { now, doubt }: Context): MonoMs | null {
   if (record.restart === null || !isStartingAgain(record)) return null;
   const { awaitedSince } = record.restart;
   return awaitedSince === null ? now + longestBirth : earliest(now + lookEvery, dueAfter(awaitedSince, doubt));

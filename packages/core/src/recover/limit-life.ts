@@ -1,10 +1,10 @@
-import type { MonoMs, Policy, RouseEvent } from "@rouse/contract";
+import type { MonoMs, RouseEvent } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
 import { tellOfQuestion } from "../accept/read-sights.ts";
 import { markNow, turnClock } from "../accept/work-clock.ts";
 import { newestFact } from "../assess/moved-since.ts";
+import type { Context } from "../context.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
-import type { Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
 import { limitOverWording } from "../intervene/word-nudge.ts";
@@ -23,22 +23,22 @@ import type { TerminalFacts } from "../terminal-facts.ts";
 import { aMoment, reviveAfterLimit } from "./restart-life.ts";
 
 /** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
-export function followLimit(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+export function followLimit(record: AgentRecord, context: Context): Intervened {
+  const { now, policy } = context;
   const { limit } = record;
   if (!policy.enabled || limit === null || record.activity.kind === "FINISHED") return unchanged(record);
-  if (isOver(record))
-    return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, now, policy, doubt);
+  if (isOver(record)) return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, context);
   // A person has it in hand while it lives; whose process ends after all is started again.
   if (limit.told) return unchanged(record);
-  if (isUnheard(record, limit)) return tellPerson(record, limit, now, policy);
+  if (isUnheard(record, limit)) return tellPerson(record, limit, context);
   const due = goesOnUntil(record);
-  return due === null || now < due ? unchanged(record) : resume(record, limit, now, policy, doubt);
+  return due === null || now < due ? unchanged(record) : resume(record, limit, context);
 }
 
 const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 
 /** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
-export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): MonoMs | null {
+export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs | null {
   if (!policy.enabled) return null;
   const { restart, health } = record;
   const failed = isOver(record) && restart !== null && isOutOfLimit(restart) && restart.problem !== null;
@@ -47,7 +47,7 @@ export function limitDue(record: AgentRecord, now: MonoMs, policy: Policy): Mono
   return due !== null && due > now ? due : null;
 }
 
-function startAgain(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function startAgain(record: AgentRecord, { now, policy, doubt }: Context): Intervened {
   const { limit } = record;
   // Of one that is being started again none stands.
   if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen) return unchanged(record);
@@ -57,21 +57,23 @@ function startAgain(record: AgentRecord, now: MonoMs, policy: Policy, doubt: Dou
 
 const andTell = (done: Intervened, event: RouseEvent): Intervened => ({ ...done, events: [event, ...done.events] });
 
-function resume(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy, doubt: Doubt): Intervened {
+function resume(record: AgentRecord, limit: Limit, context: Context): Intervened {
+  const { now, policy, doubt } = context;
   const { inTerminal } = policy.limitResume;
   if (!standsStill(record, limit) || inTerminal === "off")
-    return andTell(over(record, limit, now, policy), limitResumed(record.agentId, limit, "time-up", now));
+    return andTell(over(record, limit, context), limitResumed(record.agentId, limit, "time-up", now));
   const mayNudge = inTerminal === "auto" && policy.mode !== "observe" && limit.attempts < mostResumes;
   const channel = mayNudge ? chooseChannel(record) : null;
-  if (channel === null) return tellPerson(record, limit, now, policy);
+  if (channel === null) return tellPerson(record, limit, context);
   if (doubt.frozen) return unchanged(record);
   const order = { channel, attempt: 0, cause: null, actor: "rouse", wording: limitOverWording() };
-  const resumed = over(record, limit, now, policy).record;
-  return andTell(queueNudge(resumed, order, now, policy), limitResumed(record.agentId, limit, "nudged", now));
+  const resumed = over(record, limit, context).record;
+  return andTell(queueNudge(resumed, order, context), limitResumed(record.agentId, limit, "nudged", now));
 }
 
 /** A question that stood there all the while still stands; the time to say that it is done counts from here. */
-function over(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {
+function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
+  const { now } = context;
   const { terminal } = record;
   const next: AgentRecord = { ...record, limit: { ...limit, resumedAt: now } };
   if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
@@ -79,7 +81,7 @@ function over(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): I
   const ended = terminal.turnEndedAt === null ? null : markNow(record.work, now);
   const asking: TerminalFacts = { ...terminal, asks: { what, since }, wait: "input", turnEndedAt: ended };
   return {
-    ...unchanged(waitForPerson(next, asking, since, now, policy)),
+    ...unchanged(waitForPerson(next, asking, since, context)),
     events: tellOfQuestion(record.agentId, terminal.asks),
   };
 }
@@ -98,7 +100,8 @@ function isUnheard(record: AgentRecord, { since }: Limit): boolean {
 }
 
 /** From here on it waits for a person like one that asks. */
-function tellPerson(record: AgentRecord, limit: Limit, now: MonoMs, policy: Policy): Intervened {
+function tellPerson(record: AgentRecord, limit: Limit, context: Context): Intervened {
+  const { now } = context;
   const { agentId, terminal } = record;
   if (terminal === null) return unchanged(record);
   // That it stands at its prompt is still true when somebody has drawn the screen anew.
@@ -106,21 +109,16 @@ function tellPerson(record: AgentRecord, limit: Limit, now: MonoMs, policy: Poli
   const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
   const told = { ...record, limit: { ...limit, told: true } };
   return {
-    record: waitForPerson(told, asking, now, now, policy),
+    record: waitForPerson(told, asking, now, context),
     events: [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what: "limit", pattern: limit.pattern } }],
     actions: [],
   };
 }
 
-function waitForPerson(
-  record: AgentRecord,
-  terminal: TerminalFacts,
-  since: MonoMs,
-  now: MonoMs,
-  policy: Policy,
-): AgentRecord {
+function waitForPerson(record: AgentRecord, terminal: TerminalFacts, since: MonoMs, context: Context): AgentRecord {
+  const { now } = context;
   const activity = { kind: "WAITING", since, for: "input", until: null } as const;
-  const work = turnClock(record.work, activity, record.bornAt, now, policy);
+  const work = turnClock(record.work, activity, record.bornAt, context);
   // It waits for its provider no more; what else follows from that is looked at in a moment.
   const findings = record.findings.filter(({ kind }) => kind !== "rate-limited");
   return { ...record, activity, terminal, work, findings, wakeAt: now + aMoment };

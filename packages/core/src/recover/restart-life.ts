@@ -1,6 +1,6 @@
-import type { DurationMs, MonoMs, Policy, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
+import type { DurationMs, MonoMs, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
 import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
-import type { Doubt } from "../doubt.ts";
+import type { Context } from "../context.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding, type Limit } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
@@ -11,20 +11,15 @@ import type { Signal } from "../signal.ts";
 const mostRemembered = 20;
 
 /** An order to start it again: decided and saved, done by the hands; the new life itself is told by its holder. */
-export function revive(
-  record: AgentRecord,
-  by: "restart" | "recovery",
-  attempt: number,
-  now: MonoMs,
-  policy: Policy,
-): Intervened {
+export function revive(record: AgentRecord, by: "restart" | "recovery", attempt: number, context: Context): Intervened {
+  const { now } = context;
   const isRestart = by === "restart";
   const because: RestartCause = !isRestart
     ? "recovery"
     : record.terminal?.exit?.cause === "stopped"
       ? "stopped-as-unresponsive"
       : "process-exited";
-  const restarts = isRestart ? [...recentRestarts(record, now, policy), now] : record.restarts;
+  const restarts = isRestart ? [...recentRestarts(record, context), now] : record.restarts;
   const recoveries = isRestart
     ? record.recoveries
     : [...record.recoveries, { taskId: record.taskId, at: now }].slice(-mostRemembered);
@@ -76,11 +71,12 @@ export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs)
 }
 
 /** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
-export function reviveAfterRun(record: AgentRecord, now: MonoMs, policy: Policy): Intervened {
+export function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
+  const { now } = context;
   const counts = { ...record.counts, starts: record.counts.starts + 1 };
   const key = `${record.agentId}/${record.incarnation}/always/${counts.starts}`;
   const failed = record.restart !== null;
-  const restarts = failed ? [...recentRestarts(record, now, policy), now] : record.restarts;
+  const restarts = failed ? [...recentRestarts(record, context), now] : record.restarts;
   const attempt = failed ? restarts.length + 1 : 1;
   return start({ ...record, counts, restarts, restartedAt: now }, key, "kept-running", attempt, now);
 }
@@ -99,7 +95,7 @@ function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCau
  * A person's order to start it again. One that was to be stopped first waits for the answer; beside survivors nothing is started. Whoever says so has
  * looked at it, so the attempts before no longer count.
  */
-export function obeyRestart(record: AgentRecord, signal: Signal, now: MonoMs, doubt: Doubt): Intervened {
+export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }: Context): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (record.terminal === null || record.terminal.exit === null || doubt.frozen || isStartingAgain(record))
     return unchanged;
@@ -121,13 +117,13 @@ function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null
 }
 
 /** What the hands say of it: it could not be started, or what the new life was given to go on with. */
-export function followRestart(record: AgentRecord, signal: Signal, now: MonoMs, policy: Policy): Intervened {
+export function followRestart(record: AgentRecord, signal: Signal, context: Context): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
   const { outcome } = signal;
   if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
   if (record.restart?.key !== signal.key) return unchanged;
-  if (outcome.kind === "limit-stands") return putOff(record, outcome.resetsInMs, now, policy);
+  if (outcome.kind === "limit-stands") return putOff(record, outcome.resetsInMs, context);
   return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged;
 }
 
@@ -135,7 +131,7 @@ export function followRestart(record: AgentRecord, signal: Signal, now: MonoMs, 
 export const aMoment: DurationMs = 250;
 
 /** The order is taken back, which is no failure: its agent waits on, as if it had run into the limit once more. */
-function putOff(record: AgentRecord, resetsInMs: DurationMs | null, now: MonoMs, policy: Policy): Intervened {
+function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, policy }: Context): Intervened {
   const { restart, limit, agentId, incarnation } = record;
   if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record))
     return { record, events: [], actions: [] };

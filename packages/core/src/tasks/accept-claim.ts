@@ -1,13 +1,13 @@
 import type { MonoMs, TaskRefusal } from "@rouse/contract";
+import { admitsClaim } from "../trust/judge-assignments.ts";
 import { giveClaim } from "./change-task.ts";
-import { admitsClaim } from "./judge-assignments.ts";
 import { refreshClaim } from "./note-work.ts";
 import { unchanged } from "./task-alert.ts";
 import { type Claim, claimOf, isAtWork, type TaskRecord } from "./task-record.ts";
-import { type ClaimSignal, granted, refused, type TaskRules, type TaskTurn } from "./task-signal.ts";
+import { type ClaimSignal, granted, refused, type TaskContext, type TaskRules, type TaskTurn } from "./task-signal.ts";
 
 /** An agent wants to work on the task. A refusal changes nothing. */
-export function acceptClaim(task: TaskRecord, signal: ClaimSignal, now: MonoMs, rules: TaskRules): TaskTurn {
+export function acceptClaim(task: TaskRecord, signal: ClaimSignal, { now, rules }: TaskContext): TaskTurn {
   const held = claimOf(task);
   if (held !== null && held.agentId === signal.agentId) return claimAgain(task, held, signal, now);
   const because = refuseClaim(task, signal, rules);

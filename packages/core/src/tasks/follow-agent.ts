@@ -3,27 +3,28 @@ import { type Change, changeTask, dropClaim, giveClaim } from "./change-task.ts"
 import { noteWork } from "./note-work.ts";
 import { type Changed, unchanged } from "./task-alert.ts";
 import { claimOf, isTaskOver, type TaskRecord } from "./task-record.ts";
-import type { AgentDownSignal, TaskRules } from "./task-signal.ts";
+import type { AgentDownSignal, TaskContext } from "./task-signal.ts";
 
 /** An agent went down: its claim ends with it, what was kept for it is kept no longer, and the task goes where the work can go on. */
-export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: TaskRules): Changed {
+export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, context: TaskContext): Changed {
+  const { now, rules } = context;
   const { state } = task;
   // Silence is only what we think of it: whoever wants us to observe has somebody else decide what it means.
   if (signal.because === "agent-gone" && rules.mode === "observe") return unchanged(task);
   switch (state.status) {
     case "claimed":
     case "running":
-      return state.claim.agentId === signal.agentId ? letGo(task, signal, now, rules) : unchanged(task);
+      return state.claim.agentId === signal.agentId ? letGo(task, signal, context) : unchanged(task);
     case "recovering":
-      return state.agentId === signal.agentId ? letGo(task, signal, now, rules) : unchanged(task);
+      return state.agentId === signal.agentId ? letGo(task, signal, context) : unchanged(task);
     case "pending": {
-      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, now, rules);
+      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, context);
       if (!isKeptForNobody(task, signal)) return unchanged(task);
       const facts = { reservedFor: null };
       return changeTask(task, { to: state, because: signal.because, actor: "rouse", facts }, now);
     }
     case "blocked":
-      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, now, rules);
+      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, context);
       if (state.claim?.agentId === signal.agentId) return dropClaim(task, signal.because);
       return unchanged(isKeptForNobody(task, signal) ? { ...task, reservedFor: null } : task);
     case "completed":
@@ -43,7 +44,7 @@ const isFree = ({ because, reservedFor }: TaskRecord, { agentId }: AgentDownSign
 
 const isOrderedBack = ({ because }: AgentDownSignal): boolean => because === "recovered-by-person";
 
-function letGo(task: TaskRecord, signal: AgentDownSignal, now: MonoMs, rules: TaskRules): Changed {
+function letGo(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskContext): Changed {
   const { agentId, because, fate } = signal;
   const left = { actor: "rouse", releasedBecause: because };
   if (fate === "blocked") return changeTask(task, { ...left, to: waitsForPerson(now), because }, now);

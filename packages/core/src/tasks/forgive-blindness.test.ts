@@ -67,7 +67,7 @@ describe("time in which we were blind", () => {
     const task = claimed();
     const surroundings = { gaps: [blind(20, 50)], frozen: false, othersBlocked: 0 };
     const word = { kind: "complete", agentId: "b" } as const;
-    const turn = superviseTask(task, word, dawn + minutes(51), seedRules, surroundings);
+    const turn = superviseTask(task, word, { now: dawn + minutes(51), rules: seedRules, doubt: surroundings });
     expect(turn.reply).toEqual({ kind: "refused", because: "not-yours" });
     expect(turn.task).toBe(task);
   });

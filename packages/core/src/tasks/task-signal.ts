@@ -1,4 +1,13 @@
-import type { AssignmentStanding, PolicyMode, RouseEvent, TaskPolicy, TaskReason, TaskRefusal } from "@rouse/contract";
+import type {
+  AssignmentStanding,
+  MonoMs,
+  PolicyMode,
+  RouseEvent,
+  TaskPolicy,
+  TaskReason,
+  TaskRefusal,
+} from "@rouse/contract";
+import type { Doubt } from "../doubt.ts";
 import type { Action } from "../signal.ts";
 import type { Changed } from "./task-alert.ts";
 import { claimOf, type TaskRecord } from "./task-record.ts";
@@ -62,6 +71,20 @@ export interface AgentDownSignal {
   readonly because: TaskReason;
   readonly fate: "recovering" | "released" | "blocked";
   readonly afterLimit?: boolean;
+}
+
+export type TaskDoubt = Pick<Doubt, "gaps" | "frozen">;
+
+export interface TaskSurroundings extends TaskDoubt {
+  /** Other critical tasks that wait for a person. */
+  readonly othersBlocked: number;
+}
+
+/** What a signal about a task is judged by. */
+export interface TaskContext {
+  readonly now: MonoMs;
+  readonly rules: TaskRules;
+  readonly doubt: TaskSurroundings;
 }
 
 /** `claim`: the number of the claim that an agent speaks with from now on; `null` when it has none, or for anybody else. */

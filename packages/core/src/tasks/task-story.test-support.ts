@@ -10,9 +10,9 @@ import {
 import { type Gap, lastGap } from "../doubt.ts";
 import type { Action } from "../signal.ts";
 import { dawn, ms } from "../story.test-support.ts";
-import { superviseTask, type TaskSurroundings } from "./supervise-task.ts";
+import { superviseTask } from "./supervise-task.ts";
 import { claimOf, newTask, type TaskRecord } from "./task-record.ts";
-import type { AgentDownSignal, TaskRules, TaskSignal, TaskTurn, WordSignal } from "./task-signal.ts";
+import type { AgentDownSignal, TaskRules, TaskSignal, TaskSurroundings, TaskTurn, WordSignal } from "./task-signal.ts";
 
 /** The numbers of the seeds. */
 export const seedRules: TaskRules = {
@@ -55,7 +55,7 @@ export function taskStory(given: TaskStoryGiven = {}) {
   let looks = 0;
 
   function take(signal: TaskSignal): TaskTurn {
-    const turn = superviseTask(task, signal, now, rules, doubt);
+    const turn = superviseTask(task, signal, { now, rules, doubt });
     task = turn.task;
     events.push(...turn.events);
     actions.push(...turn.actions);

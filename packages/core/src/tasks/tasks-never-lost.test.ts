@@ -305,7 +305,7 @@ describe("one turn", () => {
       fc.property(requests, lives, signal, (request, steps, next) => {
         const { task, now, rules, doubt } = tell(request, steps);
         const before = deepFreeze(structuredClone(task));
-        const turn = () => superviseTask(before, next, now + 1000, rules, doubt);
+        const turn = () => superviseTask(before, next, { now: now + 1000, rules, doubt });
         expect(turn()).toEqual(turn());
       }),
     );
@@ -322,10 +322,10 @@ describe("one turn", () => {
 });
 
 const dueOf = ({ task, rules, doubt }: TaskStory): number | null =>
-  isAtWork(task.state) ? timeoutDue(task, task.state.claim, rules, doubt) : null;
+  isAtWork(task.state) ? timeoutDue(task, task.state.claim, { rules, doubt }) : null;
 
 const accepts = (task: TaskStory, next: TaskSignal): boolean =>
-  superviseTask(task.task, next, task.now, task.rules, task.doubt).reply?.kind === "granted";
+  superviseTask(task.task, next, { now: task.now, rules: task.rules, doubt: task.doubt }).reply?.kind === "granted";
 
 /** Everybody does their part, and nothing else: the claimant, whoever may claim, the person, the recovery. */
 function bringToEnd(task: TaskStory): string {

@@ -1,25 +1,27 @@
 import { describeDuration, type MonoMs, type OnTimeout } from "@rouse/contract";
 import { changeTask } from "./change-task.ts";
 import { andThen, type Changed, nameTask, raiseAlert, resolveAlert, unchanged } from "./task-alert.ts";
-import { alertDue, isHandsOff, lengthDue, quietSince, stallDue, type TaskDoubt, timeoutDue } from "./task-deadlines.ts";
+import { alertDue, isHandsOff, lengthDue, quietSince, stallDue, timeoutDue } from "./task-deadlines.ts";
 import { type AtWork, isAtWork, type Stall, type TaskRecord, type TaskState } from "./task-record.ts";
-import type { TaskRules } from "./task-signal.ts";
+import type { TaskContext, TaskRules } from "./task-signal.ts";
 
 /** What time alone does to a task. Only work has clocks: waiting to be claimed, for a person or for a recovery is nobody's delay. */
-export function watchTaskClocks(task: TaskRecord, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
+export function watchTaskClocks(task: TaskRecord, context: TaskContext): Changed {
+  const { now, rules } = context;
   const closing = alertDue(task, rules);
   if (closing !== null) return now < closing ? unchanged(task) : resolveAlert(task);
-  const late = watching(task, (state) => watchTimeout(task, state, now, rules, doubt));
-  const stalled = andThen(late, (next) => watching(next, (state) => watchStall(next, state, now, rules, doubt)));
-  return andThen(stalled, (next) => watching(next, (state) => watchLength(next, state, now, rules)));
+  const late = watching(task, (state) => watchTimeout(task, state, context));
+  const stalled = andThen(late, (next) => watching(next, (state) => watchStall(next, state, context)));
+  return andThen(stalled, (next) => watching(next, (state) => watchLength(next, state, context)));
 }
 
 const watching = (task: TaskRecord, watch: (state: AtWork) => Changed): Changed =>
   isAtWork(task.state) ? watch(task.state) : unchanged(task);
 
 /** Told when it is due; the claim is taken as soon as nobody keeps us from it. */
-function watchTimeout(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
-  const due = timeoutDue(task, state.claim, rules, doubt);
+function watchTimeout(task: TaskRecord, state: AtWork, context: TaskContext): Changed {
+  const { now, rules, doubt } = context;
+  const due = timeoutDue(task, state.claim, context);
   if (due === null || now < due) return unchanged(task);
   const told = state.timedOutAt === null ? tellTimeout(task, state, now, rules) : unchanged(task);
   return isHandsOff(rules, doubt) ? told : andThen(told, (late) => takeAway(late, now));
@@ -53,8 +55,9 @@ function takeAway(task: TaskRecord, now: MonoMs): Changed {
 }
 
 /** No update: somebody is told. Still none when looked at again: they are told louder, once. */
-function watchStall(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules, doubt: TaskDoubt): Changed {
-  const due = stallDue(task, state, rules, doubt);
+function watchStall(task: TaskRecord, state: AtWork, context: TaskContext): Changed {
+  const { now, rules, doubt } = context;
+  const due = stallDue(task, state, context);
   if (due === null || now < due) return unchanged(task);
   const { stalled } = state;
   const since = stalled?.since ?? quietSince(task, doubt);
@@ -74,7 +77,7 @@ function watchStall(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRul
   return andThen(told, (quiet) => raiseAlert(quiet, alert, now));
 }
 
-function watchLength(task: TaskRecord, state: AtWork, now: MonoMs, rules: TaskRules): Changed {
+function watchLength(task: TaskRecord, state: AtWork, { now, rules }: TaskContext): Changed {
   const { claim } = state;
   const due = lengthDue(claim, rules);
   if (due === null || now < due) return unchanged(task);

@@ -1,4 +1,5 @@
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Chores } from "../engine/timers.ts";
@@ -6,13 +7,14 @@ import type { Holders, WatchSettings } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import { type Commit, storeMark } from "../ports/store.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
+import type { Agents } from "./host-agents.ts";
 import type { Roster } from "./roster.ts";
-import type { Turns } from "./turns.ts";
 
 interface MeetingParts {
+  readonly engine: Engine;
   readonly holders: Holders;
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly chores: Chores;
   readonly log: Log;
@@ -22,7 +24,7 @@ interface MeetingParts {
 
 /** The holders of this machine: looked for as soon as they may be, and told how to read their agents' terminals. */
 export function meetHolders(parts: MeetingParts) {
-  const { holders, roster, turns, commits, readClock } = parts;
+  const { engine, holders, roster, agents, commits, readClock } = parts;
   function settingsOf(agentId: string): WatchSettings {
     const record = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
     return watchSettingsFrom(parts.config().settingsFor(record));
@@ -33,7 +35,7 @@ export function meetHolders(parts: MeetingParts) {
     meetWith({ epoch, marks }: Commit): void {
       const store = marks[storeMark];
       if (typeof store !== "string" || parts.chores.stopped()) return;
-      const news = hearHolders({ roster, turns, commits, readClock, settingsOf });
+      const news = hearHolders({ engine, roster, agents, commits, readClock, settingsOf });
       holders
         .begin(news, epoch, store)
         .catch((error: unknown) => parts.log.error({ error: String(error) }, "supervised agents cannot be looked for"));

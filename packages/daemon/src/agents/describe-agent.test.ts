@@ -29,7 +29,7 @@ function showAt(now: number, { eyes = [], sights = [], exit = null }: Seen) {
     foreground: false,
     startedAt: 0,
   } as const;
-  const held = supervise(born, { kind: "held", hold, adopted: false }, 0, policy, noDoubt).record;
+  const held = supervise(born, { kind: "held", hold, adopted: false }, { now: 0, policy, doubt: noDoubt }).record;
   const report: HolderReport = {
     seq: 1,
     at: 60_000,
@@ -42,7 +42,11 @@ function showAt(now: number, { eyes = [], sights = [], exit = null }: Seen) {
     exit,
     eyes: [...eyes],
   };
-  const { record } = supervise(held, { kind: "reported", incarnation: 1, report, ago: 0 }, 60_000, policy, noDoubt);
+  const { record } = supervise(
+    held,
+    { kind: "reported", incarnation: 1, report, ago: 0 },
+    { now: 60_000, policy, doubt: noDoubt },
+  );
   return describeAgent(record, now, (at) => at + 0, policy);
 }
 
@@ -80,7 +84,11 @@ it("shows the same of when an agent was last heard and of how long it is silent,
   let record = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
   const beat = (sequenceNumber: number, at: number) => {
     const signal = { beat: { agentId: "a", sequenceNumber }, checksum: "absent", agentTime: null, skew: null } as const;
-    record = supervise(record, { kind: "heartbeat", ...signal, waitsFor: null }, at, policy, noDoubt).record;
+    record = supervise(
+      record,
+      { kind: "heartbeat", ...signal, waitsFor: null },
+      { now: at, policy, doubt: noDoubt },
+    ).record;
     const { clocks } = describeGrounds(record, at, policy, noDoubt, (each) => each + 0);
     return { heard: describeAgent(record, at, (each) => each + 0, policy).lastHeartbeat, silent: clocks.silentSeconds };
   };

@@ -203,7 +203,7 @@ export function describeGrounds(
   const running = work.resumesAt !== null && work.resumesAt <= now;
   return {
     clocks: {
-      silentSeconds: Math.max(0, Math.floor((now - silenceCountsFrom(record, policy, doubt)) / 1000)),
+      silentSeconds: Math.max(0, Math.floor((now - silenceCountsFrom(record, { now, policy, doubt })) / 1000)),
       silenceAllowedSeconds: Math.floor(
         (beatRhythm(record.activity, policy).ttl + policy.beatGrace + doubt.lag) / 1000,
       ),

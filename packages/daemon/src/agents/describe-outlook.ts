@@ -22,9 +22,12 @@ export function describeOutlook(
   const ended = isOver(record) || record.activity.kind === "FINISHED";
   const stage = record.incident?.stage;
   const decided = stage?.kind === "stopping" && stage.cause === "decided" ? (["order"] as const) : [];
-  const evidence: ReadonlySet<EvidenceClass> = new Set([...kindsOfEvidence(record, now, policy), ...decided]);
+  const evidence: ReadonlySet<EvidenceClass> = new Set([
+    ...kindsOfEvidence(record, { now, policy, doubt }),
+    ...decided,
+  ]);
   const newest = newestFact(record);
-  const next = ended || policy.mode === "observe" ? [] : foresee(record, now, policy, doubt);
+  const next = ended || policy.mode === "observe" ? [] : foresee(record, { now, policy, doubt });
   return {
     outlook: {
       quietSeconds: Number.isFinite(newest) && !ended ? Math.max(0, Math.floor((now - newest) / 1000)) : null,

@@ -9,7 +9,7 @@ async function nextAfter(before: TaskWorld, away: number): Promise<TaskWorld> {
   const diedAt = before.readClock().now;
   const world = await taskWorld({ disk: before.disk, at: diedAt + away });
   world.doubt.openGap("restart", diedAt, diedAt + away);
-  for (const watched of world.roster.all()) world.turns.wake(watched, world.readClock());
+  world.agents.wakeAll(world.readClock());
   world.commits.schedule();
   return world;
 }

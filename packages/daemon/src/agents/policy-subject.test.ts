@@ -24,7 +24,11 @@ const fresh = newRecord({ agentId: "a", agentType: null, node: null, incarnation
 
 it("an agent started with a policy has that policy's time to start, from its first moment on", () => {
   const signal = { kind: "held", hold: hold(1), adopted: false } as const;
-  const { record } = supervise(fresh, signal, 0, config.policyFor(policySubject(fresh, signal)), noDoubt);
+  const { record } = supervise(fresh, signal, {
+    now: 0,
+    policy: config.policyFor(policySubject(fresh, signal)),
+    doubt: noDoubt,
+  });
   expect(record.policy).toBe("hasty");
   expect(record.work.resumesAt).toBe(seconds(30));
 });

@@ -19,6 +19,12 @@ export function recheckGate({ roster, doubt, config, readClock }: RecheckParts) 
     const { now } = readClock();
     // This very stop is charged already: that the budget is empty now argues against the next one.
     const against = { ...doubt.about(record, now), brake: null };
-    return refuseKill(record, now, config().policyFor(record), against, record.stop.cause === "decided") === null;
+    return (
+      refuseKill(
+        record,
+        { now, policy: config().policyFor(record), doubt: against },
+        record.stop.cause === "decided",
+      ) === null
+    );
   };
 }

@@ -1,10 +1,12 @@
 import type { MonoMs } from "@rouse/contract";
 import { type AgentRecord, type Incident, interventionsOf, newRecord, type TerminalFacts } from "@rouse/core";
-import type { Sleeper } from "../engine/wake-wheel.ts";
+import type { Kept } from "../engine/engine.ts";
 import type { SavedRecord } from "../ports/store.ts";
 
 /** One agent in memory: its record, which signal it is current with, and where it lies in the wheel. */
-export class Watched implements Sleeper {
+export class Watched implements Kept<AgentRecord> {
+  readonly machine = "agent";
+  readonly id: string;
   readonly no: number;
   record: AgentRecord;
   /** Id of the last signal that is part of the record. */
@@ -15,6 +17,7 @@ export class Watched implements Sleeper {
 
   constructor(no: number, record: AgentRecord, through: number) {
     this.no = no;
+    this.id = record.agentId;
     this.record = record;
     this.through = through;
   }

@@ -1,16 +1,16 @@
 import { type Checkpoint, Fault, TaskRequest, type WorkspaceSnapshot } from "@rouse/contract";
 import { claimOf, isTaskOver } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Roster } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 import type { CheckpointParts } from "./keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "./read-checkpoint.ts";
 
 interface AttendingParts {
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly tasks: Tasks;
   readonly workspaces: Workspaces;
   readonly folderOf: (agentId: string) => string | null;
@@ -19,7 +19,7 @@ interface AttendingParts {
 /** What a checkpoint has to do with everything else: who may save one, whose folder it holds, and who learns of it. */
 export function attendCheckpoints({
   roster,
-  turns,
+  agents,
   tasks,
   workspaces,
   folderOf,
@@ -62,7 +62,7 @@ export function attendCheckpoints({
     const task = tasks.find(taskId);
     const whose = agentId ?? (task === undefined ? null : (claimOf(task)?.agentId ?? null));
     const watched = whose === null ? undefined : roster.find(whose);
-    if (watched !== undefined) turns.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
+    if (watched !== undefined) agents.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
   }
 
   /** So that it is listed, watched, and tidied away when it is over. */

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "@rouse/holder/load-sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { openFileStates } from "../adapters/states-files/open-file-states.ts";
 import { type BundledStore, bundleStore } from "../adapters/store-sqlite/bundle-for-tests.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
-import { DatabaseSync } from "../load-sqlite.ts";
 import { type CheckpointWorld, largeState, openCheckpointWorld, task } from "./checkpoint-world.test-support.ts";
 
 let bundled: BundledStore;

@@ -5,9 +5,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { identityOf } from "@rouse/holder";
 import { connectRouse } from "@rouse/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { identityOf } from "../holder/processes/read-processes.ts";
 import { findDaemon, findRunning, isRunning } from "./find-daemon.ts";
 
 let home = "";

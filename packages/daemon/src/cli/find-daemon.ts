@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
+import { identityOf, isSame, isSupported } from "@rouse/holder";
 import { connectRouse, type Fetch, type RouseClient } from "@rouse/sdk";
-import { identityOf, isSame, isSupported } from "../holder/processes/read-processes.ts";
 import { type DaemonFile, starters } from "../home/open-home.ts";
 import { fetchOverHttp } from "./fetch-over-http.ts";
 import type { Surroundings } from "./surroundings.ts";

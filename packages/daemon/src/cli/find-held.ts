@@ -1,8 +1,5 @@
-import { findLeftovers } from "../holder/processes/await-leftovers.ts";
-import { isSame } from "../holder/processes/read-processes.ts";
-import { createTreeWatch } from "../holder/processes/watch-tree.ts";
-import { isHolderAlive, listHeld, readExitFile, readHolderFile, treeOf } from "../holder/read-holder-files.ts";
-import type { HolderFile } from "../holder/spec.ts";
+import { createTreeWatch, findLeftovers, type HolderFile, isSame } from "@rouse/holder";
+import { isHolderAlive, listHeld, readExitFile, readHolderFile, treeOf } from "../holders/read-holder-files.ts";
 
 /** The agents of this data folder of which something runs now, whether anybody watches them or not. */
 export interface HeldAgents {

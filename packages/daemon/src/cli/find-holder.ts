@@ -1,7 +1,7 @@
 import { Fault, printable } from "@rouse/contract";
+import type { HolderFile } from "@rouse/holder";
 import { nearestName } from "../config/nearest-name.ts";
-import { isHolderAlive, listHeld, readHolderFile } from "../holder/read-holder-files.ts";
-import type { HolderFile } from "../holder/spec.ts";
+import { isHolderAlive, listHeld, readHolderFile } from "../holders/read-holder-files.ts";
 
 /** Who holds an agent here, `null` when it is over. One whose start failed has a folder, but nobody ever held it. */
 export function findHolder(home: string, agentId: string): HolderFile | null {

@@ -11,12 +11,9 @@ import {
   settingsOf,
 } from "@rouse/contract";
 import { chooseFamily, takesMessages } from "@rouse/core";
+import { findCommand, nextIncarnation, readStore, type Spec } from "@rouse/holder";
 import { isConfigured, type SettingsBook, shippedConfig } from "../config/shipped-config.ts";
-import { environmentFor } from "../holder/agent-environment.ts";
-import { nextIncarnation } from "../holder/claim-name.ts";
-import { findCommand } from "../holder/find-command.ts";
-import { readStore } from "../holder/read-store.ts";
-import type { Spec } from "../holder/spec.ts";
+import { environmentFor } from "../holders/agent-environment.ts";
 import { openHome } from "../home/open-home.ts";
 import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
 import { choosePort, defaultPort } from "./choose-port.ts";
@@ -112,7 +109,7 @@ function checkId(value: string, option: string): string {
 
 /** `claude-1`, `claude-2`, …: the first that nobody holds and nobody beats under. */
 async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes): Promise<NamedAgent> {
-  const { isHolderAlive, readHolderFile } = await import("../holder/read-holder-files.ts");
+  const { isHolderAlive, readHolderFile } = await import("../holders/read-holder-files.ts");
   const stem = stemOf(command[0] ?? "");
   for (let n = 1; ; n++) {
     const agentId = `${stem}-${n}`;

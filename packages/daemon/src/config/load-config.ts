@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { openPlainFile } from "../read-plain-file.ts";
+import { openPlainFile } from "@rouse/holder";
 import type { ConfigProblem } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Fault } from "@rouse/contract";
+import { startHolder } from "@rouse/holder/start-holder";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
 import { stopByHolder } from "../cli/commands/order-agent.ts";
 import { findDaemon, findRunning } from "../cli/find-daemon.ts";
 import { prepareAgent } from "../cli/prepare-agent.ts";
 import type { Line } from "../cli/show/styled-text.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
-import { startHolder } from "../holder/start-holder.ts";
 import { fastPolicy } from "./fast-policy.ts";
 import { type Story, tellStory } from "./tell-story.ts";
 

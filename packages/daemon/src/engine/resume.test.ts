@@ -62,7 +62,7 @@ function live(sent: readonly { message: Message; after: number }[], savedAfter: 
     now += after;
     const signal = readBeat({ agentId, ...message }, now);
     if ("refused" in signal) throw new Error(signal.problem);
-    const turn = supervise(record, signal, now, config.policyFor(record), noDoubt);
+    const turn = supervise(record, signal, { now, policy: config.policyFor(record), doubt: noDoubt });
     const isKept = turn.reply?.status === "accepted" || turn.reply?.status === "stale";
     // Repeated and refused beats are not kept: after a crash it is as if they had not come.
     if (!isKept) return;

@@ -27,7 +27,7 @@ export function restoreAgents(resumption: Resumption, roster: Roster, config: Co
     if (watched === undefined || signal.id <= watched.through) continue;
     const heard = toSignal(signal);
     const policy = config.policyFor(policySubject(watched.record, heard));
-    const learnt = relearn(watched.record, heard, signal.at, policy, noDoubt);
+    const learnt = relearn(watched.record, heard, { now: signal.at, policy, doubt: noDoubt });
     watched.record = { ...learnt, wakeAt: signal.at };
     watched.through = signal.id;
   }

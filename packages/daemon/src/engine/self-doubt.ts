@@ -1,12 +1,12 @@
 import type { DurationMs, GapCause, MonoMs, SelfCheckPolicy } from "@rouse/contract";
 import {
   type AgentRecord,
+  type Brake,
   type Doubt,
   type FleetIncidents,
   type FleetWatch,
   type Gap,
   type Hold,
-  type KillBudgetKeeper,
   lastGap,
 } from "@rouse/core";
 
@@ -32,7 +32,7 @@ export const hostOf = ({ node }: Pick<AgentRecord, "node">): string => node ?? "
 export function doubtSelf(
   fleet: FleetWatch,
   incidents: Pick<FleetIncidents, "silentWith" | "diedWith" | "mayDieWithOthers">,
-  budget: KillBudgetKeeper,
+  brakeOf: (host: string, now: MonoMs) => Brake | null,
   started: MonoMs,
 ) {
   let gaps: readonly Gap[] = [];
@@ -123,7 +123,7 @@ export function doubtSelf(
         peersHeardAt: around.peersHeardAt,
         frozen: frozen !== null,
         // Only whom something is the matter with could be stopped at all.
-        brake: record.incident === null ? null : budget.brake(hostOf(record), now),
+        brake: record.incident === null ? null : brakeOf(hostOf(record), now),
         silentWith: record.findings.length === 0 ? null : incidents.silentWith(record.agentId),
         diedWith: record.terminal === null ? null : incidents.diedWith(record.agentId),
         mayDieWithOthers: record.terminal !== null && incidents.mayDieWithOthers(now),

@@ -10,7 +10,7 @@ describe("an open question", () => {
   it("is to be acknowledged five minutes after it became SEV-1, not after it was asked", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "IDLE" });
-    world.turns.take(world.mustWatch("a"), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
+    world.agents.take(world.mustWatch("a"), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
     const acknowledgeBy = () => {
       const { record } = world.mustWatch("a");
       return describeEscalation(record, config.policyFor(record), (at) => dawn + at)?.acknowledgeBy;

@@ -21,10 +21,11 @@ import {
   openEscalation,
   type Signal,
 } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
 import { describeFleetQuestion } from "../fleet/fleet-matters.ts";
@@ -36,7 +37,8 @@ import { recallEnding } from "./recall-ending.ts";
 interface WordParts {
   readonly roster: Roster;
   readonly incidents: FleetIncidents;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly store: Store;
   readonly clock: Pick<SteadyClock, "toWall">;
@@ -58,7 +60,7 @@ export type Answered =
   | { readonly outcome: "unknown" };
 
 /** Words of people, of the orchestrator and of agents about agents: taken in, saved, and answered with what came of them. */
-export function takeWords({ roster, incidents, turns, commits, store, clock, readClock, config }: WordParts) {
+export function takeWords({ roster, incidents, engine, agents, commits, store, clock, readClock, config }: WordParts) {
   function mustFind(agentId: string): Watched {
     const down = commits.down();
     if (down !== null) throw down;
@@ -68,13 +70,13 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
   }
 
   async function tell(watched: Watched, signal: Signal): Promise<void> {
-    turns.take(watched, signal, readClock());
+    agents.take(watched, signal, readClock());
     await commits.saved();
   }
 
   const tellAgent: TellAgent = (agentId, signal, moment) => {
     const watched = roster.find(agentId);
-    if (watched !== undefined) turns.take(watched, signal, moment);
+    if (watched !== undefined) agents.take(watched, signal, moment);
   };
 
   const report = (record: AgentRecord): EscalationReport | null =>
@@ -97,10 +99,10 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     return { outcome: "over", ended };
   }
 
-  const note = (order: GivenOrder): void => turns.addToTrail(orderLine(order, readClock().time));
+  const note = (order: GivenOrder): void => engine.addToTrail(orderLine(order, readClock().time));
 
   async function refuse(order: GivenOrder, because: string): Promise<void> {
-    turns.addToTrail(refusalLine(order, because, readClock().time));
+    engine.addToTrail(refusalLine(order, because, readClock().time));
     await commits.saved();
   }
 
@@ -115,7 +117,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     const doings = answer(moment);
     if (doings === null) return null;
     note(order);
-    turns.takeFleet(doings, moment);
+    agents.takeFleet(doings, moment);
     await commits.saved();
     return { outcome: "taken" };
   }
@@ -179,7 +181,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     async checkIn(agentId: string, life: number | null): Promise<CheckInAnswer> {
       const watched = mustFind(agentId);
       refuseFormerLife(watched, life);
-      const reply = turns.take(watched, { kind: "checked-in" }, readClock());
+      const reply = agents.take(watched, { kind: "checked-in" }, readClock());
       await commits.saved();
       return { agentId, commands: [...(reply?.commands ?? [])] };
     },

@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AgentId, type EpochMs, Fault, Id, longestPromiseSeconds, toIso } from "@rouse/contract";
+import { writeBeside } from "@rouse/holder";
 import { z } from "zod";
-import { writeBeside } from "../holder/write-whole.ts";
 import { readIfThere } from "./read-if-there.ts";
 
 export const tokenRoles = ["owner", "orchestrator", "viewer", "agent", "ping"] as const;

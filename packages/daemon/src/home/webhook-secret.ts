@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
-import { writeWhole } from "../holder/write-whole.ts";
+import { writeWhole } from "@rouse/holder";
 import { readIfThere } from "./read-if-there.ts";
 import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
 

@@ -1,5 +1,5 @@
 import { Fault } from "@rouse/contract";
-import { markVariable, readIfThere, readProcess } from "../holder/processes/read-processes.ts";
+import { markVariable, readIfThere, readProcess } from "@rouse/holder";
 
 /** What tells an agent who it is and whom to speak to. */
 const given = ["ROUSE_URL", "ROUSE_TOKEN", "ROUSE_AGENT_ID", "ROUSE_TASK_ID", "ROUSE_INCARNATION"] as const;

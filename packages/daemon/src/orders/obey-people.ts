@@ -1,16 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { detailsOf, Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import { unknownAgent } from "../agents/unknown-agent.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 
 interface ObeyingParts {
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   /** Calls back after every commit, until it is told to stop. */
@@ -27,7 +29,7 @@ const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
 };
 
 /** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
-export function obeyPeople({ roster, turns, commits, readClock, afterCommits, after }: ObeyingParts) {
+export function obeyPeople({ roster, engine, agents, commits, readClock, afterCommits, after }: ObeyingParts) {
   async function order(
     what: "stop" | "restart",
     agentId: string,
@@ -45,13 +47,13 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
     const { incarnation } = before;
-    turns.addToTrail(
+    engine.addToTrail(
       orderLine(
         { order: what, subject: agentId, actor, as, reason, evidence: { key, incarnation, force } },
         moment.time,
       ),
     );
-    turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
+    agents.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
     if (what === "stop" && isCancelled(watched.record, before)) return { agentId, outcome: "restart-cancelled" };
     const refused = refusalOf(watched.record, before, key);
@@ -62,8 +64,8 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
 
   async function refuseUnheld(order: GivenOrder): Promise<Fault> {
     const { time } = readClock();
-    turns.addToTrail(orderLine(order, time));
-    turns.addToTrail(refusalLine(order, "not-supervised", time));
+    engine.addToTrail(orderLine(order, time));
+    engine.addToTrail(refusalLine(order, "not-supervised", time));
     await commits.saved();
     return new Fault(
       "not-supervised",

@@ -1,22 +1,24 @@
 import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
 import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
+import type { Agents } from "../agents/host-agents.ts";
 import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
 import { describeStanding } from "../fleet/describe-standing.ts";
 import type { Holders } from "../ports/holders.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 
 interface RemovingParts {
   readonly roster: Roster;
   readonly records: RecordKeeper;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly fleet: FleetWatch;
   readonly incidents: FleetIncidents;
@@ -39,7 +41,7 @@ const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = 
 
 /** Takes agents that are over out of the list, for good: on record first, then what its holder left, then what the store keeps. */
 export function removeAgents(parts: RemovingParts) {
-  const { roster, records, turns, commits, fleet, incidents, holders, tasks, clock, config } = parts;
+  const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, clock, config } = parts;
 
   const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
     refuseRemoval(record, config().policyFor(record)) ??
@@ -50,7 +52,7 @@ export function removeAgents(parts: RemovingParts) {
     incidents.open().some(({ stage, members }) => stage.kind === "asked" && members.includes(agentId));
 
   async function refuse(order: GivenOrder, because: RemovalRefusal): Promise<never> {
-    turns.addToTrail(refusalLine(order, because, clock.read().time));
+    engine.addToTrail(refusalLine(order, because, clock.read().time));
     await commits.saved();
     throw new Fault("order-refused", refusals[because](order.subject), { retryable: because === "held" });
   }
@@ -63,13 +65,13 @@ export function removeAgents(parts: RemovingParts) {
     const events: RouseEvent[] = [{ type: "AGENT_REMOVED", payload: { agentId, incarnation, actor, reason } }];
     if (alert !== null) {
       events.push({ type: "ALERT_RESOLVED", payload: { agentId, alert: alert.key } });
-      turns.intend({ kind: "resolve-alert", key: `${alert.key}/resolved`, agentId }, time);
+      engine.intend({ kind: "resolve-alert", key: `${alert.key}/resolved`, agentId }, time);
     }
-    turns.saveEvents(events, time, agentId);
+    engine.saveEvents(events, time, agentId);
     tasks.forgetAgent(agentId, moment);
     const standing = describeStanding(record, config().policyFor(record));
-    turns.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
-    turns.takeFleet(incidents.forget(agentId, now), moment);
+    agents.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
+    agents.takeFleet(incidents.forget(agentId, now), moment);
     commits.draft().marks[usedNumbersMark] = roster.remove(watched);
     records.remove(watched);
   }
@@ -81,7 +83,7 @@ export function removeAgents(parts: RemovingParts) {
     if (watched === undefined) throw unknownAgent(agentId, roster);
     const { incarnation } = watched.record;
     const order: GivenOrder = { order: "remove", subject: agentId, actor, as, reason, evidence: { incarnation } };
-    turns.addToTrail(orderLine(order, clock.read().time));
+    engine.addToTrail(orderLine(order, clock.read().time));
     const refused = refusalOf(watched);
     if (refused !== null) return refuse(order, refused);
     await commits.saved();

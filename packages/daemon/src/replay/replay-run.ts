@@ -92,7 +92,7 @@ export function startReplay(trace: string, policy: Policy, ended = false): Repla
   let clocked = false;
 
   function hear(signal: Signal, index: number): void {
-    const turn = supervise(state.record, signal, state.now, policy, noDoubt);
+    const turn = supervise(state.record, signal, { now: state.now, policy, doubt: noDoubt });
     state.record = turn.record;
     for (const event of turn.events) act(event, index);
     note(index);

@@ -8,7 +8,8 @@ const policy = policyFrom("default", settingsOf("default"));
 function tell(events: readonly StepEvent[]): AgentRecord {
   const born = newRecord({ agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, 0);
   return events.reduce(
-    (record, event, i) => supervise(record, { kind: "stepped", events: [event] }, i * 1000, policy, noDoubt).record,
+    (record, event, i) =>
+      supervise(record, { kind: "stepped", events: [event] }, { now: i * 1000, policy, doubt: noDoubt }).record,
     born,
   );
 }

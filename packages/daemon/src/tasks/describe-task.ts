@@ -80,7 +80,7 @@ const describeClaim = ({ number, agentId, since, refreshedAt }: Claim, iso: Iso)
 });
 
 const timeoutOf = (task: TaskRecord, view: TaskView): MonoMs | null =>
-  isAtWork(task.state) ? timeoutDue(task, task.state.claim, view.rulesFor(task), view.doubt) : null;
+  isAtWork(task.state) ? timeoutDue(task, task.state.claim, { rules: view.rulesFor(task), doubt: view.doubt }) : null;
 
 function flagsOf(task: TaskRecord, view: TaskView): readonly Flag[] {
   const { state } = task;

@@ -18,7 +18,7 @@ const context: RecoveryContext = {
   workspace: null,
 };
 
-const partsIn = ({ roster, tasks, commits, readClock, turns: { addToTrail } }: TaskWorld) => ({
+const partsIn = ({ roster, tasks, commits, readClock, engine: { addToTrail } }: TaskWorld) => ({
   roster,
   tasks,
   commits,

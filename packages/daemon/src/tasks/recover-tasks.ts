@@ -27,7 +27,7 @@ import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { type Given, orderLine, refusalLine } from "../orders/note-orders.ts";
 import type { Revival } from "../ports/holders.ts";
-import type { Tasks } from "./keep-tasks.ts";
+import type { Tasks } from "./host-tasks.ts";
 
 interface RecoveryParts {
   readonly roster: Roster;

@@ -28,7 +28,7 @@ import { explainRefusal } from "../orders/explain-refusal.ts";
 import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "../orders/note-orders.ts";
 import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
 import { describeCircle, findCircle } from "./find-circle.ts";
-import type { Tasks } from "./keep-tasks.ts";
+import type { Tasks } from "./host-tasks.ts";
 import { listTasks, type TaskFilter } from "./list-tasks.ts";
 
 interface ServingParts {

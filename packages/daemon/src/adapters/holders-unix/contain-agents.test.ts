@@ -1,7 +1,7 @@
 import type { ContainOutcome } from "@rouse/contract";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { ContainRequest, Holders } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 

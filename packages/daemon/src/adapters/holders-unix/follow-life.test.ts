@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { storeOfTests, type World } from "../../holder/holding.test-support.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { storeOfTests, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import { openHolders } from "./open-holders.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

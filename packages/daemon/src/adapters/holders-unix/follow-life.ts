@@ -1,9 +1,7 @@
 import { type DurationMs, Fault, type Hold, type HolderLoss, seconds } from "@rouse/contract";
-import type { MonitorId } from "../../holder/admit-monitors.ts";
-import { connectHolder, type HolderConnection, RefusedByHolder } from "../../holder/connect-holder.ts";
-import { isSame } from "../../holder/processes/read-processes.ts";
-import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holder/read-holder-files.ts";
-import type { HolderFile } from "../../holder/spec.ts";
+import { type HolderFile, isSame, type MonitorId } from "@rouse/holder";
+import { connectHolder, type HolderConnection, RefusedByHolder } from "../../holders/connect-holder.ts";
+import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holders/read-holder-files.ts";
 import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { hearReports } from "./hear-reports.ts";

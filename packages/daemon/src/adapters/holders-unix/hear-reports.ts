@@ -1,5 +1,5 @@
 import { type DurationMs, Fault, type HolderReport } from "@rouse/contract";
-import type { HolderConnection } from "../../holder/connect-holder.ts";
+import type { HolderConnection } from "../../holders/connect-holder.ts";
 import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HolderReport } from "@rouse/contract";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { until, type World } from "../../holder/holding.test-support.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { Holders } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 

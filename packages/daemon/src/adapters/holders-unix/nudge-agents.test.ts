@@ -2,13 +2,16 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import type { HolderReport, NudgeDelivery } from "@rouse/contract";
+import { createFrameReader, type HolderFile, isSame, jsonFrame, type Spec } from "@rouse/holder";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createFrameReader, jsonFrame } from "../../holder/frames.ts";
-import { type Client, kill, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
-import { isSame } from "../../holder/processes/read-processes.ts";
-import type { HolderFile, Spec } from "../../holder/spec.ts";
-import { letGo, type Reads, type TypedInto, writeTypedInto } from "../../holder/typed-into.test-support.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { type Client, kill, storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
+import {
+  letGo,
+  type Reads,
+  type TypedInto,
+  writeTypedInto,
+} from "../../../../holder/src/nudge/typed-into.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { Holders, NudgeRequest } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { openHolders } from "./open-holders.ts";

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HolderReport, NudgeDelivery, Sight } from "@rouse/contract";
+import type { HolderFile, Spec } from "@rouse/holder";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { BundledHolder } from "../../holder/bundle-holder.test-support.ts";
-import { kill, readHolderFile, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
-import type { HolderFile, Spec } from "../../holder/spec.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import type { BundledHolder } from "../../../../holder/src/bundle-holder.test-support.ts";
+import { kill, readHolderFile, storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { Holders, NudgeRequest } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 

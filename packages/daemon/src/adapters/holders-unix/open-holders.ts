@@ -8,16 +8,22 @@ import {
   type StopOutcome,
   seconds,
 } from "@rouse/contract";
-import type { MonitorId } from "../../holder/admit-monitors.ts";
-import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holder/connect-holder.ts";
-import { finishForgetting, forgetAgent } from "../../holder/forget-agent.ts";
-import { holderFiles, holdersFolder, storeFile } from "../../holder/holder-files.ts";
-import { isPast } from "../../holder/obey-orders.ts";
-import { findLeftovers } from "../../holder/processes/await-leftovers.ts";
-import { isSame } from "../../holder/processes/read-processes.ts";
-import { stopTree } from "../../holder/processes/stop-tree.ts";
-import { createTreeWatch } from "../../holder/processes/watch-tree.ts";
-import { askQuota } from "../../holder/program/ask-quota.ts";
+import {
+  createTreeWatch,
+  findLeftovers,
+  type HolderFile,
+  holderFiles,
+  holdersFolder,
+  isPast,
+  isSame,
+  type MonitorId,
+  type ProcessId,
+  rememberOrders,
+  stopTree,
+  storeFile,
+  writeWhole,
+} from "@rouse/holder";
+import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holders/connect-holder.ts";
 import {
   doorOf,
   isHolderAlive,
@@ -25,12 +31,9 @@ import {
   readExitFile,
   readHolderFile,
   readSpec,
-} from "../../holder/read-holder-files.ts";
-import { registeredTree } from "../../holder/registered-tree.ts";
-import { rememberOrders } from "../../holder/remember-orders.ts";
-import type { HolderFile, ProcessId } from "../../holder/spec.ts";
-import { lifeToCome, startAgain } from "../../holder/start-again.ts";
-import { writeWhole } from "../../holder/write-whole.ts";
+} from "../../holders/read-holder-files.ts";
+import { registeredTree } from "../../holders/registered-tree.ts";
+import { lifeToCome, startAgain } from "../../holders/start-again.ts";
 import type {
   ContainRequest,
   HolderHome,
@@ -41,7 +44,9 @@ import type {
   StopRequest,
 } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
+import { askQuota } from "./ask-quota.ts";
 import { followLife, type Life, tellPastLife } from "./follow-life.ts";
+import { finishForgetting, forgetAgent } from "./forget-agent.ts";
 import { readHold } from "./read-hold.ts";
 
 const lookEvery: DurationMs = seconds(1);

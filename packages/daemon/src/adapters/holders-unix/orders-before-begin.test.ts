@@ -1,7 +1,7 @@
+import { isSame } from "@rouse/holder";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
-import { isSame } from "../../holder/processes/read-processes.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { Holders } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 

@@ -1,9 +1,9 @@
+import { readProcess } from "@rouse/holder";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { until, type World } from "../../holder/holding.test-support.ts";
-import { readProcess } from "../../holder/processes/read-processes.ts";
-import { codexSays, makeQuota, type Plays } from "../../holder/program/make-quota.test-support.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { Holders } from "../../ports/holders.ts";
+import { codexSays, makeQuota, type Plays } from "./make-quota.test-support.ts";
 import { openHolders } from "./open-holders.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

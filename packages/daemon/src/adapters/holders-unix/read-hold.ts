@@ -1,8 +1,6 @@
 import type { Hold } from "@rouse/contract";
-import { inputOf } from "../../holder/input-of.ts";
-import { wishesOf } from "../../holder/owner-wishes.ts";
-import { readSpec } from "../../holder/read-holder-files.ts";
-import type { HolderFile } from "../../holder/spec.ts";
+import { type HolderFile, inputOf, wishesOf } from "@rouse/holder";
+import { readSpec } from "../../holders/read-holder-files.ts";
 
 /** Who is held, from what is written down: for a holder that is gone or does not speak to us. `null` when it speaks of another life. */
 export function readHold(home: string, file: HolderFile): Hold | null {

@@ -2,14 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ExitStatus, Hold, HolderLoss } from "@rouse/contract";
+import { createFrameReader, type HolderFile, identityOf, jsonFrame, readStore } from "@rouse/holder";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { adoptAgent } from "../../holder/adopt-agent.ts";
-import { createFrameReader, jsonFrame } from "../../holder/frames.ts";
-import { kill, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
-import { identityOf } from "../../holder/processes/read-processes.ts";
-import { readStore } from "../../holder/read-store.ts";
-import type { HolderFile } from "../../holder/spec.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { kill, storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
+import { adoptAgent } from "../../holders/adopt-agent.ts";
 import type { Holders, WrittenExit } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 

@@ -1,8 +1,7 @@
+import { type HolderFile, isSame } from "@rouse/holder";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Client, storeOfTests, until, type World } from "../../holder/holding.test-support.ts";
-import { isSame } from "../../holder/processes/read-processes.ts";
-import type { HolderFile } from "../../holder/spec.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import { type Client, storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import type { Holders } from "../../ports/holders.ts";
 import { openHolders } from "./open-holders.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { toIso } from "@rouse/contract";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import { canonicalize } from "json-canonicalize";
-import type { DatabaseSync } from "../../load-sqlite.ts";
 
 interface OldLine {
   readonly time: number;

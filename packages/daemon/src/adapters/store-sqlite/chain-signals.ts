@@ -1,4 +1,4 @@
-import { type DatabaseSync, prepareArrays } from "../../load-sqlite.ts";
+import { type DatabaseSync, prepareArrays } from "@rouse/holder/load-sqlite";
 
 /** How many signals a start may have to look through to find the ends of the chains: about 40 ms. */
 const signalsBetweenSnapshots = 32_768;

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import { type RetentionOrder, type SavedMachine, taskMachine } from "../../ports/store.ts";
 
 /** Removes at most so many rows and returns how many it was. */

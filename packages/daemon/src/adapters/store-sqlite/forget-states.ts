@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import type { StatesToKeep } from "../../ports/store.ts";
 import { surplusStates } from "../../ports/surplus-states.ts";
 import { transact } from "./transact.ts";

@@ -1,4 +1,4 @@
-import { type DatabaseSync, readPragma } from "../../load-sqlite.ts";
+import { type DatabaseSync, readPragma } from "@rouse/holder/load-sqlite";
 import { chainOldAudit } from "./chain-old-audit.ts";
 import { transact } from "./transact.ts";
 

@@ -1,5 +1,5 @@
 import { Fault } from "@rouse/contract";
-import { sqliteCodeOf } from "../../load-sqlite.ts";
+import { sqliteCodeOf } from "@rouse/holder/load-sqlite";
 import { textOf } from "./carry-trouble.ts";
 
 /** What a failed system call or SQLite's own code means for whoever starts Rouse. */

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
-import { DatabaseSync, readOnce, readPragma, sqliteCodeOf } from "../../load-sqlite.ts";
+import { DatabaseSync, readOnce, readPragma, sqliteCodeOf } from "@rouse/holder/load-sqlite";
 import { applicationId, migrate, migrations } from "./migrations.ts";
 import { foreignMessage, nameOpenTrouble, newerMessage } from "./name-trouble.ts";
 

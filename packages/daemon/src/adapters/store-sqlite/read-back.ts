@@ -1,4 +1,4 @@
-import { type DatabaseSync, prepareArrays, type Statement } from "../../load-sqlite.ts";
+import { type DatabaseSync, prepareArrays, type Statement } from "@rouse/holder/load-sqlite";
 import type { EventQuery, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { narrow } from "./narrow.ts";

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import type { Chains } from "./chain-signals.ts";
 import { addOlder, countsIn, type Stretches } from "./fold-stretches.ts";
 import { prepareSignals } from "./read-back.ts";

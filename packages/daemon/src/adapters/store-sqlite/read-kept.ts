@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import type { AuditQuery, SavedCheckpoint, SavedHead } from "../../ports/store.ts";
 import { narrow } from "./narrow.ts";
 import type { PackedLine } from "./thread-messages.ts";

@@ -1,4 +1,4 @@
-import { type DatabaseSync, prepareArrays } from "../../load-sqlite.ts";
+import { type DatabaseSync, prepareArrays } from "@rouse/holder/load-sqlite";
 import type { AuditPlace, IntendedAction, KeptMachine, SavedMachine, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { packRecords, packSignals } from "./pack.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
-import { DatabaseSync, readPragma } from "../../load-sqlite.ts";
+import { DatabaseSync, readPragma } from "@rouse/holder/load-sqlite";
 import { auditHeadMark, auditRemovedMark, auditStoreMark, type StoredTrail } from "../../ports/store.ts";
 import { nameOpenTrouble } from "./name-trouble.ts";
 import { unpackLine } from "./pack.ts";

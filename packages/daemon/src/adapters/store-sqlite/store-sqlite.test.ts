@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync, readPragma } from "@rouse/holder/load-sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { DatabaseSync, readPragma } from "../../load-sqlite.ts";
 import { storeConformance } from "../../ports/store.conformance.ts";
 import { emptyCommit, type SavedSignal, type Store } from "../../ports/store.ts";
 import { type BundledStore, bundleStore } from "./bundle-for-tests.ts";

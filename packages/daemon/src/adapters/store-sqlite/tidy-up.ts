@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import type { RetentionOrder } from "../../ports/store.ts";
 import { addOlder, countsIn, type Stretches, type StretchPart } from "./fold-stretches.ts";
 import { prepareForgetting } from "./forget-old.ts";

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 
 /** Runs `work` in one transaction: all of it is kept, or, when it throws, none. */
 export function transact<T>(db: DatabaseSync, work: () => T): T {

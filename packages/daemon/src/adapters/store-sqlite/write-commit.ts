@@ -1,5 +1,5 @@
 import type { CheckpointHead } from "@rouse/contract";
-import type { DatabaseSync } from "../../load-sqlite.ts";
+import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import { epochLost, type SavedCheckpoint } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { kinds, numbersPerSignal } from "./pack.ts";

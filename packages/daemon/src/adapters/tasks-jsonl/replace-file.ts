@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { openPlainFile, readPlainBytes } from "../../read-plain-file.ts";
+import { openPlainFile, readPlainBytes } from "@rouse/holder";
 
 /** Puts `next` in the place of `expected`, whole. Answers with what was there, still open; `null`: something else lies there by now, nothing was done. */
 export async function replaceFile(target: string, expected: Buffer, next: Buffer): Promise<FileHandle | null> {

@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { printable } from "@rouse/contract";
-import { openPlainFile, readBounded } from "../../read-plain-file.ts";
+import { openPlainFile, readBounded } from "@rouse/holder";
 import { plainEnvironment, withoutConfiguredHooks, withSettings } from "./git-surroundings.ts";
 import { demand, failed, type Git, type GitAnswer, GitTrouble, runGit } from "./run-git.ts";
 

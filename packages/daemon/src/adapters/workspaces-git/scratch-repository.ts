@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { openPlainFile } from "../../read-plain-file.ts";
+import { openPlainFile } from "@rouse/holder";
 import { type Repository, readShortFile } from "./find-repository.ts";
 import { plainEnvironment, withSettings } from "./git-surroundings.ts";
 import { type IncomingObjects, makeIncoming } from "./incoming-objects.ts";

@@ -1,5 +1,6 @@
 import { Fault } from "@rouse/contract";
-import type { Adoption } from "../../holder/adopt-agent.ts";
+import { readStore } from "@rouse/holder";
+import type { Adoption } from "../../holders/adopt-agent.ts";
 import { exit } from "../exit-codes.ts";
 import { type Line, styled } from "../show/styled-text.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -37,10 +38,9 @@ export const addAdopt: AddCommand = (program, here, finish) => {
 
 /** `null`: everybody who is still held. */
 async function adoptAgents(here: Surroundings, named: readonly string[] | null): Promise<Adopted[]> {
-  const [{ adoptAgent }, { listHeld }, { readStore }, { findHolder }] = await Promise.all([
-    import("../../holder/adopt-agent.ts"),
-    import("../../holder/read-holder-files.ts"),
-    import("../../holder/read-store.ts"),
+  const [{ adoptAgent }, { listHeld }, { findHolder }] = await Promise.all([
+    import("../../holders/adopt-agent.ts"),
+    import("../../holders/read-holder-files.ts"),
     import("../find-holder.ts"),
   ]);
   const ours = readStore(here.home);

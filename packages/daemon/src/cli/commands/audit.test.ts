@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { type AuditRecord, Fault } from "@rouse/contract";
 import fastify, { type FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { makeProgram, type Program } from "../../../../holder/src/output/make-program.test-support.ts";
 import { createMemoryDisk, type MemoryDisk } from "../../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../../adapters/store-memory/open-memory-store.ts";
+import { addAuditRoutes } from "../../api/audit.ts";
+import { createGuard } from "../../api/guard.ts";
+import { statusOf, toProblem } from "../../api/problem.ts";
 import { hashOfLine, keepAuditTrail } from "../../audit/audit-trail.ts";
 import { readAuditOf } from "../../audit/read-audit.ts";
 import { sealOf } from "../../audit/seal-trail.ts";
-import { makeProgram, type Program } from "../../holder/output/make-program.test-support.ts";
 import { openSigningKey } from "../../home/signing-key.ts";
-import { addAuditRoutes } from "../../http/audit-routes.ts";
-import { createGuard } from "../../http/guard.ts";
-import { statusOf, toProblem } from "../../http/problem.ts";
 import { emptyCommit } from "../../ports/store.ts";
 import { hostile } from "../show/sample.test-support.ts";
 
@@ -34,8 +34,9 @@ let anchors: string[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rouse-audit-program-"));
   program = await makeProgram(
+    import.meta.dirname,
     folder,
-    `import { runCli } from "../../cli/run-cli.ts";
+    `import { runCli } from "../run-cli.ts";
      import { openFileAnchor } from "../../adapters/anchor-file/open-file-anchor.ts";
      import { readStoredTrail } from "../../adapters/store-sqlite/read-stored-trail.ts";
      const anchors = (folder) => ({ path }) => path === undefined ? null : openFileAnchor({ path, folder });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type DurationMs, describeDuration, Fault, parseDuration, seconds } from "@rouse/contract";
+import { isSupported } from "@rouse/holder";
 import { InvalidArgumentError, Option } from "commander";
-import { isSupported } from "../../holder/processes/read-processes.ts";
 import type { DaemonFile } from "../../home/open-home.ts";
 import { answersAt } from "../answers-at.ts";
 import { exit } from "../exit-codes.ts";

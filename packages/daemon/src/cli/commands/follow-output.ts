@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type DurationMs, type ExitStatus, Fault, seconds } from "@rouse/contract";
-import { connectHolder, type Door, type HolderConnection } from "../../holder/connect-holder.ts";
-import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holder/read-holder-files.ts";
+import { connectHolder, type Door, type HolderConnection } from "../../holders/connect-holder.ts";
+import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holders/read-holder-files.ts";
 import { describeEnd } from "../show/output.ts";
 import type { OutputPrinter } from "../show/print-output.ts";
 import type { Surroundings } from "../surroundings.ts";

@@ -4,15 +4,24 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  createFrameReader,
+  type FromHolder,
+  type HolderFile,
+  type HolderFiles,
+  holderFiles,
+  identityOf,
+  jsonFrame,
+  type ToHolder,
+} from "@rouse/holder";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { createFrameReader, jsonFrame, outputHeader } from "../../holder/frames.ts";
-import { type HolderFiles, holderFiles } from "../../holder/holder-files.ts";
-import { makeProgram, type Program } from "../../holder/output/make-program.test-support.ts";
-import { openOutputRing } from "../../holder/output/output-ring.ts";
-import { identityOf } from "../../holder/processes/read-processes.ts";
-import { type FromHolder, ToHolder } from "../../holder/protocol.ts";
-import type { HolderFile } from "../../holder/spec.ts";
+import { makeProgram, type Program } from "../../../../holder/src/output/make-program.test-support.ts";
+import { openOutputRing } from "../../../../holder/src/output/output-ring.ts";
+import { outputHeader } from "../../../../holder/src/protocol/frames.ts";
+import { readMessage } from "../../../../holder/src/protocol/read-message.ts";
 import { healthy } from "../show/sample.test-support.ts";
+
+const understood = (value: unknown): ToHolder => readMessage(value) ?? expect.fail("no message to a holder");
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -25,8 +34,9 @@ let ends: (() => void)[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rouse-logs-program-"));
   program = await makeProgram(
+    import.meta.dirname,
     folder,
-    `import { runCli } from "../../cli/run-cli.ts";
+    `import { runCli } from "../run-cli.ts";
      process.exitCode = await runCli(process.argv.slice(2), async () => undefined);`,
   );
 });
@@ -156,7 +166,7 @@ describe("rouse logs -f", () => {
     const server: Server = createServer((socket) => {
       ends.push(() => socket.destroy());
       socket.on("error", () => undefined);
-      const reader = createFrameReader((frame) => frame.kind === "json" && take(ToHolder.parse(frame.value), socket));
+      const reader = createFrameReader((frame) => frame.kind === "json" && take(understood(frame.value), socket));
       socket.on("data", reader);
     });
     await new Promise<void>((resolve) => server.listen(socketPath, resolve));

@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { type EpochMs, Fault, parseDuration } from "@rouse/contract";
+import { type HolderFiles, holderFiles, readOutput, readOutputTimes } from "@rouse/holder";
 import { InvalidArgumentError, Option } from "commander";
-import { type HolderFiles, holderFiles } from "../../holder/holder-files.ts";
-import { readOutput, readOutputTimes } from "../../holder/output/read-output.ts";
-import { listHeld } from "../../holder/read-holder-files.ts";
+import { listHeld } from "../../holders/read-holder-files.ts";
 import { interrupted } from "../exit-codes.ts";
 import { connect } from "../find-daemon.ts";
 import { notStartedHere } from "../find-holder.ts";

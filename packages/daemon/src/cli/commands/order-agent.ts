@@ -70,7 +70,7 @@ export function refuseInsideAgent(here: Surroundings, what: string): void {
 
 /** Nothing is done that cannot be put on record. Whoever has to end it all the same can do so without Rouse. */
 async function withWayOut(here: Surroundings, agentId: string, error: Fault): Promise<Fault> {
-  const { isHolderAlive, readHolderFile } = await import("../../holder/read-holder-files.ts");
+  const { isHolderAlive, readHolderFile } = await import("../../holders/read-holder-files.ts");
   const file = readHolderFile(here.home, agentId);
   const pid = file !== null && isHolderAlive(file) ? file.agent?.pid : undefined;
   const byHand = pid === undefined ? "" : `; or end it yourself: \`kill ${pid}\` (its process; not on record)`;
@@ -103,8 +103,8 @@ export const orderOf = ({ reason, force }: OrderOptions): Partial<OrderRequest> 
 /** A person's order to a holder, given without a monitor. */
 export async function stopByHolder(here: Surroundings, agentId: string, grace: DurationMs): Promise<StopOutcome> {
   const [{ connectHolder }, { doorOf }, { findHolder }] = await Promise.all([
-    import("../../holder/connect-holder.ts"),
-    import("../../holder/read-holder-files.ts"),
+    import("../../holders/connect-holder.ts"),
+    import("../../holders/read-holder-files.ts"),
     import("../find-holder.ts"),
   ]);
   const file = findHolder(here.home, agentId);

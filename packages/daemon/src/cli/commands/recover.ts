@@ -91,8 +91,8 @@ async function recoverByHand(here: Surroundings, agentId: string): Promise<Order
   const stopped = answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));
   if (stopped.outcome !== "stopped" && stopped.outcome !== "already-over") return stopped;
   const [{ startAgain }, { readSpec }] = await Promise.all([
-    import("../../holder/start-again.ts"),
-    import("../../holder/read-holder-files.ts"),
+    import("../../holders/start-again.ts"),
+    import("../../holders/read-holder-files.ts"),
   ]);
   const { folder, token } = openHome(here.home);
   const last = readSpec(folder, agentId)?.incarnation ?? 0;

@@ -55,7 +55,7 @@ async function runWatched(here: Surroundings, wishes: AgentWishes & DaemonWish, 
     if (offered.kind === "started") return runWatched(here, { ...wishes, not: [] }, surface);
     here.warn(nobodyWatches);
   }
-  const { runInForeground } = await import("../../holder/run-in-foreground.ts");
+  const { runInForeground } = await import("@rouse/holder/run-in-foreground");
   try {
     return exitCodeOfProcess(await runInForeground(spec, home));
   } catch (error) {

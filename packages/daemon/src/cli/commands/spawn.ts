@@ -89,7 +89,7 @@ export const addSpawn: AddCommand = (program, here, finish) => {
       if (offered?.kind === "over") return finish(offered.code);
       if (offered?.kind === "started") prepared = await prepare();
       const { spec, home, watched, settings } = prepared;
-      const { startHolder } = await import("../../holder/start-holder.ts");
+      const { startHolder } = await import("@rouse/holder/start-holder");
       const held = await startHolder(home, spec);
       const pid = held.agent?.pid ?? null;
       if (watched) await awaitKnown(here, spec.agentId, spec.incarnation);

@@ -20,7 +20,7 @@ export const addTerminate: AddCommand = (program, here, finish) => {
     .action(async (agentId: string, options: OrderOptions) => {
       const withoutDaemon = async () => {
         const answer = answerOf(agentId, await stopByHolder(here, agentId, defaultGrace));
-        const { keepDown } = await import("../../holder/keep-down.ts");
+        const { keepDown } = await import("../../holders/keep-down.ts");
         if (answer.outcome === "already-over" && (await keepDown(here.home, agentId)))
           return { agentId, outcome: "restart-cancelled" } as const;
         if (answer.outcome === "stopped") here.warn("its uncommitted work was not saved: only Rouse does that");

@@ -1,10 +1,8 @@
 import { writeFileSync } from "node:fs";
+import { isSupported, readSecret, storeFile } from "@rouse/holder";
 import { afterEach, describe, expect, it } from "vitest";
-import { storeFile } from "../../holder/holder-files.ts";
-import { readSecret } from "../../holder/holder-secret.ts";
-import type { World } from "../../holder/holding.test-support.ts";
-import { isSupported } from "../../holder/processes/read-processes.ts";
-import { worldOfEach } from "../../holder/world-of-each.test-support.ts";
+import type { World } from "../../../../holder/src/holding.test-support.ts";
+import { worldOfEach } from "../../../../holder/src/world-of-each.test-support.ts";
 import { checkHolders, checkSupervision, checkTerminals, judgeTier, unsupported } from "./check-supervision.ts";
 
 describe("doctor says", () => {

@@ -1,11 +1,7 @@
 import { Fault, type HolderLoss } from "@rouse/contract";
-import { whyRefused } from "../../holder/admit-monitors.ts";
-import { connectHolder, RefusedByHolder } from "../../holder/connect-holder.ts";
-import { isSupported } from "../../holder/processes/read-processes.ts";
-import { type HostTier, tierOfHost } from "../../holder/processes/tier-of-host.ts";
-import { doorOf, isHolderAlive, listHeld, readHolderFile } from "../../holder/read-holder-files.ts";
-import { readStore } from "../../holder/read-store.ts";
-import type { HolderFile } from "../../holder/spec.ts";
+import { type HolderFile, type HostTier, isSupported, readStore, tierOfHost, whyRefused } from "@rouse/holder";
+import { connectHolder, RefusedByHolder } from "../../holders/connect-holder.ts";
+import { doorOf, isHolderAlive, listHeld, readHolderFile } from "../../holders/read-holder-files.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 /** Whether agents can be started and stopped here with `rouse run` and `rouse spawn`, and how surely. */

@@ -1,0 +1,187 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { type EpochMs, Fault } from "@rouse/contract";
+import { agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
+import { findIssuedToken, hasExpired, issuedTokenPrefix } from "../home/issued-tokens.ts";
+import { isForCheckpoints } from "./checkpoint-paths.ts";
+import { isPing, readPingPath } from "./ping.ts";
+import { type AgentSpeaker, anyone, owner, type Speaker, speakerWith } from "./speaker.ts";
+import { findTaskTrespass } from "./task-trespass.ts";
+
+export interface GuardOptions {
+  readonly token: string;
+  /** The data folder: which tokens were issued is looked up there each time, so that one that was revoked is refused at once. */
+  readonly home: string;
+  readonly now: () => EpochMs;
+  /** Names this server answers to, without port. */
+  readonly hosts: readonly string[];
+  readonly port: () => number;
+  readonly secure: boolean;
+}
+
+export interface Guard {
+  (request: IncomingMessage): Speaker | Fault;
+  /** Whether the token of a request that is still being answered is still good. */
+  isStillWelcome(request: IncomingMessage): boolean;
+}
+
+/** A token that was read, and whether it is good for as long as this daemon runs. */
+interface Recognised {
+  readonly speaker: Speaker;
+  readonly lasts: boolean;
+}
+
+/**
+ * Who may speak to us. The Host must be one of our names (a web page that points its own name at 127.0.0.1 is refused), an Origin, when a
+ * browser sends one, must be ours, and the bearer token must be right on every path but /livez.
+ */
+export function createGuard(options: GuardOptions): Guard {
+  const hosts = new Set(options.hosts.map((host) => host.toLowerCase()));
+  const wanted = digest(`Bearer ${options.token}`);
+  const scheme = options.secure ? "https" : "http";
+  // Connections are kept alive and repeat themselves: what was right once on this one is compared as a plain string.
+  const provenOn = new WeakMap<object, { readonly given: string; readonly speaker: Speaker }>();
+
+  /** Agents repeat themselves: the last Host that was ours is recognised as it stands. */
+  let lastOurs: string | null = null;
+
+  const isOurHost = (host: string | undefined): boolean => {
+    if (host === undefined) return false;
+    if (host === lastOurs) return true;
+    const { name, port } = splitHost(host.toLowerCase());
+    const expected = options.port();
+    const isOurs = hosts.has(name) && (port === null ? expected === (options.secure ? 443 : 80) : port === expected);
+    if (isOurs) lastOurs = host;
+    return isOurs;
+  };
+
+  const isOurOrigin = (origin: string): boolean =>
+    origin.startsWith(`${scheme}://`) && isOurHost(origin.slice(scheme.length + 3));
+
+  const recognise = (given: string): Recognised | null => {
+    if (timingSafeEqual(digest(given), wanted)) return { speaker: owner, lasts: true };
+    const token = given.startsWith("Bearer ") ? given.slice("Bearer ".length) : "";
+    if (token.startsWith(issuedTokenPrefix)) return recogniseIssued(token);
+    if (!token.startsWith(agentTokenPrefix)) return null;
+    const claims = readAgentToken(options.token, token);
+    return claims === null ? null : { speaker: { kind: "agent", ...claims }, lasts: true };
+  };
+
+  const recogniseIssued = (token: string): Recognised | null => {
+    const issued = findIssuedToken(options.home, token);
+    const speaker = issued === null || hasExpired(issued, options.now()) ? null : speakerWith(issued);
+    return speaker === null ? null : { speaker, lasts: false };
+  };
+
+  const identify = (request: IncomingMessage): Speaker | null => {
+    const given = request.headers.authorization;
+    if (given === undefined) return null;
+    const proven = provenOn.get(request.socket);
+    if (proven?.given === given) return proven.speaker;
+    const recognised = recognise(given);
+    if (recognised === null) return null;
+    if (recognised.lasts) provenOn.set(request.socket, { given, speaker: recognised.speaker });
+    return recognised.speaker;
+  };
+
+  /** Its token stands in the path, and whatever else the request shows does not count. */
+  const identifyPing = (url: string): Speaker | null => {
+    const said = readPingPath(url);
+    const speaker = said === null ? undefined : recogniseIssued(said.token)?.speaker;
+    return speaker?.kind === "ping" && speaker.agentId === said?.agentId ? speaker : null;
+  };
+
+  const guard = (request: IncomingMessage): Speaker | Fault => {
+    const { host, origin } = request.headers;
+    if (!isPlain(request))
+      return new Fault("bad-request", "one Host header, and a path that begins with /: nothing else is answered");
+    if (!isOurHost(host))
+      return new Fault("host-refused", "this server does not answer to that Host; use the address `rouse up` printed");
+    if (origin !== undefined && !isOurOrigin(origin))
+      return new Fault("origin-refused", "requests from other web origins are refused");
+    if (request.url === "/livez") return anyone;
+    if (isPing(request))
+      return (
+        identifyPing(request.url ?? "") ??
+        new Fault("unauthorized", "no such ping address; `rouse token ping AGENT` makes one")
+      );
+    return (
+      identify(request) ??
+      new Fault("unauthorized", "send the token from $ROUSE_HOME/token as `Authorization: Bearer TOKEN`")
+    );
+  };
+  return Object.assign(guard, { isStillWelcome: (request: IncomingMessage) => identify(request) !== null });
+}
+
+const ownFolder = "/api/v1/agents/";
+const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
+/** What an agent may read of others where its policy lets it, and of the fleet. */
+const fleetFacts: ReadonlySet<string | undefined> = new Set([undefined, "why"]);
+const fleetReports: ReadonlySet<string> = new Set(["GET /api/v1/agents", "GET /api/health/status"]);
+const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers", "check-in"]);
+
+/**
+ * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
+ * what a body says is compared where it is read.
+ */
+export function findTrespass(
+  speaker: AgentSpeaker,
+  request: IncomingMessage,
+  maySee: (other: string | null) => boolean,
+): Overreach | null {
+  const { method, url = "" } = request;
+  const [path = ""] = url.split("?", 1);
+  const asked = `${method} ${path}`;
+  if (path === "/mcp") return null;
+  if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
+  if (fleetReports.has(asked)) return maySee(null) ? null : { because: "not-allowed", claimed: asked };
+  if (isForCheckpoints(method, path)) return null;
+  const ofTask = findTaskTrespass(speaker, method, path);
+  if (ofTask !== undefined) return ofTask;
+  const [id, report, ...rest] = path.startsWith(ownFolder) ? path.slice(ownFolder.length).split("/") : [];
+  const agentId = decode(id ?? "");
+  const isAllowed = method === "GET" ? ownReports.has(report) : method === "POST" && ownWords.has(report);
+  if (!isAllowed || agentId === "" || rest.length > 0) {
+    return { because: "not-allowed", claimed: asked };
+  }
+  if (agentId === speaker.agentId) return null;
+  const isRead = method === "GET" && fleetFacts.has(report);
+  return isRead && maySee(agentId) ? null : { because: "other-agent", claimed: agentId };
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return "";
+  }
+}
+
+export function forbid(speaker: AgentSpeaker): Fault {
+  const { agentId, taskId, incarnation } = speaker;
+  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
+  const task = taskId === null ? "without a task" : `on task ${taskId}`;
+  return new Fault(
+    "forbidden",
+    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
+  );
+}
+
+/** Of two Host headers node:http shows the first, and of an absolute address the whole: a proxy before us may have gone by the other. */
+function isPlain({ url, rawHeaders }: IncomingMessage): boolean {
+  if (url?.startsWith("/") !== true) return false;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts <= 1;
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+function splitHost(host: string): { name: string; port: number | null } {
+  const match = /^(\[[0-9a-f:.]+\]|[^:]*)(?::(\d{1,5}))?$/.exec(host);
+  if (match === null) return { name: "", port: null };
+  return { name: match[1] ?? "", port: match[2] === undefined ? null : Number(match[2]) };
+}

@@ -1,0 +1,84 @@
+import type { DurationMs, ExitStatus } from "@rouse/contract";
+import { enterRawMode, pourInto } from "@rouse/holder";
+import { connectHolder, type Door } from "../holders/connect-holder.ts";
+import { followFullScreen } from "./follow-full-screen.ts";
+import { createLeaveKey } from "./leave-key.ts";
+
+export type AttachEnding =
+  | { readonly kind: "left" }
+  | { readonly kind: "ended"; readonly exit: ExitStatus }
+  | { readonly kind: "refused"; readonly problem: string }
+  | { readonly kind: "lost" };
+
+/** Puts back what the agent's program may have changed: hidden cursor, colours, mouse and paste modes. */
+const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\r\n";
+
+/** Only from there: where it was not entered, it moves the cursor into what is on the screen. */
+const leaveFullScreen = "\x1b[?1049l";
+/** An agent's picture begins in the first row. What the person had on the screen is pushed up, not lost. */
+const makeRoom = (rows: number): Buffer => Buffer.from(`${"\r\n".repeat(rows)}\x1b[H`);
+
+/**
+ * This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. Keys count at once; what was on
+ * the screen before stays there for `readFor`.
+ */
+export async function attachHere(door: Door, { readFor }: { readonly readFor: DurationMs }): Promise<AttachEnding> {
+  const { stdin, stdout } = process;
+  const line = await connectHolder(door, { timeoutMs: 5000 });
+  const sizeNow = () => ({ cols: Math.max(2, stdout.columns || 80), rows: Math.max(2, stdout.rows || 24) });
+  return new Promise((resolve) => {
+    const sink = pourInto(1, {
+      full: () => line.pause(),
+      roomy: () => line.resume(),
+      gone: () => finish({ kind: "left" }),
+    });
+    const readKeys = createLeaveKey();
+    let over = false;
+
+    const typed = (bytes: Buffer): void => {
+      const { forAgent, leaves } = readKeys(bytes);
+      if (forAgent.length > 0) line.typed(forAgent);
+      if (leaves) finish({ kind: "left" });
+    };
+    const resized = (): void => line.say({ say: "resize", size: sizeNow() });
+    const hungUp = (): void => finish({ kind: "left" });
+    const screen = followFullScreen();
+    let painted = false;
+
+    function finish(ending: AttachEnding): void {
+      if (over) return;
+      over = true;
+      clearTimeout(reading);
+      stdin.off("data", typed).off("end", hungUp).off("error", hungUp);
+      stdout.off("resize", resized);
+      for (const name of ["SIGHUP", "SIGTERM"] as const) process.off(name, hungUp);
+      line.close();
+      if (painted) sink.pour(Buffer.from(`${screen.isFull() ? leaveFullScreen : ""}${calmDown}`));
+      void Promise.race([sink.emptied(), new Promise((done) => setTimeout(done, 1000))]).then(() => {
+        restore();
+        stdin.pause();
+        resolve(ending);
+      });
+    }
+
+    line.onOutput((_, bytes) => {
+      if (!painted) sink.pour(makeRoom(sizeNow().rows));
+      painted = true;
+      screen.take(bytes);
+      sink.pour(bytes);
+    });
+    line.onMessage((message) => {
+      if (message.say === "exited") finish({ kind: "ended", exit: message.exit });
+      if (message.say === "misunderstood") finish({ kind: "refused", problem: message.problem });
+    });
+    void line.closed.then(() => finish({ kind: "lost" }));
+    const restore = enterRawMode();
+    stdin.on("data", typed).on("end", hungUp).on("error", hungUp);
+    stdin.resume();
+    stdout.on("resize", resized);
+    for (const name of ["SIGHUP", "SIGTERM"] as const) process.on(name, hungUp);
+    line.say({ say: "attach", size: sizeNow() });
+    line.pause();
+    const reading = setTimeout(() => line.resume(), readFor);
+  });
+}

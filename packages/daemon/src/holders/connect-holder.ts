@@ -1,0 +1,328 @@
+import { connect, type Socket } from "node:net";
+import {
+  ContainOutcome,
+  type DurationMs,
+  describeIssues,
+  ExitStatus,
+  Fault,
+  Hold,
+  HolderRefusal,
+  HolderReport,
+  NudgeDelivery,
+  StopOutcome,
+} from "@rouse/contract";
+import {
+  createFrameReader,
+  type Frame,
+  type FromHolder,
+  inputFrame,
+  jsonFrame,
+  type MonitorId,
+  type Order,
+  type OutcomeOf,
+  type ToHolder,
+} from "@rouse/holder";
+import { z } from "zod";
+
+export type Here = Extract<FromHolder, { say: "here" }>;
+export type OrderToHolder<O extends Order = Order> = Omit<Extract<ToHolder, { say: "order" }>, "say" | "order"> & {
+  readonly order: O;
+};
+
+/** It answered, and it did not know what was asked: a holder of another version. */
+export class NotUnderstood extends Fault {
+  constructor(problem: string) {
+    super("holder-unreachable", `the agent's holder did not understand: ${problem}`, { retryable: true });
+  }
+}
+
+/** It answered, and does not listen to us. */
+export class RefusedByHolder extends Fault {
+  readonly because: HolderRefusal;
+
+  constructor(because: HolderRefusal) {
+    super("order-refused", `the agent's holder ${refusals[because]}`);
+    this.because = because;
+  }
+}
+
+const refusals: Record<HolderRefusal, string> = {
+  "old-epoch": "obeys a newer monitor; `rouse adopt AGENT` takes it over",
+  "epoch-too-high": "does not believe this monitor's epoch; `rouse adopt AGENT` takes it over",
+  "other-store": "belongs to another database; `rouse adopt AGENT` takes it over",
+  "wrong-secret": "does not know the secret in its file; end its process by hand, `rouse ps` shows it",
+};
+
+/** Where a holder listens and what it wants to be shown; `secret: null`: a holder of an earlier version, which asks for none. */
+export interface Door {
+  readonly socket: string;
+  readonly secret: string | null;
+}
+
+export interface HolderConnection {
+  say(message: ToHolder): void;
+  /** What a person typed, for the agent. */
+  typed(bytes: Buffer): void;
+  /** Everything the holder says, answers to `probe` and `order` too. Listen at once: what comes before is lost. */
+  onMessage(listen: (message: FromHolder) => void): void;
+  onOutput(listen: (offset: number, bytes: Buffer) => void): void;
+  probe(timeoutMs?: DurationMs): Promise<Here>;
+  /** Asks for a report of what is true now. One of an earlier version, which would hang up on it, is not asked: its next report comes soon. */
+  lookAnew(): void;
+  /** May be asked again with the same key: it is carried out once. */
+  order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs): Promise<OutcomeOf<O>>;
+  /** Hands the agent over to this store. */
+  adopt(store: string): Promise<void>;
+  /** Takes no more until `resume`: for a reader that is slower than the agent. */
+  pause(): void;
+  resume(): void;
+  /** Resolves when the connection is over, with the reason when it was not us or the holder who ended it. Never rejects. */
+  readonly closed: Promise<Fault | null>;
+  close(): void;
+}
+
+/**
+ * Throws `holder-gone` when nobody listens there any more, `holder-unreachable` when somebody might, `RefusedByHolder` when it does not listen to us.
+ * Without `monitor` we are a person.
+ */
+export async function connectHolder(
+  { socket: path, secret }: Door,
+  { timeoutMs, monitor = null }: { timeoutMs: DurationMs; monitor?: MonitorId | null },
+): Promise<HolderConnection> {
+  const socket = connect({ path });
+  await connected(socket, path, timeoutMs);
+  const { introduce, ...connection } = converse(socket, timeoutMs);
+  if (secret === null) return connection;
+  try {
+    await introduce(secret, monitor);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function connected(socket: Socket, path: string, timeoutMs: DurationMs): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (error: NodeJS.ErrnoException | null) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(describeFailure(path, error));
+    };
+    const timer = setTimeout(() => giveUp(null), timeoutMs);
+    socket.once("error", giveUp);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.off("error", giveUp);
+      resolve();
+    });
+  });
+}
+
+function describeFailure(path: string, error: NodeJS.ErrnoException | null): Fault {
+  if (error?.code === "ENOENT" || error?.code === "ECONNREFUSED" || error?.code === "ENOTDIR") {
+    return new Fault("holder-gone", `nobody holds the agent any more (${path})`, { cause: error });
+  }
+  const reason = error === null ? "no answer" : (error.code ?? error.message);
+  return unreachable(`the agent's holder at ${path} cannot be reached (${reason})`, error);
+}
+
+const unreachable = (message: string, cause?: unknown): Fault =>
+  new Fault("holder-unreachable", message, { retryable: true, cause });
+
+/** An answer that is waited for. */
+interface Ask {
+  /** Takes the message if it is the answer. */
+  answers(message: FromHolder): boolean;
+  fail(fault: Fault): void;
+}
+
+interface Conversation extends HolderConnection {
+  /** Shows the secret; the first thing that is said. */
+  introduce(secret: string, monitor: MonitorId | null): Promise<void>;
+}
+
+function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
+  const listeners: ((message: FromHolder) => void)[] = [];
+  const outputListeners: ((offset: number, bytes: Buffer) => void)[] = [];
+  const asks = new Set<Ask>();
+  let lastProbe = 0;
+  let knowsLook = false;
+  let fault: Fault | null = null;
+  let arrived: Frame[] = [];
+  const readFrames = createFrameReader((frame) => arrived.push(frame));
+
+  socket.on("data", (chunk) => {
+    const nonsense = readSafely(chunk);
+    const frames = arrived;
+    arrived = [];
+    // Outside of any `try`: a listener that throws is our own bug.
+    for (const frame of frames) if (fault === null) take(frame);
+    if (nonsense !== null) breakOff(nonsense);
+  });
+  socket.on("error", (error: NodeJS.ErrnoException) => {
+    fault ??= unreachable(`the connection to the agent's holder broke (${error.code ?? error.message})`, error);
+  });
+  const closed = new Promise<Fault | null>((resolve) => {
+    socket.on("close", () => {
+      for (const ask of asks) ask.fail(fault ?? new Fault("holder-gone", "the agent's holder hung up"));
+      asks.clear();
+      resolve(fault);
+    });
+  });
+
+  const say = (message: ToHolder) => void socket.write(jsonFrame(message));
+  return {
+    introduce: (secret, monitor) =>
+      ask({ say: "hello", secret, monitor }, ({ say }) => (say === "welcome" ? true : null), defaultTimeoutMs).then(
+        () => {},
+      ),
+    adopt: (store) =>
+      ask({ say: "adopt", store }, ({ say }) => (say === "adopted" ? true : null), defaultTimeoutMs).then(() => {}),
+    say,
+    typed: (bytes) => void socket.write(inputFrame(bytes)),
+    onMessage: (listen) => void listeners.push(listen),
+    onOutput: (listen) => void outputListeners.push(listen),
+    probe(timeoutMs = defaultTimeoutMs) {
+      lastProbe += 1;
+      const id = lastProbe;
+      return ask(
+        { say: "probe", id },
+        (message) => (message.say === "here" && message.id === id ? message : null),
+        timeoutMs,
+      );
+    },
+    lookAnew() {
+      if (knowsLook) say({ say: "look" });
+    },
+    order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs) {
+      const outcome = (message: FromHolder) =>
+        message.say === "carried-out" && message.key === order.key && answersTo(order.order, message.outcome)
+          ? message.outcome
+          : null;
+      return ask({ say: "order", ...order }, outcome, timeoutMs);
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    closed,
+    close: () => void socket.destroy(),
+  };
+
+  function readSafely(chunk: Buffer): Error | null {
+    try {
+      readFrames(chunk);
+      return null;
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  function take(frame: Frame): void {
+    switch (frame.kind) {
+      case "output":
+        for (const listen of outputListeners) listen(frame.offset, frame.bytes);
+        return;
+      case "input":
+        return breakOff(new Error("typed input from a holder"));
+      case "json": {
+        const parsed = Message.safeParse(frame.value);
+        if (!parsed.success) return breakOff(new Error(describeIssues(parsed.error.issues, "the message")));
+        hear(parsed.data);
+      }
+    }
+  }
+
+  function hear(message: FromHolder): void {
+    // It does not say which of them it did not understand, or refuses.
+    const failure =
+      message.say === "misunderstood"
+        ? new NotUnderstood(message.problem)
+        : message.say === "refused"
+          ? new RefusedByHolder(message.because)
+          : null;
+    if (message.say === "watched") knowsLook = message.knowsLook === true;
+    for (const one of asks) {
+      if (failure !== null) one.fail(failure);
+      if (failure !== null || one.answers(message)) asks.delete(one);
+    }
+    for (const listen of listeners) listen(message);
+  }
+
+  function breakOff(reason: Error): void {
+    fault ??= unreachable(`what listens at the holder's socket is no holder: ${reason.message}`, reason);
+    socket.destroy();
+  }
+
+  function ask<T>(message: ToHolder, answer: (message: FromHolder) => T | null, timeoutMs: DurationMs): Promise<T> {
+    if (socket.destroyed) return Promise.reject(fault ?? new Fault("holder-gone", "the agent's holder hung up"));
+    return new Promise<T>((resolve, reject) => {
+      const one: Ask = {
+        answers(heard) {
+          const found = answer(heard);
+          if (found === null) return false;
+          clearTimeout(timer);
+          resolve(found);
+          return true;
+        },
+        fail(reason) {
+          clearTimeout(timer);
+          reject(reason);
+        },
+      };
+      const timer = setTimeout(() => {
+        asks.delete(one);
+        reject(unreachable(`the agent's holder did not answer within ${timeoutMs} ms`));
+      }, timeoutMs);
+      asks.add(one);
+      say(message);
+    });
+  }
+}
+
+/** Keys of each kind of order are remembered apart, so one may be used for all. */
+function answersTo<O extends Order>(order: O, outcome: OutcomeOf<Order>): outcome is OutcomeOf<O> {
+  return order.kind === orderOf[outcome.kind];
+}
+
+const orderOf: Readonly<Record<OutcomeOf<Order>["kind"], Order["kind"]>> = {
+  stopped: "stop",
+  "already-over": "stop",
+  termination_incomplete: "stop",
+  refused: "stop",
+  sent: "nudge",
+  "not-sent": "nudge",
+  contained: "contain",
+  "let-go": "contain",
+  "not-contained": "contain",
+};
+
+const Message: z.ZodType<FromHolder> = z.discriminatedUnion("say", [
+  z.object({ say: z.literal("welcome") }),
+  z.object({ say: z.literal("refused"), because: HolderRefusal }),
+  z.object({ say: z.literal("adopted") }),
+  z.object({
+    say: z.literal("here"),
+    id: z.number().int(),
+    hold: Hold,
+    exit: ExitStatus.nullable(),
+    outputEnd: z.number(),
+    lastReport: z.number().int(),
+    store: z.string().nullable().optional(),
+    epoch: z.number().int().nullable().optional(),
+  }),
+  z.object({ say: z.literal("watched"), hold: Hold, knowsLook: z.boolean().optional() }),
+  z.object({ say: z.literal("replaced") }),
+  z.object({ say: z.literal("report"), report: HolderReport }),
+  z.object({
+    say: z.literal("carried-out"),
+    key: z.string(),
+    outcome: z.union([StopOutcome, NudgeDelivery, ContainOutcome]),
+  }),
+  z.object({
+    say: z.literal("attached"),
+    size: z.object({ cols: z.number().int().min(2).max(1000), rows: z.number().int().min(2).max(1000) }),
+  }),
+  z.object({ say: z.literal("end"), at: z.number() }),
+  z.object({ say: z.literal("exited"), exit: ExitStatus }),
+  z.object({ say: z.literal("misunderstood"), problem: z.string() }),
+]);

@@ -1,0 +1,150 @@
+import { Fault, printable, type RecoveryContext, type RunningProcess } from "@rouse/contract";
+import {
+  createTreeWatch,
+  findLeftovers,
+  type HolderFile,
+  hasMark,
+  holderFiles,
+  isAlive,
+  type ProcessInfo,
+  readAllProcesses,
+  readStore,
+  type Spec,
+  stopTree,
+} from "@rouse/holder";
+import { type StartOptions, startHolder } from "@rouse/holder/start-holder";
+import type { RegisteredLife, Revival } from "../ports/holders.ts";
+import { environmentFor } from "./agent-environment.ts";
+import { lackedConversation } from "./lacked-conversation.ts";
+import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./leave-recovery.ts";
+import { isHolderAlive, readExitFile, readHolderFile, readSpec, treeOf } from "./read-holder-files.ts";
+import { markedTree, registeredTree } from "./registered-tree.ts";
+
+export interface StartingHome {
+  readonly home: string;
+  readonly token: string;
+  /** Where the monitor listens now; when none does, the agent is told what it was told before. */
+  readonly url: string | null;
+  /** `null` where no monitor runs. */
+  readonly books: Books | null;
+}
+
+/** Where a monitor looks up whom a file may name, and writes down whom it ends. */
+export interface Books {
+  registered(agentId: string): RegisteredLife | null;
+  endsLeftovers(agentId: string, incarnation: number, processes: readonly RunningProcess[]): Promise<void>;
+}
+
+const holderLeavesWithin = 10_000;
+const leftoverGraceMs = 10_000;
+
+/**
+ * The next life of an agent: same command, folder and environment. Asked again after the same life, it starts nothing twice, but tries again what never
+ * began. Whoever was started in a person's terminal comes back in one of its own.
+ */
+export async function startAgain(
+  { home, token, url, books }: StartingHome,
+  agentId: string,
+  afterIncarnation: number,
+  revival: Revival | null = null,
+  options: StartOptions = {},
+): Promise<{ incarnation: number; recovery: RecoveryContext | null }> {
+  const spec = readSpec(home, agentId);
+  if (spec === null) throw new Fault("not-supervised", `nothing is written down of how ${agentId} was started`);
+  const isWritten = spec.incarnation > afterIncarnation;
+  if (isWritten && hasBegun(home, spec))
+    return { incarnation: spec.incarnation, recovery: readRecovery(home, agentId, spec.incarnation) };
+  await untilHolderLeft(home, agentId);
+  await endLeftovers(home, agentId, books);
+  const incarnation = isWritten ? spec.incarnation : spec.incarnation + 1;
+  const where = url ?? spec.env["ROUSE_URL"] ?? "";
+  const plan = revival === null ? null : planNextLife(spec, revival, lackedConversation(home, spec));
+  const left =
+    revival === null || plan === null
+      ? null
+      : leaveRecovery(home, agentId, incarnation, withConversation(revival, plan));
+  const env = environmentFor(
+    spec.env,
+    { agentId, taskId: spec.taskId, incarnation },
+    { url: where, token },
+    left?.line,
+  );
+  // The command itself stays as it was given: the next life after this one resumes from it again.
+  const { resumed: _, session: __, opening: ___, ...first } = spec;
+  const next: Spec = {
+    ...first,
+    incarnation,
+    store: url === null ? null : (readStore(home)?.store ?? null),
+    env,
+    foreground: false,
+    io: "terminal",
+    ...(plan === null || plan.resumed === null ? {} : { resumed: [...plan.resumed] }),
+    ...(plan === null || plan.session === null ? {} : { session: plan.session }),
+    ...(plan === null || plan.opening === null ? {} : { opening: plan.opening }),
+  };
+  await startHolder(home, next, options);
+  return { incarnation, recovery: left?.context ?? null };
+}
+
+/** How the life after this one would be started; `null` when it has begun, or nothing is written down of it. */
+export function lifeToCome(home: string, agentId: string, afterIncarnation: number): Spec | null {
+  const spec = readSpec(home, agentId);
+  return spec === null || (spec.incarnation > afterIncarnation && hasBegun(home, spec)) ? null : spec;
+}
+
+/** A life is written down before it is started, and what is started may fail: its holder shows that it began, or what that left behind. */
+function hasBegun(home: string, { agentId, incarnation }: Spec): boolean {
+  const file = readHolderFile(home, agentId);
+  const isHeld = file?.incarnation === incarnation && (file.agent !== null || isHolderAlive(file));
+  return isHeld || readExitFile(home, agentId)?.incarnation === incarnation;
+}
+
+/** A holder stays for a moment after its agent ended, to tell of it. */
+async function untilHolderLeft(home: string, agentId: string): Promise<void> {
+  const deadline = Date.now() + holderLeavesWithin;
+  for (;;) {
+    const file = readHolderFile(home, agentId);
+    if (file === null) return;
+    const isAlone = !isHolderAlive(file);
+    const unnamed = isAlone ? findUnnamed(file) : null;
+    if (isAlone && unnamed === null) return;
+    const isOver = readExitFile(home, agentId)?.incarnation === file.incarnation;
+    if (!isOver || Date.now() > deadline)
+      throw new Fault(
+        "name-taken",
+        `${agentId} still runs (process ${unnamed ?? file.agent?.pid ?? file.holder.pid}); stop it first`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Processes of the last life would go on with the same work beside the next. */
+async function endLeftovers(home: string, agentId: string, books: Books | null): Promise<void> {
+  const file = readHolderFile(home, agentId);
+  const named = file === null || file.mark === "" ? null : treeOf(file);
+  if (file === null || named === null) return;
+  const left = await findLeftovers(createTreeWatch(named));
+  if (left.length === 0) return;
+  const tree = books === null ? markedTree(file) : registeredTree(file, books.registered(agentId));
+  if (tree === null) throw notRegistered(home, agentId, left);
+  await books?.endsLeftovers(agentId, file.incarnation, left);
+  const outcome = await stopTree(tree, { graceMs: leftoverGraceMs });
+  if (outcome.kind !== "termination_incomplete") return;
+  const pids = outcome.survivors.map(({ pid }) => pid).join(", ");
+  throw new Fault("name-taken", `processes of ${agentId} still run and cannot be ended (${pids})`);
+}
+
+function notRegistered(home: string, agentId: string, named: readonly ProcessInfo[]): Fault {
+  const who = named.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
+  return new Fault(
+    "name-taken",
+    `${holderFiles(home, agentId).holder} names processes that were never registered for ${agentId} (${who}); none was signalled. ` +
+      "End those that are its own yourself, remove the file, and start it again",
+  );
+}
+
+/** A holder that was ended between starting its agent and naming it leaves one that only its mark tells of. */
+function findUnnamed({ agent, mark }: HolderFile): number | null {
+  if (agent !== null || mark === "") return null;
+  return readAllProcesses().find((info) => isAlive(info) && hasMark(info.pid, mark))?.pid ?? null;
+}

@@ -1,0 +1,173 @@
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Fault } from "@rouse/contract";
+import { isSame as isStillThere } from "./processes/read-processes.ts";
+import { holderFiles } from "./protocol/holder-files.ts";
+import type { HolderFile, ProcessId } from "./protocol/spec.ts";
+import { writeBeside, writeWhole } from "./write-whole.ts";
+
+/** A name that is ours: one living holder per agent. */
+export interface Claim {
+  readonly file: HolderFile;
+  /** Says more about ourselves, for instance that the agent runs by now. */
+  amend(changes: Partial<Omit<HolderFile, "agentId" | "incarnation" | "holder">>): HolderFile;
+  /** Twice is fine, and so is after somebody else took over. */
+  release(): void;
+}
+
+/**
+ * Takes the name for the process in `wanted.holder`, or throws `name-taken`. `from` is whoever took it before on behalf of this
+ * process and hands it over.
+ */
+export function claimName(home: string, wanted: HolderFile, from: ProcessId | null = null): Claim {
+  const { folder, holder: file } = holderFiles(home, wanted.agentId);
+  try {
+    makePrivate(dirname(folder));
+    makePrivate(folder);
+    const before = from === null ? null : readClaim(file);
+    if (before !== null && from !== null && isSame(before.holder, from)) writeWhole(file, print(wanted));
+    else take(file, wanted);
+  } catch (error) {
+    throw nameTrouble(folder, error);
+  }
+  return ours(file, wanted);
+}
+
+/** A holder stays a moment after its agent, until a monitor knows: such a name is free soon. */
+const partingMs = 5000;
+
+export async function claimWhenFree(home: string, wanted: HolderFile, from: ProcessId | null = null): Promise<Claim> {
+  const until = performance.now() + partingMs;
+  for (;;) {
+    try {
+      return claimName(home, wanted, from);
+    } catch (error) {
+      const { agent } = readClaim(holderFiles(home, wanted.agentId).holder) ?? { agent: null };
+      const leaving = agent !== null && agent !== undefined && !isStillThere(agent);
+      if (!leaving || performance.now() > until || !(error instanceof Fault && error.code === "name-taken"))
+        throw error;
+    }
+    await pause(50);
+  }
+}
+
+/** The last life's number is in its spec. */
+export function nextIncarnation(home: string, agentId: string): number {
+  const { incarnation } = readJson(holderFiles(home, agentId).spec) ?? {};
+  return Number.isSafeInteger(incarnation) ? (incarnation as number) + 1 : 1;
+}
+
+function ours(path: string, wanted: HolderFile): Claim {
+  let file = wanted;
+  return {
+    get file() {
+      return file;
+    },
+    amend(changes) {
+      file = { ...file, ...changes };
+      writeWhole(path, print(file));
+      return file;
+    },
+    release() {
+      const there = readClaim(path);
+      if (there !== null && isSame(there.holder, file.holder)) rmSync(path, { force: true });
+    },
+  };
+}
+
+/**
+ * `link` fails when the name is there, so of many only one gets it. A dead holder's claim cannot simply be removed, though: of two who
+ * saw it, the slower one would remove the claim of the faster. Whoever wants to succeed a dead process must first be the only one to link a file
+ * named after that process; one who died in the middle of that is succeeded in the same way.
+ */
+function take(file: string, wanted: HolderFile): void {
+  const temporary = writeBeside(file, print(wanted));
+  try {
+    while (!linked(temporary, file)) {
+      const standing = readClaim(file);
+      if (standing === null) continue;
+      const markers = succeed(file, standing, temporary);
+      // Somebody may have come and gone since it was read.
+      const now = readClaim(file);
+      const unchanged = now !== null && isSame(now.holder, standing.holder);
+      // Not written anew: the marker is another name of the same file, and whoever reads it meanwhile must find us in it.
+      if (unchanged) renameSync(temporary, file);
+      for (const marker of unchanged ? markers : markers.slice(-1)) rmSync(marker, { force: true });
+      if (unchanged) return;
+    }
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** The files linked by all who tried before, ours last. */
+function succeed(file: string, standing: HolderFile, temporary: string): string[] {
+  const markers = new Set<string>();
+  for (let last = standing; ; ) {
+    refuseIfAlive(last);
+    const marker = `${file}.after-${last.holder.pid}-${last.holder.startTicks}`;
+    if (markers.has(marker)) rmSync(marker, { force: true }); // damaged: it names nobody
+    markers.add(marker);
+    if (linked(temporary, marker)) return [...markers];
+    last = readClaim(marker) ?? last;
+  }
+}
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function refuseIfAlive({ agentId, holder, startedAt }: HolderFile): void {
+  if (!isStillThere(holder)) return;
+  const since = new Date(startedAt).toISOString();
+  throw new Fault("name-taken", `${agentId} is already running, held by process ${holder.pid} since ${since}`);
+}
+
+/** What cannot be read was left behind by nobody alive: a claim appears whole. */
+function readClaim(file: string): HolderFile | null {
+  const claim = readJson(file);
+  if (claim === null) return null;
+  const { pid, startTicks } = (claim["holder"] ?? {}) as Partial<ProcessId>;
+  const known = typeof pid === "number" && typeof startTicks === "number" && typeof claim["startedAt"] === "number";
+  const nobody = { agentId: "", startedAt: 0, holder: { pid: 0, startTicks: 0 } };
+  return (known ? claim : nobody) as HolderFile;
+}
+
+function readJson(file: string): Record<string, unknown> | null {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function makePrivate(folder: string): void {
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: existsSync(dirname(folder)), mode: 0o700 });
+  chmodSync(folder, 0o700);
+}
+
+function nameTrouble(folder: string, error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+  return new Fault("data-folder-unusable", `cannot write to ${folder} (${reason}); make room or make it writable`, {
+    cause: error,
+  });
+}
+
+const isSame = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid && a.startTicks === b.startTicks;
+const print = (file: HolderFile): string => `${JSON.stringify(file, null, 2)}\n`;

@@ -1,0 +1,335 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { type ExitStatus, Fault, type Hold, printable, type RunningProcess } from "@rouse/contract";
+import { type Claim, claimWhenFree } from "./claim-name.ts";
+import { findCommand } from "./find-command.ts";
+import { openHolderLog } from "./holder-log.ts";
+import { linger, patienceOf } from "./linger.ts";
+import { containAgent } from "./nudge/contain-agent.ts";
+import { giveNudges } from "./nudge/give-nudge.ts";
+import { sayOpening } from "./nudge/say-opening.ts";
+import { waysToReach } from "./nudge/ways-to-reach.ts";
+import { openOutputRing } from "./output/output-ring.ts";
+import { awaitLeftovers } from "./processes/await-leftovers.ts";
+import { identityOf } from "./processes/read-processes.ts";
+import { createTreeWatch } from "./processes/watch-tree.ts";
+import { watchProgram } from "./program/watch-program.ts";
+import { admitMonitors } from "./protocol/admit-monitors.ts";
+import { type HolderFiles, holderFiles } from "./protocol/holder-files.ts";
+import { makeSecret } from "./protocol/holder-secret.ts";
+import { inputOf } from "./protocol/input-of.ts";
+import { type HolderFile, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
+import { reserveExit } from "./reserve-exit.ts";
+import { obeyOrders } from "./socket/obey-orders.ts";
+import { placeSocket } from "./socket/place-socket.ts";
+import { readAgain } from "./socket/read-again.ts";
+import { listenAt, serve } from "./socket/serve-socket.ts";
+import { startAgent } from "./start-agent.ts";
+import { stopAgent } from "./stop-agent.ts";
+import type { Ended } from "./terminal/agent-process.ts";
+import type { Foreground } from "./terminal/foreground.ts";
+import { tendTerminal } from "./terminal/tend-terminal.ts";
+import { compilePatterns } from "./watch/compile-patterns.ts";
+import { keepReports } from "./watch/keep-reports.ts";
+import { openEyes } from "./watch/open-eyes.ts";
+import { watchAgent } from "./watch/watch-agent.ts";
+import { writeWhole } from "./write-whole.ts";
+
+export interface HoldOptions {
+  /** Whoever took the name for us. */
+  readonly from?: ProcessId | null;
+  /** The agent runs and we can be reached. */
+  readonly ready?: (file: HolderFile) => void;
+}
+
+/** How long those who are still shown output may take for the rest of it. */
+const partingMs = 2000;
+
+/** How long an agent has to end by itself when nobody says how long. */
+const ownGraceMs = 10_000;
+
+/**
+ * Starts an agent and keeps it until it is over: its terminal, its output, its exit status. `near` is the terminal it was started from, when
+ * this process is `rouse run`.
+ */
+export async function hold(
+  spec: Spec,
+  home: string,
+  near: Foreground | null,
+  { from = null, ready = () => {} }: HoldOptions = {},
+): Promise<ExitStatus> {
+  findCommand(spec.command[0] ?? "", spec.cwd, spec.env);
+  const files = holderFiles(home, spec.agentId);
+  const claim = await claimWhenFree(home, describeUs(spec, files), from);
+  try {
+    if (near !== null) writeWhole(files.spec, JSON.stringify(spec));
+    return await holdClaimed(spec, files, claim, near, ready);
+  } catch (error) {
+    // A life that was lived stays on record: whoever comes later learns from it who that was, and the name is free as soon as we are gone.
+    claim.release();
+    if (error instanceof Fault || (error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new Fault("data-folder-unusable", `${spec.agentId} cannot be held: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function describeUs({ agentId, incarnation, store = null }: Spec, { folder }: HolderFiles): HolderFile {
+  const holder = identityOf(process.pid) ?? { pid: process.pid, startTicks: 0 };
+  const mark = randomBytes(16).toString("hex");
+  const socket = placeSocket(folder);
+  return {
+    agentId,
+    incarnation,
+    holder,
+    agent: null,
+    socket,
+    tier: "marked",
+    cgroup: null,
+    mark,
+    startedAt: Date.now(),
+    store,
+  };
+}
+
+async function holdClaimed(
+  spec: Spec,
+  files: HolderFiles,
+  claim: Claim,
+  near: Foreground | null,
+  ready: (file: HolderFile) => void,
+): Promise<ExitStatus> {
+  const books = await openBooks(spec, files, claim.file.socket);
+  try {
+    const held = await attend(spec, files, claim, near, books);
+    ready(claim.file);
+    const exit = await held.exit;
+    await held.conclude(exit);
+    return exit;
+  } finally {
+    books.server.close();
+    books.note.close();
+    await books.ring.close();
+  }
+}
+
+type Books = Awaited<ReturnType<typeof openBooks>>;
+
+/** Everything an agent's life is written to, opened while there is nothing to lose yet. */
+async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
+  const log = openHolderLog(files.folder);
+  const onTrouble = (trouble: Error | null) => trouble !== null && log("output cannot be kept", trouble);
+  const note = reserveExit(files.exit);
+  const secret = makeSecret(files.secret); // before anybody can connect
+  const server = await listenAt(socket);
+  return {
+    log,
+    note,
+    secret,
+    server,
+    ring: openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onTrouble }),
+  };
+}
+
+async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
+  const { log, note, ring, secret, server } = books;
+  const terminal = await tendTerminal(spec, near);
+  const program = await watchProgram(spec, files.plugin, log);
+  const reports = keepReports();
+  let exit: ExitStatus | null = null;
+  /** Its own process is over. */
+  let over = false;
+  let heard = 0;
+
+  let sayEnded: (how: Ended) => void = () => {};
+  const ended = new Promise<Ended>((resolve) => {
+    sayEnded = resolve;
+  });
+  const agent = await startAgent(spec, program, terminal.size(), claim.file.mark, {
+    wrote(stream, bytes) {
+      const offset = ring.end();
+      ring.write(bytes, Date.now());
+      near?.show(stream, bytes);
+      service.wrote(offset, bytes);
+      watch.wrote(stream, bytes);
+    },
+    ended: sayEnded,
+  });
+  const tree = createTreeWatch(agent.root);
+  const leftovers = awaitLeftovers(tree, () => watch.tellSoon());
+  const eyes = openEyes(tree, spec, files.home, log);
+  const stop = (graceMs: number) => stopAgent(tree, graceMs, program.codexScreen(), log);
+  /** Of our own accord: we were told to end. */
+  let ending: Promise<void> | null = null;
+  const isOver = (): boolean => over || orders.stopping();
+  const ways = waysToReach(spec, agent.process, terminal, program, { over: isOver, watch: () => watch });
+  const nudges = giveNudges(ways);
+  const containment = containAgent({
+    family: program.family,
+    ways,
+    hooksOpen: program.hooksOpen,
+    over: isOver,
+    now: Date.now,
+  });
+  const admission = admitMonitors(spec.store ?? null, (store) => {
+    try {
+      claim.amend({ store });
+    } catch (error) {
+      log("whose agent it is could not be written down", error);
+    }
+  });
+  const orders = obeyOrders(files.orders, spec.incarnation, {
+    refuses: admission.refuses,
+    attached: () => spec.foreground || terminal.attached() > 0,
+    movedSince: (at) => watch.movedSince(at),
+    stop,
+    nudge: (id, { text, notAfter, whenIdle }, begin) =>
+      nudges.give({ id, text, notAfter, whenIdle: whenIdle ?? false, begin }),
+    withdraw: nudges.withdraw,
+    contain: containment.obey,
+  });
+  const watch = watchAgent(spec, {
+    screen: terminal.screen,
+    reports,
+    bytes: () => ring.end() - ring.lifeStart(),
+    kept: ring.kept,
+    attached: terminal.attached,
+    facts: eyes.facts,
+    program,
+    lookAnew: eyes.lookAnew,
+    leftovers: leftovers.now,
+    tell: (report) => service.report(report),
+    trouble: log,
+  });
+  const service = serve(server, {
+    hold: describeHold(spec, claim.file, agent),
+    secret,
+    admission,
+    reports,
+    orders,
+    output: readAgain(files, ring),
+    exit: () => exit,
+    paint: terminal.paint,
+    type: terminal.type,
+    attachedChanged() {
+      watch.tellSoon();
+      return terminal.fit();
+    },
+    settings: (settings) => void heed(settings),
+    look: () => void watch.lookAnew(),
+    heard(seq) {
+      heard = Math.max(heard, seq);
+      reports.heard(seq);
+    },
+  });
+
+  /** A monitor may change its mind about what to look for at any time. */
+  let settings = spec.watch;
+  const heed = (given: WatchSettings): Promise<void> => {
+    settings = given;
+    return compilePatterns(settings, program.family(), log).then(watch.usePatterns, (error) =>
+      log("patterns are not used", error),
+    );
+  };
+
+  void heed(settings);
+  program.begin(tree, {
+    saw: watch.saw,
+    patterns: watch.patterns,
+    containment,
+    runs: (family) => {
+      watch.useFamily(family);
+      void heed(settings);
+    },
+  });
+  terminal.begin(agent.process, service.sizes, () => {
+    ending = stop(ownGraceMs).then(
+      () => {},
+      (error: unknown) => log("the agent could not be ended", error),
+    );
+  });
+  if (spec.opening !== undefined)
+    sayOpening(nudges.give, spec.opening).catch((error: unknown) => log("it could not be told to go on", error));
+  claim.amend({ agent: agent.id, tier: agent.tier, cgroup: agent.group?.folder ?? null });
+  const passOn = () => agent.process.kill("SIGTERM");
+  if (near === null) process.on("SIGTERM", passOn);
+
+  return {
+    exit: ended.then(async (how) => {
+      over = true;
+      const judged = terminal.judge(how, orders.stopping());
+      noteExit(judged);
+      if (!orders.stopping()) await settleLeftovers(judged);
+      exit = judged;
+      return judged;
+    }),
+    async conclude(how: ExitStatus): Promise<void> {
+      eyes.close();
+      if (leftovers.now().length > 0) noteLeft();
+      const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
+      await ring.flushed();
+      await watch.end(how, program.end);
+      const last = reports.lastSeq();
+      await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);
+      await linger(patienceOf(near !== null), () => heard >= last, service.watched);
+      await Promise.all([orders.settled(), ending]);
+      await service.close();
+      await shown;
+      process.off("SIGTERM", passOn);
+      agent.group?.remove();
+    },
+  };
+
+  /** One that is started again is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
+  async function settleLeftovers(how: ExitStatus): Promise<void> {
+    const isDone = how.cause === "person" || (how.code === 0 && spec.restart?.when !== "always");
+    try {
+      await leftovers.settle(isDone && !terminal.waitedFor());
+    } catch (error) {
+      log("what the agent left running could not be looked at", error);
+    }
+  }
+
+  function noteLeft(): void {
+    const { known, codexHomes = [] } = tree.root();
+    try {
+      claim.amend({ left: { known: [...known], codexHomes: [...codexHomes] } });
+    } catch (error) {
+      log("what it left running could not be written down", error);
+    }
+  }
+
+  function noteExit(how: ExitStatus): void {
+    try {
+      note.write({ incarnation: spec.incarnation, at: Date.now(), exit: how });
+    } catch (error) {
+      log("how the agent ended could not be written down", error);
+    }
+  }
+}
+
+function wordLeftovers(agentId: string, left: readonly RunningProcess[]): string | null {
+  if (left.length === 0) return null;
+  const who = left.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
+  return `${agentId} left processes running (${who}); \`rouse terminate ${agentId}\` ends them`;
+}
+
+const describeHold = (
+  spec: Spec,
+  { startedAt, mark }: HolderFile,
+  { id: { pid, startTicks }, group }: Awaited<ReturnType<typeof startAgent>>,
+): Hold => ({
+  agentId: spec.agentId,
+  agentType: spec.agentType,
+  taskId: spec.taskId,
+  policy: spec.policy,
+  incarnation: spec.incarnation,
+  pid,
+  family: spec.family,
+  structured: spec.structured,
+  foreground: spec.foreground,
+  startedAt,
+  input: inputOf(spec),
+  ...wishesOf(spec),
+  identity: { startTicks, mark, cgroup: group?.folder ?? null },
+});

@@ -1,0 +1,33 @@
+export { nextIncarnation } from "./claim-name.ts";
+export { findCommand } from "./find-command.ts";
+export { readOutput, readOutputTimes } from "./output/read-output.ts";
+export { findLeftovers } from "./processes/await-leftovers.ts";
+export type { TreeRoot } from "./processes/find-tree.ts";
+export {
+  hasMark,
+  identityOf,
+  isAlive,
+  isSame,
+  isSupported,
+  markVariable,
+  type ProcessInfo,
+  readAllProcesses,
+  readIfThere,
+  readProcess,
+} from "./processes/read-processes.ts";
+export { stopTree } from "./processes/stop-tree.ts";
+export { type HostTier, tierOfHost } from "./processes/tier-of-host.ts";
+export { createTreeWatch, type TreeWatch } from "./processes/watch-tree.ts";
+export { type MonitorId, whyRefused } from "./protocol/admit-monitors.ts";
+export { createFrameReader, type Frame, inputFrame, jsonFrame } from "./protocol/frames.ts";
+export { type HolderFiles, holderFiles, holdersFolder, readStore, storeFile } from "./protocol/holder-files.ts";
+export { readSecret } from "./protocol/holder-secret.ts";
+export { inputOf } from "./protocol/input-of.ts";
+export type { FromHolder, Order, OutcomeOf, ToHolder } from "./protocol/messages.ts";
+export { type ExitFile, type HolderFile, type ProcessId, type Spec, wishesOf } from "./protocol/spec.ts";
+export { openPlainFile, readBounded, readPlainBytes } from "./read-plain-file.ts";
+export { isPast } from "./socket/obey-orders.ts";
+export { rememberOrders } from "./socket/remember-orders.ts";
+export { pourInto } from "./terminal/pour-out.ts";
+export { enterRawMode } from "./terminal/raw-mode.ts";
+export { writeBeside, writeWhole } from "./write-whole.ts";

@@ -1,0 +1,93 @@
+import type { AgentFamily, ContainOutcome, ContainRefusal } from "@rouse/contract";
+import { findWayToInterrupt, interruptLine } from "@rouse/core";
+import type { ContainOrder } from "../protocol/messages.ts";
+import type { Ways } from "./give-nudge.ts";
+
+/** What whoever answers an agent's hooks asks before each of its tools. */
+export interface Containment {
+  /** Why its tools are withheld now, in words for its model; `null`: they are not. */
+  withheld(): string | null;
+  /** Comes when they no longer are, or after so long. */
+  untilLetGo(withinMs: number): Promise<void>;
+}
+
+export interface ContainmentParts {
+  readonly family: () => AgentFamily;
+  readonly ways: Ways;
+  /** Whether its program asks us before each tool: without that nothing can be withheld. */
+  readonly hooksOpen: () => boolean;
+  readonly over: () => boolean;
+  /** By the wall clock. */
+  readonly now: () => number;
+}
+
+export interface ContainmentSwitch extends Containment {
+  obey(order: ContainOrder): Promise<ContainOutcome>;
+}
+
+/**
+ * Holds an agent back that its monitor has handed to a person. A pause is a switch that its hooks ask; it ends by itself, so that nobody stays paused
+ * whose monitor is gone.
+ */
+export function containAgent({ family, ways, hooksOpen, over, now }: ContainmentParts): ContainmentSwitch {
+  let paused: { readonly reason: string; readonly until: number } | null = null;
+  let letGoAt = Number.NEGATIVE_INFINITY;
+  const awaitLetGo = new Set<() => void>();
+
+  function pause({ reason, lastsMs }: ContainOrder): ContainOutcome {
+    if (!hooksOpen()) return refuse("no-hooks");
+    paused = { reason, until: now() + lastsMs };
+    return { kind: "contained" };
+  }
+
+  function letGo({ decidedAt }: ContainOrder): ContainOutcome {
+    letGoAt = Math.max(letGoAt, decidedAt);
+    paused = null;
+    for (const wake of awaitLetGo) wake();
+    return { kind: "let-go" };
+  }
+
+  return {
+    withheld: () => (paused !== null && now() < paused.until ? paused.reason : null),
+    untilLetGo: (withinMs) =>
+      new Promise((resolve) => {
+        const left = paused === null ? 0 : Math.max(0, paused.until - now());
+        const timer = setTimeout(wake, Math.min(withinMs, left)).unref();
+        function wake(): void {
+          clearTimeout(timer);
+          awaitLetGo.delete(wake);
+          resolve();
+        }
+        awaitLetGo.add(wake);
+      }),
+    async obey(order) {
+      if (order.how === "let-go") return letGo(order);
+      if (over()) return refuse("over");
+      if (order.decidedAt <= letGoAt) return refuse("released");
+      return order.how === "pause" ? pause(order) : interrupt(ways, family());
+    },
+  };
+}
+
+const refuse = (because: ContainRefusal): ContainOutcome => ({ kind: "not-contained", because });
+
+const escapeKey = Buffer.from("\x1b");
+
+/** The program's own way to break off a turn, and one key at most. */
+async function interrupt({ input, slot, keyboard }: Ways, family: AgentFamily): Promise<ContainOutcome> {
+  // Only Claude Code takes messages there.
+  if (input() === "stdin") {
+    if (slot.midLine()) return refuse("no-way");
+    const taken = await slot.deliver(Buffer.from(`${interruptLine()}\n`, "utf8"));
+    return taken ? { kind: "contained" } : refuse("no-way");
+  }
+  if (keyboard === null) return refuse("no-way");
+  const { screen } = keyboard;
+  const way = await screen.settle(() => findWayToInterrupt(screen.typingScreen(), family, keyboard.patterns()));
+  if (way.kind === "refused") return refuse(way.because);
+  // Looked at last: between the look and the key there is nothing to wait for.
+  if (keyboard.attached()) return refuse("attached");
+  if (!keyboard.inFront()) return refuse("no-way");
+  keyboard.write(escapeKey);
+  return { kind: "contained" };
+}

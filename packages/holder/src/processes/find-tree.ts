@@ -1,0 +1,128 @@
+import type { ProcessId } from "../protocol/spec.ts";
+import { openGroup } from "./cgroup.ts";
+import { createOwnerTest } from "./other-agents.ts";
+import { hasMark, isAlive, type ProcessInfo, readAllProcesses } from "./read-processes.ts";
+
+/** What a tree of processes is found by. */
+export interface TreeRoot {
+  readonly agent: ProcessId;
+  /** Value of `ROUSE_MARK` in the agent's environment. */
+  readonly mark: string;
+  readonly cgroup: string | null;
+  /** Process group nobody of which is ever touched: that of whoever asks, unless the agent was put into it on purpose. */
+  readonly ownGroup: number;
+  /** False when the agent shares its process group with somebody else's pipeline. */
+  readonly useGroup: boolean;
+  /** Members seen earlier. */
+  readonly known: readonly ProcessId[];
+  /** Sessions seen led by members: whoever is in one came from the tree, also when the leader is gone. */
+  readonly sessions?: readonly number[];
+  /** Homes of Codex that members were seen to run with. */
+  readonly codexHomes?: readonly string[];
+}
+
+/** A tree, and who would be of it if they were not another agent's. */
+export interface Kin {
+  /** Everybody of the tree who is alive, oldest first. */
+  readonly members: ProcessInfo[];
+  readonly others: readonly OthersProcess[];
+}
+
+/** A process of another agent of Rouse. */
+export interface OthersProcess extends ProcessInfo {
+  readonly agent: string;
+}
+
+export const findTree = (root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] =>
+  findKin(root, all).members;
+
+/** Whoever turns out to be another agent's is taken out, and nobody is reached through them. */
+export function findKin(root: TreeRoot, all: readonly ProcessInfo[]): Kin {
+  const byPid = new Map(all.map((info) => [info.pid, info]));
+  const ownerOf = createOwnerTest(root, (pid) => byPid.get(pid) ?? null);
+  const spared = whomToSpare(root, all);
+  const others: OthersProcess[] = [];
+  for (;;) {
+    const members = collect(root, all, spared);
+    const before = others.length;
+    for (const info of members) {
+      const agent = ownerOf(info);
+      if (agent === null) continue;
+      others.push({ ...info, agent });
+      spared.add(info.pid);
+    }
+    if (others.length === before) return { members, others };
+  }
+}
+
+function collect(root: TreeRoot, all: readonly ProcessInfo[], spared: ReadonlySet<number>): ProcessInfo[] {
+  const candidates = all.filter((info) => isAlive(info) && !spared.has(info.pid));
+  const members = new Map<number, ProcessInfo>();
+  const families = familiesOf(root, all);
+  const take = (info: ProcessInfo): void => {
+    members.set(info.pid, info);
+    families.learnFrom(info);
+  };
+
+  const named = new Map([root.agent, ...root.known].map((id) => [id.pid, id.startTicks]));
+  const grouped = new Set(root.cgroup === null ? [] : openGroup(root.cgroup)?.members());
+  for (const info of candidates) {
+    if (grouped.has(info.pid) || named.get(info.pid) === info.startTicks) take(info);
+  }
+  takeRelatives();
+  for (const info of candidates) if (!members.has(info.pid) && hasMark(info.pid, root.mark)) take(info);
+  takeRelatives();
+  return [...members.values()].sort((a, b) => a.startTicks - b.startTicks || a.pid - b.pid);
+
+  /** Until nobody new is found: numbers wrap around, so a child may stand before its parent. */
+  function takeRelatives(): void {
+    for (let before = -1; before !== members.size; ) {
+      before = members.size;
+      for (const info of candidates) {
+        if (!members.has(info.pid) && (members.has(info.ppid) || families.include(info))) take(info);
+      }
+    }
+  }
+}
+
+/**
+ * Sessions and process groups made by the tree. One numbered like a member was made by it, and the number is not given away while anybody is
+ * in there; one the agent shares with its starter has another number and is left alone.
+ */
+function familiesOf(root: TreeRoot, all: readonly ProcessInfo[]) {
+  const seen = new Map([root.agent, ...root.known].map((id) => [id.pid, id.startTicks]));
+  const takenOver = new Set(
+    all.filter((info) => isAlive(info) && seen.get(info.pid) !== info.startTicks).map((info) => info.pid),
+  );
+  const sessions = new Set(root.sessions?.filter((session) => !takenOver.has(session)));
+  const groups = new Set<number>();
+  const learnFrom = ({ pid, session, pgid }: ProcessInfo): void => {
+    if (session === pid || session === root.agent.pid) sessions.add(session);
+    if (pgid === root.agent.pid ? root.useGroup : pgid === pid) groups.add(pgid);
+  };
+  // Also as a zombie it still says what it led.
+  const agent = all.find(({ pid, startTicks }) => pid === root.agent.pid && startTicks === root.agent.startTicks);
+  if (agent !== undefined) learnFrom(agent);
+  return {
+    learnFrom,
+    include: ({ session, pgid }: ProcessInfo): boolean => sessions.has(session) || groups.has(pgid),
+  };
+}
+
+/** Ourselves, those we come from, our process group, the first process, and whoever was there before the agent. */
+export function whomToSpare(root: TreeRoot, all: readonly ProcessInfo[]): Set<number> {
+  const spared = new Set(ourLine(all));
+  for (const { pid, pgid, startTicks } of all) {
+    if (pid <= 1 || pgid === root.ownGroup || startTicks < root.agent.startTicks) spared.add(pid);
+  }
+  return spared;
+}
+
+/** Our own pid and those of our ancestors. */
+export function ourLine(all: readonly ProcessInfo[]): number[] {
+  const parents = new Map(all.map(({ pid, ppid }) => [pid, ppid]));
+  const line = new Set<number>();
+  // Numbers given out anew while we read could make it a circle.
+  for (let pid = process.pid; pid > 0 && !line.has(pid); pid = parents.get(pid) ?? 0) line.add(pid);
+  return [...line];
+}

@@ -1,0 +1,167 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { uptime } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { holderFiles, holdersFolder } from "../protocol/holder-files.ts";
+import type { ProcessId } from "../protocol/spec.ts";
+import type { TreeRoot } from "./find-tree.ts";
+import { locateOwnGroup } from "./place-cgroup.ts";
+import { isSame, markVariable, type ProcessInfo, readProcess } from "./read-processes.ts";
+
+/** What is asked of another agent's `holder.json`; read by hand, because a holder does without schemas. */
+interface Claim {
+  readonly agentId: string;
+  readonly holder: ProcessId;
+  readonly agent: ProcessId | null;
+  readonly mark: string;
+}
+
+/**
+ * Whose process somebody is who looks like one of ours: the name of another living agent of Rouse, or `null`. An agent that starts another is its
+ * parent for a moment, hands its mark to `rouse run`, and shares a server of terminals with whoever else works there; none of that makes them one.
+ * What counts is nearest to the process itself: that it holds an agent, the control group it is in, who started it, the mark it carries; and without any
+ * of these what its parent or the leader of its session is.
+ */
+export function createOwnerTest(root: TreeRoot, read: (pid: number) => ProcessInfo | null = readProcess) {
+  const known = new Map<number, string | null>();
+
+  function ownerOf(info: ProcessInfo): string | null {
+    const before = known.get(info.pid);
+    if (before !== undefined) return before;
+    known.set(info.pid, null); // numbers given out anew while we read could make it a circle
+    const owner = find(info);
+    known.set(info.pid, owner);
+    return owner;
+  }
+
+  function find(info: ProcessInfo): string | null {
+    if (isSameId(info, root.agent) || info.pid === process.pid || info.pid <= 1) return null;
+    const parent = read(info.ppid);
+    const shown = heldBy(info) ?? groupOwner(info, root) ?? (parent === null ? null : heldBy(parent));
+    if (shown !== null) return shown;
+    const environment = environmentOf(info.pid);
+    const mark = environment.get(markVariable);
+    if (mark === root.mark) return null;
+    const marked = mark === undefined ? null : markOwner(mark, environment);
+    return marked ?? (parent === null ? null : ownerOf(parent)) ?? ownerOfSession(info);
+  }
+
+  function ownerOfSession({ pid, session }: ProcessInfo): string | null {
+    const leader = session === pid ? null : read(session);
+    return leader === null ? null : ownerOf(leader);
+  }
+
+  return ownerOf;
+}
+
+/** Which agent a process holds, other than ourselves: by its arguments from its first moment on, and by the claim of the name. */
+function heldBy(info: ProcessInfo): string | null {
+  if (info.pid === process.pid || !runsNode(info.pid)) return null;
+  const words = textOf(`/proc/${info.pid}/cmdline`).split("\0").slice(0, -1);
+  return spawnedFor(info, words) ?? (words.includes("run") ? runsInForeground(info) : null);
+}
+
+/** A holder in the background: `node … holder.js FOLDER`. Until it has claimed the name, whoever started it has. */
+function spawnedFor(info: ProcessInfo, words: readonly string[]): string | null {
+  const folder = words.at(-1) ?? "";
+  if (basename(words.at(-2) ?? "") !== "holder.js" || basename(dirname(folder)) !== "holders") return null;
+  const files = holderFiles(dirname(dirname(folder)), basename(folder));
+  if (!existsSync(files.spec)) return null;
+  const claim = readClaim(files.holder);
+  const isTheirs = claim === null || isSameId(claim.holder, info) || claim.holder.pid === info.ppid;
+  return isTheirs || !isSame(claim.holder) ? basename(folder) : null;
+}
+
+/** `rouse run` has the name soon after it began; whoever is older and had none was looked at for good. */
+const claimsWithinMs = 60_000;
+const lookedAt = new Set<string>();
+
+/** In its home, because nothing else of it says so. */
+function runsInForeground(info: ProcessInfo): string | null {
+  const name = `${info.pid}:${info.startTicks}`;
+  if (lookedAt.has(name)) return null;
+  for (const home of homesIn(environmentOf(info.pid))) {
+    const found = namesIn(home)
+      .map((agentId) => readClaim(holderFiles(home, agentId).holder))
+      .find((claim) => claim !== null && isSameId(claim.holder, info));
+    if (found != null) return found.agentId;
+  }
+  if (lookedAt.size > 10_000) lookedAt.clear();
+  if (uptime() * 1000 - info.startTicks * 10 > claimsWithinMs) lookedAt.add(name);
+  return null;
+}
+
+/** A group of Rouse's that is not this tree's, while its holder is in the other half of it. */
+function groupOwner({ pid }: ProcessInfo, { cgroup }: TreeRoot): string | null {
+  const own = textOf(`/proc/${pid}/cgroup`);
+  const name = /^0::.*?\/rouse-agents\/([^/\n]+)\/(?:agent|holder)(?:\/|$)/m.exec(own)?.[1];
+  if (name === undefined || (cgroup !== null && basename(dirname(cgroup)) === name)) return null;
+  const place = locateOwnGroup(textOf("/proc/self/mountinfo"), own);
+  if (place === null) return null;
+  const upTo = place.path.slice(0, place.path.indexOf(`/${name}/`) + name.length + 1);
+  const holders = textOf(join(place.mount, upTo, "holder", "cgroup.procs"));
+  // The name of a group is that of its agent, as far as the file system takes it, and a random end.
+  return holders.trim() === "" ? null : name.replace(/-[0-9a-f]{12}$/, "");
+}
+
+/** Anybody can carry any mark: it counts if a living agent's file says that it is its own. */
+function markOwner(mark: string, environment: ReadonlyMap<string, string>): string | null {
+  const agentId = environment.get("ROUSE_AGENT_ID") ?? "";
+  if (!/^[\w.:-]+$/.test(agentId)) return null;
+  for (const home of homesIn(environment)) {
+    const claim = readClaim(holderFiles(home, agentId).holder);
+    if (claim === null || claim.mark !== mark) continue;
+    if (isSame(claim.holder) || (claim.agent !== null && isSame(claim.agent))) return claim.agentId;
+  }
+  return null;
+}
+
+function homesIn(environment: ReadonlyMap<string, string>): string[] {
+  const home = environment.get("HOME") ?? "";
+  const given = environment.get("ROUSE_HOME") ?? "";
+  if (given !== "") return [given];
+  return home === "" ? [] : [join(home, ".rouse")];
+}
+
+function namesIn(home: string): string[] {
+  try {
+    return readdirSync(holdersFolder(home));
+  } catch {
+    return []; // not there, or not for us
+  }
+}
+
+function readClaim(file: string): Claim | null {
+  try {
+    const { agentId, holder, agent, mark } = JSON.parse(textOf(file)) as Partial<Claim>;
+    if (typeof agentId !== "string" || typeof holder?.pid !== "number") return null;
+    return { agentId, holder, agent: agent ?? null, mark: mark ?? "" };
+  } catch {
+    return null; // none, or not whole
+  }
+}
+
+/** Empty when it is gone, hidden from us or cannot be read: then it shows nobody's. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function environmentOf(pid: number): ReadonlyMap<string, string> {
+  const pairs = textOf(`/proc/${pid}/environ`).split("\0");
+  return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
+}
+
+const isSameId = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid && a.startTicks === b.startTicks;
+
+/** By its file: anybody may be started under any name. */
+function runsNode(pid: number): boolean {
+  try {
+    const file = basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
+    return file === basename(process.execPath) || /^node/.test(file);
+  } catch {
+    return false; // gone, or somebody else's
+  }
+}

@@ -1,0 +1,121 @@
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { findProgram, optionsOfClaude } from "@rouse/core";
+import type { Spec } from "../protocol/spec.ts";
+import { readPlainText } from "../read-plain-file.ts";
+import { writeWhole } from "../write-whole.ts";
+import { forbidsPlugins } from "./forbids-plugins.ts";
+import type { HookEar } from "./listen-for-hooks.ts";
+import { toolHookSeconds } from "./withhold-tools.ts";
+
+/** What an agent is started with so that its hooks are heard, or why it has none. */
+export type GivenHooks =
+  | { readonly kind: "given"; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly kind: "none"; readonly because: string };
+
+const none = (because: string): GivenHooks => ({ kind: "none", because });
+
+const tokenVariable = "ROUSE_HOOK_TOKEN";
+
+const events = [
+  "UserPromptSubmit",
+  "PreToolUse",
+  "PermissionRequest",
+  "PostToolUse",
+  "PostToolUseFailure",
+  "PostToolBatch",
+  "Notification",
+  "PreCompact",
+  "PostCompact",
+  "SubagentStop",
+  "Stop",
+  "StopFailure",
+  "SessionEnd",
+] as const;
+
+/** Claude Code started so runs no hooks, or does no work that could be watched. */
+const withoutHooks: readonly string[] = ["--bare", "--safe-mode", "--version", "-v", "--help", "-h"];
+
+/** Commands of the program that are no conversation. */
+const errands = new Set(
+  (
+    "agents attach auth auto-mode config daemon doctor gateway install logs mcp plugin plugins project remote-control respawn rm " +
+    "setup-token stop ultrareview update upgrade"
+  ).split(" "),
+);
+
+/** Not the name of the plugin that people install: of two with one name Claude Code loads one. */
+const pluginName = "rouse-hooks";
+
+/**
+ * Claude Code takes plugins for one run, beside whatever else it is given: settings of the user's own, whose rules are read from where their file
+ * lies, stay theirs. `spec.command` stays what the user gave.
+ */
+export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks {
+  const command = spec.resumed ?? spec.command;
+  const program = findProgram(command);
+  if (program?.family !== "claude-code") return none("it has none that can be given");
+  const { args } = program;
+  const before = command.slice(0, command.length - args.length);
+  // Inside the line of a shell nothing is changed.
+  if (args.some((arg, i) => command[before.length + i] !== arg)) return none("it is started by a shell");
+  const options = optionsOfClaude(args);
+  const against = withoutHooks.find((option) => options.has(option));
+  if (against !== undefined) return none(`it is started with ${against}`);
+  if (errands.has(args[0] ?? "")) return none("it is no conversation");
+  if (forbidsPlugins(spec.env)) return none("its organization allows no plugins for one run");
+  writePlugin(folder, hooksFor(ear.url));
+  return {
+    kind: "given",
+    command: [...before, "--plugin-dir", folder, ...withoutOurs(args, spec.cwd)],
+    env: { [tokenVariable]: ear.token },
+  };
+}
+
+/** Nobody hears them any more. Whoever starts the program with this folder again is not told at each step that nobody answers. */
+export function emptyHooks(folder: string): void {
+  writePlugin(folder, {});
+}
+
+const manifestIn = (folder: string): string => join(folder, ".claude-plugin", "plugin.json");
+
+function writePlugin(folder: string, hooks: object): void {
+  for (const part of [".claude-plugin", "hooks"]) mkdirSync(join(folder, part), { recursive: true, mode: 0o700 });
+  const description = "Tells Rouse what this agent does";
+  writeWhole(manifestIn(folder), JSON.stringify({ name: pluginName, version: "1.0.0", description }));
+  writeWhole(join(folder, "hooks", "hooks.json"), JSON.stringify({ hooks }));
+}
+
+function hooksFor(url: string): object {
+  const hookOf = (event: string) => ({
+    type: "http",
+    url,
+    timeout: event === "PreToolUse" ? toolHookSeconds : 5,
+    onFailure: "continue",
+    // Without one its spinner says "running PreToolUse hook" at each step, as it never does without us.
+    statusMessage: " ",
+    headers: { Authorization: `Bearer $${tokenVariable}` },
+    allowedEnvVars: [tokenVariable],
+  });
+  return Object.fromEntries(events.map((event) => [event, [{ hooks: [hookOf(event)] }]]));
+}
+
+/** A command copied from another life has the hooks of that one. What follows `--` is the user's text. */
+function withoutOurs(args: readonly string[], cwd: string): readonly string[] {
+  const end = args.indexOf("--") === -1 ? args.length : args.indexOf("--");
+  const isOurs = (i: number): boolean => args[i] === "--plugin-dir" && i + 1 < end && isOurPlugin(cwd, args[i + 1]);
+  return args.filter((arg, i) => {
+    if (i >= end) return true;
+    const joined = arg.startsWith("--plugin-dir=") && isOurPlugin(cwd, arg.slice("--plugin-dir=".length));
+    return !joined && !isOurs(i) && !isOurs(i - 1);
+  });
+}
+
+function isOurPlugin(cwd: string, folder = ""): boolean {
+  try {
+    const manifest: unknown = JSON.parse(readPlainText(manifestIn(resolve(cwd, folder))) ?? "null");
+    return (manifest as { name?: unknown } | null)?.name === pluginName;
+  } catch {
+    return false; // no plugin that could be ours
+  }
+}

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { endianness } from "node:os";
+import { join } from "node:path";
+import { identityOf, isSame } from "../processes/read-processes.ts";
+import type { ProcessId } from "../protocol/spec.ts";
+
+/** A connection from 127.0.0.1 to 127.0.0.1, by its ports. */
+export interface Connection {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Who made a connection: the program itself, somebody else, or nobody can look. */
+export type Caller = "program" | "somebody-else" | "unknown";
+
+/**
+ * Tells a program from its tools, which have its environment and can read its files: a connection belongs to the process that has it open. Whoever called first
+ * is the program from then on, because no tool runs before that; another of `candidates` may take its place once it is gone.
+ */
+export function recogniseCaller(
+  candidates: () => readonly number[],
+  proc = "/proc",
+): (connection: Connection) => Caller {
+  let known: ProcessId | null = null;
+
+  return (connection) => {
+    const socket = socketOf(connection, proc);
+    if (socket === "unknown") return "unknown";
+    if (socket === null) return "somebody-else";
+    if (known !== null && isSame(known)) return callerOf([known.pid], socket).caller;
+    const { caller, pid } = callerOf(candidates(), socket);
+    if (pid !== null) known = identityOf(pid);
+    return caller;
+  };
+
+  function callerOf(pids: readonly number[], socket: string): { caller: Caller; pid: number | null } {
+    let caller: Caller = "somebody-else";
+    for (const pid of pids) {
+      const has = hasOpen(pid, socket, proc);
+      if (has === "yes") return { caller: "program", pid };
+      if (has === "unknown") caller = "unknown";
+    }
+    return { caller, pid: null };
+  }
+}
+
+/** As the kernel names the caller's end of it; `null` when it is closed already, which is no reason to believe anybody. */
+function socketOf({ from, to }: Connection, proc: string): string | "unknown" | null {
+  let isRead = false;
+  for (const table of ["tcp", "tcp6"]) {
+    const rows = read(join(proc, "net", table));
+    if (rows === null) continue;
+    isRead = true;
+    // number: local-address:port remote-address:port state … uid timeout inode
+    const ends = `${loopback}:${hex(from)} ${loopback}:${hex(to)}`;
+    const row = new RegExp(`^ *\\d+: ${ends} (?:\\S+ +){6}(\\d+)`, "m").exec(rows);
+    if (row !== null) return row[1] === "0" ? null : `socket:[${row[1]}]`;
+  }
+  return isRead ? null : "unknown";
+}
+
+/** 127.0.0.1, or the same inside IPv6, in words of the machine. Whoever comes from another address of it may come from the same port. */
+const loopback = endianness() === "LE" ? "(?:0{16}FFFF0000)?0100007F" : "(?:0{20}FFFF)?7F000001";
+
+const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
+
+function hasOpen(pid: number, socket: string, proc: string): "yes" | "no" | "unknown" {
+  const folder = join(proc, String(pid), "fd");
+  try {
+    return readdirSync(folder).some((file) => target(join(folder, file)) === socket) ? "yes" : "no";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "no" : "unknown";
+  }
+}
+
+function target(file: string): string | null {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return null; // closed meanwhile
+  }
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MonitorId } from "./admit-monitors.ts";
+
+/**
+ * Where a holder keeps what it knows, one folder per agent below `$ROUSE_HOME/holders`, for its owner only:
+ *
+ *     spec.json       what runs there: command, folder, environment, agent, task, incarnation. Enough to start it again
+ *     holder.json     who holds it now: pid and start time of holder and agent, socket, control group. Claims the name
+ *     exit.json       how it ended; room for it is taken at the start, so that it can be written on a full disk
+ *     orders.jsonl    orders already carried out, and nudges begun, by key
+ *     recovery.json   where its present life goes on, and recovery-state.json the state it goes on with
+ *     output, marks   the last output and when it came (see output-ring.ts)
+ *     secret          what whoever connects has to show, made anew for each life
+ *     plugin/         what a program is given for this life, besides its command: its hooks
+ *     socket          unless its path would be too long for a socket; holder.json says where it is
+ *
+ * Beside them, `store.json` says whose monitor came last: id of its database and epoch; a folder `.removed-AGENT` is on its way out.
+ */
+export const holdersFolder = (home: string): string => join(home, "holders");
+
+export const storeFile = (home: string): string => join(holdersFolder(home), "store.json");
+
+export function holderFiles(home: string, agentId: string) {
+  const folder = join(holdersFolder(home), agentId);
+  return {
+    home,
+    folder,
+    spec: join(folder, "spec.json"),
+    holder: join(folder, "holder.json"),
+    exit: join(folder, "exit.json"),
+    secret: join(folder, "secret"),
+    orders: join(folder, "orders.jsonl"),
+    plugin: join(folder, "plugin"),
+    recovery: join(folder, "recovery.json"),
+    recoveryState: join(folder, "recovery-state.json"),
+    output: join(folder, "output"),
+    marks: join(folder, "marks"),
+  };
+}
+
+export type HolderFiles = ReturnType<typeof holderFiles>;
+
+/** The monitor that came last; `null` when none ever did, or what it left is not (yet) whole. */
+export function readStore(home: string): MonitorId | null {
+  try {
+    const { store, epoch } = JSON.parse(readFileSync(storeFile(home), "utf8")) as Partial<MonitorId>;
+    return typeof store === "string" && Number.isSafeInteger(epoch) ? { store, epoch: Number(epoch) } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,147 @@
+import type { Socket } from "node:net";
+import { outputHeader } from "../protocol/frames.ts";
+
+/** Somebody who is shown output as it comes. */
+export interface Viewer {
+  wrote(offset: number, bytes: Buffer): void;
+  /** The agent is over: no more will come. Resolves when everything was handed to the socket. */
+  ended(): Promise<void>;
+}
+
+/** Where output can be read again. */
+export interface OutputSource {
+  end(): number;
+  /** From `from` on; later when that is gone; `null` when there is nothing more. */
+  read(from: number): Promise<{ readonly from: number; readonly bytes: Buffer } | null>;
+}
+
+/** One who does not read gets no more than this put aside; the agent never waits for them. */
+const mostWaiting = 4 * 1024 * 1024;
+
+/** Every byte from `from` on, once and in order: kept ones first, then those that come. A slow reader is served from what is kept. */
+export function showFrom(
+  socket: Socket,
+  source: OutputSource,
+  from: number,
+  follow: boolean,
+  done: (at: number) => void,
+): Viewer {
+  const until = follow ? Number.POSITIVE_INFINITY : source.end();
+  let next = from;
+  let over = !follow;
+  let told = false;
+  let work: Promise<void> | null = null;
+
+  async function catchUp(): Promise<void> {
+    while (!socket.destroyed && next < Math.min(until, source.end())) {
+      if (socket.writableNeedDrain) {
+        await drained(socket);
+        continue;
+      }
+      const piece = await source.read(next);
+      if (piece === null) break;
+      const bytes = piece.bytes.subarray(0, Math.max(0, until - piece.from));
+      if (bytes.length > 0) send(socket, piece.from, bytes);
+      next = piece.from + piece.bytes.length;
+    }
+    if (over && !told) {
+      told = true;
+      done(Math.min(next, until));
+    }
+  }
+
+  const goOn = (): Promise<void> => {
+    work ??= catchUp().finally(() => {
+      work = null;
+      // What came between the last look and now.
+      if (!socket.destroyed && !told && (over || next < source.end())) void goOn();
+    });
+    return work;
+  };
+  // Not before whoever asked has this viewer in hand: there may be nothing to show, and then it is done at once.
+  queueMicrotask(() => void goOn());
+
+  return {
+    wrote(offset, bytes) {
+      if (told || !follow) return;
+      if (work !== null || next !== offset || socket.writableLength > mostWaiting) return void goOn();
+      send(socket, offset, bytes);
+      next += bytes.length;
+    },
+    async ended() {
+      over = true;
+      while (!told && !socket.destroyed) await goOn();
+    },
+  };
+}
+
+/** Whoever missed something may have half an escape sequence and any screen before them. */
+const wipe = "\x18\x1b[!p\x1b[?1049l\x1b[H\x1b[2J";
+
+/** The screen as it is, then what comes. One who cannot keep up misses some, and is shown the screen again when they have caught up. */
+export function showScreen(socket: Socket, end: () => number, paint: () => Promise<string>): Viewer {
+  let painting: { readonly offset: number; readonly bytes: Buffer }[] | null = null;
+  let behind = false;
+  let work = tryTo(() => repaint(""));
+
+  async function repaint(first: string): Promise<void> {
+    const meanwhile: { readonly offset: number; readonly bytes: Buffer }[] = [];
+    painting = meanwhile;
+    const at = end();
+    const picture = await paint();
+    painting = null;
+    if (socket.destroyed) return;
+    send(socket, at, Buffer.from(`${first}${picture}`, "utf8"));
+    for (const { offset, bytes } of meanwhile) show(offset, bytes);
+  }
+
+  async function repaintWhenDrained(): Promise<void> {
+    await drained(socket);
+    behind = false;
+    if (!socket.destroyed) await repaint(wipe);
+  }
+
+  function show(offset: number, bytes: Buffer): void {
+    if (behind) return;
+    if (socket.writableLength <= mostWaiting) return send(socket, offset, bytes);
+    behind = true;
+    work = tryTo(repaintWhenDrained);
+  }
+
+  /** A screen that cannot be drawn is our trouble, not that of the agent. */
+  async function tryTo(draw: () => Promise<void>): Promise<void> {
+    try {
+      await draw();
+    } catch {
+      socket.destroy();
+    }
+  }
+
+  return {
+    wrote(offset, bytes) {
+      if (painting === null) show(offset, bytes);
+      else painting.push({ offset, bytes });
+    },
+    ended: () => work,
+  };
+}
+
+function send(socket: Socket, offset: number, bytes: Buffer): void {
+  socket.cork();
+  socket.write(outputHeader(offset, bytes.length));
+  socket.write(bytes);
+  socket.uncork();
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed || !socket.writableNeedDrain) return resolve();
+    const settle = () => {
+      socket.off("drain", settle);
+      socket.off("close", settle);
+      resolve();
+    };
+    socket.on("drain", settle);
+    socket.on("close", settle);
+  });
+}

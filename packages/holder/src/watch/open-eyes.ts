@@ -1,0 +1,62 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { ProcessFacts } from "@rouse/contract";
+import type { HolderLog } from "../holder-log.ts";
+import { createNetworkWatch, type NetworkFacts, type NetworkWatch } from "../processes/watch-network.ts";
+import type { TreeWatch } from "../processes/watch-tree.ts";
+import type { Spec } from "../protocol/spec.ts";
+import { watchFolder } from "./watch-folder.ts";
+
+/** Everything a holder sees of its agent besides what it writes. */
+export interface Eyes {
+  /** Read at once. Connections are those of the look that the last reading began. */
+  facts(): ProcessFacts;
+  /** Resolves when the next `facts` are of now; files below a large folder are left to their round. */
+  lookAnew(): Promise<void>;
+  close(): void;
+}
+
+const mostPatienceMs = 2000;
+
+export function openEyes(
+  tree: TreeWatch,
+  spec: Spec,
+  home: string,
+  trouble: HolderLog,
+  network: NetworkWatch = createNetworkWatch(spec.env["ROUSE_URL"] ?? null),
+): Eyes {
+  const folder = watchFolder(spec.cwd, [home]);
+  let seen: NetworkFacts | null = null;
+  let looking: Promise<void> | null = null;
+
+  function look(): Promise<void> {
+    looking ??= network
+      .look(tree.root().known.map(({ pid }) => pid))
+      .catch((error: unknown) => {
+        trouble("the agent's connections could not be read", error);
+        return null;
+      })
+      .then((facts) => {
+        seen = facts;
+        looking = null;
+      });
+    return looking;
+  }
+
+  return {
+    facts() {
+      const facts = tree.facts();
+      const changes = folder.changes();
+      // A look that is still under way since the last reading: repeating what was seen before it would look like rest.
+      const connections = looking === null ? seen : null;
+      void look();
+      return { ...facts, network: connections, files: changes === null ? null : { changes } };
+    },
+    async lookAnew() {
+      await Promise.race([folder.look(), pause(mostPatienceMs, undefined, { ref: false })]);
+      await looking;
+      tree.look();
+      await look();
+    },
+    close: folder.stop,
+  };
+}

@@ -264,6 +264,37 @@ describe("every source file", () => {
   });
 });
 
+describe("a package that is kept small", () => {
+  it("has no file over 400 lines", () => {
+    keeps(rules.noFileIsLong, {
+      catches: { "packages/holder/src/hold.ts": ["line\n".repeat(401)] },
+      allows: {
+        "packages/holder/src/hold.ts": ["line\n".repeat(400)],
+        "packages/holder/src/hold.test.ts": ["line\n".repeat(401)],
+      },
+    });
+  });
+
+  it("has no folder over 25 source files", () => {
+    const folder = (count: number) =>
+      Array.from({ length: count }, (_, n) => ({ path: `packages/holder/src/watch/${n}.ts`, text: "" }));
+    expect(rules.noFolderIsCrowded(folder(26))).toHaveLength(1);
+    expect(rules.noFolderIsCrowded(folder(25))).toEqual([]);
+    expect(rules.noFolderIsCrowded(sources)).toEqual([]);
+  });
+
+  it("has no cycle of imports", () => {
+    const imports = (name: string, other: string) => ({
+      path: `packages/holder/src/${name}.ts`,
+      text: `import type { X } from "./${other}.ts";`,
+    });
+    const chain = [imports("a", "b"), imports("b", "c")];
+    expect(rules.noFileImportsItselfThroughOthers([...chain, imports("c", "a")])).toHaveLength(3);
+    expect(rules.noFileImportsItselfThroughOthers(chain)).toEqual([]);
+    expect(rules.noFileImportsItselfThroughOthers(sources)).toEqual([]);
+  });
+});
+
 function samples(byPath: Record<string, string[]>): SourceFile[] {
   return Object.entries(byPath).flatMap(([path, texts]) => texts.map((text) => ({ path, text })));
 }

@@ -1,39 +1,25 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
-import { cleanUp } from "./clean-up.ts";
-import { endAgentsAfterwards } from "./end-agents.ts";
+import { holdForAll, spawnScript } from "./held-agents.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
 import { program, startRouse } from "./run-rouse.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import type { Daemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 const leave = "\x1dd";
 
 let daemon: Daemon;
-
-beforeAll(async () => {
-  daemon = await startDaemon();
-  endAgentsAfterwards(daemon.home);
-});
-
-afterAll(async () => {
-  await cleanUp();
-  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
+holdForAll({}, (started) => {
+  daemon = started;
 });
 
 const attach = (agentId: string) => openRouse(["attach", agentId], daemon);
 
 /** Answers every line that is typed; `quit` ends it with 3. */
 const echoing = 'while read x; do [ "$x" = quit ] && exit 3; echo "got <$x>"; done';
-
-async function spawnAgent(name: string, script: string): Promise<void> {
-  const end = await daemon.cli("spawn", "--name", name, "--", ...sh(script));
-  expect(end).toMatchObject({ code: 0, stderr: "" });
-  await agentOnce(daemon, name, "is held", isHeld);
-}
 
 /** A program of that name, and what it shows. */
 async function spawnClaude(name: string, shown: string): Promise<void> {
@@ -48,7 +34,7 @@ const attachedTo = (agentId: string, count: number) =>
 
 describe("somebody who looks at the bytes an agent wrote", () => {
   it("gets them in a pipe, and on a terminal only by force", async () => {
-    await spawnAgent("loud", `printf '\\033]0;owned\\007loud and clear\\n'; ${forever}`);
+    await spawnScript(daemon, "loud", `printf '\\033]0;owned\\007loud and clear\\n'; ${forever}`);
     await until("it is kept", async () => (await daemon.cli("logs", "loud")).stdout.includes("clear") || undefined);
     expect((await daemon.cli("logs", "loud", "--raw")).stdout).toContain("\x1b]0;owned\x07");
     const refused = openRouse(["logs", "loud", "--raw"], daemon);
@@ -89,7 +75,7 @@ describe("somebody who nudges an agent", () => {
 
 describe("somebody who attaches", () => {
   it("again, in a window of the same size, sees the full screen of an agent that draws no more", async () => {
-    await spawnAgent("full", `printf '\\033[?1049h\\033[Hfull screen'; ${forever}`);
+    await spawnScript(daemon, "full", `printf '\\033[?1049h\\033[Hfull screen'; ${forever}`);
     for (let visit = 0; visit < 2; visit++) {
       const terminal = attach("full");
       await terminal.shows("full screen");
@@ -99,7 +85,7 @@ describe("somebody who attaches", () => {
   });
 
   it("sees the screen that is there, types, leaves, and the agent goes on", async () => {
-    await spawnAgent("pet", `printf 'old\\033[2J\\033[H\\033[31mred\\033[0m screen\\n'; ${echoing}`);
+    await spawnScript(daemon, "pet", `printf 'old\\033[2J\\033[H\\033[31mred\\033[0m screen\\n'; ${echoing}`);
     const terminal = openTerminal(
       "bash",
       [
@@ -139,7 +125,7 @@ describe("somebody who attaches", () => {
   });
 
   it("sends one Ctrl-] by typing it twice, and every other key as it is", async () => {
-    await spawnAgent("keys", "stty raw -echo; echo ready; head -c 7 | od -An -tx1; exit 0");
+    await spawnScript(daemon, "keys", "stty raw -echo; echo ready; head -c 7 | od -An -tx1; exit 0");
     const terminal = attach("keys");
     await terminal.shows("ready");
     terminal.type("\x1d\x1d\x03\x1a\x1dx\x04D");
@@ -149,7 +135,11 @@ describe("somebody who attaches", () => {
   });
 
   it("may be two at once: both see and type, and the smaller window decides the size", async () => {
-    await spawnAgent("shared", `trap 'stty size' WINCH; echo ready; while :; do read x && echo "got <$x>"; done`);
+    await spawnScript(
+      daemon,
+      "shared",
+      `trap 'stty size' WINCH; echo ready; while :; do read x && echo "got <$x>"; done`,
+    );
     const [one, two] = [attach("shared"), attach("shared")];
     await attachedTo("shared", 2);
     one.type("from one\r");
@@ -167,7 +157,7 @@ describe("somebody who attaches", () => {
   });
 
   it("does not end the agent by closing the window, nor by being killed", async () => {
-    await spawnAgent("tough", `echo ready; ${echoing}`);
+    await spawnScript(daemon, "tough", `echo ready; ${echoing}`);
     const closed = attach("tough");
     await closed.shows("ready");
     await attachedTo("tough", 1);
@@ -191,7 +181,7 @@ describe("somebody who attaches", () => {
   });
 
   it("is told how to leave before the agent's screen is drawn, and in the window's title until they have left", async () => {
-    await spawnAgent("guide", `echo "its first row"; ${echoing}`);
+    await spawnScript(daemon, "guide", `echo "its first row"; ${echoing}`);
     const window = attach("guide");
     const told = await window.shows("guide: Ctrl-] d leaves it, and it goes on");
     const toldAt = performance.now();
@@ -206,7 +196,7 @@ describe("somebody who attaches", () => {
   });
 
   it("hears Ctrl-C go to the agent, and that it ended", async () => {
-    await spawnAgent("interrupted", `echo ready; ${forever}`);
+    await spawnScript(daemon, "interrupted", `echo ready; ${forever}`);
     const terminal = attach("interrupted");
     await terminal.shows("ready");
     terminal.type("\x03");
@@ -217,7 +207,7 @@ describe("somebody who attaches", () => {
   });
 
   it("can answer what an agent asks, after which it needs nobody any more", async () => {
-    await spawnAgent("asking", `printf 'Go on? [y/N] '; read x; echo "answer <$x>"; ${forever}`);
+    await spawnScript(daemon, "asking", `printf 'Go on? [y/N] '; read x; echo "answer <$x>"; ${forever}`);
     await agentOnce(daemon, "asking", "needs somebody", ({ terminal }) => terminal?.needsYou != null);
     const terminal = attach("asking");
     await terminal.shows("Go on? [y/N]");
@@ -229,7 +219,8 @@ describe("somebody who attaches", () => {
   });
 
   it("sees rows where the agent puts them, and bare line feeds as it writes them", async () => {
-    await spawnAgent(
+    await spawnScript(
+      daemon,
       "artist",
       `stty raw -echo; echo ready; head -c 1 > /dev/null; printf '\\033[2J\\033[3;5Hthird'; printf '\\nbelow\\033[7;1Hseventh'; ${forever}`,
     );
@@ -267,7 +258,8 @@ describe("somebody who attaches", () => {
 describe("somebody whose terminal is stuck", () => {
   it("does not hold the agent up, and sees its screen as it is when the terminal goes on", async () => {
     const flood = "head -c 30000000 /dev/zero | tr '\\0' x | fold -w 90";
-    await spawnAgent(
+    await spawnScript(
+      daemon,
       "flooding",
       `printf '\\033[?1049h'; echo ready; read go; ${flood}; printf '\\033[2J\\033[2;3Hcalm'; read end`,
     );

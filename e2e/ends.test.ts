@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { EventType } from "@rouse/contract";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isAlive, readProcess } from "../packages/holder/src/processes/read-processes.ts";
+import { describe, expect, it } from "vitest";
 import { agentOnce, isHeld, isOver, sh } from "./agent-once.ts";
-import { cleanUp, makeFolder } from "./clean-up.ts";
+import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { crashAndReturn, eventOnce, eventsOf } from "./ladder-agents.ts";
+import { holdForAll, isThere } from "./held-agents.ts";
+import { crashAndReturn, eventOnce, eventsOf, typesOf } from "./ladder-agents.ts";
 import { startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
@@ -20,20 +20,10 @@ health_monitoring:
 
 let daemon: Daemon;
 let desk: string;
-
-beforeAll(async () => {
-  daemon = await startDaemon({ config });
-  endAgentsAfterwards(daemon.home);
-  desk = dirname(daemon.home);
+holdForAll({ config }, (started, folder) => {
+  daemon = started;
+  desk = folder;
 });
-
-afterAll(async () => {
-  await cleanUp();
-  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
-});
-
-const typesOf = async (agentId: string, from: Daemon = daemon): Promise<EventType[]> =>
-  (await eventsOf(from, agentId)).map(({ type }) => type);
 
 async function alertsOf(agentId: string, from: Daemon = daemon): Promise<string[]> {
   const events = await eventsOf(from, agentId);
@@ -59,7 +49,7 @@ describe("a command that is spawned", () => {
       incident: null,
       terminal: { restartRule: { when: "no", max: 0 } },
     });
-    expect(await typesOf("migrate")).not.toContain("RESTART_ORDERED");
+    expect(await typesOf(daemon, "migrate")).not.toContain("RESTART_ORDERED");
     expect((await daemon.cli("health", "migrate")).stdout).toMatch(/when it ends +not started again\n/);
     const { stdout } = await daemon.cli("recover", "migrate");
     expect(stdout).toContain("migrate runs again, incarnation 2");
@@ -106,9 +96,8 @@ describe("a command that is spawned", () => {
     const script = `cd ${desk}; [ $ROUSE_INCARNATION = 1 ] || exec sleep 1000; ${server}`;
     await daemon.cli("spawn", "--name", "leaver", "--restart", "always", "--", ...sh(script));
     await agentOnce(daemon, "leaver", "runs again", ({ incarnation }) => incarnation === 2);
-    const left = readProcess(Number(readFileSync(join(desk, "server"), "utf8")));
-    expect(left !== null && isAlive(left)).toBe(false);
-    expect(await typesOf("leaver")).toContain("AGENT_LEFT_PROCESSES");
+    expect(isThere(Number(readFileSync(join(desk, "server"), "utf8")))).toBe(false);
+    expect(await typesOf(daemon, "leaver")).toContain("AGENT_LEFT_PROCESSES");
     const trail = await daemon.cli("audit", "list", "--agent", "leaver", "--json");
     expect(trail.stdout).toContain('"end-leftovers"');
   });
@@ -148,10 +137,10 @@ health_monitoring:
     await ruled.cli("spawn", "--name", "endless", "--task", "t-long", "--", ...sh(endless));
     const { payload } = await eventOnce(ruled, "endless", "AGENT_TERMINATED");
     expect(payload).toMatchObject({ because: "task-timed-out" });
-    const types = await typesOf("endless", ruled);
+    const types = await typesOf(ruled, "endless");
     expect(types).toContain("TASK_TIMED_OUT");
     await eventOnce(ruled, "endless", "INCIDENT_CLOSED");
-    expect(await typesOf("endless", ruled)).not.toContain("RESTART_ORDERED");
+    expect(await typesOf(ruled, "endless")).not.toContain("RESTART_ORDERED");
     expect(await ruled.rouse.task("t-long")).toMatchObject({ status: "cancelled" });
   });
 });
@@ -166,7 +155,7 @@ describe("a command in a person's own terminal", () => {
     const over = await agentOnce(daemon, "shell", "is over", isOver);
     expect(over).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 7 } }, incident: null, handedOver: null });
     expect(await alertsOf("shell")).toEqual([]);
-    expect((await typesOf("shell")).filter((type) => incidents.includes(type))).toEqual([]);
+    expect((await typesOf(daemon, "shell")).filter((type) => incidents.includes(type))).toEqual([]);
   });
 
   it("that exits while it is STUCK and asked about takes the question and its alert with it", async () => {
@@ -176,7 +165,7 @@ describe("a command in a person's own terminal", () => {
     expect((await stuck.ended).code).toBe(7);
     const over = await agentOnce(daemon, "hung", "is over", isOver);
     expect(over).toMatchObject({ state: "HEALTHY", incident: null, handedOver: null });
-    const types = await typesOf("hung");
+    const types = await typesOf(daemon, "hung");
     expect(types).toContain("INCIDENT_CLOSED");
     expect(types).not.toContain("AGENT_RECOVERED");
     expect((await alertsOf("hung")).filter((alert) => alert.startsWith("critical"))).toEqual([]);
@@ -199,6 +188,6 @@ describe("a command in a person's own terminal", () => {
     const over = await agentOnce(second, "away", "is over", isOver);
     expect(over).toMatchObject({ state: "HEALTHY", terminal: { exit: { code: 7 } }, incident: null });
     expect((await alertsOf("away", second)).filter((alert) => alert.startsWith("critical"))).toEqual([]);
-    expect(await typesOf("away", second)).not.toContain("RESTART_ORDERED");
+    expect(await typesOf(second, "away")).not.toContain("RESTART_ORDERED");
   });
 });

@@ -1,12 +1,39 @@
+import { dirname } from "node:path";
+import { afterAll, beforeAll, expect } from "vitest";
 import { wordNothingFound } from "../packages/daemon/src/cli/show/word-nothing-found.ts";
 import { readExitFile, readHolderFile } from "../packages/daemon/src/holders/read-holder-files.ts";
 import { readOutput } from "../packages/holder/src/output/read-output.ts";
-import { isSame } from "../packages/holder/src/processes/read-processes.ts";
+import { isAlive, isSame, readProcess } from "../packages/holder/src/processes/read-processes.ts";
 import { tierOfHost } from "../packages/holder/src/processes/tier-of-host.ts";
 import { holderFiles } from "../packages/holder/src/protocol/holder-files.ts";
 import type { HolderFile } from "../packages/holder/src/protocol/spec.ts";
+import { agentOnce, isHeld, sh } from "./agent-once.ts";
+import { cleanUp } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
 import { runRouse } from "./run-rouse.ts";
+import { type Daemon, type DaemonPlan, startDaemon } from "./start-daemon.ts";
+
+/** One daemon for all tests of a file, and whom it holds. `desk` is where commands run that are typed. */
+export function holdForAll(plan: DaemonPlan, take: (daemon: Daemon, desk: string) => void): void {
+  let daemon: Daemon;
+  beforeAll(async () => {
+    daemon = await startDaemon(plan);
+    endAgentsAfterwards(daemon.home);
+    take(daemon, dirname(daemon.home));
+  });
+  afterAll(async () => {
+    await cleanUp();
+    expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
+  });
+}
+
+/** Starts a script in the background of such a daemon, which holds it by then; its process. */
+export async function spawnScript(daemon: Daemon, name: string, script: string, ...options: string[]): Promise<number> {
+  const end = await daemon.cli("spawn", "--name", name, ...options, "--json", "--", ...sh(script));
+  expect(end).toMatchObject({ code: 0, stderr: "" });
+  await agentOnce(daemon, name, "is held", isHeld);
+  return JSON.parse(end.stdout).pid;
+}
 
 /** Starts an agent in the background; it and its holder do not outlive the test. */
 export async function spawnAgent(
@@ -25,6 +52,12 @@ export function holderOf(home: string, name: string): HolderFile {
   const file = readHolderFile(home, name);
   if (file === null) throw new Error(`${name} has no holder`);
   return file;
+}
+
+/** Not merely a process that nobody has waited for. */
+export function isThere(pid: number): boolean {
+  const info = readProcess(pid);
+  return info !== null && isAlive(info);
 }
 
 export const agentLives = (file: HolderFile): boolean => file.agent !== null && isSame(file.agent);

@@ -30,6 +30,9 @@ export function makeRepository(): string {
 export const eventsOf = ({ rouse }: Daemon, agentId: string): Promise<SavedEvent[]> =>
   rouse.events({ after: 0, limit: 1000, agentId });
 
+export const typesOf = async (daemon: Daemon, agentId: string): Promise<EventType[]> =>
+  (await eventsOf(daemon, agentId)).map(({ type }) => type);
+
 /** The first event of a type; and whatever was before it. */
 export async function eventOnce<T extends EventType>(
   daemon: Daemon,

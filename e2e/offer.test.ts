@@ -5,7 +5,7 @@ import { cleanUp, makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards, processesOf } from "./end-agents.ts";
 import { agentLives, holderOf, outputOf, spawnAgent } from "./held-agents.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
-import { program, runRouse } from "./run-rouse.ts";
+import { runRouse, typedRouse } from "./run-rouse.ts";
 import { until } from "./until.ts";
 
 afterEach(cleanUp);
@@ -115,8 +115,9 @@ describe("nobody is asked", () => {
 
   it("when only a part of the terminal is one: somebody may be waiting for the output", async () => {
     const { openShell, runs } = newPlace();
-    const rouse = `"${process.execPath}" "${program}"`;
-    const terminal = openShell(`${rouse} run -- echo here | cat; ${rouse} spawn --json --name ada -- sleep 1000`);
+    const terminal = openShell(
+      `${typedRouse} run -- echo here | cat; ${typedRouse} spawn --json --name ada -- sleep 1000`,
+    );
     await terminal.ended;
     expect(terminal.text()).not.toContain("[Y/n]");
     expect(terminal.text()).toContain("here");
@@ -141,11 +142,10 @@ describe("nobody is asked", () => {
 
   it("inside an agent, which has a terminal but no person, and which cannot start one either", async () => {
     const { home, runs } = newPlace();
-    const rouse = `"${process.execPath}" "${program}"`;
     const script = [
-      `${rouse} run --name inner -- echo here; echo first $?`,
-      `${rouse} run --daemon --name inner -- echo here; echo second $?`,
-      `unset ROUSE_URL; ${rouse} run --name inner -- echo here; echo third $?`,
+      `${typedRouse} run --name inner -- echo here; echo first $?`,
+      `${typedRouse} run --daemon --name inner -- echo here; echo second $?`,
+      `unset ROUSE_URL; ${typedRouse} run --name inner -- echo here; echo third $?`,
       "exec sleep 1000",
     ];
     await spawnAgent(home, "outer", ["sh", "-c", script.join("\n")]);

@@ -1,19 +1,18 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readExitFile, readHolderFile } from "../packages/daemon/src/holders/read-holder-files.ts";
-import { isAlive, isSame, readProcess } from "../packages/holder/src/processes/read-processes.ts";
+import { isSame, readProcess } from "../packages/holder/src/processes/read-processes.ts";
 import { stopTree } from "../packages/holder/src/processes/stop-tree.ts";
 import { createTreeWatch, type TreeWatch } from "../packages/holder/src/processes/watch-tree.ts";
-import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
-import { cleanUp, watchChild } from "./clean-up.ts";
-import { endAgentsAfterwards } from "./end-agents.ts";
-import { agentLives, holderOf, outputOf } from "./held-agents.ts";
-import { eventOnce, eventsOf } from "./ladder-agents.ts";
-import { program } from "./run-rouse.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { agentOnce, forever, isHeld, isOver } from "./agent-once.ts";
+import { watchChild } from "./clean-up.ts";
+import { agentLives, holderOf, holdForAll, isThere, outputOf, spawnScript } from "./held-agents.ts";
+import { eventOnce, typesOf } from "./ladder-agents.ts";
+import { typedRouse } from "./run-rouse.ts";
+import type { Daemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 const config = `
@@ -24,19 +23,11 @@ health_monitoring:
 
 let daemon: Daemon;
 let desk: string;
-
-beforeAll(async () => {
-  daemon = await startDaemon({ config });
-  endAgentsAfterwards(daemon.home);
-  desk = dirname(daemon.home);
+holdForAll({ config }, (started, folder) => {
+  daemon = started;
+  desk = folder;
 });
 
-afterAll(async () => {
-  await cleanUp();
-  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
-});
-
-const rouse = `"${process.execPath}" "${program}"`;
 const hasTmux = has("tmux");
 if (!hasTmux) console.error("e2e: TMUX IS NOT INSTALLED: the tests of agents in its sessions are SKIPPED.");
 
@@ -47,12 +38,6 @@ function has(command: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function spawnAgent(name: string, script: string, ...options: string[]): Promise<void> {
-  const end = await daemon.cli("spawn", "--name", name, ...options, "--", ...sh(script));
-  expect(end).toMatchObject({ code: 0, stderr: "" });
-  await agentOnce(daemon, name, "is held", isHeld);
 }
 
 const lives = (name: string): boolean => {
@@ -92,7 +77,7 @@ describe("an agent that another agent started", () => {
       const name = `born-${round}`;
       const { child, watch } = startOrchestrator(
         name,
-        `${rouse} spawn --name ${name} -- sh -c '${forever}'; ${forever}`,
+        `${typedRouse} spawn --name ${name} -- sh -c '${forever}'; ${forever}`,
       );
       const seen = await lookUntil(watch, () => lives(name));
       const { holder, agent } = holderOf(daemon.home, name);
@@ -111,7 +96,7 @@ describe("an agent that another agent started", () => {
   it("lives on when its starter is stopped in the middle of its birth", async () => {
     for (let round = 0; round < 10; round++) {
       const name = `kid-${round}`;
-      const { watch } = startOrchestrator(name, `${rouse} spawn --name ${name} -- sh -c '${forever}'; ${forever}`);
+      const { watch } = startOrchestrator(name, `${typedRouse} spawn --name ${name} -- sh -c '${forever}'; ${forever}`);
       const claimed = () => readHolderFile(daemon.home, name);
       const starter = () => watch.look().find(({ pid }) => pid === claimed()?.holder.pid)?.pid;
       await lookUntil(watch, () => claimed() !== null && starter() === undefined);
@@ -125,11 +110,11 @@ describe("an agent that another agent started", () => {
     const names = Array.from({ length: 20 }, (_, at) => `crew-${at}`);
     // So many that some are being born whenever their starter's processes are looked at.
     const script = `if [ ! -e once ]; then touch once
-        for name in ${names.join(" ")}; do ${rouse} spawn --name $name -- sh -c '${forever}'; done; exit 3; fi; echo second life; ${forever}`;
-    await spawnAgent("chief", script, "--restart", "on-failure");
+        for name in ${names.join(" ")}; do ${typedRouse} spawn --name $name -- sh -c '${forever}'; done; exit 3; fi; echo second life; ${forever}`;
+    await spawnScript(daemon, "chief", script, "--restart", "on-failure");
     await until("it is back", () => outputOf(daemon.home, "chief").text.includes("second life"), 100_000);
     expect(names.filter((name) => !lives(name))).toEqual([]);
-    expect((await eventsOf(daemon, "chief")).map(({ type }) => type)).not.toContain("AGENT_LEFT_PROCESSES");
+    expect(await typesOf(daemon, "chief")).not.toContain("AGENT_LEFT_PROCESSES");
     const over = (await daemon.events("PROCESS_EXITED")).map(({ payload }) => (payload as { agentId: string }).agentId);
     expect(names.filter((name) => over.includes(name))).toEqual([]);
     expect((await daemon.cli("terminate", "chief")).stdout).toContain("chief ended");
@@ -137,8 +122,8 @@ describe("an agent that another agent started", () => {
   });
 
   it("in the foreground of a child is left alone, and that is said", async () => {
-    const inner = `setsid sh -c "${rouse.replaceAll('"', '\\"')} run --name inner -- sh -c '${forever}'" < /dev/null > inner.log 2>&1 &`;
-    await spawnAgent("outer", `${inner} ${forever}`);
+    const inner = `setsid sh -c "${typedRouse.replaceAll('"', '\\"')} run --name inner -- sh -c '${forever}'" < /dev/null > inner.log 2>&1 &`;
+    await spawnScript(daemon, "outer", `${inner} ${forever}`);
     await agentOnce(daemon, "inner", "is held", isHeld);
     const end = await daemon.cli("terminate", "outer");
     expect(end.stdout).toMatch(/^outer ended; nothing else of it [^\n]*\.\nleft alone: \w+ \(\d+\), .*agent inner/);
@@ -160,16 +145,12 @@ describe.skipIf(!hasTmux)("a tmux server that an agent started", () => {
       encoding: "utf8",
     });
   const serverOf = (server: string) => Number(tmux(server, "display-message", "-p", "#{pid}"));
-  const isThere = (pid: number): boolean => {
-    const info = readProcess(pid);
-    return info !== null && isAlive(info);
-  };
 
   it("stays for the sake of another agent in it, with what people have open there, and is no survivor", async () => {
-    await spawnAgent("tm-a", open("shared"));
+    await spawnScript(daemon, "tm-a", open("shared"));
     await until("tmux is up", () => outputOf(daemon.home, "tm-a").text.includes("open"));
     tmux("shared", "new-session", "-d", "-s", "person", `echo $$ > ${desk}/person; exec sleep 1000`);
-    tmux("shared", "new-session", "-d", "-s", "agent", `${rouse} run --name tm-b -- sh -c '${forever}'`);
+    tmux("shared", "new-session", "-d", "-s", "agent", `${typedRouse} run --name tm-b -- sh -c '${forever}'`);
     await agentOnce(daemon, "tm-b", "is held", isHeld);
     await until("the person works", () => existsSync(join(desk, "person")));
     const server = serverOf("shared");
@@ -189,21 +170,22 @@ describe.skipIf(!hasTmux)("a tmux server that an agent started", () => {
   });
 
   it("leaves no leftovers of an agent that finished while another runs in it", async () => {
-    await spawnAgent(
+    await spawnScript(
+      daemon,
       "tm-c",
       `tmux -L done -f /dev/null new-session -d -s x 'sleep 1000'; while [ ! -e end-c ]; do sleep 0.05; done`,
     );
     await until("tmux is up", () => attempt(() => serverOf("done")) > 0);
-    tmux("done", "new-session", "-d", "-s", "agent", `${rouse} run --name tm-d -- sh -c '${forever}'`);
+    tmux("done", "new-session", "-d", "-s", "agent", `${typedRouse} run --name tm-d -- sh -c '${forever}'`);
     await agentOnce(daemon, "tm-d", "is held", isHeld);
     writeFileSync(join(desk, "end-c"), "");
     await agentOnce(daemon, "tm-c", "is over", isOver);
-    expect((await eventsOf(daemon, "tm-c")).map(({ type }) => type)).not.toContain("AGENT_LEFT_PROCESSES");
+    expect(await typesOf(daemon, "tm-c")).not.toContain("AGENT_LEFT_PROCESSES");
     expect(lives("tm-d")).toBe(true);
   });
 
   it("ends with it when no other agent is in it, and is named", async () => {
-    await spawnAgent("tm-e", open("own"));
+    await spawnScript(daemon, "tm-e", open("own"));
     await until("tmux is up", () => outputOf(daemon.home, "tm-e").text.includes("open"));
     const server = serverOf("own");
     const end = await daemon.cli("terminate", "tm-e");
@@ -225,7 +207,7 @@ describe.skipIf(!hasTmux)("rouse run in a tmux server", () => {
         "-d",
         "-s",
         "x",
-        `${rouse} run --name tm-f -- sh -c '${forever}'`,
+        `${typedRouse} run --name tm-f -- sh -c '${forever}'`,
       ],
       {
         cwd: desk,

@@ -6,6 +6,9 @@ import { watchChild } from "./clean-up.ts";
 export const repository = resolve(import.meta.dirname, "..");
 export const program = join(repository, "packages", "daemon", "bin", "rouse.js");
 
+/** As it is typed into a shell. */
+export const typedRouse = `"${process.execPath}" "${program}"`;
+
 export interface Surroundings {
   /** The data folder, `$ROUSE_HOME`. */
   readonly home: string;

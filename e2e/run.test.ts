@@ -1,33 +1,25 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { RouseEvent } from "@rouse/contract";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
-import { cleanUp, makeFolder } from "./clean-up.ts";
+import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards, processesOf } from "./end-agents.ts";
+import { holdForAll } from "./held-agents.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
-import { type Ended, program, startProgram, startRouse } from "./run-rouse.ts";
+import { type Ended, startProgram, startRouse, typedRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 let daemon: Daemon;
-/** Where commands run that are typed. */
 let desk: string;
-
-beforeAll(async () => {
-  daemon = await startDaemon();
-  endAgentsAfterwards(daemon.home);
-  desk = dirname(daemon.home);
-});
-
-afterAll(async () => {
-  await cleanUp();
-  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
+holdForAll({}, (started, folder) => {
+  daemon = started;
+  desk = folder;
 });
 
 const run = (...words: string[]) => openRouse(["run", ...words], daemon);
-const rouse = `${process.execPath} ${program}`;
 /** A line typed into a shell in a terminal. */
 const typed = (line: string) => openTerminal("bash", ["--norc", "-c", line], daemon);
 const nameless = (agentId: string): boolean => !existsSync(join(daemon.home, "holders", agentId));
@@ -79,7 +71,7 @@ describe("a command under rouse run in a terminal", () => {
 
   it("may be vim: the file is written, and the terminal is left as it was found", async () => {
     const terminal = typed(
-      `stty -a > before; ${rouse} run --name editor -- vim -u NONE -N notes.txt; echo "code $?"; stty -a > after`,
+      `stty -a > before; ${typedRouse} run --name editor -- vim -u NONE -N notes.txt; echo "code $?"; stty -a > after`,
     );
     await terminal.shows("notes.txt");
     terminal.type("ihello from vim");
@@ -98,7 +90,7 @@ describe("a command under rouse run in a terminal", () => {
 
   it("leaves a usable terminal when it is killed in the middle of a full screen", async () => {
     const terminal = typed(
-      `stty -a > before; ${rouse} run -- sh -c 'stty raw -echo; printf "\\033[?1049h\\033[?25l\\033[31mfull"; kill -9 $$'; echo "code $?"; stty -a > after`,
+      `stty -a > before; ${typedRouse} run -- sh -c 'stty raw -echo; printf "\\033[?1049h\\033[?25l\\033[31mfull"; kill -9 $$'; echo "code $?"; stty -a > after`,
     );
     await terminal.ended;
     expect(readFileSync(join(desk, "after"), "utf8")).toBe(readFileSync(join(desk, "before"), "utf8"));
@@ -204,7 +196,7 @@ describe("a command under rouse run in a pipe", () => {
   it("reads and writes five million random bytes unchanged, with its errors apart and its exit code its own", async () => {
     const bytes = randomBytes(5_000_000);
     writeFileSync(join(desk, "in"), bytes);
-    const line = `cat in | ${rouse} run -- sh -c 'cat; echo problem >&2; exit 6' 2> err | cat > out; echo \${PIPESTATUS[1]}`;
+    const line = `cat in | ${typedRouse} run -- sh -c 'cat; echo problem >&2; exit 6' 2> err | cat > out; echo \${PIPESTATUS[1]}`;
     const { stdout } = await startProgram("bash", ["-c", line], daemon).ended;
     expect(stdout).toBe("6\n");
     expect(readFileSync(join(desk, "out")).equals(bytes)).toBe(true);
@@ -216,7 +208,7 @@ describe("a command under rouse run in a pipe", () => {
     await until("it runs", () => running.stdout() === "ready\n");
     running.child.kill("SIGTERM");
     expect((await running.ended).code).toBe(5);
-    const left = startProgram("bash", ["-c", `${rouse} run -- yes | head -n 2; echo \${PIPESTATUS[0]}`], daemon);
+    const left = startProgram("bash", ["-c", `${typedRouse} run -- yes | head -n 2; echo \${PIPESTATUS[0]}`], daemon);
     expect((await left.ended).stdout).toBe("y\ny\n129\n");
   });
 });
@@ -277,7 +269,7 @@ describe("what a command is given", () => {
   });
 
   it("lets it ask Rouse itself, and start others with Rouse", async () => {
-    const inner = `${rouse} run --name inner -- sh -c 'echo $ROUSE_AGENT_ID'`;
+    const inner = `${typedRouse} run --name inner -- sh -c 'echo $ROUSE_AGENT_ID'`;
     const { code, stdout, stderr } = await startRouse(["run", "--name", "outer", "--", ...sh(inner)], daemon).ended;
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "inner\n", stderr: "" });
     expect(await agentOnce(daemon, "inner", "is over", isOver)).toMatchObject({ activity: { kind: "FINISHED" } });
@@ -303,7 +295,7 @@ describe("a command that cannot be run", () => {
   });
 
   it("says that its working folder is gone", async () => {
-    const line = `mkdir gone; cd gone; rmdir ../gone; ${rouse} run --name homeless -- true`;
+    const line = `mkdir gone; cd gone; rmdir ../gone; ${typedRouse} run --name homeless -- true`;
     const end = await startProgram("bash", ["-c", line], daemon).ended;
     expect(end.code).toBe(2);
     expectSentence(end, /working folder/);

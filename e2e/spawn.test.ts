@@ -1,13 +1,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import type { EventType } from "@rouse/contract";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import { tierOfHost } from "../packages/holder/src/processes/tier-of-host.ts";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
-import { cleanUp, makeFolder } from "./clean-up.ts";
+import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { whatIsLeft } from "./held-agents.ts";
-import { crashAndReturn } from "./ladder-agents.ts";
+import { holdForAll, isThere, spawnScript, whatIsLeft } from "./held-agents.ts";
+import { crashAndReturn, typesOf } from "./ladder-agents.ts";
 import { type Ended, program, runRouse, startProgram, startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
@@ -21,26 +20,10 @@ health_monitoring:
 
 let daemon: Daemon;
 let desk: string;
-
-beforeAll(async () => {
-  daemon = await startDaemon({ config });
-  endAgentsAfterwards(daemon.home);
-  desk = dirname(daemon.home);
+holdForAll({ config }, (started, folder) => {
+  daemon = started;
+  desk = folder;
 });
-
-afterAll(async () => {
-  await cleanUp();
-  expect(daemon.process.stderr()).not.toContain("a mistake in Rouse");
-});
-
-async function spawnAgent(name: string, script: string, ...options: string[]): Promise<number> {
-  const end = await daemon.cli("spawn", "--name", name, ...options, "--json", "--", ...sh(script));
-  expect(end).toMatchObject({ code: 0, stderr: "" });
-  return JSON.parse(end.stdout).pid;
-}
-
-const typesOf = async (agentId: string): Promise<EventType[]> =>
-  (await daemon.rouse.events({ after: 0, limit: 1000, agentId })).map(({ type }) => type);
 
 /** Of `/proc/PID/stat`, or `null` when it is gone. */
 function sessionOf(pid: number): number | null {
@@ -49,14 +32,6 @@ function sessionOf(pid: number): number | null {
     return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
   } catch {
     return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
-  } catch {
-    return false;
   }
 }
 
@@ -109,7 +84,7 @@ describe("a spawned agent", () => {
     expect(end.stdout).toMatch(
       /^escaper .*; nothing of it was found any more \(one that hid on purpose is not found\)\.\n$/,
     );
-    expect(isAlive(hidden())).toBe(true);
+    expect(isThere(hidden())).toBe(true);
     process.kill(hidden(), "SIGKILL");
   });
 
@@ -119,7 +94,7 @@ describe("a spawned agent", () => {
       sh -c 'trap "" TERM HUP; echo $$ > stubborn; ${forever}' &
       (sh -c 'echo $$ > orphan; ${forever}' &)
       ${forever}`;
-    const pid = await spawnAgent("tree", script);
+    const pid = await spawnScript(daemon, "tree", script);
     const files = ["own-session", "stubborn", "orphan"].map((name) => join(desk, name));
     const read = (file: string): number => Number(existsSync(file) && readFileSync(file, "utf8"));
     await until("all of them run", () => files.every((file) => read(file) > 0));
@@ -130,7 +105,7 @@ describe("a spawned agent", () => {
       stdout: `tree had to be ended by force; ${whatIsLeft}\n`,
       stderr: "",
     });
-    expect(pids.filter(isAlive)).toEqual([]);
+    expect(pids.filter(isThere)).toEqual([]);
     const agent = await agentOnce(daemon, "tree", "is terminated", ({ state }) => state === "TERMINATED");
     expect(agent.terminal?.exit).toMatchObject({ cause: "stopped" });
     const ended = await until("it is recorded", async () =>
@@ -139,31 +114,31 @@ describe("a spawned agent", () => {
       ),
     );
     expect(ended.payload).toMatchObject({ because: "ordered", forced: true });
-    expect(await typesOf("tree")).toContain("TERMINATION_ORDERED");
+    expect(await typesOf(daemon, "tree")).toContain("TERMINATION_ORDERED");
     expect((await daemon.cli("health", "tree")).code).toBe(1);
     expect((await daemon.cli("ps", "--all")).stdout).toMatch(/tree +TERMINATED +–/);
   });
 
   it("is recovered: ended, and started again the same way as the next incarnation", async () => {
     const script = `echo "$PWD $MODE life $ROUSE_INCARNATION"; ${forever}`;
-    const first = await spawnAgent("phoenix", script, "--cwd", "/tmp", "--env", "MODE=slow");
-    await agentOnce(daemon, "phoenix", "is held", isHeld);
+    const first = await spawnScript(daemon, "phoenix", script, "--cwd", "/tmp", "--env", "MODE=slow");
     const end = await daemon.cli("recover", "phoenix");
     expect(end).toMatchObject({ code: 0, stdout: "phoenix runs again, incarnation 2.\n", stderr: "" });
-    expect(isAlive(first)).toBe(false);
+    expect(isThere(first)).toBe(false);
     const again = await agentOnce(daemon, "phoenix", "lives again", ({ incarnation }) => incarnation === 2);
     expect(again).toMatchObject({ state: "HEALTHY", terminal: { exit: null } });
     await until("both lives are in the logs", async () =>
       (await daemon.cli("logs", "phoenix")).stdout.endsWith("/tmp slow life 1\n/tmp slow life 2\n"),
     );
-    expect(await typesOf("phoenix")).toEqual(expect.arrayContaining(["AGENT_TERMINATED", "AGENT_RESTARTED"]));
+    expect(await typesOf(daemon, "phoenix")).toEqual(expect.arrayContaining(["AGENT_TERMINATED", "AGENT_RESTARTED"]));
     await daemon.cli("terminate", "phoenix");
     const revived = await daemon.cli("recover", "phoenix", "--json");
     expect(JSON.parse(revived.stdout)).toEqual({ agentId: "phoenix", outcome: "restarted", incarnation: 3 });
   });
 
   it("is started again when it fails, and left alone when it has finished", async () => {
-    await spawnAgent(
+    await spawnScript(
+      daemon,
       "failing",
       `[ $ROUSE_INCARNATION = 1 ] && exit 1; echo better; ${forever}`,
       "--restart",
@@ -171,35 +146,35 @@ describe("a spawned agent", () => {
     );
     const agent = await agentOnce(daemon, "failing", "lives again", ({ incarnation }) => incarnation === 2);
     expect(agent.terminal).toMatchObject({ restarts: 1, exit: null });
-    await until("it is well again", async () => (await typesOf("failing")).includes("AGENT_RESTARTED"));
+    await until("it is well again", async () => (await typesOf(daemon, "failing")).includes("AGENT_RESTARTED"));
     const changes = (await daemon.rouse.events({ after: 0, limit: 100, agentId: "failing" })).filter(
       ({ type }) => type === "HEALTH_STATE_CHANGED",
     );
     expect(changes[0]?.payload).toMatchObject({ from: "HEALTHY", to: "UNRESPONSIVE" });
-    expect(await typesOf("failing")).toContain("RESTART_ORDERED");
+    expect(await typesOf(daemon, "failing")).toContain("RESTART_ORDERED");
 
-    await spawnAgent("done", "echo fine; exit 0");
+    await spawnScript(daemon, "done", "echo fine; exit 0");
     const done = await agentOnce(daemon, "done", "is over", isOver);
     expect(done).toMatchObject({ state: "HEALTHY", activity: { kind: "FINISHED" }, incarnation: 1 });
-    expect(await typesOf("done")).toContain("AGENT_FINISHED");
-    expect(await typesOf("done")).not.toContain("RESTART_ORDERED");
+    expect(await typesOf(daemon, "done")).toContain("AGENT_FINISHED");
+    expect(await typesOf(daemon, "done")).not.toContain("RESTART_ORDERED");
   });
 
   it("ends no other as its owner, unless a person in its shell says so", async () => {
-    const victim = await spawnAgent("victim", forever);
+    const victim = await spawnScript(daemon, "victim", forever);
     const order = `${process.execPath} ${program} terminate victim`;
     const refused = `${order}; echo "ended with $?"; until [ -e person ]; do sleep 0.1; done`;
-    await spawnAgent("meddler", `${refused}; unset ROUSE_URL ROUSE_TOKEN; ${order}; ${forever}`);
+    await spawnScript(daemon, "meddler", `${refused}; unset ROUSE_URL ROUSE_TOKEN; ${order}; ${forever}`);
     const wrote = (words: string) => async () => (await daemon.cli("logs", "meddler")).stdout.includes(words);
     await until("it was refused", wrote("ended with 4"));
-    expect(isAlive(victim)).toBe(true);
+    expect(isThere(victim)).toBe(true);
     writeFileSync(join(desk, "person"), "");
     await until("the person is obeyed", wrote(`victim ended; ${whatIsLeft}`));
-    expect(isAlive(victim)).toBe(false);
+    expect(isThere(victim)).toBe(false);
   });
 
   it("that asks something needs you, until it is answered", async () => {
-    await spawnAgent("asking", `printf 'Deploy to production? [y/N] '; read x; echo "answer $x"; ${forever}`);
+    await spawnScript(daemon, "asking", `printf 'Deploy to production? [y/N] '; read x; echo "answer $x"; ${forever}`);
     await agentOnce(daemon, "asking", "needs somebody", ({ terminal }) => terminal?.needsYou != null);
     expect((await daemon.cli("ps")).stdout).toMatch(/asking +HEALTHY +needs you/);
     expect((await daemon.cli("health", "asking")).stdout).toMatch(/needs you +to allow something/);
@@ -207,15 +182,16 @@ describe("a spawned agent", () => {
   });
 
   it("that is put off by its provider is waiting for it", async () => {
-    await spawnAgent("limited", `echo 'HTTP 429 Too Many Requests'; ${forever}`);
+    await spawnScript(daemon, "limited", `echo 'HTTP 429 Too Many Requests'; ${forever}`);
     await agentOnce(daemon, "limited", "waits", ({ activity }) => activity.kind === "WAITING");
     expect((await daemon.cli("ps")).stdout).toMatch(/limited +HEALTHY +limit, tried again in (1m \d\d|\d+)s/);
     expect((await daemon.cli("health", "limited")).stdout).toContain("by its own words");
-    expect((await typesOf("limited")).filter((type) => type === "LIMIT_REACHED")).toHaveLength(1);
+    expect((await typesOf(daemon, "limited")).filter((type) => type === "LIMIT_REACHED")).toHaveLength(1);
   });
 
   it("that ended at its limit is nobody's matter, and stays down when a person wants that", async () => {
-    await spawnAgent(
+    await spawnScript(
+      daemon,
       "put-off",
       "echo 'Rate limit reached for x (TPM). Please try again in 2h.'; sleep 2; exit 1",
       "--task",
@@ -225,8 +201,8 @@ describe("a spawned agent", () => {
     expect((await daemon.cli("ps")).stdout).toMatch(/put-off +HEALTHY +limit, resets in (1h 59|2h 00)m/);
     const { stdout, code } = await daemon.cli("terminate", "put-off");
     expect({ stdout, code }).toMatchObject({ stdout: expect.stringContaining("will not be started again"), code: 0 });
-    expect(await typesOf("put-off")).toContain("RESTART_CANCELLED");
-    expect(await typesOf("put-off")).not.toContain("RESTART_ORDERED");
+    expect(await typesOf(daemon, "put-off")).toContain("RESTART_CANCELLED");
+    expect(await typesOf(daemon, "put-off")).not.toContain("RESTART_ORDERED");
   });
 });
 
@@ -237,7 +213,7 @@ describe("what an agent wrote", () => {
     );
     const garbage = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
     writeFileSync(join(desk, "nasty"), Buffer.concat([nasty, garbage, Buffer.from("\u0007\u001bc\nthe end\n")]));
-    await spawnAgent("nasty", "stty -opost; cat nasty; exit 0");
+    await spawnScript(daemon, "nasty", "stty -opost; cat nasty; exit 0");
     await agentOnce(daemon, "nasty", "is over", isOver);
     for (const words of [
       "logs nasty",
@@ -260,7 +236,8 @@ describe("what an agent wrote", () => {
   });
 
   it("is followed to its end, and can be had since a moment", async () => {
-    await spawnAgent(
+    await spawnScript(
+      daemon,
       "talker",
       `echo one; until [ -e go ]; do sleep 0.1; done; printf '\\033[32mtwo\\033[0m\\n'; exit 0`,
     );

@@ -25,13 +25,14 @@ const forNode = {
 };
 
 /**
- * Bundles each entry point of `{ output without .js: source }` into an ES module for Node; with `splitting`, what is imported
- * on demand or shared goes into files of its own beside it. Packages named by `inside` become part of it. A `library` shares the packages it imports with
+ * Bundles each entry point of `{ output without .js: source }`, or of several such sets that share nothing, into an ES module for Node; with `splitting`, what
+ * is imported on demand or shared goes into files of its own beside it. Packages named by `inside` become part of it. A `library` shares the packages it imports with
  * whoever imports it, and may run in a browser.
- * Returns what esbuild tells of the outputs. Each file appears whole or not at all, because another process may be starting from it.
+ * Returns what esbuild tells of the outputs of each set. Each file appears whole or not at all, because another process may be starting from it.
  */
 export async function bundle(entryPoints, outdir, options = {}) {
-  const { outputFiles, metafile } = await bundleInMemory(entryPoints, outdir, options);
+  const built = await Promise.all([entryPoints].flat().map((set) => bundleInMemory(set, outdir, options)));
+  const outputFiles = built.flatMap((one) => one.outputFiles);
   for (const { path, contents } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
     const unfinished = `${path}.${process.pid}`;
@@ -40,7 +41,7 @@ export async function bundle(entryPoints, outdir, options = {}) {
   }
   const { splitting = false, library = false } = options;
   if (splitting || library) removeOldOutputs(outdir, new Set(outputFiles.map(({ path }) => basename(path))));
-  return metafile;
+  return built.map(({ metafile }) => metafile);
 }
 
 export async function bundleInMemory(entryPoints, outdir, { splitting = false, inside = [], library = false } = {}) {

@@ -8,15 +8,14 @@ import { giveUp, inRepository, repository } from "./repository.mjs";
 const stamp = inRepository("packages", "daemon", "dist", ".build-stamp");
 /** Code that runs in a thread of its own; its file lies beside whatever bundle starts it. */
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
-/** The process that holds one agent; started on its own, so it must not bring the daemon along. */
-const holder = { holder: "packages/holder/src/holder-main.ts" };
+/** The process that holds one agent. It shares no file with the others: it would be loaded from dozens, which takes longer. */
+export const holder = { holder: "packages/holder/src/holder-main.ts" };
 /** The agents of `rouse demo`, each started on its own. */
 const demo = { "demo-agent": "packages/daemon/src/demo/demo-agent.ts" };
 export const entryPoints = {
   main: "packages/daemon/src/main.ts",
   index: "packages/daemon/src/index.ts",
   ...threads,
-  ...holder,
   ...demo,
 };
 /** Node takes four times as long to load zod from its many files as what we use of it from one. */
@@ -25,7 +24,7 @@ export const splitUp = {
   inside: ["@xterm/addon-serialize", "@xterm/headless", "commander", "json-canonicalize", "yaml", "zod"],
 };
 const builds = [
-  { folder: "packages/daemon", entryPoints, options: splitUp },
+  { folder: "packages/daemon", entryPoints: [entryPoints, holder], options: splitUp },
   { folder: "packages/contract", entryPoints: { index: "packages/contract/src/index.ts" }, options: { library: true } },
   { folder: "packages/sdk", entryPoints: { index: "packages/sdk/src/index.ts" }, options: { library: true } },
 ];
@@ -41,21 +40,26 @@ export async function ensureBuilt() {
 }
 
 const isThere = ({ folder, entryPoints }) =>
-  Object.keys(entryPoints).every((name) => existsSync(inRepository(folder, "dist", `${name}.js`)));
+  Object.keys(Object.assign({}, ...[entryPoints].flat())).every((name) =>
+    existsSync(inRepository(folder, "dist", `${name}.js`)),
+  );
 
 async function build({ folder, entryPoints, options }) {
-  const missing = Object.values(entryPoints).filter((source) => !existsSync(inRepository(source)));
+  const missing = [entryPoints]
+    .flat()
+    .flatMap(Object.values)
+    .filter((source) => !existsSync(inRepository(source)));
   if (missing.length > 0) giveUp(`cannot build ${folder} without ${missing.join(", ")}.`);
 
-  const metafile = await bundle(entryPoints, join(folder, "dist"), options).catch((error) =>
+  const metafiles = await bundle(entryPoints, join(folder, "dist"), options).catch((error) =>
     giveUp(`cannot build ${folder}: ${error.message}`),
   );
   const { dependencies, optionalDependencies = {} } = JSON.parse(
     readFileSync(inRepository(folder, "package.json"), "utf8"),
   );
-  const undeclared = packagesOf(metafile).filter(
-    (name) => !isBuiltin(name) && !(name in dependencies) && !(name in optionalDependencies),
-  );
+  const undeclared = metafiles
+    .flatMap(packagesOf)
+    .filter((name) => !isBuiltin(name) && !(name in dependencies) && !(name in optionalDependencies));
   if (undeclared.length > 0) {
     giveUp(`${folder} imports ${undeclared.join(", ")}, which its package.json does not depend on.`);
   }

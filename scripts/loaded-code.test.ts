@@ -1,21 +1,27 @@
+import { isBuiltin } from "node:module";
 import type { BuildResult, Metafile } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
 
 interface Scripts {
   bundleInMemory(entryPoints: object, outdir: string, options: object): Promise<BuildResult>;
   readonly entryPoints: object;
+  readonly holder: object;
   readonly splitUp: object;
 }
 
 let outputs: Metafile["outputs"];
+let ofHolder: Metafile["outputs"];
 
 beforeAll(async () => {
   const load = async (file: string) => (await import(new URL(file, import.meta.url).href)) as Scripts;
-  const [{ bundleInMemory }, { entryPoints, splitUp }] = await Promise.all([
+  const [{ bundleInMemory }, { entryPoints, holder, splitUp }] = await Promise.all([
     load("./bundle.mjs"),
     load("./ensure-built.mjs"),
   ]);
-  outputs = (await bundleInMemory(entryPoints, "packages/daemon/dist", splitUp)).metafile?.outputs ?? {};
+  const outputsOf = async (set: object) =>
+    (await bundleInMemory(set, "packages/daemon/dist", splitUp)).metafile?.outputs ?? {};
+  ofHolder = await outputsOf(holder);
+  outputs = { ...(await outputsOf(entryPoints)), ...ofHolder };
 }, 60_000);
 
 /** The npm packages that are loaded with these sources before anything is done, whether from their own files or from a bundle's. */
@@ -53,6 +59,20 @@ describe("what is loaded", () => {
   it("is no package for `rouse --version`, nor for holding an agent", () => {
     expect(packagesWith("packages/daemon/src/main.ts")).toEqual([]);
     expect(packagesWith("packages/holder/src/holder-main.ts")).toEqual([]);
+  });
+
+  it("is for a holder, sooner or later, only what it needs", () => {
+    const files = Object.values(ofHolder);
+    const inside = files.flatMap(({ inputs }) => Object.keys(inputs)).filter((path) => path.includes("node_modules/"));
+    const outside = files.flatMap(({ imports }) => imports).filter(({ external }) => external);
+    const packages = [...inside.map(nameIn), ...outside.map(({ path }) => path)].filter((name) => !isBuiltin(name));
+    expect([...new Set(packages)].sort()).toEqual([
+      "@lydell/node-pty",
+      "@xterm/addon-serialize",
+      "@xterm/headless",
+      "re2js",
+      "ws",
+    ]);
   });
 
   it("is what reads the command line, and nothing else, for a command that asks and prints", () => {

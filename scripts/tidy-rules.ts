@@ -140,6 +140,43 @@ export const driversOfSqliteAreKnownOnlyToTheirLoader: Rule = (files) =>
           .map((target) => `imports ${target}`),
   );
 
+/** What is kept small: a reader finds their way by folders and files. */
+const KEPT_SMALL = ["packages/holder/"];
+const mostFiles = 25;
+const mostLines = 400;
+
+const keptSmall = (files: readonly SourceFile[]) => KEPT_SMALL.flatMap((folder) => shippedUnder(files, folder));
+
+export const noFolderIsCrowded: Rule = (files) => {
+  const counts = new Map<string, number>();
+  for (const { path } of keptSmall(files)) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > mostFiles)
+    .map(([folder, count]) => `${folder} has ${count} source files`);
+};
+
+export const noFileIsLong: Rule = (files) =>
+  offences(keptSmall(files), ({ text }) => {
+    const lines = text.trimEnd().split("\n").length;
+    return lines > mostLines ? [`has ${lines} lines`] : [];
+  });
+
+/** Types as well: two files that need each other are one, or three. */
+export const noFileImportsItselfThroughOthers: Rule = (files) => {
+  const imports = new Map(keptSmall(files).map((file) => [file.path, importsOf(file)]));
+  const leadsTo = (from: string): Set<string> => {
+    const reached = new Set<string>();
+    const open = [...(imports.get(from) ?? [])];
+    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+      if (reached.has(path)) continue;
+      reached.add(path);
+      open.push(...(imports.get(path) ?? []));
+    }
+    return reached;
+  };
+  return [...imports.keys()].filter((path) => leadsTo(path).has(path)).map((path) => `${path} imports itself`);
+};
+
 export const filesAreNamedAfterWhatTheyDo: Rule = (files) =>
   offences(files, (file) =>
     /^(?:.*-)?(?:utils?|helpers?|managers?)\.|^types\./.test(basename(file.path))

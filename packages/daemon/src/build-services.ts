@@ -57,7 +57,7 @@ export function buildServices(parts: ServiceParts) {
   const { folderOf } = holders;
   const words = takeWords({ engine, roster, incidents, agents, commits, store, clock, readClock, config });
   const tasks = hostTasks({ engine, roster, commits, doubt, config, toWall });
-  const service = serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail });
+  const service = serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall });
   const checkpoints = keepCheckpoints({
     store,
     states: parts.states,

@@ -1,18 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ExitStatus, Fault, type Hold, printable, type RunningProcess } from "@rouse/contract";
+import {
+  type ExitStatus,
+  Fault,
+  type Hold,
+  printable,
+  type RunningProcess,
+  type SharedTurn,
+  type StopOutcome,
+} from "@rouse/contract";
 import { type Claim, claimWhenFree } from "./claim-name.ts";
 import { findCommand } from "./find-command.ts";
-import { openHolderLog } from "./holder-log.ts";
-import { linger, patienceOf } from "./linger.ts";
+import { type HolderLog, openHolderLog } from "./holder-log.ts";
 import { containAgent } from "./nudge/contain-agent.ts";
-import { giveNudges } from "./nudge/give-nudge.ts";
-import { sayOpening } from "./nudge/say-opening.ts";
+import { giveNudges, sayOpening } from "./nudge/give-nudge.ts";
 import { waysToReach } from "./nudge/ways-to-reach.ts";
 import { openOutputRing } from "./output/output-ring.ts";
 import { awaitLeftovers } from "./processes/await-leftovers.ts";
 import { identityOf } from "./processes/read-processes.ts";
-import { createTreeWatch } from "./processes/watch-tree.ts";
+import { stopTree } from "./processes/stop-tree.ts";
+import { createTreeWatch, type TreeWatch } from "./processes/watch-tree.ts";
+import type { CodexScreen } from "./program/find-codex-turn.ts";
 import { watchProgram } from "./program/watch-program.ts";
 import { admitMonitors } from "./protocol/admit-monitors.ts";
 import { type HolderFiles, holderFiles } from "./protocol/holder-files.ts";
@@ -21,11 +29,9 @@ import { inputOf } from "./protocol/input-of.ts";
 import { type HolderFile, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
 import { reserveExit } from "./reserve-exit.ts";
 import { obeyOrders } from "./socket/obey-orders.ts";
-import { placeSocket } from "./socket/place-socket.ts";
-import { readAgain } from "./socket/read-again.ts";
-import { listenAt, serve } from "./socket/serve-socket.ts";
+import { linger, listenAt, patienceOf, placeSocket, serve } from "./socket/serve-socket.ts";
+import { readAgain } from "./socket/show-output.ts";
 import { startAgent } from "./start-agent.ts";
-import { stopAgent } from "./stop-agent.ts";
 import type { Ended } from "./terminal/agent-process.ts";
 import type { Foreground } from "./terminal/foreground.ts";
 import { tendTerminal } from "./terminal/tend-terminal.ts";
@@ -333,3 +339,31 @@ const describeHold = (
   ...wishesOf(spec),
   identity: { startTicks, mark, cgroup: group?.folder ?? null },
 });
+
+/**
+ * Ends an agent with everybody it started. A server of Codex that others use is spared, or is not of its tree at all: what the agent has there is broken
+ * off once its screen is gone and can begin nothing new.
+ */
+async function stopAgent(
+  tree: TreeWatch,
+  graceMs: number,
+  screen: CodexScreen | null,
+  log: HolderLog,
+): Promise<StopOutcome> {
+  const outcome = await stopTree(tree, { graceMs });
+  if (screen === null || outcome.kind === "refused") return outcome;
+  const turn = await breakOff(screen).catch((error: unknown): SharedTurn => {
+    log("Codex's server could not be asked to break off a turn", error);
+    return "may-go-on";
+  });
+  // Nobody listens there, so what was spared, if anybody, is not to be asked.
+  if (outcome.kind !== "stopped" || turn === null) return outcome;
+  const { sharedTurn: spared, ...rest } = outcome;
+  return turn === "none" && spared === undefined ? rest : { ...rest, sharedTurn: turn };
+}
+
+/** Loaded only here: most agents are somebody else's. */
+async function breakOff(screen: CodexScreen): Promise<SharedTurn | null> {
+  const { interruptCodex } = await import("./program/interrupt-codex.ts");
+  return interruptCodex(screen);
+}

@@ -2,7 +2,6 @@ export { nextIncarnation } from "./claim-name.ts";
 export { findCommand } from "./find-command.ts";
 export { readOutput, readOutputTimes } from "./output/read-output.ts";
 export { findLeftovers } from "./processes/await-leftovers.ts";
-export type { TreeRoot } from "./processes/find-tree.ts";
 export {
   hasMark,
   identityOf,
@@ -14,6 +13,7 @@ export {
   readAllProcesses,
   readIfThere,
   readProcess,
+  type TreeRoot,
 } from "./processes/read-processes.ts";
 export { stopTree } from "./processes/stop-tree.ts";
 export { type HostTier, tierOfHost } from "./processes/tier-of-host.ts";
@@ -24,10 +24,16 @@ export { type HolderFiles, holderFiles, holdersFolder, readStore, storeFile } fr
 export { readSecret } from "./protocol/holder-secret.ts";
 export { inputOf } from "./protocol/input-of.ts";
 export type { FromHolder, Order, OutcomeOf, ToHolder } from "./protocol/messages.ts";
-export { type ExitFile, type HolderFile, type ProcessId, type Spec, wishesOf } from "./protocol/spec.ts";
+export {
+  type ExitFile,
+  type HolderFile,
+  type ProcessId,
+  type Spec,
+  type WatchSettings,
+  wishesOf,
+} from "./protocol/spec.ts";
 export { openPlainFile, readBounded, readPlainBytes } from "./read-plain-file.ts";
 export { isPast } from "./socket/obey-orders.ts";
 export { rememberOrders } from "./socket/remember-orders.ts";
-export { pourInto } from "./terminal/pour-out.ts";
-export { enterRawMode } from "./terminal/raw-mode.ts";
+export { calmDown, enterRawMode, leaveFullScreen, pourInto } from "./terminal/own-terminal.ts";
 export { writeBeside, writeWhole } from "./write-whole.ts";

@@ -4,14 +4,9 @@ import { hold } from "./hold.ts";
 import type { Size } from "./protocol/messages.ts";
 import type { Spec } from "./protocol/spec.ts";
 import type { Foreground, Handle } from "./terminal/foreground.ts";
-import { pourInto } from "./terminal/pour-out.ts";
-import { enterRawMode } from "./terminal/raw-mode.ts";
+import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "./terminal/own-terminal.ts";
 
 const forwarded = ["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
-
-/** What a program that was killed had no time to undo: hidden cursor, colours, mouse and paste modes. */
-const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l";
-const leaveFullScreen = "\x1b[?1049l";
 
 /** `rouse run`: this very process is the holder, and its terminal or pipes are the person's. */
 export async function runInForeground(spec: Spec, home: string): Promise<ExitStatus> {

@@ -1,7 +1,6 @@
 import type { TreeTier } from "@rouse/contract";
 import { type AgentGroup, makeGroup } from "./processes/cgroup.ts";
-import type { TreeRoot } from "./processes/find-tree.ts";
-import { markVariable, readProcess } from "./processes/read-processes.ts";
+import { markVariable, readProcess, type TreeRoot } from "./processes/read-processes.ts";
 import { inputOf } from "./protocol/input-of.ts";
 import type { Size } from "./protocol/messages.ts";
 import type { ProcessId, Spec } from "./protocol/spec.ts";

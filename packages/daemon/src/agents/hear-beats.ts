@@ -62,8 +62,7 @@ export function hearBeats({ agents, commits, readClock, takeCanary, eachSlice }:
   async function takeMany(sent: readonly SentBeat[]): Promise<readonly HeartbeatAck[]> {
     const slices: TakenBeats[] = [];
     await eachSlice(sent, (slice) => {
-      const down = commits.down();
-      if (down !== null) throw down;
+      commits.refuseWhileDown();
       slices.push(takeNow(slice));
     });
     await commits.saved();

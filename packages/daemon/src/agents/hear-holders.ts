@@ -19,10 +19,7 @@ interface HearingParts {
 /** Turns what holders tell into signals, and answers them once it is saved. */
 export function hearHolders({ roster, engine, agents, commits, readClock, settingsOf }: HearingParts): HolderNews {
   /** While the store is down nothing is taken: the holder keeps it and tells it again. */
-  const refuseWhileDown = (): void => {
-    const down = commits.down();
-    if (down !== null) throw down;
-  };
+  const { refuseWhileDown } = commits;
 
   async function tell(agentId: string, signal: Signal, mustSave: boolean): Promise<void> {
     refuseWhileDown();

@@ -26,8 +26,7 @@ import { recallSteps } from "../steps/recall-steps.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
 import { readHistory } from "./read-history.ts";
-import type { Roster, Watched } from "./roster.ts";
-import { unknownAgent } from "./unknown-agent.ts";
+import type { Roster } from "./roster.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
@@ -63,12 +62,6 @@ interface ReportParts {
 export function createReports(parts: ReportParts): Reports {
   const { roster, store, clock, doubt, fleet, readClock } = parts;
   const iso = (at: MonoMs): string => toIso(clock.toWall(at));
-
-  function mustFind(agentId: string): Watched {
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
-    return watched;
-  }
 
   const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
     describeAgent(record, now, clock.toWall, parts.config().policyFor(record));
@@ -122,14 +115,14 @@ export function createReports(parts: ReportParts): Reports {
   }
 
   return {
-    agent: (agentId) => show(mustFind(agentId).record, readClock().now),
+    agent: (agentId) => show(roster.mustFind(agentId).record, readClock().now),
     agents() {
       const { now } = readClock();
       return [...roster.all()].map(({ record }) => show(record, now));
     },
     doubts: selfDoubt,
     async why(agentId) {
-      const { record } = mustFind(agentId);
+      const { record } = roster.mustFind(agentId);
       const { now } = readClock();
       const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
       const policy = parts.config().policyFor(record);
@@ -145,15 +138,15 @@ export function createReports(parts: ReportParts): Reports {
       };
     },
     async history(agentId, duration) {
-      const { no, record } = mustFind(agentId);
+      const { no, record } = roster.mustFind(agentId);
       return readHistory(store, { no, agentId, state: record.health.state }, readClock().time, duration);
     },
     async heartbeats(agentId, limit) {
-      const beats = await store.readBeats(mustFind(agentId).no, limit);
+      const beats = await store.readBeats(roster.mustFind(agentId).no, limit);
       return beats.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) }));
     },
     async steps(agentId, query) {
-      const { no, record } = mustFind(agentId);
+      const { no, record } = roster.mustFind(agentId);
       return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
     },
     maySee: fleetSight(parts),

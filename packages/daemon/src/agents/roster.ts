@@ -1,5 +1,6 @@
-import type { MonoMs } from "@rouse/contract";
+import { Fault, type MonoMs, printable } from "@rouse/contract";
 import { type AgentRecord, type Incident, interventionsOf, newRecord, type TerminalFacts } from "@rouse/core";
+import { nearestName } from "../config/nearest-name.ts";
 import type { Kept } from "../engine/engine.ts";
 import type { SavedRecord } from "../ports/store.ts";
 
@@ -70,6 +71,9 @@ function usedAlso(used: UsedNumbers, { counts, alertsRaised }: AgentRecord, next
   };
 }
 
+/** Beyond this nobody looks through all names for a slip: it would take longer than the answer is worth. */
+const mostNames = 20_000;
+
 /** Everyone the monitor knows. */
 export function createRoster() {
   const byId = new Map<string, Watched>();
@@ -78,6 +82,34 @@ export function createRoster() {
 
   return {
     find: (agentId: string): Watched | undefined => byId.get(agentId),
+    /** Somebody outside speaks of it, or for it: then `life` is the one that speaks, where that is known. */
+    mustFind(agentId: string, life: number | null = null): Watched {
+      const watched = byId.get(agentId);
+      if (watched === undefined) throw this.unknown(agentId);
+      this.refuseFormerLife(agentId, life);
+      const { incarnation } = watched.record;
+      if (life !== null && life > incarnation)
+        throw new Fault(
+          "forbidden",
+          `incarnation ${life} of ${agentId} is not known; the current one is ${incarnation}`,
+        );
+      return watched;
+    },
+    /** A life that is over has no say any more, whoever knows of the one after it. */
+    refuseFormerLife(agentId: string, life: number | null): void {
+      const present = byId.get(agentId)?.record.incarnation;
+      if (life !== null && present !== undefined && life < present)
+        throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+    },
+    /** Nobody is called so; with the name that was probably meant. */
+    unknown(agentId: string): Fault {
+      const nearest = byId.size > mostNames ? undefined : nearestName(agentId, [...byId.keys()]);
+      const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+      return new Fault(
+        "agent-unknown",
+        `no agent ${printable(agentId, 128)} is known${meant || "; `rouse ps --all` lists all"}`,
+      );
+    },
     add(record: AgentRecord): Watched {
       const { counts, alertsRaised } = used;
       const ofOthers = interventionsOf(counts);

@@ -40,6 +40,9 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "unsupported-host": 501,
 };
 
+/** How a refusal is sent. */
+export const problemType = "application/json";
+
 export const statusOf = (fault: Fault): number => statuses[fault.code];
 
 export function toProblem(fault: Fault): Problem {

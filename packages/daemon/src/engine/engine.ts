@@ -130,8 +130,7 @@ export function createEngine(parts: EngineParts) {
     wake: (kept: Kept<unknown>, moment: Moment): void => hosts.get(kept.machine)?.wake(kept, moment),
     /** The one way in for whoever is outside: nothing is taken in while it could not be saved, and the clock is read once. */
     begin(): Moment {
-      const down = commits.down();
-      if (down !== null) throw down;
+      commits.refuseWhileDown();
       return readClock();
     },
     saveEvents,

@@ -162,6 +162,10 @@ export function groupCommits(store: Store, epoch: number, timers: Timers, hooks:
       else schedule();
     },
     down: (): Fault | null => down,
+    /** Nothing is taken in that could not be saved. */
+    refuseWhileDown(): void {
+      if (down !== null) throw down;
+    },
     /** Another monitor has taken over: nothing is saved any more, for good. */
     isReplaced,
     /** Resolves when nothing is left to write, or when the store cannot be reached. */

@@ -23,7 +23,6 @@ import {
 } from "@rouse/core";
 import type { Agents } from "../agents/host-agents.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
@@ -46,13 +45,6 @@ interface WordParts {
   readonly config: () => Config;
 }
 
-/** What its tasks mean for an agent: a word to it or a look at it, for whose answer nobody waits. */
-export type TellAgent = (
-  agentId: string,
-  signal: Extract<Signal, { kind: "reflection-wanted" | "task-taken" | "assigned" | "wake" }>,
-  moment: Moment,
-) => void;
-
 /** What became of a decision or an acknowledgement: taken in, too late, or for what was never asked. */
 export type Answered =
   | { readonly outcome: "taken" }
@@ -61,23 +53,15 @@ export type Answered =
 
 /** Words of people, of the orchestrator and of agents about agents: taken in, saved, and answered with what came of them. */
 export function takeWords({ roster, incidents, engine, agents, commits, store, clock, readClock, config }: WordParts) {
-  function mustFind(agentId: string): Watched {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
-    return watched;
+  function mustFind(agentId: string, life: number | null = null): Watched {
+    commits.refuseWhileDown();
+    return roster.mustFind(agentId, life);
   }
 
   async function tell(watched: Watched, signal: Signal): Promise<void> {
     agents.take(watched, signal, readClock());
     await commits.saved();
   }
-
-  const tellAgent: TellAgent = (agentId, signal, moment) => {
-    const watched = roster.find(agentId);
-    if (watched !== undefined) agents.take(watched, signal, moment);
-  };
 
   const report = (record: AgentRecord): EscalationReport | null =>
     describeEscalation(record, config().policyFor(record), clock.toWall);
@@ -111,8 +95,7 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
     order: GivenOrder,
     answer: (moment: Moment) => FleetDoings | null,
   ): Promise<Answered | null> {
-    const down = commits.down();
-    if (down !== null) throw down;
+    commits.refuseWhileDown();
     const moment = readClock();
     const doings = answer(moment);
     if (doings === null) return null;
@@ -174,18 +157,15 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
       return { outcome: "taken" };
     },
     async answer(agentId: string, answer: AgentAnswer, life: number | null): Promise<void> {
-      const watched = mustFind(agentId);
-      refuseFormerLife(watched, life);
+      const watched = mustFind(agentId, life);
       await tell(watched, { kind: "answered", answer });
     },
     async checkIn(agentId: string, life: number | null): Promise<CheckInAnswer> {
-      const watched = mustFind(agentId);
-      refuseFormerLife(watched, life);
+      const watched = mustFind(agentId, life);
       const reply = agents.take(watched, { kind: "checked-in" }, readClock());
       await commits.saved();
       return { agentId, commands: [...(reply?.commands ?? [])] };
     },
-    tellAgent,
     async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
       const watched = mustFind(agentId);
       const before = watched.record.nudge;
@@ -218,11 +198,6 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
       return { agentId, escalation: escalation.id, severity: escalation.severity, answerBy };
     },
   };
-}
-
-function refuseFormerLife({ record: { agentId, incarnation } }: Watched, life: number | null): void {
-  if (life === null || life === incarnation) return;
-  throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
 }
 
 /** A person can do something about most of the reasons, so they are told apart. */

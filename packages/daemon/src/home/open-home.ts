@@ -82,7 +82,12 @@ function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   const parent = dirname(folder);
   if (parent !== folder) makeFolder(parent);
-  mkdirSync(folder, { mode: 0o700 });
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Two that are started at once make it at once.
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  }
 }
 
 function nameTrouble(folder: string, error: unknown): Fault {

@@ -17,9 +17,7 @@ interface FreezingParts {
 /** A person's word that nothing may be done to anybody, and its end. It outlives the monitor. */
 export function freezeAndThaw({ engine, agents, commits, doubt, tasks, readClock }: FreezingParts) {
   async function setFrozen(frozen: boolean, actor: string, reason: string, as?: string): Promise<void> {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const moment = readClock();
+    const moment = engine.begin();
     const order = { actor, reason, ...(as === undefined ? {} : { as }) };
     const by: Frozen | null = frozen ? { since: moment.now, ...order } : null;
     commits.draft().marks["frozen"] = by === null ? null : JSON.stringify(by);

@@ -3,7 +3,6 @@ import { detailsOf, Fault, type OrderAnswer, type OrderRequest, type StopRefusal
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
 import type { Agents } from "../agents/host-agents.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -35,10 +34,8 @@ export function obeyPeople({ roster, engine, agents, commits, readClock, afterCo
     agentId: string,
     { actor, as, reason, force }: Given<OrderRequest>,
   ): Promise<OrderAnswer> {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
+    commits.refuseWhileDown();
+    const watched = roster.mustFind(agentId);
     if (watched.record.terminal === null)
       throw await refuseUnheld({ order: what, subject: agentId, actor, as, reason, evidence: { force } });
     // One that is just being started again is stopped in the life that begins, and not in the one that is over.

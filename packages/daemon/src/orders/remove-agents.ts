@@ -3,7 +3,6 @@ import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@r
 import { describeOver } from "../agents/describe-agent.ts";
 import type { Agents } from "../agents/host-agents.ts";
 import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
@@ -77,10 +76,8 @@ export function removeAgents(parts: RemovingParts) {
   }
 
   return async (agentId: string, { actor, as, reason }: Given<RemoveRequest>): Promise<RemovedAgent> => {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
+    commits.refuseWhileDown();
+    const watched = roster.mustFind(agentId);
     const { incarnation } = watched.record;
     const order: GivenOrder = { order: "remove", subject: agentId, actor, as, reason, evidence: { incarnation } };
     engine.addToTrail(orderLine(order, clock.read().time));

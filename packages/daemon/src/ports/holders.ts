@@ -12,14 +12,10 @@ import type {
   RecoveryContext,
   RunningProcess,
   StopOutcome,
-  UserPattern,
 } from "@rouse/contract";
+import type { WatchSettings } from "@rouse/holder";
 
-/** How a holder reads its agent's terminal; patterns and marker come from the agent's policy. */
-export interface WatchSettings {
-  readonly patterns: readonly UserPattern[];
-  readonly completionMarker: string;
-}
+export type { WatchSettings };
 
 /** What is known of a life from its holder's own word. */
 export interface RegisteredLife {

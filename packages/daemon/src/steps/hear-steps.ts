@@ -27,8 +27,7 @@ export function hearSteps({ roster, agents, commits, readClock, config, eachSlic
     const keepsText = config().settingsFor(subject).loops.keep_text;
     const ack: StepsAck = { accepted: 0, rejected: [] };
     await eachSlice(sent, (slice, from) => {
-      const down = commits.down();
-      if (down !== null) throw down;
+      commits.refuseWhileDown();
       const { events, rejected } = readSteps(slice, keepsText, from);
       ack.accepted += events.length;
       ack.rejected.push(...rejected);

@@ -1,4 +1,4 @@
-import { Fault, type StepEvent } from "@rouse/contract";
+import type { StepEvent } from "@rouse/contract";
 import type { Reply, Signal } from "@rouse/core";
 import type { AgentEnroller } from "../agents/enroll-agents.ts";
 import type { TurnKeeper } from "../agents/keep-turn.ts";
@@ -28,10 +28,9 @@ export type TakeSteps = (agentId: string, events: readonly StepEvent[], life: nu
 export function takeSteps(parts: TakingParts): TakeSteps {
   const { engine, roster, commits, enroll, register, keepSignal, run } = parts;
   return (agentId, events, life, moment) => {
+    roster.refuseFormerLife(agentId, life);
     const known = roster.find(agentId);
     const present = known?.record.incarnation ?? 0;
-    if (life !== null && life < present)
-      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
     const watched = known ?? enroll(agentId, { incarnation: life ?? 1 }, moment);
     if (known !== undefined && life !== null && life > present) register({ agentId, incarnation: life }, moment);
     const kept: KeptSteps = { incarnation: watched.record.incarnation, events };

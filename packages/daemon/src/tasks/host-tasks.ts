@@ -370,6 +370,7 @@ export function hostTasks(parts: TaskParts) {
     },
 
     find,
+    mustFind: (taskId: string): TaskRecord => mustFind(taskId).record,
     isWorkOf: workers.isWorkOf,
     all: (): TaskRecord[] => [...records()],
     statusSince: (taskId: string): MonoMs => mustFind(taskId).since,

@@ -57,8 +57,7 @@ export function recoverTasks(parts: RecoveryParts) {
 
   function mustFind(taskId: string): Watched | undefined {
     const watched = findAgent(taskId);
-    if (watched === undefined && tasks.find(taskId) === undefined)
-      throw new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
+    if (watched === undefined) tasks.mustFind(taskId);
     return watched;
   }
 

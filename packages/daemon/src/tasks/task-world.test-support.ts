@@ -112,7 +112,7 @@ export async function taskWorld({
 
   restoreAgents(resumption, roster, config);
   tasks.restore(resumption);
-  const service = serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail: engine.addToTrail });
+  const service = serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall });
 
   function noteCommit(commit: Commit): void {
     events.push(...commit.events.map(({ event }) => event));

@@ -9,7 +9,7 @@ import {
   cgroupsHere,
   groupHere,
   isThere,
-  type Nursery,
+  nurseryOfEach,
   onLinux,
   openNursery,
   patient,
@@ -20,10 +20,9 @@ import {
 import { tierOfHost } from "./tier-of-host.ts";
 
 describe.skipIf(!cgroupsHere)("a control group", patient, () => {
-  let nursery: Nursery;
+  const nursery = nurseryOfEach();
   let group: AgentGroup;
   beforeEach(() => {
-    nursery = openNursery();
     group = groupHere();
   });
   afterEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findTree, ourLine, type TreeRoot, whomToSpare } from "./find-tree.ts";
-import type { ProcessInfo } from "./read-processes.ts";
+import { findTree, ourLine, whomToSpare } from "./find-tree.ts";
+import type { ProcessInfo, TreeRoot } from "./read-processes.ts";
 import { onLinux } from "./real-processes.test-support.ts";
 
 const agent = 4_200_000;

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createHunt } from "./hunt-tree.ts";
 import { readProcess } from "./read-processes.ts";
 import {
@@ -9,8 +9,8 @@ import {
   isThere,
   killHard,
   type Nursery,
+  nurseryOfEach,
   onLinux,
-  openNursery,
   patient,
   startAgent,
   startBystander,
@@ -20,11 +20,7 @@ import { stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 describe.skipIf(!onLinux)("a signal", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
+  const nursery = nurseryOfEach();
 
   it("is not sent to somebody who only has the same pid", async () => {
     const { folder } = nursery;
@@ -36,7 +32,7 @@ describe.skipIf(!onLinux)("a signal", patient, () => {
     ]);
     const { root } = startAgent(script);
     const { pid, startTicks } = root.agent;
-    await until(() => nursery.lines("ready").length > 0, "its ears");
+    await nursery.written("ready");
     const hunt = createHunt(createTreeWatch(root));
     for (const shift of [-1, 1]) hunt.send({ pid, startTicks: startTicks + shift }, "SIGUSR1");
     hunt.send({ pid, startTicks }, "SIGUSR2");

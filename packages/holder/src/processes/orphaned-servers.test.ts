@@ -1,19 +1,17 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TreeRoot } from "./find-tree.ts";
+import { describe, expect, it } from "vitest";
 import { createHunt } from "./hunt-tree.ts";
-import { isStopped, readProcess } from "./read-processes.ts";
+import { isStopped, readProcess, type TreeRoot } from "./read-processes.ts";
 import {
   isThere,
-  type Nursery,
+  nurseryOfEach,
   onLinux,
-  openNursery,
   patient,
   startAgent,
   until,
   warnOfWhatIsLeftOut,
 } from "./real-processes.test-support.ts";
-import { makeSharedCodex, type SharedCodex } from "./shared-codex.test-support.ts";
+import { sharedCodexOfEach } from "./shared-codex.test-support.ts";
 import { stopTree } from "./stop-tree.ts";
 import { createTreeWatch, type TreeWatch } from "./watch-tree.ts";
 
@@ -23,16 +21,8 @@ warnOfWhatIsLeftOut("a server of Codex whose agent is over");
 const besideOthers = { ...patient, retry: 3 };
 
 describe.skipIf(!onLinux)("stopping the last agent that uses a server of Codex", besideOthers, () => {
-  let nursery: Nursery;
-  let codex: SharedCodex;
-  beforeEach(() => {
-    nursery = openNursery();
-    codex = makeSharedCodex(nursery.folder, nursery.linger);
-  });
-  afterEach(() => {
-    codex.end();
-    nursery.clear();
-  });
+  const nursery = nurseryOfEach();
+  const codex = sharedCodexOfEach(nursery);
 
   const settings = () => join(nursery.folder, "settings");
   const alive = () => codex.everybody().filter(isThere);

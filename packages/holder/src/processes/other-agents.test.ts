@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findTree } from "./find-tree.ts";
 import { createHunt } from "./hunt-tree.ts";
 import { readProcess } from "./read-processes.ts";
@@ -9,9 +9,8 @@ import {
   cgroupsHere,
   groupHere,
   isThere,
-  type Nursery,
+  nurseryOfEach,
   onLinux,
-  openNursery,
   patient,
   startAgent,
   until,
@@ -20,21 +19,15 @@ import { stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 describe.skipIf(!onLinux)("a process in an agent's tree", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
-
-  const pidIn = (file: string): number => Number(nursery.lines(file)[0] ?? 0);
+  const nursery = nurseryOfEach();
 
   /** An agent with a child that carries the mark `b-mark` of an agent `b`. */
   async function startWithGuest(group = cgroupsHere ? groupHere() : null) {
     const asB = `env ROUSE_MARK=b-mark ROUSE_AGENT_ID=b ROUSE_HOME=${nursery.folder}`;
     const child = `${asB} sh -c 'echo $$ > ${nursery.folder}/guest; exec ${nursery.linger}'`;
     const { root } = startAgent(nursery.write("agent.sh", [`${child} &`, nursery.linger]), group);
-    await until(() => pidIn("guest") > 0 && findTree(root).length >= 2, "its child");
-    return { root, guest: pidIn("guest") };
+    await until(() => nursery.pidIn("guest") > 0 && findTree(root).length >= 2, "its child");
+    return { root, guest: nursery.pidIn("guest") };
   }
 
   /** What is written down of agent `b`, whose process is `pid`. */

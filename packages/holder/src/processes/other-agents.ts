@@ -3,9 +3,8 @@ import { uptime } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { holderFiles, holdersFolder } from "../protocol/holder-files.ts";
 import type { ProcessId } from "../protocol/spec.ts";
-import type { TreeRoot } from "./find-tree.ts";
 import { locateOwnGroup } from "./place-cgroup.ts";
-import { isSame, markVariable, type ProcessInfo, readProcess } from "./read-processes.ts";
+import { isSame, markVariable, type ProcessInfo, readProcess, type TreeRoot } from "./read-processes.ts";
 
 /** What is asked of another agent's `holder.json`; read by hand, because a holder does without schemas. */
 interface Claim {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   hasMark,
   identityOf,
@@ -14,7 +14,7 @@ import {
   readProcess,
   readUnits,
 } from "./read-processes.ts";
-import { killHard, type Nursery, onLinux, openNursery, patient, until } from "./real-processes.test-support.ts";
+import { killHard, nurseryOfEach, onLinux, patient, until } from "./real-processes.test-support.ts";
 
 describe("a line of /proc/PID/stat", () => {
   const numbers = Array.from({ length: 49 }, (_, index) => String(index + 4)).join(" ");
@@ -45,11 +45,7 @@ describe("a line of /proc/PID/stat", () => {
 });
 
 describe.skipIf(!onLinux)("a process", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
+  const nursery = nurseryOfEach();
 
   it("is read whatever it is called", async () => {
     const program = join(nursery.folder, "a) Z (b c");
@@ -71,8 +67,8 @@ describe.skipIf(!onLinux)("a process", patient, () => {
     // A shell might wait for it; what it has become does not.
     await until(() => readProcess(parent.pid ?? 0)?.name === "sleep", "a parent that waits for nobody");
     nursery.write("end", []);
-    await until(() => readProcess(Number(nursery.lines("zombie")[0]))?.state === "Z", "the zombie");
-    const zombie = readProcess(Number(nursery.lines("zombie")[0]));
+    await until(() => readProcess(nursery.pidIn("zombie"))?.state === "Z", "the zombie");
+    const zombie = readProcess(nursery.pidIn("zombie"));
     expect(zombie === null || isAlive(zombie)).toBe(false);
     expect(identityOf(zombie?.pid ?? 0)).toBeNull();
 

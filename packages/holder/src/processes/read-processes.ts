@@ -2,6 +2,24 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { endianness } from "node:os";
 import type { ProcessId } from "../protocol/spec.ts";
 
+/** What a tree of processes is found by. */
+export interface TreeRoot {
+  readonly agent: ProcessId;
+  /** Value of `ROUSE_MARK` in the agent's environment. */
+  readonly mark: string;
+  readonly cgroup: string | null;
+  /** Process group nobody of which is ever touched: that of whoever asks, unless the agent was put into it on purpose. */
+  readonly ownGroup: number;
+  /** False when the agent shares its process group with somebody else's pipeline. */
+  readonly useGroup: boolean;
+  /** Members seen earlier. */
+  readonly known: readonly ProcessId[];
+  /** Sessions seen led by members: whoever is in one came from the tree, also when the leader is gone. */
+  readonly sessions?: readonly number[];
+  /** Homes of Codex that members were seen to run with. */
+  readonly codexHomes?: readonly string[];
+}
+
 /** What /proc/PID/stat says of one process. */
 export interface ProcessInfo extends ProcessId {
   readonly ppid: number;

@@ -6,33 +6,22 @@ import type { AgentProcess } from "../terminal/agent-process.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
 import { readProcess } from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
-import {
-  killHard,
-  type Nursery,
-  onLinux,
-  openNursery,
-  patient,
-  rootOf,
-  startAgent,
-  until,
-} from "./real-processes.test-support.ts";
+import { killHard, nurseryOfEach, onLinux, patient, rootOf, startAgent, until } from "./real-processes.test-support.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 const python = (before: string, after: string) => ["python3", "-c", `${before}; print('begun', flush=True); ${after}`];
 const isHere = (command: string): boolean => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
 
 describe.skipIf(!onLinux)("a read of the terminal", patient, () => {
-  let nursery: Nursery;
+  const nursery = nurseryOfEach();
   let agent: AgentProcess | null;
   let output: string;
   beforeEach(() => {
-    nursery = openNursery();
     agent = null;
     output = "";
   });
   afterEach(() => {
     if (agent !== null) killHard(agent.pid);
-    nursery.clear();
   });
 
   function start(...command: string[]) {
@@ -85,7 +74,7 @@ describe.skipIf(!onLinux)("a read of the terminal", patient, () => {
     if (!isHere("python3")) skip("python3 is not here");
     const within = "import os, pty, time; pid, _ = pty.fork(); pid or os.execvp('cat', ['cat', '/dev/tty'])";
     const watch = start("python3", "-c", `${within}; open('inner', 'w').write(str(pid)); time.sleep(1000)`);
-    const inner = () => readProcess(Number(nursery.lines("inner")[0] ?? 0));
+    const inner = () => readProcess(nursery.pidIn("inner"));
     await until(() => inner() !== null, "the inner one");
     await until(() => readsTerminal(watch.look(), inner()?.tty ?? 0) === true, "the inner one reads");
     expect(watch.facts().readsTerminal).toBe(false);

@@ -3,11 +3,10 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { vi } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { ProcessId } from "../protocol/spec.ts";
 import { type AgentGroup, makeGroup } from "./cgroup.ts";
-import type { TreeRoot } from "./find-tree.ts";
-import { isAlive, isSupported, readProcess } from "./read-processes.ts";
+import { isAlive, isSupported, readProcess, type TreeRoot } from "./read-processes.ts";
 import { tierOfHost } from "./tier-of-host.ts";
 
 /** Real processes on a busy machine. */
@@ -29,15 +28,40 @@ export interface Nursery {
   readonly linger: string;
   write(name: string, lines: readonly string[]): string;
   lines(file: string): string[];
+  /** That somebody has put there; 0 while nobody has. */
+  pidIn(file: string): number;
+  /** Until a file has so many lines. */
+  written(file: string, lines?: number): Promise<void>;
   leftovers(): number[];
   /** Kills what a test left behind. */
   clear(): void;
 }
 
+/** What each test of a `describe` has for itself, made before it and ended after it; what was made last is ended first. */
+export function ofEach<T extends object>(make: () => T, end: (made: T) => void): T {
+  let made: T | null = null;
+  beforeEach(() => {
+    made = make();
+  });
+  afterEach(() => {
+    if (made !== null) end(made);
+    made = null;
+  });
+  return new Proxy({} as T, {
+    get: (_, key) => Reflect.get(made ?? expect.fail("it is there only during a test"), key),
+  });
+}
+
+export const nurseryOfEach = (): Nursery => ofEach(openNursery, (nursery) => nursery.clear());
+
 export function openNursery(): Nursery {
   const folder = mkdtempSync(join(tmpdir(), "rouse-tree-"));
   // Digits only, so that it can be part of a number of seconds.
   const token = String(Math.floor(Math.random() * 1e9)).padStart(9, "7");
+  const lines = (file: string): string[] => {
+    const path = join(folder, file);
+    return existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
+  };
   const leftovers = () => pidsWhose((pid) => commandLine(pid).includes(token) || commandLine(pid).includes(folder));
   return {
     folder,
@@ -49,10 +73,9 @@ export function openNursery(): Nursery {
       writeFileSync(file, `${lines.join("\n")}\n`);
       return file;
     },
-    lines(file) {
-      const path = join(folder, file);
-      return existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
-    },
+    lines,
+    pidIn: (file) => Number(lines(file)[0] ?? 0),
+    written: (file, count = 1) => until(() => lines(file).length >= count, `${count} lines in ${file}`),
     clear() {
       for (let round = 0; round < 100 && leftovers().length > 0; round++) leftovers().forEach(killHard);
       rmSync(folder, { recursive: true, force: true });

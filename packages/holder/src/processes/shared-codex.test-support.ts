@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { killHard } from "./real-processes.test-support.ts";
+import { killHard, type Nursery, ofEach } from "./real-processes.test-support.ts";
 
 /** A program that is called codex, whose command is a script of the folder it is started in: `codex app-server …` and `codex resume`. */
 export interface SharedCodex {
@@ -16,6 +16,12 @@ export interface SharedCodex {
   /** Ends what was started here. */
   end(): void;
 }
+
+export const sharedCodexOfEach = (nursery: Nursery): SharedCodex =>
+  ofEach(
+    () => makeSharedCodex(nursery.folder, nursery.linger),
+    (codex) => codex.end(),
+  );
 
 export function makeSharedCodex(folder: string, linger: string): SharedCodex {
   const codex = join(folder, "codex");

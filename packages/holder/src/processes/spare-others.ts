@@ -1,7 +1,7 @@
 import type { SparedProcess } from "@rouse/contract";
-import type { Kin, OthersProcess, TreeRoot } from "./find-tree.ts";
+import type { Kin, OthersProcess } from "./find-tree.ts";
 import { createOwnerTest } from "./other-agents.ts";
-import type { ProcessInfo } from "./read-processes.ts";
+import type { ProcessInfo, TreeRoot } from "./read-processes.ts";
 
 /** Of a tree, who may be ended with its agent, and what is left alone with the reason. */
 export interface Apart {

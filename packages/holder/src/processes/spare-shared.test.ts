@@ -1,36 +1,27 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createHunt } from "./hunt-tree.ts";
 import { isStopped, readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
   groupHere,
   isThere,
-  type Nursery,
+  nurseryOfEach,
   onLinux,
-  openNursery,
   patient,
   startAgent,
   until,
   warnOfWhatIsLeftOut,
 } from "./real-processes.test-support.ts";
-import { makeSharedCodex, type SharedCodex } from "./shared-codex.test-support.ts";
+import { sharedCodexOfEach } from "./shared-codex.test-support.ts";
 import { stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 warnOfWhatIsLeftOut("a server that several Codex use");
 
 describe.skipIf(!onLinux)("stopping an agent that started the server of several Codex", patient, () => {
-  let nursery: Nursery;
-  let codex: SharedCodex;
-  beforeEach(() => {
-    nursery = openNursery();
-    codex = makeSharedCodex(nursery.folder, nursery.linger);
-  });
-  afterEach(() => {
-    codex.end();
-    nursery.clear();
-  });
+  const nursery = nurseryOfEach();
+  const codex = sharedCodexOfEach(nursery);
 
   const settings = () => join(nursery.folder, "settings");
 
@@ -70,10 +61,10 @@ describe.skipIf(!onLinux)("stopping an agent that started the server of several 
   it("ends what the agent itself put into another session, also when that outlives it", async () => {
     const stubborn = nursery.write("stubborn.sh", ["trap '' TERM", "echo $$ > stubborn", nursery.linger]);
     const root = await startFirst([`setsid sh ${stubborn} &`, `exec ${nursery.linger}`].join("\n"));
-    await until(() => nursery.lines("stubborn").length > 0, "the stubborn one");
+    await nursery.written("stubborn");
     await codex.startClient({ CODEX_HOME: settings() });
     expect(await stopTree(root, { graceMs: 200 })).toMatchObject({ kind: "stopped", forced: true });
-    expect(isThere(Number(nursery.lines("stubborn")[0]))).toBe(false);
+    expect(isThere(nursery.pidIn("stubborn"))).toBe(false);
     expect(alive()).toEqual(codex.everybody());
   });
 

@@ -1,7 +1,14 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { TreeRoot } from "./find-tree.ts";
-import { hasMark, isAlive, markOf, type ProcessInfo, readAllProcesses, readIfThere } from "./read-processes.ts";
+import {
+  hasMark,
+  isAlive,
+  markOf,
+  type ProcessInfo,
+  readAllProcesses,
+  readIfThere,
+  type TreeRoot,
+} from "./read-processes.ts";
 import { withoutOthers } from "./spare-others.ts";
 
 /**

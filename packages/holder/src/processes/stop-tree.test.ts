@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { isStopped, readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
   groupHere,
   isThere,
-  type Nursery,
+  nurseryOfEach,
   onLinux,
-  openNursery,
   patient,
   rootOf,
   startAgent,
@@ -21,11 +20,7 @@ import { createTreeWatch } from "./watch-tree.ts";
 const graceMs = 100;
 
 describe.skipIf(!onLinux)("stopping a tree", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
+  const nursery = nurseryOfEach();
 
   const ready = (count = 1) => until(() => nursery.lines("ready").length >= count, `all ${count}`);
   const say = () => `echo $$ >> ${nursery.folder}/ready`;
@@ -120,7 +115,7 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
     );
     await until(() => readProcess(root.agent.pid)?.name === "sleep", "an agent that waits for nobody");
     nursery.write("end", []);
-    await until(() => readProcess(Number(nursery.lines("brief")[0]))?.state === "Z", "a zombie");
+    await until(() => readProcess(nursery.pidIn("brief"))?.state === "Z", "a zombie");
     expect(await stopTree(root, { graceMs: 10_000 })).toMatchObject({ kind: "stopped", forced: false, processes: 1 });
     expect(await stopTree(root, { graceMs })).toEqual({ kind: "already-over" });
   });
@@ -154,8 +149,8 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
     const line = nursery.write("line.sh", ["set -m", `ROUSE_MARK=of-the-agent sh ${agent} | sh ${rest}`]);
     spawn("/bin/bash", [line], { detached: true, stdio: "ignore" });
     await ready(2);
-    const pid = Number(nursery.lines("agent")[0]);
-    const other = Number(nursery.lines("rest")[0]);
+    const pid = nursery.pidIn("agent");
+    const other = nursery.pidIn("rest");
     expect(readProcess(other)?.pgid).toBe(pid);
     const root = { ...rootOf({ pid }, "of-the-agent"), useGroup: false };
     const outcome = await stopTree(root, { graceMs: 10_000 });
@@ -174,11 +169,7 @@ describe.skipIf(!onLinux)("stopping a tree", patient, () => {
 });
 
 describe.skipIf(!onLinux)("stopping is refused for", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
+  const nursery = nurseryOfEach();
 
   it("the first process, ourselves and those we come from", async () => {
     const { root } = startAgent(nursery.write("agent.sh", [`exec ${nursery.linger}`]));

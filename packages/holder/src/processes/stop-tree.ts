@@ -2,9 +2,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { OrderRefusal, SparedProcess, StopOutcome } from "@rouse/contract";
 import type { ProcessId } from "../protocol/spec.ts";
 import { openGroup } from "./cgroup.ts";
-import { ourLine, type TreeRoot } from "./find-tree.ts";
+import { ourLine } from "./find-tree.ts";
 import { createHunt, type Hunt } from "./hunt-tree.ts";
-import { identityOf, isSame, isStopped, type ProcessInfo, readAllProcesses, readProcess } from "./read-processes.ts";
+import {
+  identityOf,
+  isSame,
+  isStopped,
+  type ProcessInfo,
+  readAllProcesses,
+  readProcess,
+  type TreeRoot,
+} from "./read-processes.ts";
 import { createTreeWatch, type TreeWatch } from "./watch-tree.ts";
 
 const lookEveryMs = 50;

@@ -1,14 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AgentGroup } from "./cgroup.ts";
 import { readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
   groupHere,
   isThere,
-  type Nursery,
+  nurseryOfEach,
   onLinux,
-  openNursery,
   patient,
   startAgent,
   until,
@@ -21,13 +20,7 @@ const freezer = "/sys/fs/cgroup/freezer";
 const isRoot = process.getuid?.() === 0;
 
 describe.skipIf(!onLinux)("whoever survives", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
-
-  const pidIn = (file: string) => Number(nursery.lines(file)[0]);
+  const nursery = nurseryOfEach();
 
   /** Double-forked into a new session with a clean environment, while nobody looks. */
   async function startWithEscapee(group: AgentGroup | null) {
@@ -35,7 +28,10 @@ describe.skipIf(!onLinux)("whoever survives", patient, () => {
     const escapee = nursery.write("escapee.sh", [`echo $$ > ${folder}/escapee`, `exec ${linger}`]);
     const middle = nursery.write("middle.sh", [`env -i setsid sh ${escapee} &`, `echo $$ > ${folder}/middle`]);
     const { root } = startAgent(nursery.write("agent.sh", [`sh ${middle}`, `exec ${linger}`]), group);
-    await until(() => pidIn("escapee") > 0 && pidIn("middle") > 0 && !isThere(pidIn("middle")), "the escape");
+    await until(
+      () => nursery.pidIn("escapee") > 0 && nursery.pidIn("middle") > 0 && !isThere(nursery.pidIn("middle")),
+      "the escape",
+    );
     return root;
   }
 
@@ -43,7 +39,7 @@ describe.skipIf(!onLinux)("whoever survives", patient, () => {
     const root = await startWithEscapee(null);
     const outcome = await stopTree(root, { graceMs: 10_000 });
     expect(outcome).toEqual({ kind: "stopped", forced: false, processes: 1, tier: "marked" });
-    expect(nursery.leftovers()).toEqual([pidIn("escapee")]);
+    expect(nursery.leftovers()).toEqual([nursery.pidIn("escapee")]);
   });
 
   it.skipIf(!cgroupsHere)("in a control group is not even who did all that", async () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeProgram } from "../output/make-program.test-support.ts";
 import { createByteCount, parseListing } from "./count-socket-bytes.ts";
 import { parseTable } from "./read-sockets.ts";
-import { killHard, type Nursery, onLinux, openNursery, patient } from "./real-processes.test-support.ts";
+import { killHard, nurseryOfEach, onLinux, patient } from "./real-processes.test-support.ts";
 import { createNetworkWatch, type NetworkFacts, type NetworkWatch } from "./watch-network.ts";
 
 const isHere = (command: string): boolean => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
@@ -25,13 +25,12 @@ const clients: Record<string, (url: string) => [string, ...string[]]> = {
 };
 
 describe.skipIf(!onLinux)("connections", patient, () => {
-  let nursery: Nursery;
+  const nursery = nurseryOfEach();
   let server: Server;
   let answers: ServerResponse[];
   let agents: ChildProcess[];
   let dripping: NodeJS.Timeout;
   beforeEach(async () => {
-    nursery = openNursery();
     answers = [];
     agents = [];
     server = createServer((_, answer) => {
@@ -46,7 +45,6 @@ describe.skipIf(!onLinux)("connections", patient, () => {
     for (const { pid } of agents) if (pid !== undefined) killHard(pid);
     server.closeAllConnections();
     server.close();
-    nursery.clear();
   });
 
   const port = () => (server.address() as AddressInfo).port;

@@ -1,29 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readProcess, readUnits } from "./read-processes.ts";
-import {
-  killHard,
-  type Nursery,
-  onLinux,
-  openNursery,
-  patient,
-  startAgent,
-  until,
-} from "./real-processes.test-support.ts";
+import { killHard, nurseryOfEach, onLinux, patient, startAgent, until } from "./real-processes.test-support.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 const burn = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
 
 describe.skipIf(!onLinux)("a watch", patient, () => {
-  let nursery: Nursery;
-  beforeEach(() => {
-    nursery = openNursery();
-  });
-  afterEach(() => nursery.clear());
-
-  const written = (file: string) => until(() => nursery.lines(file).length > 0, file);
-  const pidIn = (file: string) => Number(nursery.lines(file)[0]);
+  const nursery = nurseryOfEach();
 
   it("still knows a child that lost its parent, its session and its environment after it was seen", async () => {
     const child = nursery.write("child.sh", [`echo $$ > ${nursery.folder}/child`, `exec ${nursery.linger}`]);
@@ -34,18 +19,18 @@ describe.skipIf(!onLinux)("a watch", patient, () => {
     ]);
     const script = nursery.write("agent.sh", [`sh ${middle} &`, `exec ${nursery.linger}`]);
     const { root } = startAgent(script);
-    await written("child");
-    await written("middle");
+    await nursery.written("child");
+    await nursery.written("middle");
     const seeing = createTreeWatch(root);
-    expect(seeing.look().map(({ pid }) => pid)).toContain(pidIn("child"));
-    killHard(pidIn("middle"));
-    await until(() => !seeing.look().some(({ pid }) => pid === pidIn("middle")), "the end of the one between");
-    expect(seeing.look().map(({ pid }) => pid)).toContain(pidIn("child"));
+    expect(seeing.look().map(({ pid }) => pid)).toContain(nursery.pidIn("child"));
+    killHard(nursery.pidIn("middle"));
+    await until(() => !seeing.look().some(({ pid }) => pid === nursery.pidIn("middle")), "the end of the one between");
+    expect(seeing.look().map(({ pid }) => pid)).toContain(nursery.pidIn("child"));
     expect(
       createTreeWatch(root)
         .look()
         .map(({ pid }) => pid),
-    ).not.toContain(pidIn("child"));
+    ).not.toContain(nursery.pidIn("child"));
   });
 
   it("counts time, bytes, memory and members, and the sums only grow when children and the agent end", async () => {
@@ -57,7 +42,7 @@ describe.skipIf(!onLinux)("a watch", patient, () => {
       `exec ${nursery.linger}`,
     ]);
     const { child, root } = startAgent(script);
-    await written("worker");
+    await nursery.written("worker");
     const watch = createTreeWatch(root);
     const before = watch.facts();
     expect(before.processes).toBe(2);
@@ -65,8 +50,8 @@ describe.skipIf(!onLinux)("a watch", patient, () => {
     expect(before.ioBytes).toBeGreaterThan(0);
     expect(before.memoryBytes).toBeGreaterThan(100_000);
 
-    killHard(pidIn("worker"));
-    await written("waited");
+    killHard(nursery.pidIn("worker"));
+    await nursery.written("waited");
     const between = watch.facts();
     expect(between.processes).toBe(1);
     expect(between.cpuMs).toBeGreaterThanOrEqual(before.cpuMs);
@@ -94,8 +79,8 @@ describe.skipIf(!onLinux)("a watch", patient, () => {
     await until(() => nursery.lines("workers").length === 1, "the first worker");
     const watch = createTreeWatch(root);
     const first = watch.facts().cpuMs;
-    killHard(Number(nursery.lines("workers")[0]));
-    await until(() => !nursery.leftovers().includes(Number(nursery.lines("workers")[0])), "its end");
+    killHard(nursery.pidIn("workers"));
+    await until(() => !nursery.leftovers().includes(nursery.pidIn("workers")), "its end");
     expect(watch.facts().cpuMs).toBeGreaterThanOrEqual(first);
     nursery.write("more", []);
     await until(() => nursery.lines("workers").length === 2, "the second worker");
@@ -121,13 +106,37 @@ describe.skipIf(!onLinux)("a watch", patient, () => {
     const { root } = startAgent(nursery.write("agent.sh", [`exec python3 ${parent} ${worker}`]));
     const watch = createTreeWatch(root);
     await until(() => watch.facts().processes > 1 && nursery.lines("worker").length > 0, "the worker at work");
-    const work = ((readProcess(pidIn("worker"))?.cpuTicks ?? 0) * 1000) / readUnits().ticksPerSecond;
+    const work = ((readProcess(nursery.pidIn("worker"))?.cpuTicks ?? 0) * 1000) / readUnits().ticksPerSecond;
     expect(work).toBeGreaterThan(0);
     nursery.write("enough", []);
     await until(() => watch.facts().processes === 1, "a zombie");
     const before = watch.facts().cpuMs;
     nursery.write("wait", []);
-    await written("waited");
+    await nursery.written("waited");
     expect(watch.facts().cpuMs - before).toBeLessThan(work / 2);
+  });
+
+  it("tells the youngest child with the moment it was started, which stays, until there is a younger one or none", async () => {
+    const { folder, linger } = nursery;
+    const script = nursery.write("agent.sh", [
+      `mkfifo ${folder}/never`,
+      `${linger} & echo $! > ${folder}/child`,
+      `read x < ${folder}/never`,
+    ]);
+    const before = Date.now();
+    const alone = startAgent(nursery.write("alone.sh", [`exec ${linger}`]));
+    expect(createTreeWatch(alone.root).facts().youngestChildAt).toBeNull();
+
+    const { root } = startAgent(script);
+    const watch = createTreeWatch(root);
+    await nursery.written("child");
+    const child = nursery.pidIn("child");
+    const at = watch.facts().youngestChildAt ?? 0;
+    // The kernel counts in hundredths of a second.
+    expect(at).toBeGreaterThanOrEqual(before - 20);
+    expect(at).toBeLessThanOrEqual(Date.now() + 20);
+    for (let look = 0; look < 5; look++) expect(watch.facts().youngestChildAt).toBe(at);
+    killHard(child);
+    await until(() => watch.facts().youngestChildAt === null, "no child");
   });
 });

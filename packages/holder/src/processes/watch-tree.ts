@@ -1,9 +1,17 @@
+import { uptime } from "node:os";
 import type { ProcessFacts } from "@rouse/contract";
-import { findKin, type Kin, type TreeRoot } from "./find-tree.ts";
-import { isAlive, type ProcessInfo, readAllProcesses, readIoBytes, readUnits } from "./read-processes.ts";
+import type { ProcessId } from "../protocol/spec.ts";
+import { findKin, type Kin } from "./find-tree.ts";
+import {
+  isAlive,
+  type ProcessInfo,
+  readAllProcesses,
+  readIoBytes,
+  readUnits,
+  type TreeRoot,
+} from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
 import { homesOfCodex } from "./spare-shared.ts";
-import { createYoungest } from "./youngest-child.ts";
 
 /**
  * Remembers who was seen, so that a child which later loses its parent, its session and its environment is still known. Memory is bounded by
@@ -93,6 +101,24 @@ function createGrowingTotal() {
       kept = Math.max(kept, last - living);
       last = kept + living;
       return last;
+    },
+  };
+}
+
+/** When the youngest process of a tree was started, by the wall clock. */
+function createYoungest(agent: ProcessId) {
+  let last: (ProcessId & { readonly at: number }) | null = null;
+  return {
+    /** The same process keeps its moment: the clock may be set meanwhile, and reckoning anew would move it by a little. */
+    startedAt(members: readonly ProcessId[], ticksPerSecond: number): number | null {
+      const child = members
+        .filter(({ pid }) => pid !== agent.pid)
+        .reduce<ProcessId | null>((a, b) => (a !== null && a.startTicks >= b.startTicks ? a : b), null);
+      if (child === null) return null;
+      if (last?.pid === child.pid && last.startTicks === child.startTicks) return last.at;
+      const ageMs = Math.max(0, (uptime() - child.startTicks / ticksPerSecond) * 1000);
+      last = { pid: child.pid, startTicks: child.startTicks, at: Math.round(Date.now() - ageMs) };
+      return last.at;
     },
   };
 }

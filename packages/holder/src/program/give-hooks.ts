@@ -1,11 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
+import type { HolderLog } from "../holder-log.ts";
 import type { Spec } from "../protocol/spec.ts";
 import { readPlainText } from "../read-plain-file.ts";
 import { writeWhole } from "../write-whole.ts";
 import { forbidsPlugins } from "./forbids-plugins.ts";
-import type { HookEar } from "./listen-for-hooks.ts";
+import { type Admit, type Hear, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
 import { toolHookSeconds } from "./withhold-tools.ts";
 
 /** What an agent is started with so that its hooks are heard, or why it has none. */
@@ -46,6 +47,29 @@ const errands = new Set(
 
 /** Not the name of the plugin that people install: of two with one name Claude Code loads one. */
 const pluginName = "rouse-hooks";
+
+export interface Hooks {
+  readonly given: GivenHooks;
+  readonly ear: HookEar | null;
+}
+
+/** An agent is started all the same when its hooks cannot be heard. */
+export async function openHooks(spec: Spec, folder: string, hear: Hear, admit: Admit, log: HolderLog): Promise<Hooks> {
+  if (spec.family !== "claude-code") {
+    const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
+    return { given: { kind: "none", because }, ear: null };
+  }
+  try {
+    const ear = await listenForHooks(hear, admit);
+    const given = giveHooks(spec, ear, folder);
+    if (given.kind === "given") return { given, ear };
+    ear.close();
+    return { given, ear: null };
+  } catch (error) {
+    log("the agent's hooks cannot be heard", error);
+    return { given: { kind: "none", because: "they cannot be heard" }, ear: null };
+  }
+}
 
 /**
  * Claude Code takes plugins for one run, beside whatever else it is given: settings of the user's own, whose rules are read from where their file

@@ -89,3 +89,25 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   }
   return size > longestBody ? null : Buffer.concat(chunks).toString("utf8");
 }
+
+export interface Hook {
+  readonly event: string;
+  readonly isMain: boolean;
+  readonly transcript: string | null;
+  /** Where the conversation is kept that a person has put away with this: from now on it has another. */
+  readonly clears: string | null;
+}
+
+/** Of a hook only what is needed to answer it; everything in it is somebody else's text. */
+export function parseHook(body: string): Hook {
+  try {
+    const hook = JSON.parse(body) as Record<string, unknown> | null;
+    const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+    const event = text(hook?.["hook_event_name"]) ?? "";
+    const transcript = text(hook?.["transcript_path"]);
+    const clears = event === "SessionEnd" && hook?.["reason"] === "clear" ? transcript : null;
+    return { event, isMain: text(hook?.["agent_id"]) === null, transcript, clears };
+  } catch {
+    return { event: "", isMain: false, transcript: null, clears: null };
+  }
+}

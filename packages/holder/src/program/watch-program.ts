@@ -19,13 +19,12 @@ import type { Containment } from "../nudge/contain-agent.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { inputOf } from "../protocol/input-of.ts";
 import type { Spec } from "../protocol/spec.ts";
-import { createAlarm } from "../watch/alarm.ts";
-import { readClock } from "../watch/read-clock.ts";
+import { createAlarm, readClock } from "../watch/clock.ts";
 import { type CodexScreen, type CodexTurn, findCodexScreen, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findCleared, findOtherFiles, findSessionFile, hasNeighbour, lastWritten } from "./find-session-file.ts";
-import { emptyHooks, type GivenHooks, giveHooks } from "./give-hooks.ts";
-import { type Admit, type Hear, type HookAnswer, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
+import { emptyHooks, openHooks } from "./give-hooks.ts";
+import { type HookAnswer, parseHook } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
 import { nudgeBySteer, type SteerNudges } from "./nudge-by-steer.ts";
 import { type Connection, recogniseCaller } from "./recognise-caller.ts";
@@ -124,7 +123,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
 
   function hear(body: string): HookAnswer | Promise<HookAnswer> {
     hooksHeard = true;
-    const hook = parse(body);
+    const hook = parseHook(body);
     const step = readHook(hookState, body, readClock());
     hookState = step.state;
     session = step.state.session ?? session;
@@ -381,48 +380,3 @@ function asStarted(spec: Spec, startedAt: number): Running | null {
 
 const isSame = (a: Running, b: Running | null): boolean =>
   b !== null && a.pid === b.pid && a.startTicks === b.startTicks;
-
-interface Hooks {
-  readonly given: GivenHooks;
-  readonly ear: HookEar | null;
-}
-
-/** An agent is started all the same when its hooks cannot be heard. */
-async function openHooks(spec: Spec, folder: string, hear: Hear, admit: Admit, log: HolderLog): Promise<Hooks> {
-  if (spec.family !== "claude-code") {
-    const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
-    return { given: { kind: "none", because }, ear: null };
-  }
-  try {
-    const ear = await listenForHooks(hear, admit);
-    const given = giveHooks(spec, ear, folder);
-    if (given.kind === "given") return { given, ear };
-    ear.close();
-    return { given, ear: null };
-  } catch (error) {
-    log("the agent's hooks cannot be heard", error);
-    return { given: { kind: "none", because: "they cannot be heard" }, ear: null };
-  }
-}
-
-interface Hook {
-  readonly event: string;
-  readonly isMain: boolean;
-  readonly transcript: string | null;
-  /** Where the conversation is kept that a person has put away with this: from now on it has another. */
-  readonly clears: string | null;
-}
-
-/** Of a hook only what is needed to answer it; everything in it is somebody else's text. */
-function parse(body: string): Hook {
-  try {
-    const hook = JSON.parse(body) as Record<string, unknown> | null;
-    const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
-    const event = text(hook?.["hook_event_name"]) ?? "";
-    const transcript = text(hook?.["transcript_path"]);
-    const clears = event === "SessionEnd" && hook?.["reason"] === "clear" ? transcript : null;
-    return { event, isMain: text(hook?.["agent_id"]) === null, transcript, clears };
-  } catch {
-    return { event: "", isMain: false, transcript: null, clears: null };
-  }
-}

@@ -1,6 +1,10 @@
-import { chmodSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import type { ExitStatus, Hold, HolderRefusal, HolderReport } from "@rouse/contract";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type ExitStatus, Fault, type Hold, type HolderRefusal, type HolderReport } from "@rouse/contract";
 import type { Admission } from "../protocol/admit-monitors.ts";
 import { createFrameReader, type Frame, jsonFrame } from "../protocol/frames.ts";
 import { isSecret } from "../protocol/holder-secret.ts";
@@ -271,4 +275,53 @@ export function serve(server: Server, desk: Desk): Service {
       await Promise.all(parting);
     },
   };
+}
+
+/** A socket's path has 108 bytes at most on Linux, 104 elsewhere. */
+const longestPath = 100;
+
+/** In the agent's own folder unless that is too deep; then in a folder of ours for temporary files, closed to everybody else. */
+export function placeSocket(folder: string): string {
+  const path = join(folder, "socket");
+  if (Buffer.byteLength(path) <= longestPath) return path;
+  const uid = process.getuid?.() ?? 0;
+  const shared = join(tmpdir(), `rouse-${uid}`);
+  mkdirSync(shared, { recursive: true, mode: 0o700 });
+  // Anybody can make folders there: one that is not ours, or a link to somewhere, was put there for us to fall into.
+  const found = lstatSync(shared);
+  if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
+    throw new Fault(
+      "data-folder-unusable",
+      `${shared} is not a folder of ours alone; remove it or set TMPDIR to another`,
+    );
+  }
+  return join(shared, `${randomBytes(8).toString("hex")}.sock`);
+}
+
+/** How long a monitor may take to acknowledge the end, and how long one may take to come. */
+interface Patience {
+  readonly watchedMs: number;
+  readonly aloneMs: number;
+}
+
+/** Nobody waits at a detached holder, but somebody does in front of `rouse run`. Those who come later find the exit file. */
+export const patienceOf = (foreground: boolean): Patience =>
+  foreground ? { watchedMs: 2000, aloneMs: 0 } : { watchedMs: 60_000, aloneMs: 2000 };
+
+const lookMs = 50;
+
+/** Until the end was heard, or nobody is going to. */
+export async function linger(
+  { watchedMs, aloneMs }: Patience,
+  isHeard: () => boolean,
+  isWatched: () => boolean,
+): Promise<void> {
+  const begun = performance.now();
+  let aloneSince = begun;
+  while (!isHeard()) {
+    const now = performance.now();
+    if (isWatched()) aloneSince = now;
+    if (now - begun >= watchedMs || (!isWatched() && now - aloneSince >= aloneMs)) return;
+    await pause(lookMs);
+  }
 }

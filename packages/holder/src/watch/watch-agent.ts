@@ -25,10 +25,9 @@ import type { Spec } from "../protocol/spec.ts";
 import type { Stream } from "../terminal/agent-process.ts";
 import { createSlices } from "../terminal/feed-in-slices.ts";
 import type { KeptScreen } from "../terminal/keep-screen.ts";
-import { createAlarm } from "./alarm.ts";
+import { createAlarm, readClock } from "./clock.ts";
 import { confirmLimits, wouldTellLimits } from "./confirm-limits.ts";
 import { joinSights, type Reports } from "./keep-reports.ts";
-import { readClock } from "./read-clock.ts";
 import { type LineSplitter, splitLines } from "./split-lines.ts";
 
 /** What there is to know about an agent besides what it writes. */

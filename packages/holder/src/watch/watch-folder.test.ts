@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { until } from "../holding.test-support.ts";
-import { readMounts } from "./read-mounts.ts";
-import { type FolderWatch, watchFolder } from "./watch-folder.ts";
+import { type FolderWatch, readMounts, watchFolder } from "./watch-folder.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

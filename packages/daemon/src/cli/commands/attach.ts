@@ -26,7 +26,7 @@ export const addAttach: AddCommand = (program, here, finish) => {
       if (!process.stdin.isTTY || !process.stdout.isTTY)
         throw new Fault("bad-request", "attach needs a terminal; `rouse logs -f` shows the output without one");
       const [{ attachHere }, { doorOf }, { findHolder }] = await Promise.all([
-        import("../attach-here.ts"),
+        import("../terminal/attach-here.ts"),
         import("../../holders/read-holder-files.ts"),
         import("../find-holder.ts"),
       ]);

@@ -1,6 +1,6 @@
 import { type EpochMs, type ExitStatus, toIso } from "@rouse/contract";
 import { writeJson } from "../surroundings.ts";
-import type { CleanLine } from "./clean-output.ts";
+import type { CleanLine } from "../terminal/clean-output.ts";
 
 export type OutputStyle = "plain" | "timestamps" | "json";
 

@@ -1,5 +1,5 @@
 import type { EpochMs } from "@rouse/contract";
-import { type CleanLine, createCleaner } from "./clean-output.ts";
+import { type CleanLine, createCleaner } from "../terminal/clean-output.ts";
 import { describeLoss, type OutputStyle, showOutputLine } from "./output.ts";
 
 /** Prints an agent's output as it comes, in order and each byte once. */

@@ -1,8 +1,7 @@
 import type { DurationMs, ExitStatus } from "@rouse/contract";
-import { enterRawMode, pourInto } from "@rouse/holder";
-import { connectHolder, type Door } from "../holders/connect-holder.ts";
+import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "@rouse/holder";
+import { connectHolder, type Door } from "../../holders/connect-holder.ts";
 import { followFullScreen } from "./follow-full-screen.ts";
-import { createLeaveKey } from "./leave-key.ts";
 
 export type AttachEnding =
   | { readonly kind: "left" }
@@ -10,11 +9,6 @@ export type AttachEnding =
   | { readonly kind: "refused"; readonly problem: string }
   | { readonly kind: "lost" };
 
-/** Puts back what the agent's program may have changed: hidden cursor, colours, mouse and paste modes. */
-const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\r\n";
-
-/** Only from there: where it was not entered, it moves the cursor into what is on the screen. */
-const leaveFullScreen = "\x1b[?1049l";
 /** An agent's picture begins in the first row. What the person had on the screen is pushed up, not lost. */
 const makeRoom = (rows: number): Buffer => Buffer.from(`${"\r\n".repeat(rows)}\x1b[H`);
 
@@ -53,7 +47,7 @@ export async function attachHere(door: Door, { readFor }: { readonly readFor: Du
       stdout.off("resize", resized);
       for (const name of ["SIGHUP", "SIGTERM"] as const) process.off(name, hungUp);
       line.close();
-      if (painted) sink.pour(Buffer.from(`${screen.isFull() ? leaveFullScreen : ""}${calmDown}`));
+      if (painted) sink.pour(Buffer.from(`${screen.isFull() ? leaveFullScreen : ""}${calmDown}\r\n`));
       void Promise.race([sink.emptied(), new Promise((done) => setTimeout(done, 1000))]).then(() => {
         restore();
         stdin.pause();
@@ -81,4 +75,37 @@ export async function attachHere(door: Door, { readFor }: { readonly readFor: Du
     line.pause();
     const reading = setTimeout(() => line.resume(), readFor);
   });
+}
+
+/** Ctrl-], as telnet has it: rarely used by programs in a terminal. */
+const prefix = 0x1d;
+const leave = "d".charCodeAt(0);
+
+interface Typed {
+  /** What goes to the agent. */
+  readonly forAgent: Buffer;
+  readonly leaves: boolean;
+}
+
+/**
+ * Tells the keys that are meant for us from those for the agent: Ctrl-] d leaves, Ctrl-] Ctrl-] is one Ctrl-] for the agent, Ctrl-] and any other key are both
+ * the agent's.
+ */
+function createLeaveKey(): (bytes: Buffer) => Typed {
+  let pending = false;
+  return (bytes) => {
+    const kept: number[] = [];
+    for (const byte of bytes) {
+      if (!pending) {
+        if (byte === prefix) pending = true;
+        else kept.push(byte);
+        continue;
+      }
+      pending = false;
+      if (byte === leave) return { forAgent: Buffer.from(kept), leaves: true };
+      if (byte === prefix) kept.push(prefix);
+      else kept.push(prefix, byte);
+    }
+    return { forAgent: Buffer.from(kept), leaves: false };
+  };
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { write } from "node:fs";
 
 /** Bytes on their way to a descriptor of ours. */
@@ -96,4 +97,25 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
         settle();
       }),
   };
+}
+
+/** Puts back what a program may have changed, or had no time to undo: hidden cursor, colours, mouse and paste modes. */
+export const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l";
+
+/** Only from there: where it was not entered, it moves the cursor into what is on the screen. */
+export const leaveFullScreen = "\x1b[?1049l";
+
+/** Every key goes through and every byte is shown as it is, until the returned function, or the end of this process, puts the terminal back. */
+export function enterRawMode(): () => void {
+  const { stdin } = process;
+  const restore = (): void => {
+    process.off("exit", restore);
+    if (stdin.isRaw) stdin.setRawMode(false);
+  };
+  stdin.setRawMode(true);
+  // Node's raw mode still turns every line feed into two characters, which breaks what full-screen programs draw. Where there
+  // is no stty it stays so; all of it is undone together.
+  spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
+  process.once("exit", restore); // every other way out
+  return restore;
 }

@@ -1,3 +1,5 @@
+import type { WallClock } from "@rouse/core";
+
 /** One timer that can be moved. */
 export interface Alarm {
   /** At that time, whatever was asked before. */
@@ -48,3 +50,10 @@ export function createAlarm(ring: () => void): Alarm {
     },
   };
 }
+
+/** The wall clock of this machine, for reading what is written on it. */
+export const readClock = (): WallClock => ({
+  now: Date.now(),
+  utcOffset: -new Date().getTimezoneOffset(),
+  offsetAt: (instant) => -new Date(instant).getTimezoneOffset(),
+});

@@ -98,6 +98,9 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
     log,
     config,
     version,
+  }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
   });
   running = monitor;
   const address = { host: options.host, port: options.port };

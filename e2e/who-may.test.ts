@@ -11,68 +11,73 @@ import { until } from "./until.ts";
 
 const hash = "0".repeat(64);
 
-/** Written by hand, so that a slip in the code's own table shows. O owner, C orchestrator, V viewer, A the agent w with its task t; – refused. */
+/**
+ * Written by hand, so that a slip in the code's own table shows. O owner, C orchestrator, V viewer, A the agent w with its task t, Q the agent w without a
+ * task, X another agent with another task (its policy lets it see w), P whoever has only a ping address of w, N nobody; – refused.
+ */
 const matrix = `
-O C V A  GET  /livez
-O C V A  GET  /readyz
-O C V –  GET  /metrics
-O C V A  GET  /api/health/status
-O C V –  GET  /api/health/agents
-O C V –  GET  /api/health/tasks
-O C V –  GET  /api/v1/openapi.json
-O C V –  GET  /api/v1/events
-O C V –  GET  /api/v1/audit
-O C V –  GET  /api/v1/audit/head
-O – – –  GET  /api/v1/config
-O – – –  POST /api/v1/freeze
-O – – –  POST /api/v1/thaw
-O C V A  POST /mcp
-O C V A  GET  /mcp
-O C V A  DELETE /mcp
-O – – A  POST /api/v1/heartbeats
-O – – A  POST /api/v1/agents
-O C V A  GET  /api/v1/agents
-O C V A  GET  /api/v1/agents/w
-O C V A  GET  /api/v1/agents/w/why
-O C V A  GET  /api/v1/agents/w/history
-O C V A  GET  /api/v1/agents/w/heartbeats
-O C V A  GET  /api/v1/agents/w/steps
-O – – A  POST /api/v1/agents/w/steps
-O – – A  POST /api/v1/agents/w/answers
-O – – A  POST /api/v1/agents/w/check-in
-O C – –  POST /api/v1/agents/w/nudge
-O – – –  POST /api/v1/agents/w/escalate
-O – – –  POST /api/v1/agents/w/terminate
-O – – –  POST /api/v1/agents/w/recover
-O – – –  DELETE /api/v1/agents/w
-O – – –  POST /api/v1/agents/w/assignments/restore
-O C V –  GET  /escalations
-O C V –  GET  /api/v1/escalations
-O C V –  GET  /api/v1/escalations/w.1
-O C – –  POST /escalations/w.9/decision
-O C – –  POST /api/v1/escalations/w.9/decision
-O C – –  POST /api/v1/escalations/w.9/acknowledge
-O C V A  GET  /api/v1/tasks
-O – – –  POST /api/v1/tasks
-O C V A  GET  /api/v1/tasks/t
-O C V –  GET  /api/v1/tasks/t/recovery
-O – – –  POST /api/v1/tasks/t/recover
-O – – –  POST /api/v1/tasks/t/cancel
-O – – –  POST /api/v1/tasks/t/reassign
-O – – –  POST /api/v1/tasks/t/block
-O – – –  POST /api/v1/tasks/t/unblock
-O – – –  POST /api/v1/tasks/t/retry
-O – – –  POST /api/v1/tasks/claim-next
-O – – A  POST /api/v1/tasks/t/claim
-O – – A  POST /api/v1/tasks/t/refresh
-O – – A  POST /api/v1/tasks/t/update
-O – – A  POST /api/v1/tasks/t/complete
-O – – A  POST /api/v1/tasks/t/fail
-O – – A  POST /api/v1/tasks/t/release
-O C V A  GET  /api/v1/tasks/t/checkpoints
-O – – A  POST /api/v1/tasks/t/checkpoints
-O C V A  GET  /api/v1/tasks/t/checkpoints/verify
-O C V A  GET  /api/v1/checkpoints/${hash}
+O C V A Q X P N  GET    /livez
+O C V A Q X – –  GET    /readyz
+O C V – – – – –  GET    /metrics
+O C V A Q X – –  GET    /api/health/status
+O C V – – – – –  GET    /api/health/agents
+O C V – – – – –  GET    /api/health/tasks
+O C V – – – – –  GET    /api/v1/openapi.json
+O C V – – – – –  GET    /api/v1/events
+O C V – – – – –  GET    /api/v1/audit
+O C V – – – – –  GET    /api/v1/audit/head
+O – – – – – – –  GET    /api/v1/config
+O – – – – – – –  POST   /api/v1/freeze
+O – – – – – – –  POST   /api/v1/thaw
+O C V A Q X – –  POST   /mcp
+O C V A Q X – –  GET    /mcp
+O C V A Q X – –  DELETE /mcp
+O – – A Q X – –  POST   /api/v1/heartbeats
+O – – A Q X – –  POST   /api/v1/agents
+O C V A Q X – –  GET    /api/v1/agents
+O C V A Q X – –  GET    /api/v1/agents/w
+O C V A Q X – –  GET    /api/v1/agents/w/why
+O C V A Q – – –  GET    /api/v1/agents/w/history
+O C V A Q – – –  GET    /api/v1/agents/w/heartbeats
+O C V A Q – – –  GET    /api/v1/agents/w/steps
+O – – A Q – – –  POST   /api/v1/agents/w/steps
+O – – A Q – – –  POST   /api/v1/agents/w/answers
+O – – A Q – – –  POST   /api/v1/agents/w/check-in
+O C – – – – – –  POST   /api/v1/agents/w/nudge
+O – – – – – – –  POST   /api/v1/agents/w/escalate
+O – – – – – – –  POST   /api/v1/agents/w/terminate
+O – – – – – – –  POST   /api/v1/agents/w/recover
+O – – – – – – –  DELETE /api/v1/agents/w
+O – – – – – – –  POST   /api/v1/agents/w/assignments/restore
+O C V – – – – –  GET    /escalations
+O C V – – – – –  GET    /api/v1/escalations
+O C V – – – – –  GET    /api/v1/escalations/w.1
+O C – – – – – –  POST   /escalations/w.9/decision
+O C – – – – – –  POST   /api/v1/escalations/w.9/decision
+O C – – – – – –  POST   /api/v1/escalations/w.9/acknowledge
+O C V A Q X – –  GET    /api/v1/tasks
+O – – – – – – –  POST   /api/v1/tasks
+O C V A Q X – –  GET    /api/v1/tasks/t
+O C V – – – – –  GET    /api/v1/tasks/t/recovery
+O – – – – – – –  POST   /api/v1/tasks/t/recover
+O – – – – – – –  POST   /api/v1/tasks/t/cancel
+O – – – – – – –  POST   /api/v1/tasks/t/reassign
+O – – – – – – –  POST   /api/v1/tasks/t/block
+O – – – – – – –  POST   /api/v1/tasks/t/unblock
+O – – – – – – –  POST   /api/v1/tasks/t/retry
+O – – – Q – – –  POST   /api/v1/tasks/claim-next
+O – – A Q – – –  POST   /api/v1/tasks/t/claim
+O – – A Q – – –  POST   /api/v1/tasks/t/refresh
+O – – A Q – – –  POST   /api/v1/tasks/t/update
+O – – A Q – – –  POST   /api/v1/tasks/t/complete
+O – – A Q – – –  POST   /api/v1/tasks/t/fail
+O – – A Q – – –  POST   /api/v1/tasks/t/release
+O C V A – – – –  GET    /api/v1/tasks/t/checkpoints
+O – – A – – – –  POST   /api/v1/tasks/t/checkpoints
+O C V A – – – –  GET    /api/v1/tasks/t/checkpoints/verify
+O C V A Q X – –  GET    /api/v1/checkpoints/${hash}
+– – – – – – – –  GET    /ping/w/wrong
+– – – – – – – –  POST   /ping/w/wrong
 `;
 
 let daemon: Daemon;
@@ -99,6 +104,17 @@ const linesOf = async (action: string): Promise<AuditRecord[]> => {
   return (json as { entries: AuditRecord[] }).entries.filter((line) => line.action === action);
 };
 
+/** Every line of the API by its own document, as what a row of the matrix must look like. */
+async function operations(): Promise<RegExp[]> {
+  const { json } = await sendRequest(daemon, { path: "/api/v1/openapi.json" });
+  return Object.entries((json as { paths: Record<string, object> }).paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map(
+      (method) =>
+        new RegExp(`^${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`),
+    ),
+  );
+}
+
 describe("a token", () => {
   it("is good for what its role may do, and for nothing else", async () => {
     const tokens = {
@@ -106,24 +122,36 @@ describe("a token", () => {
       C: await issue("--role", "orchestrator", "--name", "planner"),
       V: await issue("--role", "viewer", "--name", "wall"),
       A: mintAgentToken(daemon.token, { agentId: "w", taskId: "t", incarnation: 1 }),
+      Q: mintAgentToken(daemon.token, { agentId: "w", taskId: null, incarnation: 1 }),
+      X: mintAgentToken(daemon.token, { agentId: "x", taskId: "u", incarnation: 1 }),
+      P: (await daemon.cli("token", "ping", "w")).stdout.trim().split("/").at(-1) ?? "",
+      N: null,
     };
     const rows = matrix.trim().split("\n");
     const found: string[] = [];
     for (const row of rows) {
-      const [method = "", path = ""] = row.slice(8).trim().split(/ +/);
+      const [method = "", path = ""] = row.slice(15).trim().split(/ +/);
       const marks: string[] = [];
       for (const [mark, token] of Object.entries(tokens)) {
-        const { status } = await sendRequest(as(token), { method, path, ...(method === "POST" ? { body: "{}" } : {}) });
-        expect(status, `${mark} ${row}`).not.toBe(401);
+        const sent = { method, path, ...(method === "POST" ? { body: "{}" } : {}) };
+        const { status } = await (token === null
+          ? sendRequest(daemon, { ...sent, headers: { authorization: null } })
+          : sendRequest(as(token), sent));
         expect(status, `${mark} ${row}`).not.toBe(500);
-        marks.push(status === 403 ? "–" : mark);
+        if (token !== null && !path.startsWith("/ping")) expect(status, `${mark} ${row}`).not.toBe(401);
+        marks.push(status === 403 || status === 401 ? "–" : mark);
       }
-      found.push(`${marks.join(" ")}  ${row.slice(9)}`);
+      found.push(`${marks.join(" ")}  ${row.slice(17)}`);
     }
     expect(found).toEqual(rows);
     expect(rows).toHaveLength(new Set(rows).size);
+    const asked = rows.map((row) => row.slice(17).replace(/ +/, " "));
+    const unasked = (await operations()).filter((line) => !asked.some((row) => line.test(row)));
+    expect(unasked).toEqual([]);
     const refused = await linesOf("request-refused");
-    expect(new Set(refused.map(({ actor }) => actor))).toEqual(new Set(["orchestrator:planner", "viewer:wall"]));
+    expect(new Set(refused.map(({ actor }) => actor))).toEqual(
+      new Set(["orchestrator:planner", "viewer:wall", "ping:w"]),
+    );
   });
 
   it("asks by any spelling of a path for what its role may do, and no more", async () => {

@@ -65,7 +65,7 @@ export const guards: readonly Guard[] = [
   {
     name: "the idle rule counts only where its owner set it",
     file: `${core}/decide/evidence.ts`,
-    find: "return policy.terminal.stopOnIdle || record.terminal?.idleKill != null;",
+    find: "return policy.terminal.stopOnIdle || record.seen.terminal?.idleKill != null;",
     replace: "return true;",
   },
   {
@@ -161,7 +161,7 @@ export const guards: readonly Guard[] = [
   {
     name: "an agent in a person's terminal is not stopped",
     file: `${core}/decide/kill-gate.ts`,
-    find: '  if (record.terminal?.foreground === true || (record.terminal?.attached ?? 0) > 0) return lasting("attached");\n',
+    find: '  if (terminal?.foreground === true || (terminal?.attached ?? 0) > 0) return lasting("attached");\n',
     replace: "",
   },
   {
@@ -299,13 +299,13 @@ export const guards: readonly Guard[] = [
   {
     name: "what we were blind for is not held against anybody",
     file: `${core}/accept/accept-report.ts`,
-    find: "return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;",
+    find: "return now > knownUntil ? withClock(record, withoutStretch(record.work.clock, knownUntil, now)) : record;",
     replace: "return now > knownUntil ? record : record;",
   },
   {
     name: "a former life's holder says nothing of this life",
     file: `${core}/accept/accept-report.ts`,
-    find: "terminal === null || signal.incarnation !== record.incarnation || terminal.exit !== null",
+    find: "terminal === null || signal.incarnation !== record.life.incarnation || terminal.exit !== null",
     replace: "terminal === null || terminal.exit !== null",
   },
   {

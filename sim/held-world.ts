@@ -1,5 +1,6 @@
 import type { HealthState, HeartbeatAck, Policy, RecoveryContext, RouseEvent } from "@rouse/contract";
 import { isStanding } from "../packages/core/src/limit.ts";
+import { readRecord } from "../packages/core/src/read-record.ts";
 import type { AgentRecord } from "../packages/core/src/record.ts";
 import type { MemoryFolder } from "../packages/daemon/src/adapters/states-memory/open-memory-states.ts";
 import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
@@ -97,27 +98,29 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   function recordOf(agentId: string): AgentRecord | null {
     if (!numbers.has(agentId)) for (const saved of disk.records.values()) numbers.set(saved.agentId, saved.agentNo);
     const saved = disk.records.get(numbers.get(agentId) ?? -1);
-    return saved === undefined ? null : (JSON.parse(saved.record) as AgentRecord);
+    return saved === undefined ? null : readRecord(saved.record);
   }
 
   /** With what the monitor knew then: which of the two was wrong is the first question. */
   function complain(text: string): void {
     const record = recordOf(/held-\d+/.exec(text)?.[0] ?? "");
     if (record === null) return parts.complain(text);
-    const { activity, limit, longestQuiet, handedOver, terminal } = record;
+    const { activity, longestQuiet } = record.work;
+    const { limit, terminal } = record.seen;
+    const { handedOver } = record.ladder;
     parts.complain(
       `${text} | known: ${JSON.stringify({ activity, limit, longestQuiet, handedOver, asks: terminal?.asks })}`,
     );
   }
 
-  const isHandedOver = (agentId: string): boolean => recordOf(agentId)?.handedOver != null;
+  const isHandedOver = (agentId: string): boolean => recordOf(agentId)?.ladder.handedOver != null;
   /** A person was told that its limit may be over and that it does not visibly go on. */
   function isLeftAtLimit(agentId: string): boolean {
-    const limit = recordOf(agentId)?.limit ?? null;
+    const limit = recordOf(agentId)?.seen.limit ?? null;
     return isStanding(limit) && limit.told;
   }
 
-  const hostOf = (agentId: string): string => recordOf(agentId)?.node ?? "here";
+  const hostOf = (agentId: string): string => recordOf(agentId)?.identity.node ?? "here";
   const policyOf = (agentId: string): Policy =>
     config.policyFor({ agentId, agentType: null, taskId: null, policy: actors.get(agentId)?.traits.policy ?? null });
 
@@ -321,7 +324,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     speak,
     standing: (agentId) => {
       const record = recordOf(agentId);
-      return { incident: record?.incident != null, handedOver: record?.handedOver != null };
+      return { incident: record?.ladder.incident != null, handedOver: record?.ladder.handedOver != null };
     },
     startByHand,
     cure: sicknesses.cure,

@@ -1,4 +1,5 @@
 import type { AuditVerdict, HealthState, HeartbeatAck, RouseEvent, Settings } from "@rouse/contract";
+import { readRecord } from "../packages/core/src/read-record.ts";
 import type { MemoryDisk } from "../packages/daemon/src/adapters/store-memory/memory-disk.ts";
 import type { Monitor } from "../packages/daemon/src/monitor.ts";
 import type { Actor, Rhythm, Sickness } from "./actor.ts";
@@ -213,10 +214,7 @@ export function createJudge(parts: Parts) {
     const known = new Map(monitor.agents().map((agent) => [agent.agentId, agent]));
     for (const [agentId, ack] of acked) {
       const shelf = [...disk.records.values()].find((record) => record.agentId === agentId);
-      const record =
-        shelf === undefined
-          ? null
-          : (JSON.parse(shelf.record) as { incarnation: number; beats: { lastSequence: number | null } });
+      const record = shelf === undefined ? null : readRecord(shelf.record);
       const saved = shelf === undefined ? [] : (disk.shelves.get(shelf.agentNo)?.signals ?? []);
       const last = saved[saved.length - 1];
       const lastSaved =

@@ -96,7 +96,7 @@ export function tallyQuiet({ actors, recordOf, policyOf, steady }: Parts) {
   /** What was found of it while it was ill is not held against its being well. */
   function weigh(of: Counted, { id, life }: HeldActor): void {
     const record = life.cure === null ? recordOf(id) : null;
-    if (record === null || record.incarnation !== life.incarnation) return;
+    if (record === null || record.life.incarnation !== life.incarnation) return;
     const kinds = kindsOfEvidence(record, { now: steady(), policy: policyOf(id), doubt: noDoubt });
     if (kinds.size > of.evidence.length) of.evidence = [...kinds].sort();
   }

@@ -22,6 +22,8 @@ export const Problem = z
 export type Problem = z.infer<typeof Problem>;
 
 export const AckList = z.object({ acks: z.array(HeartbeatAck) }).meta({ id: "HeartbeatAcks" });
+/** Of one beat its own, of many one for each. */
+export const HeartbeatAnswer = z.union([HeartbeatAck, AckList]).meta({ id: "HeartbeatAnswer" });
 export const HistoryReport = z
   .object({
     agentId: z.string(),
@@ -235,3 +237,35 @@ export const FreezeRequest = z
   })
   .meta({ id: "FreezeRequest" });
 export type FreezeRequest = z.infer<typeof FreezeRequest>;
+
+/** A process that is up, or one that can save what it takes. */
+export const Probe = z.object({ status: z.literal("ok") }).meta({ id: "Probe" });
+
+/** Nothing need be said. */
+export const Empty = z.object({}).meta({ id: "Empty" });
+
+/** A message of MCP, which is JSON-RPC. */
+export const JsonRpc = z.unknown().meta({ id: "JsonRpc", description: "A message of MCP (JSON-RPC 2.0)" });
+
+export const OpenApi = z.record(z.string(), z.unknown()).meta({ id: "OpenApi" });
+
+/** Seed 004's view of the agents. */
+export const AgentsHealth = z
+  .object({
+    ...SystemStatus.pick({ total_agents: true, active_agents: true, degraded_agents: true, agents_by_state: true })
+      .shape,
+    agents: z.array(AgentHealth),
+  })
+  .meta({ id: "AgentsHealth" });
+
+/** `policy`: by which those are judged who have none of their own. */
+export const ConfigReport = z
+  .object({
+    preset: z.string(),
+    policy: z.string(),
+    sources: z.array(z.string()),
+    settings: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: "ConfigReport" });
+
+export const EventPage = z.object({ events: z.array(SavedEvent) }).meta({ id: "Events" });

@@ -70,3 +70,18 @@ export const AuditVerdict = z
   })
   .meta({ id: "AuditVerdict" });
 export type AuditVerdict = z.infer<typeof AuditVerdict>;
+
+const place = z.object({ number: z.number().int(), hash: z.string() });
+
+/** Where the trail ends, signed, and where else that is kept. `publicKey` is PEM. */
+export const AuditHead = z
+  .object({
+    store: z.string(),
+    head: place.nullable(),
+    told: z.object({ time: z.string(), signature: z.string() }).nullable(),
+    removed: place.nullable(),
+    publicKey: z.string(),
+    /** As configured; addresses without their paths. */
+    anchors: z.array(z.string()),
+  })
+  .meta({ id: "AuditHead" });

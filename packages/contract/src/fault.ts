@@ -12,6 +12,7 @@ export const faultCodes = [
   "config-invalid",
   "daemon-running",
   "daemon-unreachable",
+  "epoch-lost",
   "escalation-closed",
   "escalation-unknown",
   "data-folder-unusable",

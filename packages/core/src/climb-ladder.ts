@@ -78,14 +78,21 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
     }
     at = join(at, takeRung(at.record, rung, context));
   }
-  throw new Error(`the ladder of ${before.agentId} goes round: ${at.record.incident?.stage.kind ?? "no incident"}`);
+  throw new Error(
+    `the ladder of ${before.agentId} goes round: ${at.record.ladder.incident?.stage.kind ?? "no incident"}`,
+  );
 }
 
 /** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
 function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Context): Intervened {
   const { now } = context;
-  const isClosed = at.record.incident === null && before.incident !== null;
-  if (!isClosed && at.record.handedOver === before.handedOver && at.record.alert === before.alert) return at;
+  const isClosed = at.record.ladder.incident === null && before.ladder.incident !== null;
+  if (
+    !isClosed &&
+    at.record.ladder.handedOver === before.ladder.handedOver &&
+    at.record.health.alert === before.health.alert
+  )
+    return at;
   return join(at, respond(at.record, chooseResponse(at.record, context), now));
 }
 
@@ -113,8 +120,8 @@ function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
 function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, context: Context): Intervened {
   const { now, policy } = context;
   if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, context);
-  if (rung.kind === "take-back") return only({ ...record, handedOver: null });
-  const { incident } = record;
+  if (rung.kind === "take-back") return only({ ...record, ladder: { ...record.ladder, handedOver: null } });
+  const { incident } = record.ladder;
   if (incident === null) throw new Error(`${rung.kind} without an incident`);
   switch (rung.kind) {
     case "turn":
@@ -134,7 +141,7 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
     case "save-work":
       return saveWork(record, orderFor(record, incident, rung.cause), context);
     case "order-stop":
-      return record.stop === null ? only(record) : orderStop(record, record.stop, context);
+      return record.ending.stop === null ? only(record) : orderStop(record, record.ending.stop, context);
     case "recall-stop":
       return recallStop(record);
     case "withdraw-stop":
@@ -153,7 +160,7 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
       return only(
         stand(
           record,
-          { ...incident, incarnation: record.incarnation },
+          { ...incident, incarnation: record.life.incarnation },
           { kind: "probation", until: now + policy.recovery.probation },
         ),
       );
@@ -188,7 +195,7 @@ const only = (record: AgentRecord): Intervened => ({ record, events: none, actio
 
 const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord => ({
   ...record,
-  incident: { ...incident, stage },
+  ladder: { ...record.ladder, incident: { ...incident, stage } },
 });
 
 /** Pressed once is started once: if that fails, the budget counts again. */
@@ -213,7 +220,8 @@ function tell(record: AgentRecord, now: MonoMs): Intervened {
 /** To the next stage without an answer, or without waiting for one any longer. What was refused before is tried anew. */
 function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
   const withdrawn = withdrawEscalation(record, "the ladder went on", now);
-  return { ...withdrawn, record: { ...stand(record, incident, stage), stopRefused: null } };
+  const left = stand(record, incident, stage);
+  return { ...withdrawn, record: { ...left, ending: { ...left.ending, refused: null } } };
 }
 
 function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recovery", now: MonoMs): Intervened {
@@ -222,7 +230,7 @@ function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recove
 }
 
 const orderFor = (record: AgentRecord, { stage }: Incident, cause: StopCause) => ({
-  key: `${record.agentId}/${record.incarnation}/stop/${cause}/${record.counts.stops + 1}`,
+  key: `${record.agentId}/${record.life.incarnation}/stop/${cause}/${record.ladder.counts.stops + 1}`,
   cause,
   actor: stage.kind === "stopping" ? stage.actor : "rouse",
   thenRestart: false,
@@ -237,7 +245,8 @@ function giveUp(
   context: Context,
 ): Intervened {
   const { now, policy } = context;
-  const { agentId, taskId } = record;
+  const { agentId } = record;
+  const { id: taskId } = record.task;
   const reason = by === "restart" ? "restarts-exhausted" : "recoveries-exhausted";
   const windowSeconds = Math.round(policy.restart.window / 1000);
   // Whoever died with others is asked about with them.

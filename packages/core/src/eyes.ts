@@ -1,5 +1,6 @@
 import { type DurationMs, type MonoMs, minutes } from "@rouse/contract";
-import { type AgentRecord, lastBeatHeard } from "./record.ts";
+import { lastBeatHeard } from "./facts.ts";
+import type { AgentRecord } from "./record.ts";
 import type { TreeEye } from "./terminal-facts.ts";
 
 /** A way in which an agent is seen. */
@@ -19,11 +20,12 @@ const treeEyes: readonly TreeEye[] = ["cpu", "disk", "network", "files"];
 
 /** Through which eyes an agent is seen, and what each says: what was not looked at is said, too. */
 export function eyesOn(record: AgentRecord, now: MonoMs): readonly Seen[] {
-  const { beats, steps, terminal } = record;
+  const { beats } = record;
+  const { steps, terminal } = record.seen;
   const heard = (eye: Eye, at: MonoMs | null): Seen => ({ eye, at, says: isRecent(at, now) ? "at-work" : "quiet" });
   const told: Seen[] = [
     ...(beats.accepted > 0 ? [heard("beats", lastBeatHeard(beats))] : []),
-    ...(steps === null ? [] : [heard("steps", record.facts.progress?.at ?? null)]),
+    ...(steps === null ? [] : [heard("steps", record.seen.facts.progress?.at ?? null)]),
   ];
   if (terminal === null) return told;
   return [...told, heard("output", terminal.wroteAt === null ? null : terminal.output.at), ...eyesOnTree(record, now)];
@@ -31,7 +33,7 @@ export function eyesOn(record: AgentRecord, now: MonoMs): readonly Seen[] {
 
 const isRecent = (at: MonoMs | null, now: MonoMs): boolean => at !== null && now - at < lately;
 
-function eyesOnTree({ terminal }: AgentRecord, now: MonoMs): readonly Seen[] {
+function eyesOnTree({ seen: { terminal } }: AgentRecord, now: MonoMs): readonly Seen[] {
   const tree = terminal?.tree ?? null;
   const unseen = (eye: Eye): Seen => ({ eye, says: "unseen", at: null });
   if (tree === null || !isRecent(tree.at, now))

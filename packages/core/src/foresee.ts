@@ -58,7 +58,7 @@ function expected(action: Action): ActionOutcome | null {
   return { kind: "nudge", delivery: { kind: "sent", channel: "stdin", echoed: false } };
 }
 
-const isHeld = ({ terminal }: AgentRecord): boolean =>
+const isHeld = ({ seen: { terminal } }: AgentRecord): boolean =>
   terminal !== null && terminal.exit === null && terminal.holder === "here";
 
 /** Past what is known of a held agent, its holder's next report would wake it. */
@@ -70,8 +70,12 @@ function nextLook(record: AgentRecord, at: MonoMs, pace: DurationMs): MonoMs | n
 
 /** Its holder goes on to report that nothing has changed. */
 function stillTheSame(record: AgentRecord, at: MonoMs): AgentRecord {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   if (terminal === null || !isHeld(record)) return record;
   const tree = terminal.tree === null ? null : { ...terminal.tree, at };
-  return { ...record, heardAt: at, terminal: { ...terminal, seenAt: at, tree } };
+  return {
+    ...record,
+    life: { ...record.life, heardAt: at },
+    seen: { ...record.seen, terminal: { ...terminal, seenAt: at, tree } },
+  };
 }

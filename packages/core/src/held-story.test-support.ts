@@ -1,7 +1,7 @@
 import type { ExitStatus, Hold, HolderReport, NudgeDelivery, ProcessFacts, Sight, StopOutcome } from "@rouse/contract";
+import type { SavedWork } from "./incident.ts";
 import type { Action, ActionOutcome, ReportSignal, Turn } from "./signal.ts";
 import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
-import type { SavedWork } from "./terminal-facts.ts";
 
 /** How often a holder gives a sign of life when there is nothing to tell. */
 const lifeSign = 10_000;
@@ -40,7 +40,7 @@ export function heldStory(given: HeldGiven = {}) {
     }
     if (action.kind !== "restart-agent") return null;
     startsAgain();
-    return { kind: "restarted", incarnation: agent.record.incarnation, recovery: null };
+    return { kind: "restarted", incarnation: agent.record.life.incarnation, recovery: null };
   }
 
   const agent: Story = story({ preset: "default", hands, ...given });
@@ -65,7 +65,7 @@ export function heldStory(given: HeldGiven = {}) {
     agentType: null,
     taskId: given.taskId ?? null,
     policy: null,
-    incarnation: agent.record.incarnation,
+    incarnation: agent.record.life.incarnation,
     pid: 4242,
     family: "generic",
     structured: false,
@@ -96,7 +96,7 @@ export function heldStory(given: HeldGiven = {}) {
       exit: null,
       ...over,
     };
-    const { incarnation } = agent.record;
+    const { incarnation } = agent.record.life;
     const signal: ReportSignal = { kind: "reported", incarnation, report: whole, ago };
     return { ...agent.take(signal), signal };
   }
@@ -108,7 +108,11 @@ export function heldStory(given: HeldGiven = {}) {
       const step = Math.min(lifeSign, until - agent.now);
       agent.silentFor(step);
       if (processes === "busy") facts = { ...facts, cpuMs: facts.cpuMs + 0.9 * step, ioBytes: facts.ioBytes + step };
-      if (step === lifeSign && agent.record.terminal?.exit === null && agent.record.terminal.holder === "here")
+      if (
+        step === lifeSign &&
+        agent.record.seen.terminal?.exit === null &&
+        agent.record.seen.terminal.holder === "here"
+      )
         report([]);
     }
   }
@@ -118,7 +122,7 @@ export function heldStory(given: HeldGiven = {}) {
 
   function startsAgain(pid = 4343, ago = "0s"): Turn {
     seq = 0;
-    const incarnation = agent.record.incarnation + 1;
+    const incarnation = agent.record.life.incarnation + 1;
     return agent.take({ kind: "held", hold: holdOf({ incarnation, pid }), adopted: false, ago: ms(ago) });
   }
 
@@ -148,7 +152,7 @@ export function heldStory(given: HeldGiven = {}) {
     },
     exits,
     holderIsLost: (process: "gone" | "alive", exit: ExitStatus | null = null): Turn =>
-      agent.take({ kind: "holder-lost", incarnation: agent.record.incarnation, process, exit }),
+      agent.take({ kind: "holder-lost", incarnation: agent.record.life.incarnation, process, exit }),
     startsAgain,
     isOrdered: (order: "stop" | "restart", key = "order-1", force = false): Turn =>
       agent.take({ kind: "ordered", order, key, actor: "operator", force }),

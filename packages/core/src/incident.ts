@@ -11,10 +11,12 @@ import type {
   NudgeState,
   NudgeTemplate,
   RecoveryContext,
+  RestartCause,
   Severity,
   StopCause,
+  StopOutcome,
 } from "@rouse/contract";
-import type { Mark } from "./record.ts";
+import type { Mark } from "./facts.ts";
 
 /** One open problem of one agent: what it is, and how far up the ladder it has come. */
 export interface Incident {
@@ -166,4 +168,43 @@ export interface Recovered {
   readonly life: number;
   /** The replacement was told by an acknowledgement. */
   readonly told: boolean;
+}
+
+/** Whether the agent's work was saved before it is stopped. */
+export type SavedWork =
+  | { readonly kind: "saved"; readonly commit: string; readonly changed: number }
+  /** Nothing that could be saved: its folder is under no version control. */
+  | { readonly kind: "nothing-to-save" }
+  | { readonly kind: "not-saved"; readonly problem: string };
+
+/** The life of one order to stop: decided and written down, the work saved, ordered, and answered by the hands. */
+export interface StopLife {
+  readonly key: string;
+  readonly cause: StopCause;
+  readonly actor: string;
+  readonly decidedAt: MonoMs;
+  /** A person asked for it to be started again afterwards. */
+  readonly thenRestart: boolean;
+  /** A person wants it stopped even if its work cannot be saved. */
+  readonly force: boolean;
+  readonly saved: SavedWork | null;
+  /** The hands were told to stop it. */
+  readonly orderedAt: MonoMs | null;
+  /** The hands were told that it is not wanted any more, before they had answered. */
+  readonly recalled?: true;
+  /** What it rested on at that moment. */
+  readonly evidence: readonly string[];
+  readonly outcome: StopOutcome | null;
+}
+
+/** The life of one order to start again. */
+export interface RestartLife {
+  readonly key: string;
+  readonly because: RestartCause;
+  readonly attempt: number;
+  /** Its last life ended at a limit that stood: while it is being started, that end is no matter for anybody, whoever ordered the start. */
+  readonly outOfLimit?: true;
+  /** Since when its new life would have been heard of, had it come; `null` while that could not be said. */
+  readonly awaitedSince: MonoMs | null;
+  readonly problem: string | null;
 }

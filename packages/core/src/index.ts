@@ -6,10 +6,11 @@ export { isConversationFull } from "./assess/terminal-signs.ts";
 export type * from "./context.ts";
 export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
-export { type Kill, type KillBudgetKeeper, keepKillBudget } from "./decide/kill-budget.ts";
+export { brakeOf, type KillBudgetRecord, type KillSignal, killBudgetMachine, noKills } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
 export * from "./doubt.ts";
 export { type Eye, eyesOn, type Seen } from "./eyes.ts";
+export * from "./facts.ts";
 export {
   type DecidedForAll,
   type FleetDoings,
@@ -25,6 +26,8 @@ export * from "./incident.ts";
 export { openEscalation } from "./intervene/escalation-life.ts";
 export { isComingBack } from "./intervene/obey-order.ts";
 export { isStanding, limitSeenToAt } from "./limit.ts";
+export type { Letter, Machine, Stepped } from "./machine.ts";
+export { readRecord } from "./read-record.ts";
 export * from "./record.ts";
 export { type CheckpointChoice, type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";
 export { type Fate, fateOfWork } from "./recover/fate-of-work.ts";
@@ -37,10 +40,9 @@ export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { Reply as StepReply, Step, StepTrail } from "./steps/step.ts";
 export { isOfProgram, stepOfSight } from "./steps/step-of-sight.ts";
-export { relearn, supervise } from "./supervise.ts";
+export { agentMachine, relearn, supervise } from "./supervise.ts";
 export { chooseTask, isTaskReady } from "./tasks/choose-task.ts";
-export * from "./tasks/judge-assignments.ts";
-export { superviseTask } from "./tasks/supervise-task.ts";
+export { superviseTask, taskMachine } from "./tasks/supervise-task.ts";
 export { type TakenTask, takenFrom, takenMeanwhile } from "./tasks/taken-from.ts";
 export { timeoutDue } from "./tasks/task-deadlines.ts";
 export * from "./tasks/task-record.ts";
@@ -72,3 +74,4 @@ export { messageLine, takesMessages } from "./terminal/streams/takes-messages.ts
 export { findWayToInterrupt, interruptLine, type WayToInterrupt } from "./terminal/way-to-interrupt.ts";
 export type * from "./terminal-facts.ts";
 export { tellsSteps } from "./terminal-facts.ts";
+export * from "./trust/judge-assignments.ts";

@@ -93,18 +93,20 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
     // What a person ordered is tried until it is done.
     const isOrdered = action.kind === "stop-agent" && !action.spends;
     if (kind.cannot === action.kind && !isOrdered) return failures[action.kind]?.() ?? null;
-    if (action.kind === "stop-agent" && agent.record.terminal?.exit === null)
+    if (action.kind === "stop-agent" && agent.record.seen.terminal?.exit === null)
       held?.exits({ signal: "SIGTERM", cause: "stopped" });
     if (action.kind === "restart-agent") held?.startsAgain();
     const answer = answers[action.kind]?.[action.kind === "restart-agent" ? 1 : 0];
-    return answer?.(agent.record.incarnation) ?? null;
+    return answer?.(agent.record.life.incarnation) ?? null;
   }
 
   /** From here on everybody does their part, and nobody says or does anything else. */
   function calmsDown(): void {
     isPrompt = true;
     agent.monitorDoubts({ frozen: false, hold: null, brake: null, criticalBlocked: 0 });
-    const { stop, restart, nudge, terminal } = agent.record;
+    const { stop, restart } = agent.record.ending;
+    const { nudge } = agent.record.ladder;
+    const { terminal } = agent.record.seen;
     // Who said that it was stopped, or over, did not lie.
     if (terminal?.exit === null && (stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over"))
       held?.exits({ signal: "SIGTERM", cause: "stopped" });
@@ -129,7 +131,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
     const asked = agent.actions.filter(({ kind }) => answers[kind] !== undefined);
     const action = asked[asked.length - 1 - (which % Math.max(1, asked.length))];
     const possible = action === undefined ? undefined : answers[action.kind];
-    const outcome = possible?.[how % possible.length]?.(agent.record.incarnation);
+    const outcome = possible?.[how % possible.length]?.(agent.record.life.incarnation);
     if (action !== undefined && outcome !== undefined) agent.take({ kind: "action-outcome", key: action.key, outcome });
   }
 
@@ -141,7 +143,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
         return held === null ? agent.silentFor(one.seconds * 1000) : held.passes(`${one.seconds}s`);
       case "beat": {
         const answer = one.answer === null ? {} : { answer: { kind: one.answer } };
-        const open = agent.record.nudge;
+        const open = agent.record.ladder.nudge;
         const seen = open === null || one.said % 2 === 0 ? {} : { seen: [open.id] };
         return void agent.beats({ progressIndicator: `p${one.said}`, ...answer, ...seen });
       }
@@ -160,7 +162,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
       case "return":
         return void (held === null ? null : agent.take({ kind: "held", hold: held.holdOf(), adopted: true }));
       case "start-again":
-        if (held !== null && agent.record.terminal?.exit !== null) held.startsAgain();
+        if (held !== null && agent.record.seen.terminal?.exit !== null) held.startsAgain();
         return;
       case "register":
         return void agent.registers();
@@ -169,7 +171,10 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
       case "processes":
         return held?.processesAre(one.are);
       case "order": {
-        const key = one.again && agent.record.stop?.cause === "ordered" ? agent.record.stop.key : `order-${++numbered}`;
+        const key =
+          one.again && agent.record.ending.stop?.cause === "ordered"
+            ? agent.record.ending.stop.key
+            : `order-${++numbered}`;
         return void agent.take({ kind: "ordered", order: one.order, key, actor: "operator", force: one.force });
       }
       case "decide":

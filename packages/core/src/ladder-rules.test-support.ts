@@ -57,13 +57,15 @@ export function watchOver() {
     must(asked.size === (question === null ? 0 : 1), "a question is left behind");
     must(question === null || asked.has(question.id), "a question is left behind");
     const standing = [
-      ...(record.alert === null ? [] : [record.alert.key]),
+      ...(record.health.alert === null ? [] : [record.health.alert.key]),
       ...(question?.overdueTold ? [`${question.id}/overdue`] : []),
       ...(question?.delivery === "failed" ? [`${question.id}/undelivered`] : []),
     ];
     must(alerts.size === standing.length && standing.every((key) => alerts.has(key)), "an alert is left behind");
-    must(open === (record.incident?.id ?? null), "an incident is left behind");
-    const { handedOver, alert, health } = record;
+    must(open === (record.ladder.incident?.id ?? null), "an incident is left behind");
+    const { health } = record;
+    const { handedOver } = record.ladder;
+    const { alert } = record.health;
     const isOver = health.state === "HEALTHY" || (health.state === "TERMINATED" && handedOver?.asked);
     if (handedOver !== null && !isSettled(handedOver) && !isOver)
       must(alert?.severity === "critical", "a person's matter without a critical alert");
@@ -87,14 +89,15 @@ export function watchOver() {
 }
 
 function throughTheGate({ before, turn, now, policy, doubt }: Witnessed, { key, spends }: Stop): void {
-  const { stop, incident } = turn.record;
+  const { stop } = turn.record.ending;
+  const { incident } = turn.record.ladder;
   must(stop !== null && stop.key === key, "an order to stop that is not on record");
   must(!doubt.frozen, "stopped in a freeze");
   if (spends) {
     const decided = incident?.stage.kind === "stopping" && incident.stage.cause === "decided";
     must(refuseKill(turn.record, { now, policy, doubt }, decided) === null, "stopped against the gate");
     must(policy.mode === "act" && !policy.protected, "stopped against the policy");
-    must(before.terminal?.attached === 0, "stopped before a person's eyes");
+    must(before.seen.terminal?.attached === 0, "stopped before a person's eyes");
   } else must(stop.cause === "ordered" && stop.actor === "operator", "stopped without budget or order");
   const mayBeLost = policy.saving.acceptFailure || stop.force;
   must(stop.saved !== null && (mayBeLost || stop.saved.kind !== "not-saved"), "stopped before its work was saved");
@@ -131,7 +134,7 @@ function countStarts() {
         restarts = [];
       } else {
         must(seen.policy.mode === "act", "started again against the policy");
-        const { stage } = seen.before.incident ?? { stage: null };
+        const { stage } = seen.before.ladder.incident ?? { stage: null };
         const pressed = seen.signal.kind === "decided" || (stage?.kind === "down" && stage.pressed);
         if (!pressed) mustBeLeft(action, seen);
         if (action.key.includes("/restart/")) {

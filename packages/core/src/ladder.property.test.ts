@@ -76,10 +76,11 @@ describe("the ladder", () => {
       fc.property(kinds, lives, (kind, lived) => {
         let calmFrom = Number.POSITIVE_INFINITY;
         const witness = ({ turn: { record }, now }: Witnessed): void => {
-          const { stage, openedAt = now } = record.incident ?? {};
+          const { stage, openedAt = now } = record.ladder.incident ?? {};
           if (stage?.kind === "escalated" && stage.escalation.otherwise.kind === "keep") return;
           const from = Math.max(calmFrom, openedAt);
-          if (now - from > longestIncident) throw new Error(`${record.incident?.stage.kind} for ${now - from} ms`);
+          if (now - from > longestIncident)
+            throw new Error(`${record.ladder.incident?.stage.kind} for ${now - from} ms`);
         };
         const { agent, held, calmsDown } = tell(kind, lived, { witness });
         calmsDown();

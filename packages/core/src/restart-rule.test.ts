@@ -23,7 +23,10 @@ describe("an agent that is not to be started again", () => {
       held.exits(exit);
       held.passes("1d");
       expect(held.agent.past).toEqual([]);
-      expect(held.agent.record).toMatchObject({ incident: null, handedOver: null, restart: null });
+      expect(held.agent.record).toMatchObject({
+        ladder: { incident: null, handedOver: null },
+        ending: { restart: null },
+      });
       expect(starts(held)).toBe(0);
       expect(alerts(held)).toEqual(["warning"]);
     },
@@ -50,7 +53,7 @@ describe("an agent that is not to be started again", () => {
     held.exits({ code: 0 });
     held.passes("1h");
     expect([starts(held), alerts(held)]).toEqual([0, []]);
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 
   it("gives its task back when it fails", () => {
@@ -66,18 +69,18 @@ describe("an agent that is not to be started again", () => {
     held.exits({ code: 1 });
     held.passes("3h");
     expect([starts(held), alerts(held)]).toEqual([0, ["warning"]]);
-    expect(held.agent.record.incident).toBeNull();
+    expect(held.agent.record.ladder.incident).toBeNull();
   });
 
   it("and ends while it is STUCK and asked about ends the matter", () => {
     const held = isAsked({ hold: { restart: once } });
-    expect(held.agent.record.incident?.stage.kind).toBe("escalated");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("escalated");
     held.exits({ code: 7 });
     held.passes("1h");
     expect(endings(held)).toEqual(["recovered: ended"]);
     expect(starts(held)).toBe(0);
     expect(held.agent.told("AGENT_RECOVERED")).toEqual([]);
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("and was stopped by us for an illness is a person's matter, with the reason", () => {
@@ -160,7 +163,7 @@ describe("an agent that is to run always", () => {
       held.passes("61s");
     }
     expect(starts(held)).toBe(10);
-    expect(held.agent.record.restarts).toEqual([]);
+    expect(held.agent.record.recovery.restarts).toEqual([]);
     expect(alerts(held)).toEqual([]);
     expect(held.agent.told("RESTART_ORDERED")[0]).toMatchObject({ because: "kept-running" });
     expect(held.agent.did("restart-agent")[0]).toMatchObject({ fresh: true });
@@ -216,7 +219,9 @@ describe("an agent that is to run always", () => {
     const ended = resting.agent.record;
     resting.passes("1m");
     expect(starts(resting)).toBe(2);
-    expect(fateOfWork(ended, { ...ended, restart: { ...restartOf(held), key: "next" } })).toBeNull();
+    expect(
+      fateOfWork(ended, { ...ended, ending: { ...ended.ending, restart: { ...restartOf(held), key: "next" } } }),
+    ).toBeNull();
   });
 
   it("is started again within its budget after failures", () => {
@@ -300,7 +305,7 @@ describe("an agent of which nobody said what follows when it ends", () => {
 });
 
 function restartOf({ agent }: HeldStory) {
-  const { restart } = agent.record;
+  const { restart } = agent.record.ending;
   if (restart === null) throw new Error("no start is under way");
   return restart;
 }

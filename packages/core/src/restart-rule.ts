@@ -3,16 +3,16 @@ import type { Context } from "./context.ts";
 import type { AgentRecord } from "./record.ts";
 
 /** Its owner said that an end is an end: nobody but a person starts it again. */
-export const runsOnce = ({ terminal }: Pick<AgentRecord, "terminal">): boolean => terminal?.restart?.when === "no";
+export const runsOnce = ({ seen: { terminal } }: AgentRecord): boolean => terminal?.restart?.when === "no";
 
 /** How often it is started again within the policy's window after it failed. */
-export function restartsAllowed({ terminal }: Pick<AgentRecord, "terminal">, policy: Policy): number {
+export function restartsAllowed({ seen: { terminal } }: AgentRecord, policy: Policy): number {
   const rule = terminal?.restart;
   return (rule?.when === "on-failure" ? rule.max : null) ?? policy.restart.max;
 }
 
 /** Ended well, and its owner wants it to run always: its next life follows by itself. Who was ended by a person stays so. */
-export function isBetweenRuns({ terminal, activity, stop }: AgentRecord): boolean {
+export function isBetweenRuns({ seen: { terminal }, work: { activity }, ending: { stop } }: AgentRecord): boolean {
   if (terminal?.restart?.when !== "always" || terminal.exit === null || activity.kind !== "FINISHED") return false;
   const { cause } = terminal.exit;
   return cause !== "person" && cause !== "stopped" && stop?.cause !== "ordered";
@@ -20,4 +20,4 @@ export function isBetweenRuns({ terminal, activity, stop }: AgentRecord): boolea
 
 /** Expire first, then count. */
 export const recentRestarts = (record: AgentRecord, { now, policy }: Context): readonly MonoMs[] =>
-  record.restarts.filter((at) => at > now - policy.restart.window);
+  record.recovery.restarts.filter((at) => at > now - policy.restart.window);

@@ -66,7 +66,7 @@ export function runStory(given: StoryGiven = {}) {
     loop: (kind: LoopKind): Finding | undefined => agent.finding(kind),
     /** Every loop that is seen right now, such as "cycle:stuck". */
     loops: (): string[] =>
-      agent.record.findings.filter(({ kind }) => kinds.has(kind)).map(({ kind, level }) => `${kind}:${level}`),
+      agent.record.health.findings.filter(({ kind }) => kinds.has(kind)).map(({ kind, level }) => `${kind}:${level}`),
     get state() {
       return agent.state;
     },

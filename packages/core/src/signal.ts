@@ -22,9 +22,9 @@ import type {
   StepEvent,
   StopOutcome,
 } from "@rouse/contract";
+import type { SavedWork } from "./incident.ts";
 import type { AgentRecord } from "./record.ts";
 import type { TakenTask } from "./tasks/taken-from.ts";
-import type { SavedWork } from "./terminal-facts.ts";
 
 /** A fact that came in, parsed at the edge. Wall-clock times were turned into differences there: core never compares clocks. */
 export type Signal =

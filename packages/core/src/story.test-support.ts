@@ -107,7 +107,7 @@ export function story(given: StoryGiven = {}) {
 
   function take(signal: Signal): Turn {
     const before = record;
-    const judgedBy = before.promise === null ? policy : keepPromise(policy, before.promise);
+    const judgedBy = before.life.promise === null ? policy : keepPromise(policy, before.life.promise);
     const turn = supervise(before, signal, { now, policy: judgedBy, doubt });
     record = turn.record;
     given.witness?.({ before, signal, turn, now, policy: judgedBy, doubt });
@@ -124,7 +124,7 @@ export function story(given: StoryGiven = {}) {
   }
 
   function noteVerdict(before: AgentRecord): void {
-    if (record.findings === before.findings && record.health === before.health) return;
+    if (record.health.findings === before.health.findings && record.health === before.health) return;
     const seen = describeVerdict(record);
     if (seen === verdict) return;
     verdict = seen;
@@ -225,7 +225,8 @@ export function story(given: StoryGiven = {}) {
     peersWereHeard(): void {
       doubt = { ...doubt, peersHeardAt: now };
     },
-    finding: (kind: FindingKind): Finding | undefined => record.findings.find((finding) => finding.kind === kind),
+    finding: (kind: FindingKind): Finding | undefined =>
+      record.health.findings.find((finding) => finding.kind === kind),
     get state() {
       return record.health.state;
     },
@@ -277,7 +278,7 @@ export type Story = ReturnType<typeof story>;
 const unborn = { agentType: null, node: null, incarnation: 1, taskId: null };
 
 function describeVerdict(record: AgentRecord): string {
-  const findings = record.findings.map(
+  const findings = record.health.findings.map(
     ({ kind, level, held }) => `${kind}:${level}${held === undefined ? "" : `(${held})`}`,
   );
   return [record.health.state, ...findings.toSorted()].join(" ");

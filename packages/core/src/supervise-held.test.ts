@@ -187,14 +187,14 @@ function live(held: HeldStory, one: Step): void {
     case "return":
       return void agent.take({ kind: "held", hold: held.holdOf(), adopted: true });
     case "start-again":
-      if (agent.record.terminal?.exit !== null) held.startsAgain();
+      if (agent.record.seen.terminal?.exit !== null) held.startsAgain();
       return;
     case "order":
       return void held.isOrdered(one.order, `order-${agent.now}`);
     case "answer-stop":
-      return void held.handsStopped(agent.record.stop?.key ?? "none", outcomes[one.how]);
+      return void held.handsStopped(agent.record.ending.stop?.key ?? "none", outcomes[one.how]);
     case "answer-restart":
-      return void held.handsAnswer(agent.record.restart?.key ?? "none", {
+      return void held.handsAnswer(agent.record.ending.restart?.key ?? "none", {
         kind: "not-restarted",
         problem: "no folder",
       });

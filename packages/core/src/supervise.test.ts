@@ -239,26 +239,12 @@ describe("one turn", () => {
   });
 });
 
-/** What was made of what was learnt. */
-const judged: readonly (keyof AgentRecord)[] = [
-  "health",
-  "findings",
-  "alert",
-  "alertsRaised",
-  "lastAlert",
-  "checkIn",
-  "incident",
-  "handedOver",
-  "nudged",
-  "asked",
-  "nudge",
-  "reached",
-  "counts",
-  "wakeAt",
-];
-
-const known = (record: AgentRecord) =>
-  Object.fromEntries(Object.entries(record).filter(([key]) => !judged.includes(key as keyof AgentRecord)));
+/** Without what was made of what was learnt. */
+function known({ health: _, wakeAt: __, life, ladder, ...record }: AgentRecord) {
+  const { checkIn: ___, ...lived } = life;
+  const { containment, answers } = ladder;
+  return { ...record, lived, containment, answers };
+}
 
 const whenGone = (agent: Story): number | undefined =>
   agent.state === "UNRESPONSIVE" ? agent.record.health.since : undefined;

@@ -9,6 +9,8 @@ import { askToCheckIn } from "./intervene/check-in.ts";
 import { containAgent } from "./intervene/contain.ts";
 import { giveCommands, noticeLostNudge } from "./intervene/nudge-life.ts";
 import { isStanding } from "./limit.ts";
+import type { Machine } from "./machine.ts";
+import { readRecord } from "./read-record.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeReturn } from "./recover/notice-return.ts";
 import { noticeRestart } from "./recover/restart-life.ts";
@@ -58,12 +60,12 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
 function isCalm(record: AgentRecord, signal: Signal): boolean {
   return (
     record.health.state === "HEALTHY" &&
-    record.incident === null &&
-    record.handedOver === null &&
-    record.nudge === null &&
-    record.stop === null &&
-    record.restart === null &&
-    !isStanding(record.limit) &&
+    record.ladder.incident === null &&
+    record.ladder.handedOver === null &&
+    record.ladder.nudge === null &&
+    record.ending.stop === null &&
+    record.ending.restart === null &&
+    !isStanding(record.seen.limit) &&
     !isBetweenRuns(record) &&
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
@@ -84,6 +86,20 @@ function toReply(
 }
 
 function join<T>(...lists: readonly (readonly T[])[]): readonly T[] {
-  const filled = lists.filter((list) => list.length > 0);
-  return filled.length === 1 ? (filled[0] ?? []) : filled.flat();
+  let last: readonly T[] = [];
+  let filled = 0;
+  for (const list of lists) {
+    if (list.length === 0) continue;
+    last = list;
+    filled += 1;
+  }
+  return filled <= 1 ? last : lists.flat();
 }
+
+export const agentMachine: Machine<AgentRecord, Signal, Context, Reply | null> = {
+  name: "agent",
+  step: supervise,
+  wakeAt: ({ wakeAt }) => wakeAt,
+  restore: readRecord,
+  serialise: JSON.stringify,
+};

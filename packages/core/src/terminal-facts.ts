@@ -7,15 +7,13 @@ import type {
   Hold,
   HolderLoss,
   LifeIdentity,
+  LimitKind,
   MonoMs,
   Question,
-  RestartCause,
   RestartRule,
   RunningProcess,
-  StopCause,
-  StopOutcome,
 } from "@rouse/contract";
-import type { Mark } from "./record.ts";
+import type { Mark } from "./facts.ts";
 
 /** One class of error and when it was seen lately, with how much new output there had been by then. */
 export interface ErrorClass {
@@ -215,41 +213,35 @@ export const speaksForCommand = ({ structured, startedAs }: TerminalFacts): bool
 export const lacksMarker = ({ announcesMarker, completedAt }: TerminalFacts): boolean =>
   announcesMarker === true && completedAt === null;
 
-/** Whether the agent's work was saved before it is stopped. */
-export type SavedWork =
-  | { readonly kind: "saved"; readonly commit: string; readonly changed: number }
-  /** Nothing that could be saved: its folder is under no version control. */
-  | { readonly kind: "nothing-to-save" }
-  | { readonly kind: "not-saved"; readonly problem: string };
-
-/** The life of one order to stop: decided and written down, the work saved, ordered, and answered by the hands. */
-export interface StopLife {
-  readonly key: string;
-  readonly cause: StopCause;
-  readonly actor: string;
-  readonly decidedAt: MonoMs;
-  /** A person asked for it to be started again afterwards. */
-  readonly thenRestart: boolean;
-  /** A person wants it stopped even if its work cannot be saved. */
-  readonly force: boolean;
-  readonly saved: SavedWork | null;
-  /** The hands were told to stop it. */
-  readonly orderedAt: MonoMs | null;
-  /** The hands were told that it is not wanted any more, before they had answered. */
-  readonly recalled?: true;
-  /** What it rested on at that moment. */
-  readonly evidence: readonly string[];
-  readonly outcome: StopOutcome | null;
-}
-
-/** The life of one order to start again. */
-export interface RestartLife {
-  readonly key: string;
-  readonly because: RestartCause;
-  readonly attempt: number;
-  /** Its last life ended at a limit that stood: while it is being started, that end is no matter for anybody, whoever ordered the start. */
-  readonly outOfLimit?: true;
-  /** Since when its new life would have been heard of, had it come; `null` while that could not be said. */
-  readonly awaitedSince: MonoMs | null;
-  readonly problem: string | null;
+/**
+ * A provider's limit: a wait with a known end. It belongs to the agent and not to its terminal, so that neither a screen drawn anew nor the next life of
+ * the program forgets it. Kept when it is over, to tell one that runs into the next limit at once.
+ */
+export interface Limit {
+  readonly what: LimitKind;
+  readonly pattern: string;
+  readonly by: "text" | "stream";
+  readonly since: MonoMs;
+  /** The advertised reset and a margin; where none was named, as long as is waited without one. */
+  readonly until: MonoMs;
+  /** The advertised reset itself, the first moment that may be meant; absent where none was named, and in what an earlier version saved. */
+  readonly resetsAt?: MonoMs;
+  /** Its words name the minute, which may be any moment of it: it is waited for to the end. */
+  readonly toMinute?: boolean;
+  readonly named: boolean;
+  /** The program says that it goes on by itself. */
+  readonly continues: boolean;
+  /** How often in a row it ran into a limit again soon after it had gone on. */
+  readonly attempts: number;
+  /**
+   * New lines of the last minutes, a few of each moment at most: since when, and when they were last counted. `busy`: the moments, after its time was up,
+   * in which its processes were at work as well.
+   */
+  readonly lines: { readonly count: number; readonly from: MonoMs; readonly at: MonoMs; readonly busy: number };
+  /** How long its program said, when it was asked, that the limit still stands: only where that is a person's to know. */
+  readonly putOffFor?: DurationMs;
+  /** A person was told that it is over and the agent does not go on. */
+  readonly told: boolean;
+  /** When the agent went on or was made to; `null` while the limit stands. */
+  readonly resumedAt: MonoMs | null;
 }

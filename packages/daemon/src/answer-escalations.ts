@@ -1,7 +1,6 @@
 import { AcknowledgeRequest, DecisionRequest, type DecisionResult, type EscalationService } from "@rouse/contract";
-
-import { tooLate } from "./api/describe-ending.ts";
-import { readRequest } from "./api/read-request.ts";
+import { tooLate } from "./api/escalations.ts";
+import { readRequest } from "./api/route.ts";
 import type { Help } from "./build-services.ts";
 import type { Answered } from "./escalations/take-words.ts";
 import { givenBy } from "./orders/note-orders.ts";

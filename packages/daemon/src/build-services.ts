@@ -1,12 +1,13 @@
 import type { OrderAnswer, OrderRequest } from "@rouse/contract";
 import type { FleetIncidents } from "@rouse/core";
 import { useHands } from "./agents/carry-out-action.ts";
+import type { Agents } from "./agents/host-agents.ts";
 import { recheckGate } from "./agents/recheck-gate.ts";
 import type { Roster } from "./agents/roster.ts";
-import type { Turns } from "./agents/turns.ts";
 import { attendCheckpoints } from "./checkpoints/attend-checkpoints.ts";
 import { keepCheckpoints } from "./checkpoints/keep-checkpoints.ts";
 import type { Config } from "./config/read-config.ts";
+import type { Engine } from "./engine/engine.ts";
 import type { GroupCommit } from "./engine/group-commit.ts";
 import type { SelfDoubt } from "./engine/self-doubt.ts";
 import type { SteadyClock } from "./engine/steady-clock.ts";
@@ -22,12 +23,12 @@ import type { States } from "./ports/states.ts";
 import type { Store } from "./ports/store.ts";
 import type { TaskDesk } from "./ports/task-source.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
-import { keepTasks } from "./tasks/keep-tasks.ts";
+import { hostTasks } from "./tasks/host-tasks.ts";
 import { openDesk } from "./tasks/open-desk.ts";
 import { recoverTasks } from "./tasks/recover-tasks.ts";
 import { serveTasks } from "./tasks/serve-tasks.ts";
 
-interface HelpParts {
+interface ServiceParts {
   readonly store: Store;
   readonly alerts: Alerts;
   readonly holders: Holders;
@@ -37,7 +38,8 @@ interface HelpParts {
   readonly log: Log;
   readonly roster: Roster;
   readonly incidents: FleetIncidents;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly doubt: SelfDoubt;
   readonly clock: SteadyClock;
@@ -48,22 +50,21 @@ interface HelpParts {
 }
 
 /** Everything that is done about agents and their work, put together: who is asked, what is kept, and the hands that do it. */
-export function arrangeHelp(parts: HelpParts) {
-  const { store, roster, incidents, turns, commits, doubt, clock, config, workspaces, holders } = parts;
+export function buildServices(parts: ServiceParts) {
+  const { store, engine, roster, incidents, agents, commits, doubt, clock, config, workspaces, holders } = parts;
   const { toWall, read: readClock } = clock;
-  const { saveEvents, intend, addToTrail } = turns;
+  const { saveEvents, addToTrail } = engine;
   const { folderOf } = holders;
-  const words = takeWords({ roster, incidents, turns, commits, store, clock, readClock, config });
-  const { tellAgent } = words;
-  const tasks = keepTasks({ roster, commits, doubt, config, toWall, saveEvents, intend, tellAgent });
-  const service = serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail });
+  const words = takeWords({ engine, roster, incidents, agents, commits, store, clock, readClock, config });
+  const tasks = hostTasks({ engine, roster, commits, doubt, config, toWall });
+  const service = serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall });
   const checkpoints = keepCheckpoints({
     store,
     states: parts.states,
     commits,
     readClock,
     saveEvents,
-    ...attendCheckpoints({ roster, turns, tasks, workspaces, folderOf }),
+    ...attendCheckpoints({ roster, agents, tasks, workspaces, folderOf }),
   });
   const escalations = tellEscalations({ words, store, checkpoints, config, readClock, toWall });
   const keepers = { roster, tasks, checkpoints, commits };
@@ -101,7 +102,7 @@ export function arrangeHelp(parts: HelpParts) {
       withdraw,
       stillOpen,
       stillWanted({ agentId, key }) {
-        const containment = roster.find(agentId)?.record.containment;
+        const containment = roster.find(agentId)?.record.ladder.containment;
         return containment?.key === key && containment.state === "ordered";
       },
       thawed,
@@ -110,4 +111,4 @@ export function arrangeHelp(parts: HelpParts) {
   };
 }
 
-export type Help = ReturnType<typeof arrangeHelp>;
+export type Help = ReturnType<typeof buildServices>;

@@ -15,11 +15,18 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fl
   const clock = { mono: at, boot: at, wall: Date.UTC(2026, 0, 1) + at };
   const delivered: string[] = [];
   const looked = { anew: 0 };
+  const closed: string[] = [];
+  const errors: string[] = [];
   const store = await openMemoryStore(disk);
   let trouble: Fault | null = null;
   const monitor = await startMonitor({
     ...handsOff,
-    holders: { ...handsOff.holders, lookAnew: () => void looked.anew++ },
+    holders: {
+      ...handsOff.holders,
+      lookAnew: () => void looked.anew++,
+      close: async () => void closed.push("holders"),
+    },
+    orchestrator: { ...handsOff.orchestrator, close: () => void closed.push("orchestrator") },
     store: {
       ...store,
       commit: async (commit) => (trouble === null ? store.commit(commit) : Promise.reject(trouble)),
@@ -27,7 +34,7 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fl
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => ({ ...clock }) },
     timers: wound.timers,
     alerts: { deliver: async ({ key }) => void delivered.push(key) },
-    log: silent,
+    log: { ...silent, error: (_, message) => void errors.push(message) },
     config: requireConfig(readConfig({ file: { name: "test", text: `preset: ${preset}` } })),
     version: "test",
   });
@@ -41,6 +48,8 @@ async function watch(disk: MemoryDisk = createMemoryDisk(), at = 0, preset = "fl
     clock,
     delivered,
     looked,
+    closed,
+    errors,
     advance,
     /** Time passes with the event loop turning. */
     async live(duration: number): Promise<void> {
@@ -258,6 +267,27 @@ describe("a restart", () => {
     const quick = await watch(disk, seconds(2), "fleet");
     await quick.live(seconds(25));
     expect(quick.monitor.agent("a").state).toBe("UNRESPONSIVE");
+  });
+});
+
+describe("a monitor that was replaced", () => {
+  it("refuses everybody, judges and does nothing more, says so once, and can be stopped", async () => {
+    const disk = createMemoryDisk();
+    const { monitor, beats, live, delivered, closed, errors } = await watch(disk);
+    await beats({ agentId: "a", status: "RUNNING" });
+    expect(disk.epoch).toBe(1);
+    disk.epoch += 1; // as another monitor on the same data does
+    const [kept, events] = [disk.lastSignalId, disk.lastEventId];
+    await expect(beats({ agentId: "a", status: "RUNNING" })).rejects.toMatchObject({ code: "epoch-lost" });
+    expect(closed).toEqual(["orchestrator", "holders"]);
+    await live(minutes(5));
+    await expect(beats({ agentId: "a", status: "RUNNING" })).rejects.toMatchObject({ code: "epoch-lost" });
+    expect(monitor.counters().storeDown).toBe(true);
+    expect(monitor.agent("a").state).toBe("HEALTHY");
+    expect([disk.lastSignalId, disk.lastEventId, delivered]).toEqual([kept, events, []]);
+    expect(errors).toEqual([expect.stringMatching(/^this monitor was replaced.*epoch 2.*epoch 1/)]);
+    await monitor.stop();
+    expect(disk.holder).toBeNull();
   });
 });
 

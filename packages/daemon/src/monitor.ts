@@ -9,22 +9,21 @@ import type {
   RouseEvent,
   SavedEvent,
 } from "@rouse/contract";
-import type { AgentRecord } from "@rouse/core";
 import { meetHolders } from "./agents/connect-holders.ts";
 import { hearBeats, type SentBeat } from "./agents/hear-beats.ts";
 import { hearRegistrations } from "./agents/hear-registrations.ts";
+import type { Counters } from "./agents/host-agents.ts";
 import { createReports, type Reports } from "./agents/report.ts";
 import { hearHands } from "./agents/take-outcome.ts";
 import type { ActivityListener } from "./agents/tell-activity.ts";
-import type { Counters } from "./agents/turns.ts";
 import { anchorSeals } from "./audit/anchor-seals.ts";
 import { whereTrailEnds } from "./audit/audit-trail.ts";
 import { type AuditReader, readAuditOf } from "./audit/read-audit.ts";
 import { recallSeals, sealRuns } from "./audit/seal-trail.ts";
-import { arrangeHelp, type Help } from "./build-services.ts";
+import { buildServices, type Help } from "./build-services.ts";
 import type { Config } from "./config/read-config.ts";
 import { applyConfig } from "./engine/apply-config.ts";
-import { layGround } from "./engine/build-engine.ts";
+import { buildEngine } from "./engine/build-engine.ts";
 import { canaryEvery, provePath } from "./engine/canary.ts";
 import { judgeDue, tickEvery } from "./engine/judge-due.ts";
 import { startOutbox } from "./engine/outbox.ts";
@@ -109,7 +108,7 @@ export interface Monitor extends Reports {
   onActivity(listener: ActivityListener): () => void;
   lastEventId(): number;
   config(): Config;
-  counters(): Counters & { agents: number; outbox: number; storeDown: boolean };
+  counters(): Counters & { events: number; agents: number; outbox: number; storeDown: boolean };
   stop(): Promise<void>;
 }
 
@@ -118,11 +117,12 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   let current = parts.config;
   const config = (): Config => current;
   const { store, timers, log } = parts;
+  const epoch = await store.takeOver();
   const resumption = await store.resume();
   const seals = await recallSeals(store, resumption);
   const orders = await recallOrders(store, resumption, seals.store, parts.signing.publicKey);
-  const ground = layGround({ ...parts, config, seals, act, afterTurn }, resumption);
-  const { readClock, chores, roster, news, commits, records, turns, markAlive } = ground;
+  const ground = buildEngine({ ...parts, config, seals, epoch, stopActing, act }, resumption);
+  const { readClock, chores, roster, news, commits, records, engine, agents, markAlive } = ground;
   const eachSlice = takeInSlices({ timers, chores });
   const common = { ...parts, ...ground, config, eachSlice };
   let savedEnd: AuditPlace | null = whereTrailEnds(resumption);
@@ -134,7 +134,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     tell,
   });
   const people = obeyPeople({ ...common, afterCommits: news.onCommit, after: timers.after });
-  const help = arrangeHelp({ ...common, recover: people.recover, onTasksSaved: news.onTasksSaved });
+  const help = buildServices({ ...common, recover: people.recover, onTasksSaved: news.onTasksSaved });
   const { tasks } = help;
   const outbox = startOutbox(help.hands, timers, log, hearHands({ ...common, afterCommits: news.onCommit }));
   const { meetWith, settle } = meetHolders(common);
@@ -156,16 +156,18 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     anchoring.take(commit.audit);
   }
 
+  /** Nothing is begun, asked or ordered any more. */
+  function stopActing(): Promise<void> {
+    outbox.stop();
+    parts.orchestrator.close();
+    return parts.holders.close();
+  }
+
   function tell(event: RouseEvent): void {
     // Nothing may follow the last seal of a run.
     if (chores.stopped()) return;
-    turns.saveEvents([event], readClock().time, null);
+    engine.saveEvents([event], readClock().time, null);
     commits.schedule();
-  }
-
-  /** What a turn changed about an agent concerns its tasks as well. */
-  function afterTurn(before: AgentRecord, after: AgentRecord, moment: Moment): void {
-    tasks.noticeAgent(before, after, moment);
   }
 
   return {
@@ -193,7 +195,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     lastEventId: news.lastEventId,
     config,
     counters: () => ({
-      ...turns.counters,
+      ...agents.counters,
+      events: engine.eventsSaved(),
       agents: roster.size(),
       outbox: outbox.waiting(),
       storeDown: storeIsDown(),
@@ -201,11 +204,9 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     async stop() {
       if (chores.stopped()) return;
       chores.stop();
-      outbox.stop();
-      parts.orchestrator.close();
-      await parts.holders.close();
+      await stopActing();
       records.saveAll();
-      turns.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
+      engine.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);
       sealing.stop();
       markAlive();
       await commits.drain();

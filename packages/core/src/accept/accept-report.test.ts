@@ -18,19 +18,19 @@ describe("a holder", () => {
     const held = heldStory();
     held.prints(3);
     held.agent.take({ kind: "held", hold: held.holdOf(), adopted: true });
-    expect(held.agent.record.terminal).toMatchObject({ novel: 3, lastReport: 1 });
+    expect(held.agent.record.seen.terminal).toMatchObject({ novel: 3, lastReport: 1 });
     expect(held.agent.events.at(-1)).toMatchObject({ type: "AGENT_HELD", payload: { adopted: true } });
   });
 
   it("tells by what its agent's processes are known, also when only a monitor that comes later hears it", () => {
     const identity = { startTicks: 77, mark: "m", cgroup: null };
     const told = heldStory({ hold: { identity } });
-    expect(told.agent.record.terminal?.identity).toEqual(identity);
+    expect(told.agent.record.seen.terminal?.identity).toEqual(identity);
     const late = heldStory();
-    expect(late.agent.record.terminal?.identity).toBeUndefined();
+    expect(late.agent.record.seen.terminal?.identity).toBeUndefined();
     late.agent.take({ kind: "held", hold: late.holdOf({ identity }), adopted: true });
     late.agent.take({ kind: "held", hold: late.holdOf(), adopted: true });
-    expect(late.agent.record.terminal?.identity).toEqual(identity);
+    expect(late.agent.record.seen.terminal?.identity).toEqual(identity);
   });
 
   it("with another process in the same life is another terminal: it is told, and its reports count from the first", () => {
@@ -38,7 +38,7 @@ describe("a holder", () => {
     for (let n = 0; n < 3; n++) held.prints();
     held.agent.take({ kind: "held", hold: held.holdOf({ pid: 4343 }), adopted: false });
     expect(held.agent.told("AGENT_HELD").map(({ pid }) => pid)).toEqual([4242, 4343]);
-    expect(held.agent.record.terminal).toMatchObject({ pid: 4343, novel: 0 });
+    expect(held.agent.record.seen.terminal).toMatchObject({ pid: 4343, novel: 0 });
     expect(held.report([], { seq: 1 }).reply).toMatchObject({ status: "accepted", sequenceNumber: 1 });
   });
 
@@ -63,7 +63,7 @@ describe("a holder", () => {
     const { signal, reply } = held.prints();
     expect(reply).toMatchObject({ status: "accepted", sequenceNumber: 1 });
     expect(held.agent.take(signal).reply).toMatchObject({ status: "duplicate", because: "seen-before" });
-    expect(held.agent.record.terminal?.novel).toBe(1);
+    expect(held.agent.record.seen.terminal?.novel).toBe(1);
   });
 
   it("brings the task it was started for, assigned now", () => {
@@ -71,7 +71,7 @@ describe("a holder", () => {
     held.passes("1m");
     held.exits({ code: 1 });
     held.agent.take({ kind: "held", hold: held.holdOf({ incarnation: 2, taskId: "t2" }), adopted: false });
-    expect(held.agent.record).toMatchObject({ taskId: "t2", taskAssignedAt: held.agent.now });
+    expect(held.agent.record).toMatchObject({ task: { id: "t2", assignedAt: held.agent.now } });
   });
 });
 
@@ -112,7 +112,7 @@ describe("a holder that is lost", () => {
 
   it("says why it is of no use, and again when that is another reason", () => {
     const held = heldStory();
-    const { incarnation } = held.agent.record;
+    const { incarnation } = held.agent.record.life;
     const loss = { kind: "holder-lost", incarnation, process: "alive", exit: null } as const;
     for (const because of ["silent", "other-store", "other-store"] as const) held.agent.take({ ...loss, because });
     expect(held.agent.eventTypes().filter((type) => type === "HOLDER_LOST")).toHaveLength(2);
@@ -120,11 +120,11 @@ describe("a holder that is lost", () => {
       process: "alive",
       because: "other-store",
     });
-    const [finding] = held.agent.record.findings;
+    const [finding] = held.agent.record.health.findings;
     expect(finding).toMatchObject({ kind: "holder-lost", text: expect.stringContaining("another database") });
     held.report([]);
     held.holderIsLost("alive");
-    expect(held.agent.record.findings[0]?.text).toContain("is gone");
+    expect(held.agent.record.health.findings[0]?.text).toContain("is gone");
   });
 
   it("is told also when it was a warning already", () => {
@@ -134,7 +134,7 @@ describe("a holder that is lost", () => {
     expect(held.agent.actions).toEqual([]);
     held.holderIsLost("alive");
     expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert" })]);
-    expect(held.agent.record.alert?.cause).toBe("holder-lost");
+    expect(held.agent.record.health.alert?.cause).toBe("holder-lost");
   });
 
   it("sees no output, so that none is held against the agent, nor after it returned", () => {
@@ -145,7 +145,7 @@ describe("a holder that is lost", () => {
       held.agent.beats();
       held.agent.silentFor("1m");
     }
-    expect(held.agent.record.findings.map(({ kind }) => kind)).toEqual(["holder-lost"]);
+    expect(held.agent.record.health.findings.map(({ kind }) => kind)).toEqual(["holder-lost"]);
     held.report([]);
     held.passes("9m");
     expect(held.agent.past).toEqual(["0s DEGRADED", "3600s HEALTHY"]);
@@ -175,7 +175,7 @@ describe("a holder that is lost", () => {
   it("but left word of the end: that word counts", () => {
     const held = heldStory();
     held.holderIsLost("gone", { code: 0, signal: null, cause: "by-itself" });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.past).toEqual([]);
   });
 });
@@ -190,8 +190,8 @@ describe("processes that are left when the agent's own is over", () => {
     held.report([], { leftovers: server });
     held.passes("1m");
     expect(held.agent.told("AGENT_LEFT_PROCESSES")).toEqual([{ agentId: "worker-1", processes: server }]);
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
-    expect(held.agent.record.terminal?.leftovers?.processes).toEqual(server);
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(held.agent.record.seen.terminal?.leftovers?.processes).toEqual(server);
   });
 
   it("ask nobody what the agent's own process asked: there is none to answer any more", () => {
@@ -199,7 +199,7 @@ describe("processes that are left when the agent's own is over", () => {
     held.shows({ kind: "asks", what: "trust", pattern: "p" });
     held.report([], { leftovers: server });
     held.report([], { leftovers: server });
-    expect(held.agent.record.terminal?.asks).toBeNull();
+    expect(held.agent.record.seen.terminal?.asks).toBeNull();
     expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
   });
 
@@ -215,8 +215,8 @@ describe("processes that are left when the agent's own is over", () => {
     const held = heldStory();
     held.report([], { leftovers: server });
     held.exits({ code: 0 });
-    expect(held.agent.record.terminal?.leftovers).toBeNull();
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.seen.terminal?.leftovers).toBeNull();
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 
   it("are ended by an order of a person, also when its end is known", () => {
@@ -275,7 +275,7 @@ describe("the end of a process", () => {
     held.agent.beats({ sequenceNumber: 2, status: "RUNNING", progressIndicator: "almost" });
     held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "shell", args_digest: "a" }] });
     held.passes("2h");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.past).toEqual([]);
     expect(held.agent.did("restart-agent")).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe("the end of a process", () => {
     const held = heldStory();
     held.exits({ code: 1 });
     expect(held.agent.past).toEqual(["0s UNRESPONSIVE"]);
-    expect(held.agent.record.findings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+    expect(held.agent.record.health.findings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       "process-exited: its process ended with status 1",
     ]);
     expect(held.agent.actions[0]).toMatchObject({ kind: "raise-alert", severity: "critical" });
@@ -294,7 +294,7 @@ describe("the end of a process", () => {
     const held = heldStory({ hold: { structured: true } });
     held.shows({ kind: "turn-ended", outcome: "failure", reason: "loop detected" });
     held.exits({ code: 0 });
-    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).not.toBe("FINISHED");
     expect(held.agent.past).toEqual(["0s UNRESPONSIVE"]);
     expect(held.agent.finding("process-exited")?.text).toBe(
       "its process ended with status 0, after its turn failed (loop detected)",
@@ -313,7 +313,7 @@ describe("the end of a process", () => {
     held.exits({ code: 0 });
     expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "completed" });
     held.passes("8h");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(held.agent.past).not.toContainEqual(expect.stringContaining("UNRESPONSIVE"));
   });
@@ -343,7 +343,7 @@ describe("the end of a process", () => {
       held.report([], { exit: { signal: null, cause: "by-itself", ...exit }, leftovers });
       held.passes("2h");
       expect(held.agent.eventTypes()).toEqual(["AGENT_HELD", "AGENT_LEFT_PROCESSES", "PROCESS_EXITED"]);
-      expect(held.agent.record.terminal?.leftovers?.processes).toEqual(leftovers);
+      expect(held.agent.record.seen.terminal?.leftovers?.processes).toEqual(leftovers);
       expect(held.agent.past).toEqual([]);
     },
   );
@@ -352,14 +352,14 @@ describe("the end of a process", () => {
     const held = heldStory({ hold: { foreground: true } });
     const nobodyLeft = (incarnation: number) => held.agent.take({ kind: "leftovers-gone", incarnation });
     nobodyLeft(1);
-    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).not.toBe("FINISHED");
     const exit = { code: 0, signal: null, cause: "by-itself" } as const;
     held.report([], { exit, leftovers: [{ pid: 77, name: "codex" }] });
     nobodyLeft(2);
-    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).not.toBe("FINISHED");
     nobodyLeft(1);
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
-    expect(held.agent.record.terminal?.leftovers).toBeNull();
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.seen.terminal?.leftovers).toBeNull();
     expect(held.agent.eventTypes()).toContain("AGENT_FINISHED");
   });
 
@@ -368,8 +368,8 @@ describe("the end of a process", () => {
     const exit = { code: 3, signal: null, cause: "by-itself" } as const;
     held.report([], { exit, leftovers: [{ pid: 77, name: "codex" }] });
     held.agent.take({ kind: "leftovers-gone", incarnation: 1 });
-    expect(held.agent.record.activity.kind).not.toBe("FINISHED");
-    expect(held.agent.record.terminal?.leftovers).toBeNull();
+    expect(held.agent.record.work.activity.kind).not.toBe("FINISHED");
+    expect(held.agent.record.seen.terminal?.leftovers).toBeNull();
   });
 
   describe("with status 0 of one that announced the completion marker", () => {
@@ -381,21 +381,21 @@ describe("the end of a process", () => {
       held.prints();
       const before = held.agent.record;
       held.exits({ code: 0 });
-      expect(held.agent.record.activity.kind).not.toBe("FINISHED");
-      expect(held.agent.record.findings).toMatchObject([
+      expect(held.agent.record.work.activity.kind).not.toBe("FINISHED");
+      expect(held.agent.record.health.findings).toMatchObject([
         { text: "its process ended with status 0 without the completion marker it announced" },
       ]);
       expect(fateOfWork(before, held.agent.record)).toMatchObject({ kind: "recovering" });
       const failed = announced();
       failed.exits({ code: 7 });
-      expect(failed.agent.record.findings).toMatchObject([{ text: "its process ended with status 7" }]);
+      expect(failed.agent.record.health.findings).toMatchObject([{ text: "its process ended with status 7" }]);
     });
 
     it("has finished with it", () => {
       const held = announced();
       held.shows({ kind: "output", rows: 1, novel: 1 }, { kind: "completed", pattern: "completion marker" });
       held.exits({ code: 0 });
-      expect(held.agent.record.activity.kind).toBe("FINISHED");
+      expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     });
 
     it("is not said to lack it where it wrote it, and only what it left keeps it from being finished", () => {
@@ -403,7 +403,7 @@ describe("the end of a process", () => {
       held.shows({ kind: "output", rows: 1, novel: 1 }, { kind: "completed", pattern: "completion marker" });
       const exit = { code: 0, signal: null, cause: "by-itself" } as const;
       held.report([], { exit, leftovers: [{ pid: 77, name: "codex" }] });
-      expect(held.agent.record.findings).toMatchObject([{ text: "its process ended with status 0" }]);
+      expect(held.agent.record.health.findings).toMatchObject([{ text: "its process ended with status 0" }]);
     });
 
     it("gives its task back where nothing is started again, or a person ran it", () => {
@@ -419,7 +419,7 @@ describe("the end of a process", () => {
     it("by a person's hand has finished all the same", () => {
       const held = announced();
       held.exits({ code: 0, cause: "person" });
-      expect(held.agent.record.activity.kind).toBe("FINISHED");
+      expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     });
   });
 
@@ -430,7 +430,7 @@ describe("the end of a process", () => {
     expect(held.agent.state).toBe("STUCK");
     held.exits({ code: 1 });
     expect(held.agent.state).toBe("HEALTHY");
-    expect(held.agent.record).toMatchObject({ incident: null, alert: null });
+    expect(held.agent.record).toMatchObject({ ladder: { incident: null }, health: { alert: null } });
     expect(held.agent.told("INCIDENT_CLOSED").at(-1)).toMatchObject({ ending: "recovered", because: "ended" });
   });
 
@@ -440,9 +440,9 @@ describe("the end of a process", () => {
     held.prints();
     held.agent.take({ kind: "escalation-ordered", actor: "operator" });
     held.passes("6m");
-    expect(held.agent.record.handedOver).toMatchObject({ because: "nobody-answered", asked: true });
+    expect(held.agent.record.ladder.handedOver).toMatchObject({ because: "nobody-answered", asked: true });
     held.exits({ code: 7 });
-    expect(held.agent.record).toMatchObject({ incident: null, handedOver: null, alert: null });
+    expect(held.agent.record).toMatchObject({ ladder: { incident: null, handedOver: null }, health: { alert: null } });
   });
 
   it.each([{ code: 0 }, { code: 130 }])("by a person's hand does not make it well: they ended it (%j)", (exit) => {
@@ -452,7 +452,11 @@ describe("the end of a process", () => {
     expect(held.agent.state).toBe("STUCK");
     held.exits({ ...exit, cause: "person" });
     held.passes("10m");
-    expect(held.agent.record).toMatchObject({ incident: null, alert: null, activity: { kind: "FINISHED" } });
+    expect(held.agent.record).toMatchObject({
+      ladder: { incident: null },
+      health: { alert: null },
+      work: { activity: { kind: "FINISHED" } },
+    });
     expect(held.agent.told("INCIDENT_CLOSED")).toMatchObject([
       { ending: "handed-to-a-person", because: "ended-by-person" },
     ]);
@@ -495,7 +499,7 @@ describe("the end of a process", () => {
     held.shows({ kind: "turn-ended", outcome: "failure", reason: "loop detected" });
     held.shows(next);
     held.exits({ code: 0 });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 
   it("by somebody's signal names it", () => {
@@ -507,7 +511,7 @@ describe("the end of a process", () => {
   it("by a person's own hand is their decision", () => {
     const held = heldStory();
     held.exits({ code: 130, cause: "person" });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.actions).toEqual([]);
   });
 
@@ -515,7 +519,7 @@ describe("the end of a process", () => {
     const held = heldStory();
     held.shows({ kind: "completed", pattern: "m" });
     held.exits({ code: 1 });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.past).toEqual([]);
   });
 
@@ -524,7 +528,7 @@ describe("the end of a process", () => {
     held.shows({ kind: "completed", pattern: "m" });
     held.agent.beats();
     held.exits({ code: 1 });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 
   it("by our own stop is not the end of the work, even with status 0", () => {
@@ -545,7 +549,7 @@ describe("the end of a process", () => {
     expect(held.agent.reason).toBe("terminated");
     expect(held.agent.did("raise-alert")).toHaveLength(1);
     expect(held.agent.did("resolve-alert")).toHaveLength(1);
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("is told once, and what trails in after it changes nothing", () => {
@@ -553,7 +557,7 @@ describe("the end of a process", () => {
     held.shows({ kind: "completed", pattern: "m" });
     held.exits({ code: 1 });
     held.report([{ kind: "output", rows: 9, novel: 9 }], { exit: { code: 1, signal: null, cause: "by-itself" } });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.eventTypes().filter((type) => type === "PROCESS_EXITED")).toHaveLength(1);
   });
 
@@ -568,7 +572,7 @@ describe("the end of a process", () => {
     const held = heldStory();
     held.passes("10m");
     held.report([], { exit: { code: 1, signal: null, cause: "by-itself" } }, 300_000);
-    expect(held.agent.record.terminal?.exit?.at).toBe(held.agent.now - 300_000);
+    expect(held.agent.record.seen.terminal?.exit?.at).toBe(held.agent.now - 300_000);
   });
 });
 
@@ -578,13 +582,13 @@ describe("a process that waits in a read of its terminal", () => {
     held.prints();
     held.processesShow({ readsTerminal: true });
     held.passes("20s");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(held.agent.told("AGENT_NEEDS_YOU")).toMatchObject([{ what: "input" }]);
     held.passes("5h");
     expect(held.agent.told("INCIDENT_OPENED")).toEqual([]);
     held.processesShow({ readsTerminal: false });
     held.passes("10s");
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING" });
     expect(held.agent.told("AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
   });
 
@@ -593,7 +597,7 @@ describe("a process that waits in a read of its terminal", () => {
     held.shows({ kind: "said", digest: "d" });
     held.processesShow({ readsTerminal: true });
     held.passes("20s");
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: null });
     expect(held.agent.told("AGENT_NEEDS_YOU")).toEqual([]);
   });
 
@@ -631,11 +635,11 @@ it("work in the children of an open tool that is heard of too late to hold the c
     held.agent.silentFor("4m");
     held.agent.beats();
   }
-  const worked = () => workedUntil(held.agent.record.work, held.agent.now);
+  const worked = () => workedUntil(held.agent.record.work.clock, held.agent.now);
   const before = worked();
   held.processesShow({ cpuMs: 1_000_000 });
   held.report([], {}, 11 * 60_000);
-  expect(held.agent.record.terminal?.tree?.busyAt).toBe(held.agent.now - 11 * 60_000);
+  expect(held.agent.record.seen.terminal?.tree?.busyAt).toBe(held.agent.now - 11 * 60_000);
   expect(worked()).toBe(before);
 });
 
@@ -646,9 +650,9 @@ describe("a held agent that says by its beats that it has finished, while its pr
     const held = heldStory();
     held.prints();
     held.agent.beats(says);
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
     held.passes("40s");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 
   it("is watched like any other when it goes on to fail, however often it says so", () => {
@@ -683,18 +687,18 @@ describe("an end that nobody was there to see", () => {
     const held = heldStory();
     held.prints();
     held.agent.silentFor("10m");
-    const { incarnation } = held.agent.record;
+    const { incarnation } = held.agent.record.life;
     const exit = { code: 5, signal: null, cause: "by-itself" } as const;
     held.agent.take({ kind: "holder-lost", incarnation, process: "gone", exit, ago: 480_000 });
-    expect(held.agent.record.terminal?.exit).toEqual({ ...exit, at: held.agent.now - 480_000 });
+    expect(held.agent.record.seen.terminal?.exit).toEqual({ ...exit, at: held.agent.now - 480_000 });
   });
 
   it("was not before its life, whatever a clock that was set says", () => {
     const held = heldStory();
-    const { incarnation, bornAt } = held.agent.record;
+    const { incarnation, bornAt } = held.agent.record.life;
     const exit = { code: 5, signal: null, cause: "by-itself" } as const;
     held.agent.take({ kind: "holder-lost", incarnation, process: "gone", exit, ago: 480_000 });
-    expect(held.agent.record.terminal?.exit?.at).toBe(bornAt);
+    expect(held.agent.record.seen.terminal?.exit?.at).toBe(bornAt);
   });
 });
 
@@ -702,13 +706,13 @@ describe("what an agent says of its own type", () => {
   it("counts of one that Rouse did not start: whose policy a held one has is its owner's to say", () => {
     const typed = heldStory({ hold: { agentType: "worker" } });
     typed.agent.beats({ agentType: "lenient" });
-    expect(typed.agent.record.agentType).toBe("worker");
+    expect(typed.agent.record.identity.agentType).toBe("worker");
     const untyped = heldStory();
     untyped.agent.beats({ agentType: "lenient" });
-    expect(untyped.agent.record.agentType).toBeNull();
+    expect(untyped.agent.record.identity.agentType).toBeNull();
     const alone = story();
     alone.beats({ agentType: "reviewer" });
-    expect(alone.record.agentType).toBe("reviewer");
+    expect(alone.record.identity.agentType).toBe("reviewer");
   });
 });
 
@@ -716,12 +720,15 @@ describe("a program that prints nothing", () => {
   it("has started once a start may take no longer, unless it says by its beats that it still starts", () => {
     const held = heldStory({ settings: { heartbeat: { startup_grace_seconds: 60 } } });
     held.passes("50s");
-    expect(held.agent.record.activity.kind).toBe("STARTING");
+    expect(held.agent.record.work.activity.kind).toBe("STARTING");
     held.passes("20s");
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", since: held.agent.record.bornAt + 60_000 });
+    expect(held.agent.record.work.activity).toMatchObject({
+      kind: "RUNNING",
+      since: held.agent.record.life.bornAt + 60_000,
+    });
     const starting = heldStory({ settings: { heartbeat: { startup_grace_seconds: 60 } } });
     starting.agent.beats({ status: "STARTING" });
     starting.passes("2m");
-    expect(starting.agent.record.activity.kind).toBe("STARTING");
+    expect(starting.agent.record.work.activity.kind).toBe("STARTING");
   });
 });

@@ -11,8 +11,9 @@ import {
   seconds,
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
+import type { Activity, Mark, WorkClock } from "../facts.ts";
 import { isHeldBack } from "../incident.ts";
-import { type Activity, type AgentRecord, type Mark, nextIncarnation } from "../record.ts";
+import { type AgentRecord, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import {
   lacksMarker,
@@ -22,7 +23,7 @@ import {
   type TreeEye,
   type TreeFacts,
 } from "../terminal-facts.ts";
-import type { Accepted } from "./accept-signal.ts";
+import type { Accepted } from "./accept-registration.ts";
 import { stopAwaiting } from "./await-waker.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { noteQuiet } from "./longest-quiet.ts";
@@ -35,33 +36,43 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Con
   const { now } = context;
   const { hold } = signal;
   const { agentId, incarnation } = hold;
-  if (incarnation < record.incarnation) return refused(record, null);
-  const isNew = incarnation > record.incarnation;
+  if (incarnation < record.life.incarnation) return refused(record, null);
+  const isNew = incarnation > record.life.incarnation;
   const base = isNew ? begin(record, hold, now) : withoutUnseen(record, context);
-  const sameTerminal = !isNew && base.terminal !== null && base.terminal.pid === hold.pid;
-  const mark = markNow(base.work, now);
+  const sameTerminal = !isNew && base.seen.terminal !== null && base.seen.terminal.pid === hold.pid;
+  const mark = markNow(base.work.clock, now);
   // Found again, it may be at work on something else than what it was started for.
   const named = sameTerminal ? null : hold.taskId;
-  const taskId = named ?? base.taskId;
+  const taskId = named ?? base.task.id;
   const next: AgentRecord = {
     ...base,
-    agentType: hold.agentType ?? base.agentType,
-    taskId,
-    taskAssignedAt: taskId === base.taskId ? base.taskAssignedAt : now,
-    taskClaimed: named === null && base.taskClaimed,
-    policy: hold.policy ?? base.policy,
-    heard: true,
-    heardAt: now,
-    // A process that never writes a word is found by its clock: from here on that runs, once the startup is over, or at once where its owner said so.
-    work: sameTerminal ? base.work : firstClock(base, hold, context),
-    terminal:
-      sameTerminal && base.terminal !== null
-        ? { ...returned(base.terminal, mark), ...(hold.identity === undefined ? {} : { identity: hold.identity }) }
-        : newTerminal(hold, mark, signal.ago),
+    identity: {
+      ...base.identity,
+      agentType: hold.agentType ?? base.identity.agentType,
+      policy: hold.policy ?? base.identity.policy,
+    },
+    task: {
+      ...base.task,
+      id: taskId,
+      assignedAt: taskId === base.task.id ? base.task.assignedAt : now,
+      claimed: named === null && base.task.claimed,
+    },
+    life: { ...base.life, heard: true, heardAt: now },
+    work: { ...base.work, clock: sameTerminal ? base.work.clock : firstClock(base, hold, context) },
+    seen: {
+      ...base.seen,
+      terminal:
+        sameTerminal && base.seen.terminal !== null
+          ? {
+              ...returned(base.seen.terminal, mark),
+              ...(hold.identity === undefined ? {} : { identity: hold.identity }),
+            }
+          : newTerminal(hold, mark, signal.ago),
+    },
   };
   const events: RouseEvent[] = [];
   if (isNew) {
-    const payload = { agentId, from: record.incarnation, to: incarnation, because: "started-by-holder" } as const;
+    const payload = { agentId, from: record.life.incarnation, to: incarnation, because: "started-by-holder" } as const;
     events.push({ type: "AGENT_INCARNATION_STARTED", payload });
   }
   if (!sameTerminal || signal.adopted) {
@@ -73,38 +84,42 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Con
 /** What a person starts in their own terminal is another matter than what had its name before: that one's limit is not its. */
 function begin(record: AgentRecord, { incarnation, foreground }: Hold, now: MonoMs): AgentRecord {
   const next = nextIncarnation(record, incarnation, now);
-  return foreground ? { ...next, limit: null } : next;
+  return foreground ? { ...next, seen: { ...next.seen, limit: null } } : next;
 }
 
-function firstClock({ work, activity, bornAt }: AgentRecord, { idleKillMs }: Hold, context: Context) {
+function firstClock(
+  { work: { clock, activity }, life: { bornAt } }: AgentRecord,
+  { idleKillMs }: Hold,
+  context: Context,
+) {
   const { now, policy } = context;
-  if (idleKillMs == null && !policy.terminal.stopOnIdle) return turnClock(work, activity, bornAt, context);
-  return { total: workedUntil(work, now), resumesAt: now };
+  if (idleKillMs == null && !policy.terminal.stopOnIdle) return turnClock(clock, activity, bornAt, context);
+  return { total: workedUntil(clock, now), resumesAt: now };
 }
 
 /** What a holder saw. A report that was taken before changes nothing; the holder is told so and goes on. */
 export function acceptReport(given: AgentRecord, signal: ReportSignal, context: Context): Accepted {
   const { now, policy } = context;
   const { report } = signal;
-  const { terminal } = given;
-  if (terminal === null || signal.incarnation !== given.incarnation) return refused(given, report.seq);
+  const { terminal } = given.seen;
+  if (terminal === null || signal.incarnation !== given.life.incarnation) return refused(given, report.seq);
   if (report.seq <= terminal.lastReport) {
     return { record: given, answer: { status: "duplicate", sequence: report.seq, because: "seen-before" }, events: [] };
   }
   const record = withoutUnseen(given, context);
   const saidAt = now - signal.ago;
-  const at = Math.max(record.bornAt, saidAt);
-  const mark = markNow(record.work, now);
+  const at = Math.max(record.life.bornAt, saidAt);
+  const mark = markNow(record.work.clock, now);
   const sighted: Sighted = {
     terminal: { ...returned(terminal, mark), ...countersOf(signal, at, terminal), lastReport: report.seq, seenAt: at },
-    facts: { ...record.facts },
-    activity: record.activity,
-    limit: record.limit,
-    steps: record.steps,
+    facts: { ...record.seen.facts },
+    activity: record.work.activity,
+    limit: record.seen.limit,
+    steps: record.seen.steps,
     events: [],
   };
   const limited = report.sights.some(({ kind }) => kind === "rate-limited");
-  const heldBack = isHeldBack(record.containment ?? null);
+  const heldBack = isHeldBack(record.ladder.containment);
   const surroundings = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, limited, policy };
   const { events } = sighted;
   // What trails in after the end is the end of the output, not the next thing the agent does.
@@ -114,11 +129,16 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, context: 
     stopAwaiting(sighted, record.agentId, mark, at, policy);
     endStart(sighted, record, at, policy);
     if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, surroundings);
-    keepToLimit(sighted, record.activity, at);
+    keepToLimit(sighted, record.work.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
-  const { events: _, answered: __, ...seen } = sighted;
-  const heard: AgentRecord = { ...record, heard: true, heardAt: now, ...seen };
+  const { activity, terminal: shown, facts, limit, steps } = sighted;
+  const heard: AgentRecord = {
+    ...record,
+    life: { ...record.life, heard: true, heardAt: now },
+    work: { ...record.work, activity },
+    seen: { terminal: shown, facts, limit, steps },
+  };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";
   const ended = report.exit !== null && isNews ? takeExit(heard, { ...report.exit, at }) : heard;
@@ -128,7 +148,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, context: 
 }
 
 /** What prints nothing has started all the same once a start may take no longer; unless it says of itself that it still does. */
-function endStart(sighted: Sighted, { bornAt, beats }: AgentRecord, at: MonoMs, policy: Policy): void {
+function endStart(sighted: Sighted, { beats, life: { bornAt } }: AgentRecord, at: MonoMs, policy: Policy): void {
   const started = bornAt + policy.startupGrace;
   if (sighted.activity.kind !== "STARTING" || beats.accepted > 0 || at < started) return;
   sighted.activity = { kind: "RUNNING", since: started, open: null };
@@ -159,7 +179,10 @@ function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, 
   return told;
 }
 
-function cameOrLeft({ agentId, incarnation, terminal }: AgentRecord, before: TerminalFacts): RouseEvent[] {
+function cameOrLeft(
+  { agentId, life: { incarnation }, seen: { terminal } }: AgentRecord,
+  before: TerminalFacts,
+): RouseEvent[] {
   const attached = terminal?.attached ?? 0;
   // Whether somebody sits before one that runs in the foreground is known from its first report on.
   const isFirst = before.foreground && before.lastReport === 0;
@@ -177,10 +200,15 @@ const holderSilence: DurationMs = seconds(30);
 
 /** Work that nobody could see is not held against the agent. */
 function withoutUnseen(record: AgentRecord, { now, policy }: Context): AgentRecord {
-  const knownFor = Math.max(beatRhythm(record.activity, policy).interval + policy.beatGrace, holderSilence);
-  const knownUntil = record.heardAt + knownFor;
-  return now > knownUntil ? { ...record, work: withoutStretch(record.work, knownUntil, now) } : record;
+  const knownFor = Math.max(beatRhythm(record.work.activity, policy).interval + policy.beatGrace, holderSilence);
+  const knownUntil = record.life.heardAt + knownFor;
+  return now > knownUntil ? withClock(record, withoutStretch(record.work.clock, knownUntil, now)) : record;
 }
+
+const withClock = (record: AgentRecord, clock: WorkClock): AgentRecord => ({
+  ...record,
+  work: { ...record.work, clock },
+});
 
 /** A holder that is gone, silent or refuses us says nothing of the agent, unless the agent's own process is gone as well. */
 export function acceptLoss(
@@ -189,18 +217,22 @@ export function acceptLoss(
   context: Context,
 ): Accepted {
   const { now } = context;
-  const { terminal } = record;
-  if (terminal === null || signal.incarnation !== record.incarnation || terminal.exit !== null)
+  const { terminal } = record.seen;
+  if (terminal === null || signal.incarnation !== record.life.incarnation || terminal.exit !== null)
     return { record, answer: null, events: [] };
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const { process, because = "gone" } = signal;
   const events: RouseEvent[] = [];
   if (terminal.holder === "here" || (terminal.lostBecause ?? "gone") !== because)
     events.push({ type: "HOLDER_LOST", payload: { agentId, incarnation, process, because } });
-  const lost: AgentRecord = { ...record, terminal: { ...terminal, holder: "lost", lostBecause: because } };
+  const lost: AgentRecord = {
+    ...record,
+    seen: { ...record.seen, terminal: { ...terminal, holder: "lost", lostBecause: because } },
+  };
   if (signal.process === "alive") return { record: lost, answer: null, events };
   const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
-  const at = Math.max(record.bornAt, now - (signal.ago ?? 0));
+  const at = Math.max(record.life.bornAt, now - (signal.ago ?? 0));
   const ended = takeExit(lost, { ...exit, at });
   events.push(...exited(lost, ended, now));
   return { record: withClocks(record, ended, context), answer: null, events };
@@ -212,10 +244,13 @@ export function acceptNobodyLeft(
   signal: Extract<Signal, { kind: "leftovers-gone" }>,
   context: Context,
 ): Accepted {
-  const { terminal } = record;
-  const isMeant = signal.incarnation === record.incarnation && (terminal?.leftovers ?? null) !== null;
+  const { terminal } = record.seen;
+  const isMeant = signal.incarnation === record.life.incarnation && (terminal?.leftovers ?? null) !== null;
   if (terminal === null || terminal.exit === null || !isMeant) return { record, answer: null, events: [] };
-  const ended = takeExit({ ...record, terminal: { ...terminal, leftovers: null } }, terminal.exit);
+  const ended = takeExit(
+    { ...record, seen: { ...record.seen, terminal: { ...terminal, leftovers: null } } },
+    terminal.exit,
+  );
   return { record: withClocks(record, ended, context), answer: null, events: [] };
 }
 
@@ -224,21 +259,29 @@ export function acceptNobodyLeft(
  * programs end with status 0 after their own stream said that they failed.
  */
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
-  if (record.terminal === null) return record;
-  const terminal: TerminalFacts = { ...record.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
+  if (record.seen.terminal === null) return record;
+  const terminal: TerminalFacts = { ...record.seen.terminal, exit, asks: null, wait: null, tools: [], attached: 0 };
   const succeeded =
     exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal)) && !lacksMarker(terminal);
   const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
   // Whoever got their terminal back has no holder that stays with what works on.
   const worksOn = terminal.foreground && (terminal.leftovers ?? null) !== null;
-  const finished = done && !worksOn && exit.cause !== "stopped" && record.activity.kind !== "FINISHED";
-  return { ...record, terminal, activity: finished ? { kind: "FINISHED", since: exit.at } : record.activity };
+  const finished = done && !worksOn && exit.cause !== "stopped" && record.work.activity.kind !== "FINISHED";
+  return {
+    ...record,
+    seen: { ...record.seen, terminal },
+    work: { ...record.work, activity: finished ? { kind: "FINISHED", since: exit.at } : record.work.activity },
+  };
 }
 
 /** Whoever is gone asks nothing any more. */
-function exited(before: AgentRecord, { agentId, incarnation, terminal }: AgentRecord, at: MonoMs): RouseEvent[] {
+function exited(
+  before: AgentRecord,
+  { agentId, life: { incarnation }, seen: { terminal } }: AgentRecord,
+  at: MonoMs,
+): RouseEvent[] {
   const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
-  const asked = before.terminal?.asks ?? null;
+  const asked = before.seen.terminal?.asks ?? null;
   return [
     ...(asked === null || asked.untold === true ? [] : [needsYouNoMore(agentId, asked.since, at)]),
     { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } },
@@ -248,15 +291,16 @@ function exited(before: AgentRecord, { agentId, incarnation, terminal }: AgentRe
 /** The activity decides which clock runs; work in the children of an open tool holds the clock for as long as children may be waited for. */
 function withClocks(before: AgentRecord, after: AgentRecord, context: Context): AgentRecord {
   const { now, policy } = context;
-  const changed = after.activity !== before.activity;
-  const work = changed ? turnClock(before.work, after.activity, after.bornAt, context) : before.work;
-  if (!isToolOpen(after.activity) || work.resumesAt === null) return { ...after, work };
-  const busyAt = after.terminal?.tree?.busyAt ?? null;
+  const { activity } = after.work;
+  const changed = activity !== before.work.activity;
+  const clock = changed ? turnClock(before.work.clock, activity, after.life.bornAt, context) : before.work.clock;
+  if (!isToolOpen(activity) || clock.resumesAt === null) return withClock(after, clock);
+  const busyAt = after.seen.terminal?.tree?.busyAt ?? null;
   const granted =
-    busyAt === null ? 0 : Math.min(busyAt + policy.openTool, after.activity.open.since + policy.longestWait.children);
+    busyAt === null ? 0 : Math.min(busyAt + policy.openTool, activity.open.since + policy.longestWait.children);
   // A grant that lies in the past (the report came late) would count the time since then twice.
-  if (granted <= Math.max(work.resumesAt, now)) return { ...after, work };
-  return { ...after, work: { total: workedUntil(work, now), resumesAt: granted } };
+  if (granted <= Math.max(clock.resumesAt, now)) return withClock(after, clock);
+  return withClock(after, { total: workedUntil(clock, now), resumesAt: granted });
 }
 
 type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };

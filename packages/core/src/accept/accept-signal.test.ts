@@ -41,7 +41,7 @@ describe("incarnations", () => {
     const agent = story();
     agent.beats({ incarnation: 3 });
     const before = agent.record;
-    expect(agent.record.incarnation).toBe(3);
+    expect(agent.record.life.incarnation).toBe(3);
     agent.silentFor("1s");
     const answer = agent.beats({ incarnation: 2, lastCheckpoint: "of-a-ghost" });
     expect(answer).toMatchObject({ status: "rejected", because: "old-incarnation" });
@@ -52,9 +52,12 @@ describe("incarnations", () => {
     const agent = story();
     agent.beatsEvery("5s", "1m", { tokenCount: 5, lastCheckpoint: "c" });
     expect(agent.beats({ incarnation: 2, sequenceNumber: 1 }).status).toBe("accepted");
-    expect(agent.record).toMatchObject({ incarnation: 2, lineage: "worker-1", bornAt: agent.now, heardAt: agent.now });
+    expect(agent.record).toMatchObject({
+      life: { incarnation: 2, bornAt: agent.now, heardAt: agent.now },
+      identity: { lineage: "worker-1" },
+    });
     expect(agent.record.beats).toMatchObject({ accepted: 1, lastSequence: 1, lost: 0 });
-    expect(agent.record.facts.lastCheckpoint).toBeNull();
+    expect(agent.record.seen.facts.lastCheckpoint).toBeNull();
     expect(agent.events.at(-1)?.payload).toEqual({
       agentId: "worker-1",
       from: 1,
@@ -66,10 +69,13 @@ describe("incarnations", () => {
   it("registering again starts the next one once the current one was heard", () => {
     const agent = story();
     agent.registers();
-    expect(agent.record.incarnation).toBe(1); // the same announcement, repeated
+    expect(agent.record.life.incarnation).toBe(1); // the same announcement, repeated
     agent.beats();
     agent.registers();
-    expect(agent.record).toMatchObject({ incarnation: 2, heard: false, activity: { kind: "STARTING" } });
+    expect(agent.record).toMatchObject({
+      life: { incarnation: 2, heard: false },
+      work: { activity: { kind: "STARTING" } },
+    });
     expect(agent.events.at(-1)?.payload).toMatchObject({ because: "registered-again", to: 2 });
   });
 
@@ -94,7 +100,7 @@ describe("incarnations", () => {
     expect(held.agent.registers({ incarnation: 2 })).toMatchObject({ status: "rejected", because: "held" });
     expect(held.agent.record).toEqual({ ...before, beats: { ...before.beats, refused: 1 } });
     held.prints();
-    expect(held.agent.record.terminal?.novel).toBe(2);
+    expect(held.agent.record.seen.terminal?.novel).toBe(2);
   });
 
   it("of an agent that is being started again go up by one, also when it is heard before its holder", () => {
@@ -114,7 +120,7 @@ describe("incarnations", () => {
     agent.registers();
     expect(agent.state).toBe("HEALTHY");
     expect(agent.reason).toBe("new-incarnation");
-    expect(agent.record.alert).toBeNull();
+    expect(agent.record.health.alert).toBeNull();
     expect(agent.eventTypes().slice(-5)).toEqual([
       "AGENT_INCARNATION_STARTED",
       "HEALTH_STATE_CHANGED",
@@ -129,16 +135,16 @@ describe("a task", () => {
   it("counts as assigned from when it was first named, not from every beat that names it", () => {
     const agent = story();
     agent.beats({ taskId: "t1" });
-    const assignedAt = agent.record.taskAssignedAt;
+    const assignedAt = agent.record.task.assignedAt;
     agent.silentFor("5s");
     agent.beats({ taskId: "t1" });
     agent.silentFor("5s");
     agent.beats(); // says nothing about tasks
-    expect(agent.record).toMatchObject({ taskId: "t1", taskAssignedAt: assignedAt });
+    expect(agent.record).toMatchObject({ task: { id: "t1", assignedAt } });
     agent.beats({ taskId: "t2" });
-    expect(agent.record).toMatchObject({ taskId: "t2", taskAssignedAt: agent.now });
+    expect(agent.record).toMatchObject({ task: { id: "t2", assignedAt: agent.now } });
     agent.beats({ taskId: null });
-    expect(agent.record).toMatchObject({ taskId: null, taskAssignedAt: null });
+    expect(agent.record).toMatchObject({ task: { id: null, assignedAt: null } });
   });
 });
 
@@ -149,7 +155,7 @@ describe("an agent known to beat through its tools", () => {
       agent.beats({ sequenceNumber: n, open: { kind: "tool", name: "pytest" } });
       agent.silentFor("5s");
     }
-    expect(agent.record.facts.beatsThroughWork).toBe(3);
+    expect(agent.record.seen.facts.beatsThroughWork).toBe(3);
     return agent;
   };
 
@@ -157,7 +163,7 @@ describe("an agent known to beat through its tools", () => {
     const agent = inATool();
     agent.silentFor("60s");
     agent.beats({ sequenceNumber: 19, open: { kind: "tool", name: "pytest" } });
-    expect(agent.record.facts.beatsThroughWork).toBe(3);
+    expect(agent.record.seen.facts.beatsThroughWork).toBe(3);
     agent.silentFor("17s");
     expect(agent.state).toBe("UNRESPONSIVE");
   });
@@ -166,7 +172,7 @@ describe("an agent known to beat through its tools", () => {
     const agent = inATool();
     agent.silentFor("60s");
     agent.beats({ sequenceNumber: 7, open: { kind: "tool", name: "pytest" } });
-    expect(agent.record.facts.beatsThroughWork).toBe(0);
+    expect(agent.record.seen.facts.beatsThroughWork).toBe(0);
   });
 
   it("is none whose beats come a good while later than a timer would send them", () => {
@@ -175,6 +181,6 @@ describe("an agent known to beat through its tools", () => {
       agent.beats({ sequenceNumber: n, open: { kind: "tool", name: "pytest" } });
       agent.silentFor("8s");
     }
-    expect(agent.record.facts.beatsThroughWork).toBe(0);
+    expect(agent.record.seen.facts.beatsThroughWork).toBe(0);
   });
 });

@@ -1,11 +1,12 @@
 import type { MonoMs, StepEvent } from "@rouse/contract";
 import type { Context } from "../context.ts";
-import { type Activity, type AgentRecord, type Draft, draftOf, type Facts, isOver } from "../record.ts";
+import type { Activity, Draft, Facts, Mark } from "../facts.ts";
+import { type AgentRecord, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { isCancelled } from "../steps/read-event.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
-import type { Accepted } from "./accept-signal.ts";
+import type { Accepted } from "./accept-registration.ts";
 import { addOutcome } from "./read-facts.ts";
 import { markNow, turnClock } from "./work-clock.ts";
 
@@ -16,21 +17,23 @@ export function acceptSteps(
   context: Context,
 ): Accepted {
   const { now, policy } = context;
-  const next = draftOf(record);
-  next.heard = true;
-  next.heardAt = now;
-  const facts: Draft<Facts> = { ...record.facts };
-  let trail = record.steps ?? newTrail;
+  const facts: Draft<Facts> = { ...record.seen.facts };
+  let { activity, clock } = record.work;
+  let trail = record.seen.steps ?? newTrail;
   for (const event of signal.events) {
     const after = followStep(trail, event, now, policy.toolClasses);
-    const activity = isOver(record) ? next.activity : readOwner(next.activity, after, event, now);
-    if (activity !== next.activity) next.work = turnClock(next.work, activity, record.bornAt, context);
-    next.activity = activity;
-    readStepFacts(facts, event, trail, after, next, now);
+    const next = isOver(record) ? activity : readOwner(activity, after, event, now);
+    if (next !== activity) clock = turnClock(clock, next, record.life.bornAt, context);
+    activity = next;
+    readStepFacts(facts, event, trail, after, markNow(clock, now));
     trail = after;
   }
-  next.facts = facts;
-  next.steps = trail;
+  const next: AgentRecord = {
+    ...record,
+    life: { ...record.life, heard: true, heardAt: now },
+    work: { ...record.work, activity, clock },
+    seen: { ...record.seen, facts, steps: trail },
+  };
   return { record: next, answer: { status: "accepted", sequence: null, because: null }, events: [] };
 }
 
@@ -55,15 +58,7 @@ function readOwner(before: Activity, trail: StepTrail, event: StepEvent, now: Mo
   }
 }
 
-function readStepFacts(
-  facts: Draft<Facts>,
-  event: StepEvent,
-  before: StepTrail,
-  after: StepTrail,
-  record: AgentRecord,
-  now: MonoMs,
-): void {
-  const mark = markNow(record.work, now);
+function readStepFacts(facts: Draft<Facts>, event: StepEvent, before: StepTrail, after: StepTrail, mark: Mark): void {
   if (typeof event.tokens === "number" && event.tokens !== facts.tokenCount) {
     facts.tokenCount = event.tokens;
     facts.tokens = mark;
@@ -74,7 +69,7 @@ function readStepFacts(
   }
   const step = after.lastStep === before.lastStep ? null : after.lastStep;
   if (step !== null) {
-    facts.outcomes = addOutcome(facts.outcomes, now, 1, step.failed === true ? 1 : 0);
+    facts.outcomes = addOutcome(facts.outcomes, mark.at, 1, step.failed === true ? 1 : 0);
     if (step.failed === true) facts.errorCount = (facts.errorCount ?? 0) + 1;
   }
   // A person who says no has spoken, however long they took.

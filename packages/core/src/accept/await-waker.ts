@@ -1,5 +1,5 @@
 import type { MonoMs, Policy } from "@rouse/contract";
-import type { Mark } from "../record.ts";
+import type { Mark } from "../facts.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import type { Sighted } from "./read-sights.ts";
 

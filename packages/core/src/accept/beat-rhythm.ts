@@ -1,5 +1,5 @@
 import type { DurationMs, Policy } from "@rouse/contract";
-import type { Activity } from "../record.ts";
+import type { Activity } from "../facts.ts";
 
 /** How long an agent may be silent, by what it is doing. */
 export interface Rhythm {

@@ -40,7 +40,7 @@ describe("a held agent whose stream shows its calls", () => {
   it("is well when only its screen is read: that shows no calls", () => {
     const held = heldStory();
     repeats(held, 8, () => step("Bash", "npm test", "2 failed"));
-    expect(held.agent.record.steps).toBeNull();
+    expect(held.agent.record.seen.steps).toBeNull();
   });
 
   it("waits for its provider through retries and limits: neither is a failure of its own", () => {
@@ -50,7 +50,7 @@ describe("a held agent whose stream shows its calls", () => {
       { kind: "retries", attempt: 1, inMs: 1000, status: 529 },
       { kind: "rate-limited", pattern: "limit", resetsInMs: 1000 },
     ]);
-    expect(held.agent.record.steps).toMatchObject({ apiErrors: { times: 20 }, owner: "provider" });
+    expect(held.agent.record.seen.steps).toMatchObject({ apiErrors: { times: 20 }, owner: "provider" });
     expect(held.agent.finding("error-streak")).toBeUndefined();
     expect(held.agent.state).not.toBe("STUCK");
   });
@@ -59,15 +59,15 @@ describe("a held agent whose stream shows its calls", () => {
     const held = streamed();
     held.shows({ kind: "tool-started", id: "t", name: "Task", argsDigest: "a", timeoutSeconds: null });
     held.shows({ kind: "retries", attempt: 1, inMs: 1000, status: 529 });
-    expect(held.agent.record.steps?.open).toHaveLength(1);
+    expect(held.agent.record.seen.steps?.open).toHaveLength(1);
     held.shows({ kind: "tool-ended", id: "t", failed: false, resultDigest: "r" });
-    expect(held.agent.record.steps?.steps).toMatchObject([{ tool: "Task", failed: false }]);
+    expect(held.agent.record.seen.steps?.steps).toMatchObject([{ tool: "Task", failed: false }]);
   });
 
   it("does not know how a call ended whose result could not be read", () => {
     const held = streamed();
     repeats(held, 8, () => step("Bash", "npm test", ""));
-    expect(held.agent.record.steps?.steps[0]).toMatchObject({ result: null, resultClass: null, failed: null });
+    expect(held.agent.record.seen.steps?.steps[0]).toMatchObject({ result: null, resultClass: null, failed: null });
     expect(held.agent.finding("identical-step")).toBeUndefined();
   });
 
@@ -113,28 +113,28 @@ describe("a held agent whose screen is read while its hooks or its session file 
 
   it("is RUNNING from its first prompt on, although it prints nothing until its end", () => {
     const held = inTerminal();
-    expect(held.agent.record.activity.kind).toBe("STARTING");
+    expect(held.agent.record.work.activity.kind).toBe("STARTING");
     held.report([{ kind: "session", id: "s", model: null, version: null }, { kind: "model-asked" }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
     held.report([{ kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: null }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ open: { kind: "tool", name: "Bash" } });
+    expect(held.agent.record.work.activity).toMatchObject({ open: { kind: "tool", name: "Bash" } });
     held.report([{ kind: "turn-ended", outcome: "success", reason: "Stop" }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: null });
   });
 
   it("has no step in what its screen shows: a limit in words may be what a tool printed", () => {
     const held = inTerminal();
     held.report([{ kind: "rate-limited", pattern: "p", resetsInMs: null }], { eyes });
-    expect(held.agent.record.steps).toBeNull();
+    expect(held.agent.record.seen.steps).toBeNull();
     held.report([{ kind: "rate-limited", pattern: "p", resetsInMs: null, by: "stream" }], { eyes });
-    expect(held.agent.record.steps).not.toBeNull();
+    expect(held.agent.record.seen.steps).not.toBeNull();
   });
 
   it("still needs a person for what only its screen shows", () => {
     const held = inTerminal();
     held.report([{ kind: "model-asked" }], { eyes });
     held.report([{ kind: "asks", what: "trust", pattern: "p" }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
   });
 
   const longTool: Sight = { kind: "tool-started", id: "1", name: "Bash", argsDigest: "a", timeoutSeconds: 2400 };
@@ -149,11 +149,14 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([put], { eyes });
     held.passes("30s");
     held.report([goes], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { name: "Bash", timeoutSeconds: 2400 } });
+    expect(held.agent.record.work.activity).toMatchObject({
+      kind: "RUNNING",
+      open: { name: "Bash", timeoutSeconds: 2400 },
+    });
     held.passes("35m");
     expect(held.agent.past).toEqual([]);
     held.report([{ kind: "tool-ended", id: "1", failed: false, resultDigest: "r" }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ open: { kind: "model" } });
+    expect(held.agent.record.work.activity).toMatchObject({ open: { kind: "model" } });
   });
 
   it("is told to be at its limit again when another eye knows the reset, and to the second when a field does", () => {
@@ -174,7 +177,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
       { what: "rate", resetsInSeconds: null },
       { what: "usage", resetsInSeconds: 7140, pattern: "usage limit" },
     ]);
-    const until = () => (held.agent.record.limit?.until ?? 0) - held.agent.now;
+    const until = () => (held.agent.record.seen.limit?.until ?? 0) - held.agent.now;
     expect(until()).toBe(7_200_000);
     held.report([limited("rate_limit_event", 7_170_000)], { eyes });
     expect(until()).toBe(7_175_000);
@@ -196,15 +199,15 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "model-asked" }, stop(wokenBy)], { eyes });
     held.report([prompt], { eyes });
     held.passes("45m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
     expect(held.agent.past).toEqual([]);
     expect(held.agent.events.filter(({ type }) => type === "AGENT_NEEDS_YOU")).toEqual([]);
     held.report([{ kind: "asks", what: "permission", pattern: "p" }], { eyes });
     held.report([{ kind: "asks-no-more" }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: wokenBy });
     held.report([{ kind: "said", digest: "d" }, stop()], { eyes });
     held.report([prompt], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     held.passes("11m");
     expect(held.agent.finding("completion-timeout")).toBeDefined();
   });
@@ -219,7 +222,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "said", digest: "d" }], { eyes });
     held.report([prompt], { eyes });
     held.passes("45m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "children" });
     expect(held.agent.past).toEqual([]);
     expect(needs(held)).toEqual([]);
   });
@@ -231,7 +234,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.passes(wokenBy === "children" ? "89m" : "59m");
     expect(needs(held)).toEqual([]);
     held.passes("2m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(needs(held)).toEqual(["waited for long enough"]);
     held.passes("8m");
     expect(held.agent.past).toEqual([]);
@@ -243,7 +246,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     const held = withTask();
     held.report([{ kind: "model-asked" }, stop("children")], { eyes });
     held.passes("91m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: null });
     expect(needs(held)).toEqual([]);
   });
 
@@ -255,13 +258,13 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "output", rows: 1, novel: 1 }], { eyes: [...screenOnly] });
     held.report([left], { eyes: [...screenOnly] });
     held.passes("45m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "children" });
     expect([needs(held), held.agent.past]).toEqual([[], []]);
     held.report([prompt], { eyes: [...screenOnly] });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(needs(held)).toEqual(["p"]);
     held.report([{ kind: "asks-no-more" }], { eyes: [...screenOnly] });
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING" });
   });
 
   it("waits no more for children that somebody ended, though nothing has woken it", () => {
@@ -269,7 +272,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "model-asked" }, stop("children")], { eyes });
     held.report([left], { eyes });
     held.report([prompt], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(needs(held)).toEqual(["p"]);
   });
 
@@ -278,9 +281,9 @@ describe("a held agent whose screen is read while its hooks or its session file 
     held.report([{ kind: "model-asked" }, stop("children")], { eyes });
     held.report([prompt], { eyes });
     held.report([{ kind: "retries", attempt: 1, inMs: 5000, status: 529 }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
     held.report([{ kind: "output", rows: 1, novel: 1 }], { eyes });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "children" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "children" });
     expect(needs(held)).toEqual([]);
   });
 
@@ -294,7 +297,7 @@ describe("a held agent whose screen is read while its hooks or its session file 
     const held = inTerminal();
     held.report([{ kind: "model-asked" }, stop("children"), { kind: "completed", pattern: "m" }], { eyes });
     held.passes("40s");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 
   it("has seen a nudge by hook when its model has it, not when it writes something after it", () => {
@@ -304,11 +307,11 @@ describe("a held agent whose screen is read while its hooks or its session file 
       held.report(step("Bash", "cat missing.txt", "no such file", true), { eyes, input: "hook" });
       held.passes("2s");
     }
-    const nudge = held.agent.record.nudge?.id ?? "none";
-    expect(held.agent.record.nudge).toMatchObject({ channel: "hook", state: "sent" });
+    const nudge = held.agent.record.ladder.nudge?.id ?? "none";
+    expect(held.agent.record.ladder.nudge).toMatchObject({ channel: "hook", state: "sent" });
     held.report([{ kind: "model-asked" }], { eyes, input: "hook" });
-    expect(held.agent.record.nudge?.state).toBe("sent");
+    expect(held.agent.record.ladder.nudge?.state).toBe("sent");
     held.report([{ kind: "nudge-read", nudge }], { eyes, input: "hook" });
-    expect(held.agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
+    expect(held.agent.record.ladder.nudge).toMatchObject({ state: "seen", receipt: true });
   });
 });

@@ -15,7 +15,7 @@ describe("the time in which Rouse itself was away", () => {
   it("that began before the question was asked gives it no more time", () => {
     const held = goesQuiet({ hold: { input: "none" } });
     const asked = held.agent.now;
-    const stage = () => held.agent.record.incident?.stage;
+    const stage = () => held.agent.record.ladder.incident?.stage;
     expect(stage()).toMatchObject({ kind: "escalated", escalation: { until: asked + 900_000 } });
     held.agent.monitorIsBlindFor("10m");
     held.passes("10s");
@@ -39,25 +39,25 @@ describe("the time in which Rouse itself was away", () => {
     allowed.agent.decides("allow_more_time", { more: "20m" });
     allowed.agent.monitorIsBlindFor("60m");
     allowed.passes("19m");
-    expect(allowed.agent.record.incident?.stage.kind).toBe("more-time");
+    expect(allowed.agent.record.ladder.incident?.stage.kind).toBe("more-time");
     allowed.passes("2m");
     expect(allowed.agent.told("ESCALATION_TRIGGERED")).toHaveLength(2);
     const replaced = isAsked();
     replaced.passes("15m");
-    expect(replaced.agent.record.incident?.stage.kind).toBe("probation");
+    expect(replaced.agent.record.ladder.incident?.stage.kind).toBe("probation");
     replaced.agent.monitorIsBlindFor("60m");
     for (let minute = 0; minute < 14; minute++) {
       replaced.passes("1m");
       replaced.prints();
     }
-    expect(replaced.agent.record.incident?.stage.kind).toBe("probation");
+    expect(replaced.agent.record.ladder.incident?.stage.kind).toBe("probation");
     replaced.passes("2m");
-    expect(replaced.agent.record.incident).toBeNull();
+    expect(replaced.agent.record.ladder.incident).toBeNull();
   });
 
   it("is counted once, however it was noticed", () => {
     const held = isAsked();
-    const stage = () => held.agent.record.incident?.stage;
+    const stage = () => held.agent.record.ladder.incident?.stage;
     const until = held.agent.now + 900_000;
     const { now } = held.agent;
     held.agent.monitorIsBlindFor("10m", "suspend");

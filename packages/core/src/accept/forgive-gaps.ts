@@ -7,12 +7,13 @@ import { withoutStretch } from "./work-clock.ts";
 /** Takes the monitor's own blind stretches out of an agent's clocks, and out of the time that others have to answer us, each once. */
 export function forgiveGaps(record: AgentRecord, doubt: Doubt): AgentRecord {
   const newest = lastGap(doubt);
-  if (newest === null || newest.id <= record.gapsSeen) return record;
-  let { work, incident, nudge } = record;
+  if (newest === null || newest.id <= record.life.gapsSeen) return record;
+  let { clock } = record.work;
+  let { incident, nudge } = record.ladder;
   for (const gap of doubt.gaps) {
-    if (gap.id <= record.gapsSeen) continue;
+    if (gap.id <= record.life.gapsSeen) continue;
     const blind: BlindAfter = (since) => newIn(gap, doubt.gaps, since);
-    work = withoutStretch(work, gap.from, gap.to);
+    clock = withoutStretch(clock, gap.from, gap.to);
     if (incident !== null) incident = { ...incident, stage: waitLonger(incident.stage, gap.from, blind) };
     if (nudge !== null) {
       const { expiresAt, queuedAt } = nudge;
@@ -20,7 +21,12 @@ export function forgiveGaps(record: AgentRecord, doubt: Doubt): AgentRecord {
       nudge = { ...nudge, unseen, expiresAt: later(expiresAt, queuedAt, gap.from, blind) };
     }
   }
-  return { ...record, work, incident, nudge, gapsSeen: newest.id };
+  return {
+    ...record,
+    work: { ...record.work, clock },
+    ladder: { ...record.ladder, incident, nudge },
+    life: { ...record.life, gapsSeen: newest.id },
+  };
 }
 
 /** How much of a gap lies after a moment, and in no gap before. */

@@ -7,7 +7,7 @@ describe("an agent that was quiet before and came back by itself", () => {
     held.prints();
     held.passes("40m");
     held.prints(3);
-    expect(held.agent.record.longestQuiet).toBe(40 * 60_000);
+    expect(held.agent.record.work.longestQuiet).toBe(40 * 60_000);
     held.passes("49m");
     expect(held.agent.state).toBe("HEALTHY");
     held.passes("2m");
@@ -32,7 +32,7 @@ describe("an agent that was quiet before and came back by itself", () => {
     held.passes("20m");
     expect(held.agent.told("NUDGE_SENT")).toHaveLength(1);
     held.prints(3);
-    expect(held.agent.record.longestQuiet).toBe(0);
+    expect(held.agent.record.work.longestQuiet).toBe(0);
   });
 
   it("before any nudge arrived came back by itself all the same", () => {
@@ -41,7 +41,7 @@ describe("an agent that was quiet before and came back by itself", () => {
     held.passes("20m");
     expect(held.agent.told("NUDGE_NOT_SENT")).not.toEqual([]);
     held.prints(3);
-    expect(held.agent.record.longestQuiet).toBe(20 * 60_000);
+    expect(held.agent.record.work.longestQuiet).toBe(20 * 60_000);
   });
 
   it("only to end did not come back: its last words are no return", () => {
@@ -49,7 +49,7 @@ describe("an agent that was quiet before and came back by itself", () => {
     held.prints();
     held.passes("2h");
     held.report([{ kind: "output", rows: 1, novel: 1 }], { exit: { code: 1, signal: null, cause: "by-itself" } });
-    expect(held.agent.record.longestQuiet).toBe(0);
+    expect(held.agent.record.work.longestQuiet).toBe(0);
   });
 
   it("after our own absence has not been quiet for that long", () => {
@@ -58,6 +58,6 @@ describe("an agent that was quiet before and came back by itself", () => {
     held.passes("1m");
     held.agent.monitorIsBlindFor("3h", "suspend");
     held.prints(3);
-    expect(held.agent.record.longestQuiet).toBe(0);
+    expect(held.agent.record.work.longestQuiet).toBe(0);
   });
 });

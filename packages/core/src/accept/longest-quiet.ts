@@ -1,5 +1,6 @@
 import { type DurationMs, hours, minutes } from "@rouse/contract";
-import type { AgentRecord, Mark } from "../record.ts";
+import type { Mark } from "../facts.ts";
+import type { AgentRecord } from "../record.ts";
 
 /** Shorter pauses are ordinary. */
 const worthNoting: DurationMs = minutes(5);
@@ -15,13 +16,15 @@ export function noteQuiet(before: AgentRecord, after: AgentRecord): AgentRecord 
   const is = newestMark(after);
   if (was === null || is === null || is.at <= was.at) return after;
   const quiet = Math.min(is.worked - was.worked, longestKept);
-  if (quiet < worthNoting || quiet <= after.longestQuiet) return after;
-  const helped = before.nudge?.sent != null && before.nudge.sent.at > was.at;
-  const isOver = after.terminal?.exit != null;
-  return helped || isOver || after.incarnation !== before.incarnation ? after : { ...after, longestQuiet: quiet };
+  if (quiet < worthNoting || quiet <= after.work.longestQuiet) return after;
+  const helped = before.ladder.nudge?.sent != null && before.ladder.nudge.sent.at > was.at;
+  const isOver = after.seen.terminal?.exit != null;
+  return helped || isOver || after.life.incarnation !== before.life.incarnation
+    ? after
+    : { ...after, work: { ...after.work, longestQuiet: quiet } };
 }
 
-function newestMark({ facts, terminal }: AgentRecord): Mark | null {
+function newestMark({ seen: { facts, terminal } }: AgentRecord): Mark | null {
   let newest: Mark | null = null;
   for (const mark of [facts.progress, facts.checkpoint, terminal?.output ?? null])
     if (mark !== null && (newest === null || mark.at > newest.at)) newest = mark;
@@ -29,5 +32,5 @@ function newestMark({ facts, terminal }: AgentRecord): Mark | null {
 }
 
 /** Patience with one agent: what the policy grants, or a quarter more than it was quiet before and came back. */
-export const patienceWith = ({ longestQuiet }: AgentRecord, granted: DurationMs): DurationMs =>
+export const patienceWith = ({ work: { longestQuiet } }: AgentRecord, granted: DurationMs): DurationMs =>
   Math.max(granted, longestQuiet * 1.25);

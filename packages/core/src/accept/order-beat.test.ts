@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Said, story } from "../story.test-support.ts";
+import type { AgentRecord } from "../record.ts";
+import { story } from "../story.test-support.ts";
+import { isNumberedAnew } from "./order-beat.ts";
 
 describe("a beat that comes twice", () => {
   it("leaves the same record, but for its counter and when the agent was last heard", () => {
@@ -15,9 +17,10 @@ describe("a beat that comes twice", () => {
     const again = agent.beats(said, time);
 
     expect(again).toMatchObject({ status: "duplicate", because: "seen-before", sequenceNumber: 2 });
-    const { heardAt, beats, wakeAt, ...rest } = agent.record;
+    const { beats, wakeAt, life } = agent.record;
+    const { heardAt } = life;
     const { heardAt: beatHeardAt } = once.beats;
-    expect({ ...rest, beats: { ...beats, duplicates: 0, heardAt: beatHeardAt } }).toEqual({
+    expect({ ...withoutHeard(agent.record), beats: { ...beats, duplicates: 0, heardAt: beatHeardAt } }).toEqual({
       ...withoutHeard(once),
       beats: once.beats,
     });
@@ -141,12 +144,12 @@ describe("a beat that was sent before one that was heard", () => {
   it("shows nothing of the present, however late it comes", () => {
     const agent = story();
     agent.beats({ sequenceNumber: 100 }, { agentTime: 100 });
-    const { heardAt } = agent.record;
+    const { heardAt } = agent.record.life;
     for (let n = 1; n <= 5; n++) {
       agent.silentFor("5s");
       expect(agent.beats({ sequenceNumber: n }, { agentTime: n }).status).toBe("stale");
     }
-    expect(agent.record.heardAt).toBe(heardAt);
+    expect(agent.record.life.heardAt).toBe(heardAt);
     expect(agent.record.health.state).toBe("UNRESPONSIVE");
   });
 
@@ -175,7 +178,7 @@ describe("a beat of another time", () => {
       skew,
       waitsFor: null,
     });
-    return { reply, heard: agent.record.heardAt === agent.now };
+    return { reply, heard: agent.record.life.heardAt === agent.now };
   };
 
   it("is refused and shows nothing when it is more than 30 days from our clock and from the agent's own", () => {
@@ -272,10 +275,11 @@ describe("late beats", () => {
     const agent = story();
     agent.beats({ sequenceNumber: 1, lastCheckpoint: "c1" }, { agentTime: 1 });
     agent.beats({ sequenceNumber: 3, lastCheckpoint: "c3", status: "IDLE" }, { agentTime: 3 });
-    const { facts, activity } = agent.record;
+    const { facts } = agent.record.seen;
+    const { activity } = agent.record.work;
     agent.beats({ sequenceNumber: 2, lastCheckpoint: "c2", tokenCount: 9 }, { agentTime: 2 });
-    expect(agent.record.facts).toBe(facts);
-    expect(agent.record.activity).toBe(activity);
+    expect(agent.record.seen.facts).toBe(facts);
+    expect(agent.record.work.activity).toBe(activity);
   });
 
   it("in any order and however often, leave nothing lost once all have come", () => {
@@ -307,7 +311,7 @@ describe("late beats", () => {
           duplicates: arrivals.length - n,
           lastSequence: n,
         });
-        expect(agent.record.incarnation).toBe(1);
+        expect(agent.record.life.incarnation).toBe(1);
       }),
       { numRuns: 500 },
     );
@@ -327,6 +331,45 @@ describe("late beats", () => {
   });
 });
 
+describe("what beats without times show", () => {
+  const untimed = (agent: ReturnType<typeof story>, ...numbers: number[]) => {
+    for (const sequenceNumber of numbers) agent.beats({ sequenceNumber }, { agentTime: null });
+  };
+
+  it("lost ones that come late after all, one after the other, are no new count", () => {
+    const agent = story();
+    untimed(agent, 1, 10, 2, 3, 4, 5);
+    expect(isNumberedAnew(agent.record)).toBe(false);
+    expect(agent.record.beats.lost).toBe(4);
+  });
+
+  it("a new count is one until the old one goes on, and the next is counted from its start", () => {
+    const agent = story();
+    untimed(agent, 1, 2, 3, 4, 5, 1, 2, 3);
+    expect(isNumberedAnew(agent.record)).toBe(true);
+    untimed(agent, 6);
+    expect(agent.record.beats).toMatchObject({ startedOver: null, late: null });
+    untimed(agent, 1, 2);
+    expect(isNumberedAnew(agent.record)).toBe(false);
+  });
+
+  it("one that stands still, or goes back, is not counted", () => {
+    const agent = story();
+    untimed(agent, 1, 2, 3, 4, 5, 3, 3, 3, 2, 1);
+    expect(isNumberedAnew(agent.record)).toBe(false);
+  });
+});
+
+describe("a lost beat", () => {
+  it("is not found again by one that was heard before, nor by one of a new count", () => {
+    const agent = story();
+    for (const n of [1, 5, 1]) agent.beats({ sequenceNumber: n }, { agentTime: n });
+    expect(agent.record.beats.lost).toBe(3);
+    agent.beats({ sequenceNumber: 2 }, { agentTime: 9 });
+    expect(agent.record.beats.lost).toBe(3);
+  });
+});
+
 describe("an agent that counts from 1 again without a word", () => {
   const counted = (upTo: number) => {
     const agent = story();
@@ -341,16 +384,15 @@ describe("an agent that counts from 1 again without a word", () => {
     const agent = counted(upTo);
     for (const n of [1, 2]) {
       expect(agent.beats({ sequenceNumber: n }).status).not.toBe("accepted");
-      expect(agent.record.incarnation).toBe(1);
+      expect(agent.record.life.incarnation).toBe(1);
       agent.silentFor("5s");
     }
     expect(agent.beats({ sequenceNumber: 3 }).status).toBe("accepted");
     expect(agent.record).toMatchObject({
-      incarnation: 2,
-      bornAt: agent.now,
       beats: { lastSequence: 3, accepted: 1, lost: 0 },
+      life: { incarnation: 2, bornAt: agent.now },
     });
-    expect(agent.record.facts.lastCheckpoint).toBeNull();
+    expect(agent.record.seen.facts.lastCheckpoint).toBeNull();
     expect(agent.events).toContainEqual({
       type: "AGENT_INCARNATION_STARTED",
       payload: { agentId: "worker-1", from: 1, to: 2, because: "sequence-started-over" },
@@ -361,7 +403,7 @@ describe("an agent that counts from 1 again without a word", () => {
     const agent = counted(50);
     agent.silentFor("20s");
     expect(agent.beats({ sequenceNumber: 1 }).status).toBe("accepted");
-    expect(agent.record.incarnation).toBe(2);
+    expect(agent.record.life.incarnation).toBe(2);
   });
 
   it("is believed to be the same when it names its incarnation", () => {
@@ -371,7 +413,7 @@ describe("an agent that counts from 1 again without a word", () => {
       expect(agent.beats({ sequenceNumber: n, incarnation: 1 }).status).not.toBe("accepted");
       agent.silentFor("5s");
     }
-    expect(agent.record.incarnation).toBe(1);
+    expect(agent.record.life.incarnation).toBe(1);
     // What it says is not read, and that is said.
     expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
   });
@@ -395,7 +437,7 @@ describe("an agent that counts from 1 again without a word", () => {
     const agent = counted(50);
     const longAgo = agent.now - 400_000;
     for (let n = 1; n <= 10; n++) agent.beats({ sequenceNumber: n }, { agentTime: longAgo + n });
-    expect(agent.record.incarnation).toBe(1);
+    expect(agent.record.life.incarnation).toBe(1);
   });
 
   it("is not one when news of the old count comes in between", () => {
@@ -408,7 +450,7 @@ describe("an agent that counts from 1 again without a word", () => {
       agent.beats({ sequenceNumber: 51 + round });
       agent.silentFor("1s");
     }
-    expect(agent.record.incarnation).toBe(1);
+    expect(agent.record.life.incarnation).toBe(1);
   });
 
   it("is not one when the same number comes three times with a new time each", () => {
@@ -417,7 +459,7 @@ describe("an agent that counts from 1 again without a word", () => {
       agent.silentFor("1s");
       agent.beats({ sequenceNumber: 7 });
     }
-    expect(agent.record.incarnation).toBe(1);
+    expect(agent.record.life.incarnation).toBe(1);
   });
 });
 
@@ -431,127 +473,7 @@ describe("an agent that does not number its beats", () => {
   });
 });
 
-function withoutHeard<T extends { heardAt: unknown; wakeAt: unknown; beats: unknown }>(record: T) {
-  const { heardAt: _, wakeAt: __, beats: ___, ...rest } = record;
-  return rest;
+function withoutHeard({ wakeAt: _, beats: __, life, ...rest }: AgentRecord) {
+  const { heardAt: ___, ...lived } = life;
+  return { ...rest, life: lived };
 }
-
-describe("an agent that does not number its beats", () => {
-  it("has those that were overtaken on the way recognised by their own time", () => {
-    const agent = story();
-    agent.beats({ status: "RUNNING", sequenceNumber: undefined });
-    agent.silentFor("5s");
-    agent.beats({ status: "IDLE", sequenceNumber: undefined });
-    agent.silentFor("1s");
-    const late = agent.beats({ status: "RUNNING", sequenceNumber: undefined }, { agentTime: agent.now - 3000 });
-    expect(late).toMatchObject({ status: "stale", because: "older-than-last" });
-    expect(agent.record.activity.kind).toBe("IDLE");
-  });
-
-  it("may have its clock set back", () => {
-    const agent = story();
-    agent.beats({ sequenceNumber: undefined });
-    agent.silentFor("5s");
-    for (let i = 0; i < 20; i++) {
-      const told = agent.beats({ sequenceNumber: undefined }, { agentTime: agent.now - 3_600_000 });
-      expect(told.status).toBe("accepted");
-      agent.silentFor("5s");
-    }
-    expect(agent.past).toEqual([]);
-  });
-
-  it.each([
-    ["the last", [0]],
-    ["one from five minutes ago", [-300_000]],
-    ["two in turn", [-300_000, -600_000]],
-    ["three in their order", [-300_000, -295_000, -290_000]],
-  ])("is not alive because beats of it are played again: %s", (_, ago) => {
-    const agent = story();
-    agent.beats({ sequenceNumber: undefined });
-    const last = agent.now;
-    for (let i = 0; i < 12; i++) {
-      agent.silentFor("5s");
-      agent.beats({ sequenceNumber: undefined }, { agentTime: last + (ago[i % ago.length] ?? 0) });
-    }
-    expect(agent.record.health.state).toBe("UNRESPONSIVE");
-  });
-
-  it("is heard with a last word in the same second", () => {
-    const agent = story();
-    const agentTime = agent.now;
-    agent.beats({ sequenceNumber: undefined, status: "RUNNING" }, { agentTime });
-    expect(agent.beats({ sequenceNumber: undefined, status: "IDLE" }, { agentTime }).status).toBe("accepted");
-    expect(agent.record.activity.kind).toBe("IDLE");
-  });
-});
-
-describe("an agent that counts from 1 again and sends no times", () => {
-  const counted = (given: Parameters<typeof story>[0] = {}, every = "5s") => {
-    const agent = story(given);
-    const beat = (n: number, said: Said = {}) => {
-      agent.beats({ sequenceNumber: n, ...said }, { agentTime: null });
-      agent.silentFor(every);
-    };
-    return { agent, beat };
-  };
-
-  it("is never STUCK for what it said before, and what is the matter is said", () => {
-    const { agent, beat } = counted({ preset: "default" }, "5m");
-    for (let n = 1; n <= 50; n++) beat(n, { toolCallCount: n, progressIndicator: `${n}` });
-    beat(51, { toolCallCount: 50 });
-    for (let n = 1; n <= 40; n++) beat(n, { toolCallCount: n });
-    expect(agent.past.some((line) => line.includes("STUCK"))).toBe(false);
-    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
-    expect(agent.finding("sequence-restarted")).toMatchObject({
-      level: "degraded",
-      text: expect.stringContaining("give a new incarnation"),
-      evidence: { lastSequence: 51, sequence: 40, unread: 40 },
-    });
-    expect(agent.record.incarnation).toBe(1);
-    expect(agent.did("stop-agent")).toEqual([]);
-  });
-
-  it("is no longer STUCK when it was so before", () => {
-    const { agent, beat } = counted({ preset: "default" }, "5m");
-    for (let n = 1; n <= 50; n++) beat(n, { toolCallCount: Math.min(n, 45), progressIndicator: `${Math.min(n, 45)}` });
-    expect(agent.state).toBe("STUCK");
-    for (let n = 1; n <= 3; n++) beat(n);
-    expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
-  });
-
-  it("is read again as soon as it names a new incarnation", () => {
-    const { agent, beat } = counted();
-    for (let n = 1; n <= 20; n++) beat(n);
-    for (let n = 1; n <= 5; n++) beat(n);
-    expect(agent.state).toBe("DEGRADED");
-    beat(6, { incarnation: 2 });
-    expect(agent).toMatchObject({ state: "HEALTHY", record: { incarnation: 2 } });
-  });
-
-  it("has begun a new life when the one before had finished", () => {
-    const { agent, beat } = counted();
-    for (let n = 1; n <= 9; n++) beat(n);
-    beat(10, { status: "FINISHED" });
-    for (let n = 1; n <= 3; n++) beat(n);
-    expect(agent.record).toMatchObject({ incarnation: 2, activity: { kind: "RUNNING" } });
-  });
-
-  it("is not what old beats are that come once more among new ones", () => {
-    const { agent, beat } = counted();
-    for (let n = 1; n <= 60; n += 5) {
-      for (let i = n; i < n + 5; i++) beat(i, { progressIndicator: "same" });
-      for (let i = n; i < n + 4; i++) agent.beats({ sequenceNumber: i }, { agentTime: null });
-    }
-    expect(agent.past).toEqual([]);
-  });
-
-  it("does not hide behind old beats that nothing gets done", () => {
-    const { agent, beat } = counted({}, "2s");
-    beat(1, { progressIndicator: "1" });
-    for (let n = 2; n <= 1500; n++) {
-      beat(n, { progressIndicator: "2" });
-      agent.beats({ sequenceNumber: n - 1 }, { agentTime: null });
-    }
-    expect(agent.past.map((line) => line.split(" ")[1])).toContain("STUCK");
-  });
-});

@@ -1,5 +1,6 @@
 import { type AckReason, type AckStatus, type DurationMs, type EpochMs, minutes } from "@rouse/contract";
-import { type AgentRecord, type BeatLedger, draftOfLedger } from "../record.ts";
+import { type BeatLedger, draftOfLedger } from "../facts.ts";
+import type { AgentRecord } from "../record.ts";
 
 /** How far back single numbers are remembered: later than that, a late beat and a repeated one look the same. */
 const remembered = 32;

@@ -1,5 +1,5 @@
 import type { Heartbeat, MonoMs, OpenWork } from "@rouse/contract";
-import type { Activity } from "../record.ts";
+import type { Activity } from "../facts.ts";
 import type { HeartbeatSignal } from "../signal.ts";
 
 /**

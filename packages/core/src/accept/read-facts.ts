@@ -1,5 +1,5 @@
 import { type AgentStatus, type Heartbeat, type MonoMs, minutes } from "@rouse/contract";
-import type { Activity, Facts, Mark, OutcomeStretch, TokenRate } from "../record.ts";
+import type { Activity, Facts, Mark, OutcomeStretch, TokenRate } from "../facts.ts";
 
 /** Errors and calls are counted over this stretch, in pieces, so that memory stays bounded however fast an agent beats. */
 export const outcomeWindow = minutes(10);

@@ -9,9 +9,10 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
-import { isKilled, isStanding, type Limit } from "../limit.ts";
-import type { Activity } from "../record.ts";
-import type { TerminalFacts } from "../terminal-facts.ts";
+import type { Activity } from "../facts.ts";
+import { isKilled, isStanding } from "../limit.ts";
+import type { AgentRecord } from "../record.ts";
+import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 
 type LimitSight = Extract<Sight, { kind: "rate-limited" }>;
 
@@ -115,10 +116,8 @@ export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
 /** A life that began below its limit counts a step or two before it asks the model, and only that tells whether the limit stands. */
 const firstAsks: DurationMs = minutes(1);
 
-export const isBarelyBorn = (
-  { limit, bornAt }: { readonly limit: Limit | null; readonly bornAt: MonoMs },
-  now: MonoMs,
-): boolean => isStanding(limit) && limit.since < bornAt && now - bornAt <= firstAsks;
+export const isBarelyBorn = ({ seen: { limit }, life: { bornAt } }: AgentRecord, now: MonoMs): boolean =>
+  isStanding(limit) && limit.since < bornAt && now - bornAt <= firstAsks;
 
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
@@ -231,7 +230,7 @@ export const limitResumed = (agentId: string, { since }: Limit, how: How, now: M
 
 /** It went on, as its own beat shows. */
 export const noticeResumed = (
-  { agentId, limit }: { readonly agentId: string; readonly limit: Limit | null },
+  { agentId, seen: { limit } }: AgentRecord,
   after: Limit | null,
   now: MonoMs,
 ): readonly RouseEvent[] =>

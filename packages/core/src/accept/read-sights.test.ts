@@ -10,7 +10,7 @@ const told = (held: HeldStory, type: string) => held.agent.events.filter((event)
 
 /** How long the provider is waited for, from now. */
 function waitLeft({ agent }: HeldStory): number | null {
-  const { activity } = agent.record;
+  const { activity } = agent.record.work;
   return activity.kind === "WAITING" && activity.for === "provider" ? (activity.until ?? 0) - agent.now : null;
 }
 
@@ -62,7 +62,7 @@ describe("a rate limit", () => {
       held.passes("6s");
       held.prints(4);
     }
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING" });
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on", waitedSeconds: 52 } }]);
     held.passes("16m");
     expect(held.agent.state).toBe("STUCK");
@@ -93,7 +93,7 @@ describe("a rate limit", () => {
     expect(held.agent.past).toEqual([]);
     expect(told(held, "LIMIT_REACHED")).toEqual([]);
     held.shows({ kind: "said", digest: "on" });
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
   });
 
   it.each([
@@ -108,9 +108,11 @@ describe("a rate limit", () => {
     const held = heldStory({ hold: { structured: true } });
     held.shows({ kind: "retries", attempt: 3, inMs: 20_000, ...why });
     held.passes("1s");
-    expect(held.agent.record.findings).toMatchObject([{ kind, level: "note", text: expect.stringContaining(text) }]);
+    expect(held.agent.record.health.findings).toMatchObject([
+      { kind, level: "note", text: expect.stringContaining(text) },
+    ]);
     held.shows(limit(minutes(5)));
-    expect(held.agent.record.findings).toMatchObject([{ kind: "rate-limited" }]);
+    expect(held.agent.record.health.findings).toMatchObject([{ kind: "rate-limited" }]);
   });
 
   it("what an agent says itself that it waits for is not what a request once failed with", () => {
@@ -118,7 +120,7 @@ describe("a rate limit", () => {
     held.shows({ kind: "retries", attempt: 1, inMs: 20_000, status: 500 });
     held.prints();
     held.agent.beats({ status: "WAITING", waitingFor: "provider" });
-    expect(held.agent.record.findings).toMatchObject([{ kind: "rate-limited" }]);
+    expect(held.agent.record.health.findings).toMatchObject([{ kind: "rate-limited" }]);
   });
 
   it.each([
@@ -136,7 +138,7 @@ describe("a rate limit", () => {
       expect(held.agent.past).toEqual([]);
       held.shows({ kind: "said", digest: "on" });
       expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
-      expect(held.agent.record.activity.kind).toBe("RUNNING");
+      expect(held.agent.record.work.activity.kind).toBe("RUNNING");
     },
   );
 
@@ -145,7 +147,7 @@ describe("a rate limit", () => {
     held.shows({ kind: "retries", attempt: 1, inMs: 30_000, status: null });
     held.shows(asks("prompt"));
     expect(waitLeft(held)).toBe(30_000);
-    expect(held.agent.record.terminal?.turnEndedAt).toBeNull();
+    expect(held.agent.record.seen.terminal?.turnEndedAt).toBeNull();
   });
 
   it("of a program at its prompt is still the provider's wait", () => {
@@ -163,7 +165,7 @@ describe("a rate limit", () => {
     held.shows(done);
     held.passes("40s");
     held.shows(limit());
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
   });
 });
 
@@ -176,7 +178,7 @@ describe("a wait that only words speak of", () => {
     held.prints();
     held.shows(week);
     expect(waitLeft(held)).toBe(sixHours);
-    expect(held.agent.record.terminal?.waitBy).toBe("text");
+    expect(held.agent.record.seen.terminal?.waitBy).toBe("text");
   });
 
   it("is not made longer by saying it every minute", () => {
@@ -186,7 +188,7 @@ describe("a wait that only words speak of", () => {
       held.shows({ kind: "output", rows: 1, novel: minute === 0 ? 1 : 0 }, week);
       held.passes("1m");
     }
-    const { activity } = held.agent.record;
+    const { activity } = held.agent.record.work;
     expect(activity).toMatchObject({ kind: "WAITING", until: activity.since + sixHours });
     expect(waitLeft(held)).toBe(-minutes(60));
   });
@@ -198,7 +200,7 @@ describe("a wait that only words speak of", () => {
       held.shows({ kind: "output", rows: 1, novel: 1 }, week);
       held.passes("1m");
     }
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
   });
 
   it("is another one once it wrote on in between", () => {
@@ -226,12 +228,12 @@ describe("a wait that only words speak of", () => {
     held.shows({ kind: "rate-limited", pattern: "event", resetsInMs: minutes(1000), by: "stream" });
     held.shows(limit(minutes(30)));
     expect(waitLeft(held)).toBe(minutes(1000) + 5000);
-    expect(held.agent.record.terminal?.waitBy).toBe("stream");
+    expect(held.agent.record.seen.terminal?.waitBy).toBe("stream");
   });
 });
 
 describe("a completion marker", () => {
-  const kind = ({ agent }: HeldStory) => agent.record.activity.kind;
+  const kind = ({ agent }: HeldStory) => agent.record.work.activity.kind;
 
   it("is believed once nothing followed it for half a minute, and not before", () => {
     const held = heldStory();
@@ -270,7 +272,7 @@ describe("a completion marker", () => {
     held.prints(3);
     held.passes("10m");
     expect(kind(held)).toBe("RUNNING");
-    expect(held.agent.record.terminal?.completedAt).toBeNull();
+    expect(held.agent.record.seen.terminal?.completedAt).toBeNull();
   });
 
   it("is believed at once when its prompt is there again, and nobody is called", () => {
@@ -300,7 +302,7 @@ describe("a completion marker", () => {
     held.shows(sight);
     held.passes("2m");
     expect(kind(held)).toBe("WAITING");
-    expect(held.agent.record.terminal?.completedAt).toBeNull();
+    expect(held.agent.record.seen.terminal?.completedAt).toBeNull();
   });
 
   it("of one that went on to ask does not make its failure an end", () => {
@@ -355,7 +357,7 @@ describe("a completion marker", () => {
       timeoutSeconds: null,
     });
     held.passes("10m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "tool" } });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: { kind: "tool" } });
     held.exits({ code: 1 });
     expect(held.agent.state).toBe("UNRESPONSIVE");
   });
@@ -369,7 +371,7 @@ describe("a question", () => {
       held.prints();
       held.shows(asks(what));
       held.shows(asks(what));
-      expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+      expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
       expect(told(held, "AGENT_NEEDS_YOU")).toEqual([
         { type: "AGENT_NEEDS_YOU", payload: { agentId: "worker-1", what, pattern: "p" } },
       ]);
@@ -379,7 +381,7 @@ describe("a question", () => {
       expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([
         { type: "AGENT_NEEDS_YOU_NO_MORE", payload: { agentId: "worker-1", waitedSeconds: 300 } },
       ]);
-      expect(held.agent.record.activity.kind).toBe("RUNNING");
+      expect(held.agent.record.work.activity.kind).toBe("RUNNING");
     },
   );
 
@@ -398,11 +400,11 @@ describe("a question", () => {
     const held = heldStory({ hold: { family: "gemini-cli" } });
     held.report([{ kind: "model-asked" }], { eyes: [{ eye: "session-file", sees: true, because: null }] });
     held.shows(asks("trust"));
-    const since = held.agent.record.terminal?.asks?.since;
+    const since = held.agent.record.seen.terminal?.asks?.since;
     held.passes("5s");
     held.shows({ kind: "said", digest: "d1" }, { kind: "model-asked" }, asks("trust"));
-    expect(held.agent.record.terminal?.asks).toEqual({ what: "trust", since });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.seen.terminal?.asks).toEqual({ what: "trust", since });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
     // Answered, and asked anew: that is another one.
@@ -417,14 +419,14 @@ describe("a question", () => {
     held.shows(limit());
     expect(waitLeft(held)).toBe(minutes(1));
     held.passes("2m");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
   });
 
   it("a draft is no end of a turn, and keeps its hands off a provider's wait and a finished agent", () => {
     const held = heldStory({ hold: { family: "claude-code" } });
     held.shows(asks("draft"));
-    expect(held.agent.record.terminal?.turnEndedAt).toBeNull();
+    expect(held.agent.record.seen.terminal?.turnEndedAt).toBeNull();
     const put = heldStory({ hold: { family: "claude-code" } });
     put.shows(limit(minutes(60)), asks("draft"));
     expect(waitLeft(put)).toBe(minutes(61));
@@ -432,7 +434,7 @@ describe("a question", () => {
     over.shows(done);
     over.passes("40s");
     over.shows(asks("draft"));
-    expect(over.agent.record.activity.kind).toBe("FINISHED");
+    expect(over.agent.record.work.activity.kind).toBe("FINISHED");
     expect(told(over, "AGENT_NEEDS_YOU")).toEqual([]);
   });
 
@@ -448,11 +450,11 @@ describe("what a stream shows", () => {
   it("ends the startup, names the session and counts the calls", () => {
     const held = heldStory({ hold: { structured: true } });
     held.shows({ kind: "session", id: "s1", model: "m", version: null }, { kind: "model-asked" });
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
-    expect(held.agent.record.terminal?.session).toEqual({ id: "s1", model: "m" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    expect(held.agent.record.seen.terminal?.session).toEqual({ id: "s1", model: "m" });
     held.shows({ kind: "tool-started", id: "t", name: "sh", argsDigest: "a", timeoutSeconds: null });
     held.shows({ kind: "tool-ended", id: "t", failed: true, resultDigest: "r" });
-    expect(held.agent.record.facts).toMatchObject({ toolCallCount: 1, errorCount: 1, progressMoves: true });
+    expect(held.agent.record.seen.facts).toMatchObject({ toolCallCount: 1, errorCount: 1, progressMoves: true });
   });
 
   it("output does not start the progress clock of one that never spoke of progress", () => {
@@ -461,7 +463,7 @@ describe("what a stream shows", () => {
       held.prints(0, 1);
       held.passes("1m");
     }
-    expect(held.agent.record.facts.progress).toBeNull();
+    expect(held.agent.record.seen.facts.progress).toBeNull();
     expect(held.agent.past).toEqual([]);
   });
 });
@@ -473,7 +475,7 @@ describe("a held agent whose account is refused", () => {
     held.report([asks("login"), { kind: "turn-ended", outcome: "failure", reason: "refused with 401" }], { eyes });
     held.passes("3s");
     held.shows(asks("prompt"));
-    expect(held.agent.record.terminal?.asks?.what).toBe("login");
+    expect(held.agent.record.seen.terminal?.asks?.what).toBe("login");
     expect(told(held, "ALERT_RESOLVED")).toEqual([]);
     held.shows({ kind: "asks-no-more" });
     held.shows(asks("prompt"));
@@ -489,17 +491,17 @@ describe("a held agent that also beats by a timer", () => {
     const { agent, shows } = heldStory({ hold: { structured: true } });
     shows({ kind: "session", id: "s1", model: "m", version: null }, { kind: "model-asked" });
     agent.beats({ status: "RUNNING" });
-    expect(agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    expect(agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
     agent.beats({ status: "RUNNING", open: null });
-    expect(agent.record.activity).toMatchObject({ kind: "RUNNING", open: null });
+    expect(agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: null });
   });
 
   it("is still waiting for its person when the beat does not say what it does", () => {
     const { agent, shows } = heldStory();
     shows({ kind: "asks", what: "permission", pattern: "p" });
     agent.beats({ status: undefined });
-    expect(agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     agent.beats({ status: "RUNNING" });
-    expect(agent.record.activity.kind).toBe("RUNNING");
+    expect(agent.record.work.activity.kind).toBe("RUNNING");
   });
 });

@@ -9,14 +9,15 @@ import {
   seconds,
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
-import { isStanding, type Limit } from "../limit.ts";
-import type { Activity, AgentRecord, Facts, Mark } from "../record.ts";
+import type { Activity, Facts, Mark } from "../facts.ts";
+import { isStanding } from "../limit.ts";
+import type { AgentRecord } from "../record.ts";
 import { endTurn } from "../steps/find-loops.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
-import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
-import type { Accepted } from "./accept-signal.ts";
+import { type ErrorClass, type Limit, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
+import type { Accepted } from "./accept-registration.ts";
 import { awaitWaker, wakerOf } from "./await-waker.ts";
 import { addOutcome } from "./read-facts.ts";
 import { answeredAfter, countLines, isWorkedOn, limitReached, limitResumed, meetLimit } from "./read-limit.ts";
@@ -196,7 +197,7 @@ function readMarker(sighted: Sighted, context: SightContext): void {
  * themselves out of being watched. Whom its owner wants stopped when it idles, idles. `null`: nobody holds it, and its word is all there is.
  */
 export function claimEnd(
-  { terminal, activity }: AgentRecord,
+  { seen: { terminal }, work: { activity } }: AgentRecord,
   { now, policy }: Context,
 ): { readonly activity: Activity; readonly terminal: Partial<TerminalFacts> } | null {
   if (terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
@@ -222,17 +223,22 @@ function finish(sighted: Sighted, context: Moment): void {
  */
 export function finishIfQuiet(accepted: Accepted, context: Context): Accepted {
   const { record } = accepted;
-  const { terminal, facts, activity, limit, steps } = record;
+  const { terminal, facts, limit, steps } = record.seen;
+  const { activity } = record.work;
   if (terminal === null || terminal.finishesAt === null || terminal.exit !== null) return accepted;
   if (terminal.seenAt < terminal.finishesAt) return accepted;
   const sighted: Sighted = { terminal: { ...terminal, finishesAt: null }, facts, activity, limit, steps, events: [] };
   if (!isAtRest(sighted)) {
     sighted.terminal.completedAt = null;
-    return { ...accepted, record: { ...record, terminal: sighted.terminal } };
+    return { ...accepted, record: { ...record, seen: { ...record.seen, terminal: sighted.terminal } } };
   }
   finish(sighted, { agentId: record.agentId, at: terminal.seenAt });
-  const work = turnClock(record.work, sighted.activity, record.bornAt, context);
-  const finished = { ...record, terminal: sighted.terminal, activity: sighted.activity, work };
+  const work = turnClock(record.work.clock, sighted.activity, record.life.bornAt, context);
+  const finished = {
+    ...record,
+    seen: { ...record.seen, terminal: sighted.terminal },
+    work: { ...record.work, activity: sighted.activity, clock: work },
+  };
   return { ...accepted, record: finished, events: [...accepted.events, ...sighted.events] };
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noDoubt } from "../doubt.ts";
-import type { Activity } from "../record.ts";
+import type { Activity } from "../facts.ts";
 import { dawn, ms, policyOf, type Said, story } from "../story.test-support.ts";
 import { excusedUntil, turnClock, whenWorked, withoutStretch, workedSince, workedUntil } from "./work-clock.ts";
 
@@ -175,7 +175,7 @@ describe("work-clock arithmetic", () => {
           agent.silentFor(lasts);
           if (status === "RUNNING") worked += lasts;
         }
-        const { checkpoint } = agent.record.facts;
+        const { checkpoint } = agent.record.seen.facts;
         expect(checkpoint === null ? null : workedSince(agent.record, checkpoint, agent.now)).toBe(worked);
       }),
     );

@@ -1,6 +1,7 @@
 import { type DurationMs, days, type MonoMs, type Policy, type WorkMs } from "@rouse/contract";
 import type { Context } from "../context.ts";
-import type { Activity, AgentRecord, Mark, WorkClock } from "../record.ts";
+import type { Activity, Mark, WorkClock } from "../facts.ts";
+import type { AgentRecord } from "../record.ts";
 
 export function workedUntil(clock: WorkClock, now: MonoMs): WorkMs {
   return clock.resumesAt === null ? clock.total : clock.total + Math.max(0, now - clock.resumesAt);
@@ -14,7 +15,7 @@ export function whenWorked(clock: WorkClock, target: WorkMs): MonoMs | null {
 export const markNow = (clock: WorkClock, now: MonoMs): Mark => ({ at: now, worked: workedUntil(clock, now) });
 
 export const workedSince = (record: AgentRecord, mark: Mark, now: MonoMs): DurationMs =>
-  workedUntil(record.work, now) - mark.worked;
+  workedUntil(record.work.clock, now) - mark.worked;
 
 /** How long a quiet activity excuses lack of progress: from then on the work clock runs again. `null`: for as long as it lasts. */
 export function excusedUntil(activity: Activity, bornAt: MonoMs, policy: Policy): MonoMs | null {

@@ -9,7 +9,7 @@ import {
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Context } from "../context.ts";
 import { type Doubt, lastGap } from "../doubt.ts";
-import { type AgentRecord, draftOf, type Finding, hasLeftovers, isOver } from "../record.ts";
+import { type AgentRecord, type Finding, hasLeftovers, isOver } from "../record.ts";
 import {
   findConsecutiveFailures,
   findContextFill,
@@ -94,7 +94,7 @@ export function assessHealth(before: AgentRecord, record: AgentRecord, context: 
   if (awaited !== null && now < awaited) return { record: { ...record, wakeAt: awaited }, events: [] };
   const findings: Finding[] = [];
   let wakeAt: MonoMs | null = null;
-  if (policy.enabled && record.activity.kind !== "FINISHED") {
+  if (policy.enabled && record.work.activity.kind !== "FINISHED") {
     if (!isOver(record)) findings.push(...findRepetition(before, record, context));
     const apiErrors = isOver(record) ? null : findApiErrors(record, now);
     if (apiErrors !== null) findings.push(apiErrors);
@@ -112,21 +112,30 @@ export function assessHealth(before: AgentRecord, record: AgentRecord, context: 
         (gravest(findings)?.level ?? "note") in beneathStuck
       ? record.health
       : nextHealth(record.health, findings, calm, now);
-  const assessed = draftOf(record);
-  assessed.health = health;
-  if (health.state !== "STUCK") assessed.reached = null;
-  assessed.findings = findings.length === 0 ? noFindings : findings;
-  // By what rhythm it is judged is known from the next look on.
-  assessed.wakeAt = samePromise(before, record) ? wakeAt : earliest(wakeAt, now + nextLook);
+  const { ladder } = record;
+  // Written out because it is done at every look: a spread with changes takes ten times as long.
+  const assessed: AgentRecord = {
+    agentId: record.agentId,
+    identity: record.identity,
+    life: record.life,
+    task: record.task,
+    work: record.work,
+    beats: record.beats,
+    seen: record.seen,
+    health: findings.length === 0 && health.findings.length === 0 ? health : { ...health, findings },
+    ladder: health.state === "STUCK" || ladder.reached === null ? ladder : { ...ladder, reached: null },
+    ending: record.ending,
+    recovery: record.recovery,
+    // By what rhythm it is judged is known from the next look on.
+    wakeAt: before.life.promise === record.life.promise ? wakeAt : earliest(wakeAt, now + nextLook),
+  };
   return { record: assessed, events: describeChanges(before, assessed) };
 }
 
 const nextLook: DurationMs = seconds(1);
 
-const samePromise = ({ promise: a }: AgentRecord, { promise: b }: AgentRecord): boolean => a === b || (a ?? b) === null;
-
 /** What we were blind for makes nobody well: a verdict from before stands until the agent is heard again. */
-function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Doubt): boolean {
+function isUnseenSinceGap({ health, life: { heardAt }, work: { activity } }: AgentRecord, doubt: Doubt): boolean {
   const gap = lastGap(doubt);
   const isWell = !isIll(health.state) && health.state !== "DEGRADED";
   return gap !== null && heardAt < gap.to && !isWell && activity.kind !== "FINISHED";
@@ -137,7 +146,9 @@ function isUnseenSinceGap({ health, heardAt, activity }: AgentRecord, doubt: Dou
  * it, and makes nobody well.
  */
 function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
-  const { terminal, health, activity } = record;
+  const { health } = record;
+  const { terminal } = record.seen;
+  const { activity } = record.work;
   if (terminal === null || !isIll(health.state) || activity.kind === "FINISHED") return false;
   if (terminal.holder === "lost") return true;
   const isOpen = activity.kind === "RUNNING" && activity.open !== null;
@@ -148,19 +159,20 @@ function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
  * We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. A whole TTL is enough for either: then what is known is
  * all there is.
  */
-function holderAwaitedUntil({ terminal, activity }: AgentRecord, { policy, doubt }: Context): MonoMs | null {
+function holderAwaitedUntil(
+  { seen: { terminal }, work: { activity } }: AgentRecord,
+  { policy, doubt }: Context,
+): MonoMs | null {
   const gap = lastGap(doubt);
   if (gap === null || terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
   return terminal.seenAt < gap.to ? gap.to + beatRhythm(activity, policy).ttl + policy.amnestyMargin : null;
 }
 
-const noFindings: readonly Finding[] = [];
-
 const beneathStuck = { note: true, degraded: true };
 
 function calmReason(before: AgentRecord, record: AgentRecord): HealthReason {
-  if (record.incarnation !== before.incarnation) return "new-incarnation";
-  return record.activity.kind === "FINISHED" ? "finished" : "findings-cleared";
+  if (record.life.incarnation !== before.life.incarnation) return "new-incarnation";
+  return record.work.activity.kind === "FINISHED" ? "finished" : "findings-cleared";
 }
 
 function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] {
@@ -174,8 +186,8 @@ function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] 
       payload: { agentId, missed: Number(count), silentSeconds: Number(silentSeconds) },
     });
   }
-  if (after.activity.kind === "FINISHED" && before.activity.kind !== "FINISHED") {
-    events.push({ type: "AGENT_FINISHED", payload: { agentId, incarnation: after.incarnation } });
+  if (after.work.activity.kind === "FINISHED" && before.work.activity.kind !== "FINISHED") {
+    events.push({ type: "AGENT_FINISHED", payload: { agentId, incarnation: after.life.incarnation } });
   }
   if (after.health.state !== before.health.state) {
     events.push({
@@ -185,7 +197,7 @@ function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] 
         from: before.health.state,
         to: after.health.state,
         reason: after.health.reason,
-        findings: after.findings.map(withoutSince),
+        findings: after.health.findings.map(withoutSince),
       },
     });
   }
@@ -193,7 +205,7 @@ function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] 
 }
 
 const missedBeats = (record: AgentRecord): Finding | null =>
-  record.findings.find((finding) => finding.kind === "missed-beats") ?? null;
+  record.health.findings.find((finding) => finding.kind === "missed-beats") ?? null;
 
 function withoutSince({ since: _, evidence, ...finding }: Finding) {
   return { ...finding, evidence: { ...evidence } };

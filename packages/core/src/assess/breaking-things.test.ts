@@ -62,7 +62,7 @@ describe("error rate", () => {
     for (let i = 0; i < 720; i++) agent.didCalls(10, 0);
     for (let i = 0; i < 120; i++) agent.didCalls(10, 4);
     expect(agent.finding("error-rate")?.evidence["rate"]).toBeCloseTo(0.4, 1);
-    expect(agent.record.facts.outcomes.length).toBeLessThanOrEqual(11);
+    expect(agent.record.seen.facts.outcomes.length).toBeLessThanOrEqual(11);
   });
 
   it("more errors than calls are one in one, not more", () => {
@@ -230,7 +230,7 @@ describe("what an agent says of itself", () => {
       agent.beats({ status });
       expect(agent.state).toBe("DEGRADED");
       expect(agent.finding("self-reported")).toMatchObject({ class: "self-report", evidence: { status } });
-      expect(agent.record.activity.kind).toBe("RUNNING");
+      expect(agent.record.work.activity.kind).toBe("RUNNING");
       agent.beats({ status: "RUNNING" });
       expect(agent.state).toBe("HEALTHY");
     },
@@ -245,7 +245,7 @@ describe("what an agent says of itself", () => {
       agent.beats({ status: "FAILED" });
     }
     expect(agent).toMatchObject({ state: "DEGRADED", reason: "run-failed" });
-    expect(agent.record.activity.kind).toBe("IDLE");
+    expect(agent.record.work.activity.kind).toBe("IDLE");
     expect(agent.did("raise-alert")).toMatchObject([
       { severity: "warning", summary: expect.stringContaining("its last run failed, as it says itself") },
     ]);
@@ -272,7 +272,7 @@ describe("what an agent says of itself", () => {
   it("calling itself TERMINATED is having finished", () => {
     const agent = story();
     agent.beats({ status: "TERMINATED" });
-    expect(agent.record.activity.kind).toBe("FINISHED");
+    expect(agent.record.work.activity.kind).toBe("FINISHED");
     expect(agent.state).toBe("HEALTHY");
   });
 });

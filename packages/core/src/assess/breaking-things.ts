@@ -8,11 +8,11 @@ const callsForRate = 8;
 
 /** Share of failed calls over the last minutes, or as the agent itself reports it. */
 export const findErrorRate: Detector = (record, { now, policy }) => {
-  if (record.facts.outcomes.length === 0 && record.facts.reportedErrorRate === null) return nothing;
+  if (record.seen.facts.outcomes.length === 0 && record.seen.facts.reportedErrorRate === null) return nothing;
   let calls = 0;
   let errors = 0;
   let lookAgainAt: MonoMs | null = null;
-  for (const stretch of record.facts.outcomes) {
+  for (const stretch of record.seen.facts.outcomes) {
     const agesOutAt = stretch.from + outcomeWindow;
     if (agesOutAt <= now) continue;
     lookAgainAt ??= agesOutAt;
@@ -20,7 +20,7 @@ export const findErrorRate: Detector = (record, { now, policy }) => {
     errors += stretch.errors;
   }
   const counted = calls >= callsForRate ? Math.min(1, errors / calls) : null;
-  const rate = Math.max(counted ?? 0, record.facts.reportedErrorRate ?? 0);
+  const rate = Math.max(counted ?? 0, record.seen.facts.reportedErrorRate ?? 0);
   if (rate <= policy.errorRate) return nothingUntil(lookAgainAt);
   return {
     finding: conclude(record, now, {
@@ -37,13 +37,13 @@ export const findErrorRate: Detector = (record, { now, policy }) => {
 
 /** Nothing but failures, more often in a row than allowed: reported by the agent, or errors in beat after beat with nothing achieved. */
 export const findConsecutiveFailures: Detector = (record, { now, policy }) => {
-  if (record.activity.kind !== "RUNNING") return nothing;
-  const reported = record.facts.reportedFailures ?? 0;
-  const failures = Math.max(reported, record.facts.failingBeats);
+  if (record.work.activity.kind !== "RUNNING") return nothing;
+  const reported = record.seen.facts.reportedFailures ?? 0;
+  const failures = Math.max(reported, record.seen.facts.failingBeats);
   if (failures <= policy.consecutiveFailures) return nothing;
   const isReported = reported > policy.consecutiveFailures;
   // Who may be better is not stopped for what was.
-  const better = isReported ? 0 : (record.facts.sinceFailure ?? 0);
+  const better = isReported ? 0 : (record.seen.facts.sinceFailure ?? 0);
   return {
     finding: conclude(record, now, {
       kind: "consecutive-failures",
@@ -61,8 +61,8 @@ export const findConsecutiveFailures: Detector = (record, { now, policy }) => {
 
 /** Spending far faster than it used to: often a loop. */
 export const findTokenSpike: Detector = (record, { now, policy }) => {
-  const rate = record.facts.tokenRate;
-  if (rate === null || rate.spike === null || record.activity.kind !== "RUNNING") return nothing;
+  const rate = record.seen.facts.tokenRate;
+  if (rate === null || rate.spike === null || record.work.activity.kind !== "RUNNING") return nothing;
   return {
     finding: conclude(record, now, {
       kind: "token-spike",
@@ -77,7 +77,7 @@ export const findTokenSpike: Detector = (record, { now, policy }) => {
 };
 
 export const findMemoryPressure: Detector = (record, { now, policy }) => {
-  const { memory } = record.facts;
+  const { memory } = record.seen.facts;
   if (memory === null || memory <= policy.memoryPressure) return nothing;
   return {
     finding: conclude(record, now, {
@@ -94,7 +94,7 @@ export const findMemoryPressure: Detector = (record, { now, policy }) => {
 
 /** All its processes together use more than its owner allows. */
 export const findMemoryLimit: Detector = (record, { now, policy }) => {
-  const tree = record.terminal?.tree ?? null;
+  const tree = record.seen.terminal?.tree ?? null;
   if (policy.memoryLimit === null || tree === null || tree.memoryBytes <= policy.memoryLimit) return nothing;
   const mb = (bytes: number): number => Math.round(bytes / 1024 / 1024);
   return {
@@ -112,7 +112,7 @@ export const findMemoryLimit: Detector = (record, { now, policy }) => {
 
 /** An agent that calls itself unwell is believed, but only that far. */
 export const findSelfReport: Detector = (record, { now }) => {
-  const status = record.facts.selfReported;
+  const status = record.seen.facts.selfReported;
   if (status === null) return nothing;
   if (status === "FAILED") return { finding: runFailed(record, now), lookAgainAt: null };
   return {
@@ -143,9 +143,9 @@ const contextFull = 0.95;
 
 /** Its context is nearly full. With nothing new since, it may be past noticing; by itself it is worth a word. */
 export const findContextFill: Detector = (record, { now }) => {
-  const { context } = record.facts;
+  const { context } = record.seen.facts;
   // Read off the terminal it has a finding of its own.
-  if (context === null || context < contextFull || record.terminal?.contextLimitAt != null) return nothing;
+  if (context === null || context < contextFull || record.seen.terminal?.contextLimitAt != null) return nothing;
   return {
     finding: conclude(record, now, {
       kind: "context-exhausted",

@@ -30,7 +30,10 @@ describe("a loop within a turn", () => {
   it("is over when the turn ends well: the verdict is lifted, the incident closed and the alert resolved", () => {
     const held = isStuck({ nudged: false });
     held.shows(ends("success"));
-    expect(held.agent.record).toMatchObject({ health: { state: "HEALTHY" }, incident: null, alert: null });
+    expect(held.agent.record).toMatchObject({
+      health: { state: "HEALTHY", alert: null },
+      ladder: { incident: null },
+    });
     const alerts = held.agent.told("ALERT_RAISED").length;
     held.passes("9m");
     expect(held.agent.told("ALERT_RAISED")).toHaveLength(alerts);
@@ -48,8 +51,8 @@ describe("a loop within a turn", () => {
   it("is over when the turn ends well after a nudge, although nothing new was done", () => {
     const held = isStuck({ nudged: true });
     polls(held, 1);
-    expect(held.agent.record.reached).not.toBeNull();
-    expect(held.agent.record.findings).toEqual([]);
+    expect(held.agent.record.ladder.reached).not.toBeNull();
+    expect(held.agent.record.health.findings).toEqual([]);
     expect(held.agent.record.health.state).toBe("STUCK");
     held.shows(ends("success"));
     expect(held.agent.record.health.state).toBe("HEALTHY");
@@ -76,7 +79,7 @@ describe("a loop within a turn", () => {
     held.shows(ends("success"));
     held.passes("1m");
     expect(held.agent.record.health.state).toBe("STUCK");
-    expect(held.agent.record.handedOver).not.toBeNull();
+    expect(held.agent.record.ladder.handedOver).not.toBeNull();
   });
 });
 

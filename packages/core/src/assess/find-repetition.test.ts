@@ -212,7 +212,10 @@ describe.each(cases)("$kind", ({ kind, suspect, stuck, confidence, says, again, 
     const { record } = run.agent;
     const nudged = runStory({
       now: run.agent.now,
-      record: record.steps === null ? record : { ...record, steps: startAnew(record.steps) },
+      record:
+        record.seen.steps === null
+          ? record
+          : { ...record, seen: { ...record.seen, steps: startAnew(record.seen.steps) } },
     });
     times(suspect - 1, (n) => again(nudged, stuck + n));
     expect(nudged.loop(kind)).toBeUndefined();
@@ -273,7 +276,7 @@ describe("errors of the provider", () => {
     run.meetsApiError();
     expect(run.agent.finding("api-errors")).toMatchObject({ level: "note", evidence: { times: 3, sinceSeconds: 59 } });
     times(30, () => run.meetsApiError());
-    expect(run.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider", since: dawn + 3000 });
+    expect(run.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider", since: dawn + 3000 });
     expect(run.loops()).toEqual([]);
     expect(run.state).toBe("HEALTHY");
   });

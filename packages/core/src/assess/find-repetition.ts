@@ -15,11 +15,11 @@ import { conclude } from "./look.ts";
 
 /** Everything in an agent's steps that repeats. Without a new step there is nothing new to see: what was found stands. */
 export function findRepetition(before: AgentRecord, record: AgentRecord, { now, policy }: Context): readonly Finding[] {
-  if (record.steps === null) return none;
+  if (record.seen.steps === null) return none;
   const burn = findTokensWithoutNews(record, now);
-  const loops = hasMoved(before.steps, record.steps)
-    ? findLoops(record.steps, policy.loops).map((loop) => describe(loop, record, now))
-    : record.findings.filter(({ kind }) => isLoop(kind));
+  const loops = hasMoved(before.seen.steps, record.seen.steps)
+    ? findLoops(record.seen.steps, policy.loops).map((loop) => describe(loop, record, now))
+    : record.health.findings.filter(({ kind }) => isLoop(kind));
   return burn === null ? loops : [...loops, burn];
 }
 
@@ -35,8 +35,8 @@ const noticeableTokens = 50_000;
  * instead.
  */
 function findTokensWithoutNews(record: AgentRecord, now: MonoMs): Finding | null {
-  const { tokens, tokensAtNews } = record.steps ?? unknown;
-  if (record.terminal !== null || tokens === null || tokensAtNews === null) return null;
+  const { tokens, tokensAtNews } = record.seen.steps ?? unknown;
+  if (record.seen.terminal !== null || tokens === null || tokensAtNews === null) return null;
   const burnt = tokens - tokensAtNews;
   if (burnt < noticeableTokens) return null;
   return conclude(record, now, {
@@ -125,7 +125,7 @@ const rareCall: DurationMs = seconds(20);
  * Each of the calls that repeat waits, or the next one is made only after a while: a queue, a build, a deployment is being watched. That they fail says
  * nothing: a check that is not yet met ends so.
  */
-function mayBeWaiting({ steps }: AgentRecord, events: readonly number[]): boolean {
+function mayBeWaiting({ seen: { steps } }: AgentRecord, events: readonly number[]): boolean {
   const shown = new Set(events);
   const repeated = steps?.steps.filter(({ event }) => shown.has(event)) ?? [];
   if (repeated.length < 2) return false;
@@ -141,7 +141,7 @@ const severalErrors = 3;
 
 /** The provider fails again and again: that is its trouble, not the agent's standstill. */
 export function findApiErrors(record: AgentRecord, now: MonoMs): Finding | null {
-  const errors = record.steps?.apiErrors ?? null;
+  const errors = record.seen.steps?.apiErrors ?? null;
   if (errors === null || errors.times < severalErrors) return null;
   return conclude(record, now, {
     kind: "api-errors",

@@ -17,10 +17,13 @@ const finding = (level: FindingLevel, confidence = 0.5, kind: Finding["kind"] = 
 });
 
 const isIn = (state: AgentRecord["health"]["state"]): AgentRecord["health"] => ({
+  ...unjudged,
   state,
   since: 7,
   reason: "registered",
 });
+
+const unjudged = { findings: [], alert: null, alertsRaised: 0, lastAlert: null };
 
 describe("health", () => {
   it("is the gravest finding: not there, then breaking things, then getting nowhere, then a warning", () => {
@@ -61,6 +64,7 @@ describe("health", () => {
   it("does not count a note", () => {
     expect(nextHealth(isIn("HEALTHY"), [finding("note")], "findings-cleared", 9).state).toBe("HEALTHY");
     expect(nextHealth(isIn("STUCK"), [finding("note")], "findings-cleared", 9)).toEqual({
+      ...unjudged,
       state: "HEALTHY",
       since: 9,
       reason: "findings-cleared",
@@ -68,17 +72,19 @@ describe("health", () => {
   });
 
   it("keeps since and reason while the state stays the same", () => {
-    const before = { state: "STUCK", since: 7, reason: "no-tool-call" } as const;
+    const before = { ...isIn("STUCK"), reason: "no-tool-call" } as const;
     expect(nextHealth(before, [finding("stuck", 1, "zero-tokens")], "findings-cleared", 9)).toBe(before);
   });
 
   it("is in a new life what it is since that began, also where it was the same before", () => {
     expect(nextHealth(isIn("HEALTHY"), [], "new-incarnation", 9)).toEqual({
+      ...unjudged,
       state: "HEALTHY",
       since: 9,
       reason: "new-incarnation",
     });
     expect(nextHealth(isIn("STUCK"), [finding("stuck")], "new-incarnation", 9)).toEqual({
+      ...unjudged,
       state: "STUCK",
       since: 9,
       reason: "no-progress",
@@ -100,7 +106,10 @@ describe("an agent that was terminated or quarantined", () => {
   const after = (state: "TERMINATED" | "QUARANTINED") => {
     const first = story();
     first.beats();
-    const record = { ...first.record, health: { state, since: first.now, reason: "registered" as const } };
+    const record = {
+      ...first.record,
+      health: { ...first.record.health, ...{ state, since: first.now, reason: "registered" as const } },
+    };
     return story({ record, now: first.now });
   };
 
@@ -133,8 +142,8 @@ describe("a new life under a name that was well before", () => {
     agent.silentFor("5s");
     agent.registers();
     expect(agent.record).toMatchObject({
-      incarnation: 2,
       health: { state: "HEALTHY", since: agent.now, reason: "new-incarnation" },
+      life: { incarnation: 2 },
     });
     expect(agent.eventTypes()).not.toContain("HEALTH_STATE_CHANGED");
   });
@@ -147,8 +156,8 @@ describe("a new life under a name that was well before", () => {
     held.startsAgain();
     const { agent } = held;
     expect(agent.record).toMatchObject({
-      incarnation: 2,
-      health: { state: "HEALTHY", since: agent.record.bornAt, reason: "new-incarnation" },
+      health: { state: "HEALTHY", since: agent.record.life.bornAt, reason: "new-incarnation" },
+      life: { incarnation: 2 },
     });
     expect(agent.eventTypes()).not.toContain("HEALTH_STATE_CHANGED");
   });

@@ -1,5 +1,5 @@
 import type { FindingLevel, HealthReason, HealthState, MonoMs } from "@rouse/contract";
-import type { AgentRecord, Finding } from "../record.ts";
+import type { Finding, Health } from "../record.ts";
 import { gravity } from "./look.ts";
 
 /** Which state may follow which. Whoever is TERMINATED comes back only as a new incarnation. */
@@ -36,12 +36,7 @@ export function gravest(findings: readonly Finding[]): Finding | null {
 }
 
 /** Health as the findings have it. A person's or the gate's word (QUARANTINED, TERMINATED) is not changed by findings. */
-export function nextHealth(
-  health: AgentRecord["health"],
-  findings: readonly Finding[],
-  calm: HealthReason,
-  now: MonoMs,
-): AgentRecord["health"] {
+export function nextHealth(health: Health, findings: readonly Finding[], calm: HealthReason, now: MonoMs): Health {
   const reborn = calm === "new-incarnation";
   if ((health.state === "QUARANTINED" || health.state === "TERMINATED") && !reborn) return health;
   const worst = gravest(findings);
@@ -52,10 +47,10 @@ export function nextHealth(
   const from = reborn ? "HEALTHY" : health.state;
   if (state !== from && !allowedTransitions[from].includes(state))
     throw new Error(`no transition from ${from} to ${state}`);
-  return { state, since: now, reason: worst === null || state === "HEALTHY" ? calm : worst.kind };
+  return { ...health, state, since: now, reason: worst === null || state === "HEALTHY" ? calm : worst.kind };
 }
 
 /** We stopped it. It comes back only as a new incarnation. */
-export function terminated(health: AgentRecord["health"], now: MonoMs): AgentRecord["health"] {
-  return health.state === "TERMINATED" ? health : { state: "TERMINATED", since: now, reason: "terminated" };
+export function terminated(health: Health, now: MonoMs): Health {
+  return health.state === "TERMINATED" ? health : { ...health, state: "TERMINATED", since: now, reason: "terminated" };
 }

@@ -27,7 +27,7 @@ export const gravity: Readonly<Record<FindingLevel, number>> = {
 
 /** A finding keeps the moment it was first made for as long as it stands. */
 export function conclude(record: AgentRecord, now: MonoMs, concluded: Concluded): Finding {
-  const before = record.findings.find((finding) => finding.kind === concluded.kind);
+  const before = record.health.findings.find((finding) => finding.kind === concluded.kind);
   const { held, ...rest } = concluded;
   return { ...rest, since: before?.since ?? now, ...(held === undefined ? {} : { held }) };
 }

@@ -72,7 +72,7 @@ describe("missed beats", () => {
     const agent = story({ preset: "default" });
     agent.beats({ lastCheckpoint: "c1", lastToolCall: "read", tokenCount: 7, progressIndicator: "1" });
     agent.silentFor("1d");
-    expect(agent.record.findings.map(({ kind }) => kind)).toEqual(["missed-beats"]);
+    expect(agent.record.health.findings.map(({ kind }) => kind)).toEqual(["missed-beats"]);
   });
 
   it("a beat may be late by the grace, and no later", () => {
@@ -98,7 +98,7 @@ describe("missed beats", () => {
     agent.beats();
     expect(agent.past.slice(-1)).toEqual(["40s HEALTHY"]);
     expect(agent.reason).toBe("findings-cleared");
-    expect(agent.record.findings).toEqual([]);
+    expect(agent.record.health.findings).toEqual([]);
     expect(agent.events).toContainEqual({
       type: "AGENT_RECOVERED",
       payload: { agentId: "worker-1", from: "UNRESPONSIVE", illForSeconds: 23 },
@@ -176,7 +176,7 @@ describe("silence that was announced", () => {
     agent.beatsEvery("5s", "20s", inTool);
     agent.monitorIsBlindFor("10m", "suspend");
     agent.beats(inTool);
-    expect(agent.record.facts.beatsThroughWork).toBeGreaterThanOrEqual(3);
+    expect(agent.record.seen.facts.beatsThroughWork).toBeGreaterThanOrEqual(3);
     agent.silentFor("20s");
     expect(agent.state).toBe("UNRESPONSIVE");
   });
@@ -380,7 +380,7 @@ describe("beats of a held agent that stop while its work is seen to go on", () =
       held.agent.beats({ status: "WAITING", waitingFor: "input" });
       held.passes("5m");
     }
-    expect(held.agent.record.facts.beatsThroughWork).toBeGreaterThanOrEqual(3);
+    expect(held.agent.record.seen.facts.beatsThroughWork).toBeGreaterThanOrEqual(3);
     held.passes("3h");
     expect(held.agent.past).toEqual([]);
     expect(held.agent.did("stop-agent")).toEqual([]);
@@ -469,7 +469,7 @@ describe("an agent that says how often it is heard", () => {
     expect(agent.told("HEARTBEAT_MISSED")).toMatchObject([{ missed: 1 }]);
     agent.beats(nightly);
     expect(agent.state).toBe("HEALTHY");
-    expect(agent.record.alert).toBeNull();
+    expect(agent.record.health.alert).toBeNull();
   });
 
   it("is waited for also after a run of it failed", () => {
@@ -506,6 +506,43 @@ describe("an agent that says how often it is heard", () => {
     expect(atNight.past).toEqual([]);
     atNight.silentFor("31m");
     expect(atNight.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is not judged when we were blind within the grace before it was due", () => {
+    const agent = story();
+    agent.beats(nightly);
+    agent.silentFor("1405m");
+    agent.monitorIsBlindFor("10m");
+    agent.silentFor("24h");
+    expect(agent.past).toEqual([]);
+  });
+
+  it("and promises nothing is given time after every gap, however soon that came", () => {
+    const agent = story();
+    agent.beats();
+    agent.monitorIsBlindFor("1s");
+    agent.silentFor("16s");
+    expect(agent.state).toBe("HEALTHY");
+  });
+
+  it("is waited for one more of its beats when nobody else was heard, where that is soon", () => {
+    const agent = story({ doubt: { peers: 2, peersHeardAt: dawn } });
+    agent.beats({ everySeconds: 60, graceSeconds: 10, status: "IDLE" });
+    agent.silentFor("129s");
+    expect(agent.finding("missed-beats")).toMatchObject({ held: "unwitnessed" });
+    agent.silentFor("1s");
+    expect(agent.state).toBe("UNRESPONSIVE");
+  });
+
+  it("is not waited for another day once our own path is proven", () => {
+    const agent = story();
+    agent.beats(nightly);
+    agent.silentFor("1465m");
+    agent.monitorDoubts({ hold: { because: "mass-silence", since: agent.now, provenAt: agent.now } });
+    agent.silentFor("40m");
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence" });
+    agent.silentFor("10m");
+    expect(agent.state).toBe("UNRESPONSIVE");
   });
 
   it("is not waited for another day because nobody else was heard since", () => {

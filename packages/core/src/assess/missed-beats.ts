@@ -7,13 +7,14 @@ import {
   minutes,
   type Policy,
 } from "@rouse/contract";
-import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
+import { knownToBeatThroughWork } from "../accept/accept-heartbeat.ts";
 import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
 import { isNumberedAnew } from "../accept/order-beat.ts";
 import { excusedUntil } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
 import { type Gap, lastGap } from "../doubt.ts";
-import { type AgentRecord, type Finding, lastBeatHeard } from "../record.ts";
+import { lastBeatHeard } from "../facts.ts";
+import type { AgentRecord, Finding } from "../record.ts";
 import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
 
@@ -26,8 +27,8 @@ const recheck = 1000;
  */
 export const findMissedBeats: Detector = (record, context) => {
   const { now, policy, doubt } = context;
-  if (record.activity.kind === "FINISHED" || isAfterFailure(record) || !owesBeats(record)) return nothing;
-  const rhythm = beatRhythm(record.activity, policy);
+  if (record.work.activity.kind === "FINISHED" || isAfterFailure(record) || !owesBeats(record)) return nothing;
+  const rhythm = beatRhythm(record.work.activity, policy);
   const countsFrom = silenceCountsFrom(record, context);
   const patience = policy.beatGrace + doubt.lag;
   const silent = now - countsFrom;
@@ -69,22 +70,22 @@ const describeMissed = (missed: number, { beatsPromised, beatInterval }: Policy)
 
 /** A held agent is there for as long as its process is, and one that tells of its steps speaks when it has something to tell. Beats are expected once one was sent. */
 export const owesBeats = (record: AgentRecord): boolean =>
-  (record.terminal === null && record.steps === null) || record.beats.accepted > 0;
+  (record.seen.terminal === null && record.seen.steps === null) || record.beats.accepted > 0;
 
 /** Its run is over, and nobody said when the next one is due. */
-export const isAfterFailure = ({ facts, activity, promise }: AgentRecord): boolean =>
+export const isAfterFailure = ({ seen: { facts }, work: { activity }, life: { promise } }: AgentRecord): boolean =>
   facts.selfReported === "FAILED" && activity.kind === "IDLE" && promise === null;
 
 /** Of a held agent more is known than its own voice: one whose work is seen to go on has lost that, and not its life. `null`: nobody can see. */
 const seenAtWorkUntil = (record: AgentRecord, rhythm: Rhythm): MonoMs | null =>
-  record.terminal === null ? null : newestWork(record) + rhythm.ttl;
+  record.seen.terminal === null ? null : newestWork(record) + rhythm.ttl;
 
 /**
  * What silence already argued for stands until the agent is heard, or is seen at work: our own doubts stop new verdicts, they do not make anybody
  * well.
  */
 function standingFinding(record: AgentRecord, goesOn: boolean): Finding | null {
-  const before = record.findings.find((finding) => finding.kind === "missed-beats");
+  const before = record.health.findings.find((finding) => finding.kind === "missed-beats");
   if (goesOn && before?.level === "unresponsive") return null;
   return before !== undefined && before.since > lastBeat(record) ? before : null;
 }
@@ -98,7 +99,7 @@ export function silenceCountsFrom(record: AgentRecord, context: Context): MonoMs
   const gap = gapThatMatters(record, context);
   const heardAt = lastBeat(record);
   const heard = Math.max(heardAt, gap?.to ?? heardAt);
-  const excuse = explainsSilence(record) ? excusedUntil(record.activity, record.bornAt, policy) : null;
+  const excuse = explainsSilence(record) ? excusedUntil(record.work.activity, record.life.bornAt, policy) : null;
   return excuse === null ? heard : Math.max(heard, excuse);
 }
 
@@ -111,17 +112,18 @@ function gapThatMatters(record: AgentRecord, { policy, doubt }: Context): Gap | 
 
 /** Of a held agent other things are heard as well; its silence is that of its own voice. */
 const lastBeat = (record: AgentRecord): MonoMs =>
-  record.terminal === null ? record.heardAt : (lastBeatHeard(record.beats) ?? record.heardAt);
+  record.seen.terminal === null ? record.life.heardAt : (lastBeatHeard(record.beats) ?? record.life.heardAt);
 
 /**
  * An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. What its terminal shows of it is
  * there to be seen, whether it beats or not.
  */
 function explainsSilence(record: AgentRecord): boolean {
-  const { activity, terminal } = record;
+  const { activity } = record.work;
+  const { terminal } = record.seen;
   if (activity.kind === "STARTING") return true;
   const isShown = terminal !== null && (terminal.wait !== null || terminal.tools.length > 0);
-  if (!isShown && record.facts.beatsThroughWork >= knownToBeatThroughWork) return false;
+  if (!isShown && record.seen.facts.beatsThroughWork >= knownToBeatThroughWork) return false;
   return activity.kind === "WAITING" || (activity.kind === "RUNNING" && activity.open !== null);
 }
 
@@ -186,7 +188,7 @@ export const findUnreadBeats: Detector = (record, { now, policy }) => {
   const { startedOver, lastAt, lastSequence } = record.beats;
   if (startedOver === null || !isNumberedAnew(record) || lastAt === null) return nothing;
   // Old beats that are delivered once more come among new ones.
-  const overdueAt = lastAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
+  const overdueAt = lastAt + beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
   if (now <= overdueAt) return nothingUntil(overdueAt + 1);
   return {
     finding: conclude(record, now, {

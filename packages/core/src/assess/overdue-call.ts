@@ -7,7 +7,8 @@ import {
   type Policy,
   seconds,
 } from "@rouse/contract";
-import type { Activity, AgentRecord } from "../record.ts";
+import type { Activity } from "../facts.ts";
+import type { AgentRecord } from "../record.ts";
 import { type TerminalFacts, type TreeFacts, tellsSteps, toolsBegunAt } from "../terminal-facts.ts";
 import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { stateOfTree } from "./process-tree.ts";
@@ -23,7 +24,8 @@ const knownPatience: Readonly<Partial<Record<AgentFamily, DurationMs>>> = {
  * could be the tool lives, nothing was computed or written since. Where nobody could look at the sockets, nothing is confirmed.
  */
 export const findOverdueCall: Detector = (record, { now, policy }) => {
-  const { activity, terminal } = record;
+  const { activity } = record.work;
+  const { terminal } = record.seen;
   if (terminal === null || terminal.holder === "lost" || activity.kind !== "RUNNING" || activity.open === null)
     return nothing;
   const { open } = activity;

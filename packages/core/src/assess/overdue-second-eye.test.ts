@@ -9,7 +9,7 @@ function toolThatTakesLong(processes: (openedAt: number) => Partial<ProcessFacts
   shows({ kind: "tool-started", id: "t", name: "build", argsDigest: "a", timeoutSeconds: 120 });
   processesShow(processes(agent.now));
   passes("30m");
-  return agent.record.findings.map(({ kind }) => kind);
+  return agent.record.health.findings.map(({ kind }) => kind);
 }
 
 describe("a request that goes on while nobody can look at its sockets", () => {
@@ -22,7 +22,7 @@ describe("a request that goes on while nobody can look at its sockets", () => {
     passes("20m");
     processesShow({ network: { sockets: 1, bytes } });
     passes("10s");
-    return agent.record.findings.map(({ kind }) => kind);
+    return agent.record.health.findings.map(({ kind }) => kind);
   }
 
   it("is not overdue at the first look in which they have moved since the last", () => {
@@ -41,8 +41,8 @@ describe("a request that goes on while nobody can look at its sockets", () => {
     passes("20m");
     processesShow({ network: { sockets: 1, bytes: 5000 } });
     passes("10s");
-    expect(agent.record.terminal?.tree?.busyAt).toBe(agent.now);
-    expect(agent.record.findings.map(({ kind }) => kind)).not.toContain("overdue-call");
+    expect(agent.record.seen.terminal?.tree?.busyAt).toBe(agent.now);
+    expect(agent.record.health.findings.map(({ kind }) => kind)).not.toContain("overdue-call");
   });
 });
 

@@ -23,7 +23,7 @@ function worksFor(held: HeldStory, minutes: number): void {
   }
 }
 
-const readsIt = (held: HeldStory) => held.shows(read(held.agent.record.nudge?.id ?? ""));
+const readsIt = (held: HeldStory) => held.shows(read(held.agent.record.ladder.nudge?.id ?? ""));
 const stops = ({ agent }: HeldStory): number => agent.did("stop-agent").length;
 
 describe("an agent whose task timed out", () => {
@@ -134,9 +134,9 @@ describe("an agent whose task timed out", () => {
   it("and that comes to rest is left alone, also when the order was under way", () => {
     const held = timesOut("stop", { work: null });
     worksFor(held, 12);
-    expect(held.agent.record.incident?.stage.kind).toBe("stopping");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("stopping");
     held.shows({ kind: "turn-ended", outcome: "success", reason: "end" });
-    held.handsAnswer(`${held.agent.record.stop?.key}/work`, { kind: "work", work: { kind: "nothing-to-save" } });
+    held.handsAnswer(`${held.agent.record.ending.stop?.key}/work`, { kind: "work", work: { kind: "nothing-to-save" } });
     held.passes("5m");
     expect(stops(held)).toBe(0);
     expect(refusals(held)).toContain("well-again");

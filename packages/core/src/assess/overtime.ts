@@ -8,7 +8,9 @@ import { newestFact } from "./moved-since.ts";
  * was given none; only work that was seen after the time a nudge is given. Who rests, waits or stands still is left to the other detectors.
  */
 export const findOvertime: Detector = (record, { now, policy }) => {
-  const { overtime, taskId, terminal, activity } = record;
+  const { overtime, id: taskId } = record.task;
+  const { terminal } = record.seen;
+  const { activity } = record.work;
   if (overtime === null || overtime.taskId !== taskId || terminal === null || policy.tasks.afterTimeout === "none")
     return nothing;
   if ((activity.kind !== "RUNNING" && activity.kind !== "STARTING") || terminal.turnEndedAt !== null) return nothing;
@@ -30,15 +32,15 @@ export const findOvertime: Detector = (record, { now, policy }) => {
 };
 
 /** The time in which nobody could see what came of it is not held against it. */
-const toldToStopAt = ({ nudge }: AgentRecord, since: MonoMs): MonoMs =>
+const toldToStopAt = ({ ladder: { nudge } }: AgentRecord, since: MonoMs): MonoMs =>
   nudge?.template === "task-taken" && nudge.sent !== null ? Math.max(since, nudge.sent.at) + nudge.unseen : since;
 
 /** The agent itself has shown that it read that its task is no longer its own, and has not answered. A beat that was lost since may have held its answer. */
-export function isToldToStop({ nudge, answers, beats }: AgentRecord): boolean {
+export function isToldToStop({ beats, ladder: { nudge, answers } }: AgentRecord): boolean {
   if (nudge?.template !== "task-taken" || nudge.sent === null || !nudge.receipt) return false;
   return answers?.since !== nudge.id && beats.lost <= nudge.sent.lost;
 }
 
 /** What it was told to stop, it goes on with: the nudge is unanswered however much it does. That it had its time to answer is part of the finding. */
 export const ignoresStop = (record: AgentRecord): boolean =>
-  isToldToStop(record) && record.findings.some(({ kind }) => kind === "task-timed-out");
+  isToldToStop(record) && record.health.findings.some(({ kind }) => kind === "task-timed-out");

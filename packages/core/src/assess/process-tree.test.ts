@@ -22,7 +22,7 @@ function beatsOn(held: HeldStory, minutes: number): void {
 }
 
 const kindsOf = ({ agent }: HeldStory, level: string): string[] =>
-  agent.record.findings.filter((finding) => finding.level === level).map(({ kind }) => kind);
+  agent.record.health.findings.filter((finding) => finding.level === level).map(({ kind }) => kind);
 
 describe("an agent that shows nothing new while its processes are at work", () => {
   const kinds = ["stale-checkpoint", "no-progress", "no-tool-call", "zero-tokens"];
@@ -32,7 +32,7 @@ describe("an agent that shows nothing new while its processes are at work", () =
     expect(kindsOf(held, "stuck")).toEqual([]);
     expect(kindsOf(held, "degraded")).toEqual(expect.arrayContaining(kinds));
     for (const kind of kinds)
-      expect(held.agent.record.findings.find((finding) => finding.kind === kind)?.text).toContain(
+      expect(held.agent.record.health.findings.find((finding) => finding.kind === kind)?.text).toContain(
         "processes are at work",
       );
     expect(held.agent.state).toBe("DEGRADED");

@@ -9,7 +9,7 @@ const busyWithin: DurationMs = minutes(2);
 export const quietAfter = ({ terminal }: Policy): DurationMs => Math.min(busyWithin, terminal.idle);
 
 /** A reading that was not renewed although the agent was heard says nothing about now. What its holder saw counts as of then, however late it comes. */
-const isCurrent = (tree: TreeFacts, { terminal, beats }: AgentRecord): boolean =>
+const isCurrent = (tree: TreeFacts, { beats, seen: { terminal } }: AgentRecord): boolean =>
   Math.max(terminal?.seenAt ?? tree.at, beats.lastAt ?? tree.at) - tree.at <= busyWithin;
 
 export type TreeState =
@@ -21,7 +21,7 @@ export type TreeState =
 
 /** What the processes of a held agent do. Nobody has looked since the last reading: not having seen them at work since then is not having seen them rest. */
 export function stateOfTree(record: AgentRecord, policy: Policy): TreeState {
-  const tree = record.terminal?.tree ?? null;
+  const tree = record.seen.terminal?.tree ?? null;
   if (tree === null) return { kind: "unknown", wasBusy: false };
   const until = tree.busyAt + quietAfter(policy);
   const busy = until > tree.at;

@@ -62,7 +62,7 @@ describe("the same error", () => {
       held.agent.silentFor("200ms");
     }
     expect(held.agent.past).toEqual([]);
-    expect(held.agent.record.terminal?.errors[0]?.seen).toHaveLength(1);
+    expect(held.agent.record.seen.terminal?.errors[0]?.seen).toHaveLength(1);
   });
 
   it("is forgotten when the window has passed", () => {

@@ -9,7 +9,7 @@ const novelPerError = 4;
 
 /** The same class of error again and again. With little else new in between it goes round in circles; otherwise it is a warning. */
 export const findRepeatedError: Detector = (record, { now, policy }) => {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   if (terminal === null || terminal.errors.length === 0) return nothing;
   const { repeatedErrors: threshold, repeatedErrorWindow: window } = policy.terminal;
   const until = knownUntil(terminal);

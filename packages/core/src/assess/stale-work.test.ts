@@ -88,10 +88,10 @@ describe("no progress", () => {
   it("the same words again are no news", () => {
     const agent = story();
     agent.beats({ progressIndicator: "a", lastCheckpoint: "c", phase: "p", toolCallCount: 3, tokenCount: 7 });
-    const { progress, toolCall, checkpoint, tokens } = agent.record.facts;
+    const { progress, toolCall, checkpoint, tokens } = agent.record.seen.facts;
     agent.silentFor("5s");
     agent.beats({ progressIndicator: "a", lastCheckpoint: "c", phase: "p", toolCallCount: 3, tokenCount: 7 });
-    expect(agent.record.facts).toMatchObject({ progress, toolCall, checkpoint, tokens });
+    expect(agent.record.seen.facts).toMatchObject({ progress, toolCall, checkpoint, tokens });
   });
 
   it.each<[string, Said, Said]>([
@@ -106,7 +106,7 @@ describe("no progress", () => {
     agent.beats({ progressIndicator: "x", ...before });
     livesFor(agent, "9m");
     agent.beats(after);
-    expect(agent.record.facts.progress?.at).toBe(agent.now);
+    expect(agent.record.seen.facts.progress?.at).toBe(agent.now);
   });
 
   it("opening a tool, asking and being answered are steps: a warning at most, while they go on", () => {
@@ -139,7 +139,7 @@ describe("no progress", () => {
     agent.beats({ toolCallCount: 0, errorCount: 0, tokenCount: 0 });
     agent.silentFor("5s");
     agent.beats({ toolCallCount: 1, errorCount: 0, tokenCount: 50 });
-    expect(agent.record.facts).toMatchObject({
+    expect(agent.record.seen.facts).toMatchObject({
       toolCallCount: 1,
       toolCall: { at: agent.now },
       outcomes: [{ calls: 1, errors: 0 }],
@@ -316,6 +316,6 @@ describe("unknown ≠ dead", () => {
       },
     });
     expect(agent.verdicts).toEqual([]);
-    expect(agent.record.facts).toMatchObject({ reportedErrorRate: null, reportedFailures: null, memory: null });
+    expect(agent.record.seen.facts).toMatchObject({ reportedErrorRate: null, reportedFailures: null, memory: null });
   });
 });

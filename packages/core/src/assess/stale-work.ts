@@ -3,7 +3,8 @@ import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { patienceWith } from "../accept/longest-quiet.ts";
 import { whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
-import type { AgentRecord, Mark } from "../record.ts";
+import type { Mark } from "../facts.ts";
+import type { AgentRecord } from "../record.ts";
 import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { owesBeats } from "./missed-beats.ts";
 import { describeWork, mayBeBuilding, stateOfTree } from "./process-tree.ts";
@@ -14,7 +15,7 @@ const goesOn = { goesOn: "yes" } as const;
 /** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
 export const findStaleCheckpoint: Detector = (record, context) => {
   const { now, policy } = context;
-  const mark = record.facts.checkpoint;
+  const mark = record.seen.facts.checkpoint;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
   const staleStuck = patienceWith(record, policy.staleStuck);
@@ -43,19 +44,19 @@ export const findStaleCheckpoint: Detector = (record, context) => {
 /** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
 export const findNoProgress: Detector = (record, context) => {
   const { now, policy } = context;
-  const mark = record.facts.progress;
+  const mark = record.seen.facts.progress;
   if (mark === null) return nothing;
   const staleStuck = patienceWith(record, policy.staleStuck);
   const look = ageOf(record, mark, now, seenUntil(record, policy), [policy.staleDegraded, staleStuck]);
   if (look.age < policy.staleDegraded) return nothingUntil(look.next);
   const building = mayBuild(record, context);
-  const stands = record.facts.progressMoves && certainlyStands(record) && !building.now;
+  const stands = record.seen.facts.progressMoves && certainlyStands(record) && !building.now;
   const stuck = look.age >= staleStuck && stands;
   return {
     finding: conclude(record, now, {
       kind: "no-progress",
       level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.85 : record.facts.progressMoves ? 0.5 : 0.3,
+      confidence: stuck ? 0.85 : record.seen.facts.progressMoves ? 0.5 : 0.3,
       class: "absence",
       text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
       evidence: {
@@ -71,14 +72,14 @@ export const findNoProgress: Detector = (record, context) => {
 /** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
 export const findNoToolCall: Detector = (record, context) => {
   const { now, policy } = context;
-  const mark = record.facts.toolCall;
+  const mark = record.seen.facts.toolCall;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
   const patience = patienceWith(record, policy.noToolCall);
   const look = ageOf(record, mark, now, seen, [patience]);
   if (look.age < patience) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, patience);
-  const tokens = freshness(record, record.facts.tokens, now, seen, patience);
+  const tokens = freshness(record, record.seen.facts.tokens, now, seen, patience);
   const building = mayBuild(record, context);
   const stuck = !others.fresh && !tokens.fresh && certainlyStands(record) && !building.now;
   return {
@@ -101,7 +102,7 @@ export const findNoToolCall: Detector = (record, context) => {
 /** No token spent although it says it is running. */
 export const findZeroTokens: Detector = (record, context) => {
   const { now, policy } = context;
-  const mark = record.facts.tokens;
+  const mark = record.seen.facts.tokens;
   if (mark === null) return nothing;
   const seen = seenUntil(record, policy);
   const patience = patienceWith(record, policy.zeroTokens);
@@ -109,7 +110,7 @@ export const findZeroTokens: Detector = (record, context) => {
   if (look.age < patience) return nothingUntil(look.next);
   const others = otherWork(record, now, seen, patience);
   const building = mayBuild(record, context);
-  const stuck = record.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
+  const stuck = record.seen.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
   return {
     finding: conclude(record, now, {
       kind: "zero-tokens",
@@ -129,7 +130,8 @@ export const findZeroTokens: Detector = (record, context) => {
 
 /** There is work on its hook and it does not run it. */
 export const findUnstartedTask: Detector = (record, { now, policy }) => {
-  const { activity, taskAssignedAt } = record;
+  const { activity } = record.work;
+  const { assignedAt: taskAssignedAt } = record.task;
   if (taskAssignedAt === null || activity.kind !== "IDLE") return nothing;
   const since = Math.max(taskAssignedAt, activity.since);
   const seen = seenUntil(record, policy);
@@ -157,33 +159,34 @@ export const findUnstartedTask: Detector = (record, { now, policy }) => {
 export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
   if (tellsOnlySteps(record)) return Number.POSITIVE_INFINITY;
   // Nobody looks at it any more, and it says nothing itself.
-  if (record.terminal?.holder === "lost" && !owesBeats(record)) return record.terminal.seenAt;
-  if (record.terminal === null && record.beats.startedOver?.untimed && record.beats.lastAt !== null)
+  if (record.seen.terminal?.holder === "lost" && !owesBeats(record)) return record.seen.terminal.seenAt;
+  if (record.seen.terminal === null && record.beats.startedOver?.untimed && record.beats.lastAt !== null)
     return record.beats.lastAt;
-  return record.heardAt + beatRhythm(record.activity, policy).interval + policy.beatGrace;
+  return record.life.heardAt + beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
 }
 
 /** Such an agent is heard when it has taken a step; in between, its silence is that of whoever owns the next one. */
 const tellsOnlySteps = (record: AgentRecord): boolean =>
-  record.steps !== null && !owesBeats(record) && record.terminal === null;
+  record.seen.steps !== null && !owesBeats(record) && record.seen.terminal === null;
 
 /**
  * An open call may be waiting for a person's permission, and after somebody's word there may be nobody left to answer: only when it is certainly the model's turn is
  * standing still a verdict.
  */
-const certainlyStands = (record: AgentRecord): boolean => !tellsOnlySteps(record) || record.steps?.owner === "model";
+const certainlyStands = (record: AgentRecord): boolean =>
+  !tellsOnlySteps(record) || record.seen.steps?.owner === "model";
 
 /**
  * An agent whose processes are at work and that shows nothing new runs something long and does not say so. It is given as long as children may be
  * waited for.
  */
 function mayBuild(record: AgentRecord, { now, policy }: Context) {
-  const { terminal, facts } = record;
+  const { terminal, facts } = record.seen;
   const last = facts.progress ?? terminal?.output ?? null;
   const tree = stateOfTree(record, policy);
   if (last === null || !mayBeBuilding(tree, workedSince(record, last, now), policy))
     return { now: false, text: "", until: null };
-  const patience = whenWorked(record.work, last.worked + policy.longestWait.children);
+  const patience = whenWorked(record.work.clock, last.worked + policy.longestWait.children);
   return {
     now: true,
     text:
@@ -209,22 +212,22 @@ export function ageOf(
   seen: MonoMs,
   thresholds: readonly DurationMs[],
 ): Age {
-  const { resumesAt } = record.work;
+  const { resumesAt } = record.work.clock;
   const known = Math.min(now, seen);
   if (resumesAt === null || resumesAt > known) return { age: 0, next: ifSeen(resumesAt, seen) };
   const age = workedSince(record, mark, known);
   let next: MonoMs | null = null;
   for (const threshold of thresholds) {
-    if (age < threshold) next = earliest(next, ifSeen(whenWorked(record.work, mark.worked + threshold), seen));
+    if (age < threshold) next = earliest(next, ifSeen(whenWorked(record.work.clock, mark.worked + threshold), seen));
   }
   return { age, next };
 }
 
 /** Whether anything else of the work was new within `window`; unknown counts as not fresh, its own detector is silent then. */
 const otherWork = (record: AgentRecord, now: MonoMs, seen: MonoMs, window: DurationMs) =>
-  freshness(record, record.facts.progress, now, seen, window);
+  freshness(record, record.seen.facts.progress, now, seen, window);
 
 export function freshness(record: AgentRecord, mark: Mark | null, now: MonoMs, seen: MonoMs, window: DurationMs) {
   if (mark === null || workedSince(record, mark, Math.min(now, seen)) >= window) return { fresh: false, staleAt: null };
-  return { fresh: true, staleAt: ifSeen(whenWorked(record.work, mark.worked + window), seen) };
+  return { fresh: true, staleAt: ifSeen(whenWorked(record.work.clock, mark.worked + window), seen) };
 }

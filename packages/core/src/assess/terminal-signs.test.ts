@@ -261,7 +261,7 @@ describe("beats of a held agent", () => {
       held.agent.beats({ sequenceNumber });
     }
     held.agent.registers();
-    expect(held.agent.record.incarnation).toBe(1);
+    expect(held.agent.record.life.incarnation).toBe(1);
     expect(held.agent.record.beats.lastSequence).toBe(7);
     expect(held.prints().reply?.status).toBe("accepted");
   });
@@ -381,7 +381,7 @@ describe("a turn that ended without the completion marker", () => {
     expect(held.agent.eventTypes()).not.toContain("AGENT_NEEDS_YOU");
     held.prints(2);
     held.passes("10h");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.past).toEqual([]);
   });
 
@@ -389,7 +389,7 @@ describe("a turn that ended without the completion marker", () => {
     const held = withTask();
     held.shows({ kind: "completed", pattern: "marker" });
     held.prints(10);
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
     held.shows(prompt);
     held.passes("11m");
     expect(held.agent.reason).toBe("completion-timeout");
@@ -399,7 +399,7 @@ describe("a turn that ended without the completion marker", () => {
     const held = heldStory({ taskId: "t1", hold: { structured: true } });
     held.shows({ kind: "completed", pattern: "marker" }, { kind: "turn-ended", outcome: "success", reason: "end" });
     held.passes("2h");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(held.agent.past).toEqual([]);
   });
 });
@@ -501,9 +501,9 @@ describe("a structured stream", () => {
     held.shows(tool("t1"), tool("t2"));
     held.passes("1m");
     held.shows(result("t1"));
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "tool" } });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: { kind: "tool" } });
     held.shows(result("t2"));
-    expect(held.agent.record.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "RUNNING", open: { kind: "model" } });
     held.passes("16m");
     expect(held.agent.past).toEqual(["660s DEGRADED", "960s STUCK"]);
   });
@@ -517,7 +517,7 @@ describe("a structured stream", () => {
     }
     expect(held.agent.past).toEqual(["600s DEGRADED"]);
     expect(held.agent.finding("token-burn")).toMatchObject({ level: "degraded" });
-    expect(held.agent.record.alert?.cause).toBe("token-burn");
+    expect(held.agent.record.health.alert?.cause).toBe("token-burn");
     expect(held.agent.actions).toEqual([expect.objectContaining({ kind: "raise-alert", severity: "warning" })]);
   });
 

@@ -25,7 +25,7 @@ import { ageOf, freshness, seenUntil } from "./stale-work.ts";
  * for; processes nobody could look at never make it more than a warning (one that is worth a call), nor does one that prints nothing and tells of its work by other ways.
  */
 export const findNoOutput: Detector = (record, { now, policy }) => {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
   const idle = idleAllowed(record, policy);
   const patience = policy.longestWait.children;
@@ -34,7 +34,7 @@ export const findNoOutput: Detector = (record, { now, policy }) => {
   const worked = ageOf(record, terminal.output, now, seen, [idle, Math.max(idle, patience)]);
   const look = { ...worked, age: Math.max(worked.age, ruledRest(record, seen, policy)) };
   if (look.age < idle) return { finding: foundBefore(record, terminal, now), lookAgainAt: look.next };
-  const others = freshness(record, record.facts.progress, now, seen, idle);
+  const others = freshness(record, record.seen.facts.progress, now, seen, idle);
   const tree = stateOfTree(record, policy);
   const busy = tree.kind === "busy";
   const stands = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
@@ -68,7 +68,8 @@ export const findNoOutput: Detector = (record, { now, policy }) => {
  * are other matters.
  */
 function ruledRest(record: AgentRecord, seen: MonoMs, policy: Policy): DurationMs {
-  const { activity, terminal, limit } = record;
+  const { activity } = record.work;
+  const { terminal, limit } = record.seen;
   const restsBy = terminal?.asks === null && terminal.wait === null && !isStanding(limit);
   const isIdle =
     activity.kind === "IDLE" ||
@@ -78,7 +79,11 @@ function ruledRest(record: AgentRecord, seen: MonoMs, policy: Policy): DurationM
 }
 
 /** What was found before a time that nobody watched, told of only now: it stands until its holder has looked at what came since. */
-function foundBefore({ findings, work }: AgentRecord, { seenAt, output }: TerminalFacts, now: MonoMs): Finding | null {
+function foundBefore(
+  { health: { findings }, work: { clock: work } }: AgentRecord,
+  { seenAt, output }: TerminalFacts,
+  now: MonoMs,
+): Finding | null {
   const { resumesAt } = work;
   if (resumesAt === null || resumesAt > now || resumesAt <= seenAt) return null;
   return findings.find(({ kind, since }) => kind === "no-output" && since > output.at) ?? null;
@@ -86,20 +91,20 @@ function foundBefore({ findings, work }: AgentRecord, { seenAt, output }: Termin
 
 /** Its owner's own rule counts as it was said; otherwise its own history makes us more patient than the policy is. */
 function idleAllowed(record: AgentRecord, { terminal }: Policy): DurationMs {
-  const ruled = record.terminal?.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
+  const ruled = record.seen.terminal?.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   return ruled ?? patienceWith(record, terminal.idle);
 }
 
 /** An owner's rule speaks of any sign of work, not only of lines: its time runs from the last thing that stirred. `null`: there is no such rule. */
 function ruledRestEnds(record: AgentRecord, { terminal: { stopOnIdle, idle } }: Policy): MonoMs | null {
-  const { terminal, facts } = record;
+  const { terminal, facts } = record.seen;
   const ruled = terminal?.idleKill ?? (stopOnIdle ? idle : null);
   if (ruled === null || terminal === null) return null;
   return Math.max(terminal.output.at, terminal.tree?.stirredAt ?? 0, facts.progress?.at ?? 0) + ruled;
 }
 
 /** What quiet processes argued for stands while nobody can look at them, until the agent writes: our not knowing makes nobody well. */
-const stoodStill = ({ findings }: AgentRecord, { output }: TerminalFacts): boolean =>
+const stoodStill = ({ health: { findings } }: AgentRecord, { output }: TerminalFacts): boolean =>
   findings.some(({ kind, level, since }) => kind === "no-output" && level === "stuck" && since > output.at);
 
 /** An unknown full-screen program at rest looks like one that hangs. */
@@ -115,7 +120,7 @@ const noticeableTokens = 50_000;
 
 /** Tokens are being spent and nothing new comes of it. It may be a hard problem: somebody should look, nobody should act. */
 export const findTokenBurn: Detector = (record, { now, policy }) => {
-  const { terminal, facts } = record;
+  const { terminal, facts } = record.seen;
   if (terminal === null || facts.progress === null || facts.tokens === null) return nothing;
   const seen = seenUntil(record, policy);
   const look = ageOf(record, facts.progress, now, seen, [policy.staleDegraded]);
@@ -144,20 +149,20 @@ const seenLately: DurationMs = seconds(60);
  * for that person.
  */
 export const findCompletionTimeout: Detector = (record, { now, policy }) => {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   if (terminal === null || terminal.turnEndedAt === null || terminal.completedAt !== null) return nothing;
   // At its limit it ended for that.
-  if (isStanding(record.limit)) return nothing;
-  if (record.taskId === null || terminal.foreground || terminal.attached > 0 || terminal.holder === "lost")
+  if (isStanding(record.seen.limit)) return nothing;
+  if (record.task.id === null || terminal.foreground || terminal.attached > 0 || terminal.holder === "lost")
     return nothing;
   if (terminal.asks !== null && terminal.asks.what !== "prompt") return nothing;
-  if (record.activity.kind === "WAITING" && record.activity.for !== "input") return nothing;
+  if (record.work.activity.kind === "WAITING" && record.work.activity.for !== "input") return nothing;
   // Who is still writing is not waiting to be stopped, whatever its prompt looked like.
   const since = Math.max(terminal.turnEndedAt.at, terminal.output.at);
   const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
   // A quiet that nobody looked at is none; and what its holder saw long ago is told before what it saw since.
-  const isKnown = record.findings.some(({ kind }) => kind === "completion-timeout");
+  const isKnown = record.health.findings.some(({ kind }) => kind === "completion-timeout");
   if (terminal.seenAt < due || (!isKnown && terminal.seenAt < now - seenLately)) return nothing;
   const waited = now - since;
   return {
@@ -175,7 +180,7 @@ export const findCompletionTimeout: Detector = (record, { now, policy }) => {
 
 /** It ran into its context limit and nothing new was written since: no hand-off, no compaction. */
 export const findContextExhausted: Detector = (record, { now, policy }) => {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   if (terminal === null || terminal.contextLimitAt === null || terminal.holder === "lost") return nothing;
   if (hasOutlivedLimit(terminal, policy)) return nothing;
   const age = now - terminal.contextLimitAt.at;
@@ -200,7 +205,7 @@ export const findContextExhausted: Detector = (record, { now, policy }) => {
 const compactsAfter = 3;
 
 export const findIdleCompactions: Detector = (record, { now }) => {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   const compactions = terminal?.compactions ?? null;
   if (terminal === null || compactions === null || compactions.times < compactsAfter) return nothing;
   if (terminal.novel !== compactions.novel || terminal.contextLimitAt !== null) return nothing;
@@ -221,7 +226,7 @@ const spinsAfter = 12;
 
 /** The same file over and over. It proves little, so it is only ever shown. */
 export const findSpinning: Detector = (record, { now }) => {
-  const file = record.terminal?.file ?? null;
+  const file = record.seen.terminal?.file ?? null;
   if (file === null || file.times < spinsAfter) return nothing;
   return {
     finding: conclude(record, now, {
@@ -238,7 +243,8 @@ export const findSpinning: Detector = (record, { now }) => {
 
 /** Shown while it lasts, so that nobody wonders about the quiet. */
 export const findRateLimit: Detector = (record, { now }) => {
-  const { terminal, activity, limit } = record;
+  const { terminal, limit } = record.seen;
+  const { activity } = record.work;
   if (terminal === null || activity.kind !== "WAITING" || activity.for !== "provider") return nothing;
   const waited = now - activity.since;
   const failed = isStanding(limit) || terminal.wait !== "provider" ? null : (terminal.retry ?? null);
@@ -283,7 +289,7 @@ function describeFailure({ status, cause }: Retry): string {
 /** Whether others end with it shows within so long: until then nobody is told of one end alone. */
 const gatheringTime: DurationMs = seconds(5);
 
-const gatheredAt = ({ findings }: AgentRecord, now: MonoMs): MonoMs =>
+const gatheredAt = ({ health: { findings } }: AgentRecord, now: MonoMs): MonoMs =>
   (findings.find(({ kind }) => kind === "process-exited")?.since ?? now) + gatheringTime;
 
 function heldWithOthers(record: AgentRecord, { now, doubt }: Context): HeldBecause | undefined {
@@ -297,11 +303,11 @@ function heldWithOthers(record: AgentRecord, { now, doubt }: Context): HeldBecau
  */
 export const findProcessExit: Detector = (record, context) => {
   const { now, policy } = context;
-  const exit = record.terminal?.exit ?? null;
-  if (exit === null || record.activity.kind === "FINISHED" || wasStopped(record)) return nothing;
+  const exit = record.seen.terminal?.exit ?? null;
+  if (exit === null || record.work.activity.kind === "FINISHED" || wasStopped(record)) return nothing;
   const back = heldByLimit(record);
   const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
-  const isSeen = record.terminal?.foreground === true;
+  const isSeen = record.seen.terminal?.foreground === true;
   const held = waits || isSeen ? undefined : heldWithOthers(record, context);
   return {
     finding: conclude(record, now, {
@@ -309,7 +315,7 @@ export const findProcessExit: Detector = (record, context) => {
       level: waits || isSeen || runsOnce(record) ? "note" : "unresponsive",
       confidence: exit.cause === "unseen" ? 0.9 : 1,
       class: "process",
-      text: describeExit(exit, describeLast(record.terminal, policy)),
+      text: describeExit(exit, describeLast(record.seen.terminal, policy)),
       evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
       held,
     }),
@@ -346,7 +352,7 @@ export const isConversationFull = (terminal: TerminalFacts, policy: Policy): boo
 
 /** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */
 export const findHolderLost: Detector = (record, { now }) => {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   if (terminal === null || terminal.holder === "here" || terminal.exit !== null) return nothing;
   return {
     finding: conclude(record, now, {
@@ -371,7 +377,7 @@ const lostInWords: Record<HolderLoss, string> = {
 };
 
 /** By our hands; or it was down and a person wanted no next life: their order never had to go out. */
-export const wasStopped = ({ terminal, stop }: AgentRecord): boolean => {
+export const wasStopped = ({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean => {
   const exit = terminal?.exit ?? null;
   const isCancelled = stop?.cause === "ordered" && stop.orderedAt === null && stop.outcome?.kind === "already-over";
   return exit !== null && (exit.cause === "stopped" || isCancelled);

@@ -90,7 +90,7 @@ describe("what is announced to follow without an answer", () => {
   /** Reads every word it is told, and does nothing about it. */
   function ignores(held: HeldStory, minutes: number): void {
     for (let i = 0; i < minutes; i++) {
-      const { nudge } = held.agent.record;
+      const { nudge } = held.agent.record.ladder;
       if (nudge?.state === "sent") held.shows({ kind: "nudge-read", nudge: nudge.id });
       held.passes("1m");
     }
@@ -112,7 +112,7 @@ describe("what is announced to follow without an answer", () => {
     expect(otherwise(held)).toEqual({ kind: "keep" });
     // Nor where its incident was opened for something else, which is over.
     const { record, context } = held.agent;
-    const { incident } = record;
+    const { incident } = record.ladder;
     if (incident === null) return expect.fail("nothing is the matter with it");
     expect(unanswered(record, { ...incident, cause: "no-progress" }, context)).toEqual({ kind: "keep" });
   });

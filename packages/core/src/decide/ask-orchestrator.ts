@@ -17,7 +17,8 @@ import type { AgentRecord } from "../record.ts";
 import { isEnough, kindsOfEvidence } from "./evidence.ts";
 import { type Rung, wait } from "./rung.ts";
 
-export const causeOf = (record: AgentRecord): HealthReason => gravest(record.findings)?.kind ?? record.health.reason;
+export const causeOf = (record: AgentRecord): HealthReason =>
+  gravest(record.health.findings)?.kind ?? record.health.reason;
 
 export const asFinding = (reason: HealthReason): FindingKind | null =>
   findingKinds.includes(reason as FindingKind) ? (reason as FindingKind) : null;
@@ -31,7 +32,11 @@ export function ask(record: AgentRecord, incident: Incident, reason: EscalationR
 }
 
 /** Whoever was asked about the same in an incident before this one is not asked at once again: it was well for a moment, and is ill again. */
-function askAgainAt({ asked }: AgentRecord, { cause, openedAt }: Incident, { escalation }: Policy): MonoMs | null {
+function askAgainAt(
+  { ladder: { asked } }: AgentRecord,
+  { cause, openedAt }: Incident,
+  { escalation }: Policy,
+): MonoMs | null {
   if (asked === null || asked.at >= openedAt) return null;
   const isSame = asked.cause === cause || (isLoop(asked.cause) && isLoop(cause));
   return isSame ? asked.at + escalation.timeout : null;
@@ -42,7 +47,7 @@ export function unanswered(record: AgentRecord, incident: Incident, context: Con
   const { policy } = context;
   const give = (because: EndingReason): Escalation["otherwise"] => ({ kind: "hand-over", because });
   if (incident.illness === "DEGRADED") return give("nobody-answered");
-  if (record.terminal === null) return give("not-supervised");
+  if (record.seen.terminal === null) return give("not-supervised");
   if (policy.mode !== "act") return give("mode");
   if (policy.protected) return give("protected");
   const mayStop = causeToStop(record, incident, policy) !== null && policy.escalation.onUnanswered === "terminate";
@@ -51,7 +56,7 @@ export function unanswered(record: AgentRecord, incident: Incident, context: Con
 
 /** What it may be stopped for: the gravest thing found that the user's own words do not exclude, or what the incident was opened for. */
 export function causeToStop(record: AgentRecord, { cause }: Incident, policy: Policy): StopCause | null {
-  const found = record.findings.filter(({ level }) => gravity[level] >= gravity.stuck);
+  const found = record.health.findings.filter(({ level }) => gravity[level] >= gravity.stuck);
   const allowed = gravest(found.filter(({ kind }) => mayStopFor(kind, policy)));
   if (allowed !== null) return allowed.kind;
   return found.length === 0 && mayStopFor(cause, policy) ? (asFinding(cause) ?? "no-progress") : null;

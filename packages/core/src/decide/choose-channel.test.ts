@@ -16,20 +16,23 @@ function held(input: Input, speaks: "no" | "beats" | "reads"): AgentRecord {
 
 const after = (record: AgentRecord, channel: NudgeChannel, state: NudgeState): AgentRecord => ({
   ...record,
-  nudge: {
-    id: "n1",
-    attempt: 1,
-    channel,
-    template: "reminder",
-    cause: null,
-    text: "t",
-    actor: "rouse",
-    queuedAt: 0,
-    state,
-    receipt: false,
-    sent: null,
-    unseen: 0,
-    expiresAt: 0,
+  ladder: {
+    ...record.ladder,
+    nudge: {
+      id: "n1",
+      attempt: 1,
+      channel,
+      template: "reminder",
+      cause: null,
+      text: "t",
+      actor: "rouse",
+      queuedAt: 0,
+      state,
+      receipt: false,
+      sent: null,
+      unseen: 0,
+      expiresAt: 0,
+    },
   },
 });
 

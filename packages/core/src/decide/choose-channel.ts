@@ -6,7 +6,10 @@ import type { AgentRecord } from "../record.ts";
  * terminal is the last resort. A way that led nowhere last time is left for last.
  */
 export function chooseChannel(record: AgentRecord): NudgeChannel | null {
-  const { terminal, beats, readsCommands, nudge } = record;
+  const { beats } = record;
+  const { terminal } = record.seen;
+  const { readsCommands } = record.identity;
+  const { nudge } = record.ladder;
   if (terminal !== null && terminal.exit !== null) return null;
   const acknowledged = beats.accepted > 0;
   const input = terminal?.holder === "here" ? terminal.input : null;

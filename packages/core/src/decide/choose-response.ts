@@ -47,49 +47,54 @@ export function chooseResponse(record: AgentRecord, context: Context): Response 
   const { state, reason } = record.health;
   const sign =
     state === "DEGRADED"
-      ? record.findings.find(({ kind, level }) => level === "degraded" && tellingSigns.has(kind))
+      ? record.health.findings.find(({ kind, level }) => level === "degraded" && tellingSigns.has(kind))
       : undefined;
   const severity = severities[state] ?? (sign === undefined ? undefined : "warning");
   const cause = sign?.kind ?? reason;
   if (severity === undefined) return calmResponse(record, context);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (endedWithOthers(record))
-    return record.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
-  if (record.alert?.cause === cause || isAPersonsMatter(record)) return { kind: "nothing", because: "already-alerted" };
+    return record.health.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
+  if (record.health.alert?.cause === cause || isAPersonsMatter(record))
+    return { kind: "nothing", because: "already-alerted" };
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
   const told = toldLately(record, now, policy);
   const before = told.filter((one) => one === cause).length;
-  if (record.alert?.again && before >= mostTold) return { kind: "nothing", because: "already-alerted" };
-  const again = before > 0 || record.alert?.again;
+  const isLouder = record.health.alert?.severity === "critical" && severity !== "critical";
+  if (record.health.alert?.again && (isLouder || before >= mostTold))
+    return { kind: "nothing", because: "already-alerted" };
+  const again = before > 0 || record.health.alert?.again;
   return { kind: "alert", cause, severity, ...(again ? { again } : {}), told: [...told, cause] };
 }
 
-/** An agent that goes up and down is told of so often for each cause. */
+/** An agent that goes up and down is told of so often for each cause, and for a warning no more once something worse was. */
 const mostTold = 2;
 
 /** What was told of it and is not long over, each time it was: by turns, two causes go up and down as one does. */
 function toldLately(record: AgentRecord, now: MonoMs, policy: Policy): readonly HealthReason[] {
-  const { alert, lastAlert } = record;
+  const { alert, lastAlert } = record.health;
   if (alert !== null) return alert.told ?? [alert.cause];
   if (lastAlert === null || now - lastAlert.resolvedAt >= soon(record, policy)) return [];
   return lastAlert.told ?? [lastAlert.cause];
 }
 
 /** What comes back within this time goes up and down. Who is silent again takes a TTL to show it. */
-const soon = ({ activity }: AgentRecord, policy: Policy): DurationMs =>
+const soon = ({ work: { activity } }: AgentRecord, policy: Policy): DurationMs =>
   Math.max(minutes(15), policy.beatsPromised ? 0 : 2 * beatRhythm(activity, policy).ttl);
 
 /** A warning sign does not end an open alert; being well does, and so does being stopped, unless that is not the end of it. */
 function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
-  const { alert, health, incident, handedOver } = record;
+  const { health } = record;
+  const { alert } = record.health;
+  const { incident, handedOver } = record.ladder;
   const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
   const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;
   if (alert === null || !(isWell || isOver)) return { kind: "nothing", because: "not-ill" };
   const until = health.since + soon(record, policy);
-  const mayComeBack = alert.again && isWell && record.activity.kind !== "FINISHED" && now < until;
+  const mayComeBack = alert.again && isWell && record.work.activity.kind !== "FINISHED" && now < until;
   return mayComeBack ? { kind: "keep-open", until } : { kind: "resolve" };
 }
 
 /** What a person has been called for stays as loud as it was told them. A mere question is theirs no more once its agent is ill. */
-const isAPersonsMatter = ({ alert, handedOver }: AgentRecord): boolean =>
+const isAPersonsMatter = ({ health: { alert }, ladder: { handedOver } }: AgentRecord): boolean =>
   alert !== null && handedOver !== null && !isSettled(handedOver);

@@ -76,7 +76,7 @@ describe("a process that is gone", () => {
     expect(told(held, "RESTARTS_EXHAUSTED")).toEqual([
       { type: "RESTARTS_EXHAUSTED", payload: { agentId: "worker-1", attempts: 3, windowSeconds: 3600 } },
     ]);
-    expect(held.agent.record.alert).not.toBeNull();
+    expect(held.agent.record.health.alert).not.toBeNull();
   });
 
   it("after a person has looked at it, as often again, but not without a rest", () => {
@@ -118,7 +118,7 @@ describe("a process that is gone", () => {
     }
     expect(restarts(held)).toHaveLength(6);
     expect(told(held, "RESTARTS_EXHAUSTED")).toEqual([]);
-    expect(held.agent.record.restarts.length).toBeLessThanOrEqual(3);
+    expect(held.agent.record.recovery.restarts.length).toBeLessThanOrEqual(3);
   });
 
   it.each<[string, HeldStory, string]>([
@@ -162,7 +162,10 @@ describe("an agent that we stopped", () => {
     const born = newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: "t1", gapsSeen: 0 }, 0);
     const recoveries = attempts.map(({ taskId, ago }) => ({ taskId, at: now - ago }));
     const revive = (taskId: string | null): Revival =>
-      chooseRecovery({ ...born, taskId, recoveries }, { now, policy, doubt: noDoubt });
+      chooseRecovery(
+        { ...born, task: { ...born.task, id: taskId }, recovery: { ...born.recovery, attempts: recoveries } },
+        { now, policy, doubt: noDoubt },
+      );
     return { now, revive };
   }
 
@@ -231,6 +234,6 @@ describe("an agent that we stopped", () => {
     held.handsStopped("worker-1/1/stop/consecutive-failures/1");
     held.handsAnswer("worker-1/1/recovery/1", { kind: "not-restarted", problem: "p" });
     held.isOrdered("restart");
-    expect(held.agent.record.recoveries).toEqual([]);
+    expect(held.agent.record.recovery.attempts).toEqual([]);
   });
 });

@@ -15,16 +15,16 @@ export function chooseRestart(record: AgentRecord, context: Context): Revival {
   const { now, policy } = context;
   const recent = recentRestarts(record, context);
   if (recent.length >= restartsAllowed(record, policy)) return { kind: "exhausted", attempts: recent.length };
-  return notBefore(record.restartedAt, policy.restart.cooldown, now, recent.length + 1);
+  return notBefore(record.recovery.restartedAt, policy.restart.cooldown, now, recent.length + 1);
 }
 
 /** One we stopped because it got nowhere or broke things: so many times for one task, so many in an hour, and longer between each. */
 export function chooseRecovery(record: AgentRecord, { now, policy }: Context): Revival {
   const { maxPerTask, maxPerHour, backoff } = policy.recovery;
-  const ofTask = record.recoveries.filter(
-    ({ taskId, at }) => taskId === record.taskId && (taskId !== null || at > now - hour),
+  const ofTask = record.recovery.attempts.filter(
+    ({ taskId, at }) => taskId === record.task.id && (taskId !== null || at > now - hour),
   );
-  const ofHour = record.recoveries.filter(({ at }) => at > now - hour);
+  const ofHour = record.recovery.attempts.filter(({ at }) => at > now - hour);
   if (ofTask.length >= maxPerTask) return { kind: "exhausted", attempts: ofTask.length };
   if (ofHour.length >= maxPerHour) return { kind: "exhausted", attempts: ofHour.length };
   const wait = backoff[Math.min(ofTask.length, backoff.length) - 1] ?? 0;

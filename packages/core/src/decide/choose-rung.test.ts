@@ -70,7 +70,7 @@ describe("an agent that gets nowhere", () => {
     held.passes("1h");
     expect(held.agent.told("NUDGE_NOT_SENT").length).toBeGreaterThan(0);
     expect(held.agent.told("ESCALATION_TRIGGERED")[0]).toMatchObject({ reason: "nudges-undelivered" });
-    expect(held.agent.record.incident).toMatchObject({ nudges: 0 });
+    expect(held.agent.record.ladder.incident).toMatchObject({ nudges: 0 });
   });
 
   it("that becomes worse while somebody is asked about it is waited for: the question stands until its time is up", () => {
@@ -116,14 +116,14 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.when("ESCALATION_TRIGGERED")).toEqual(
       [2700, 3600, 5400, 9000, 16_200, 30_600, 59_400].map((at) => `${at}s ESCALATION_TRIGGERED`),
     );
-    expect(held.agent.record.incident?.stage).toMatchObject({
+    expect(held.agent.record.ladder.incident?.stage).toMatchObject({
       kind: "escalated",
       escalation: { askedBefore: 6, otherwise: { kind: "keep" } },
     });
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
     held.prints(9);
     expect(endings(held)).toEqual(["recovered: well-again"]);
-    expect(held.agent.record.alert).toBe(null);
+    expect(held.agent.record.health.alert).toBe(null);
   });
 
   it("is stopped for being quiet, without a nudge, where its owner said so: in its policy, or when it was started", () => {
@@ -182,7 +182,9 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.record.health.state).toBe("STUCK");
     expect(endings(held)).toEqual([]);
     const ruled = () =>
-      held.agent.record.findings.some((finding) => isRuledByOwner(held.agent.record, finding, held.agent.policy));
+      held.agent.record.health.findings.some((finding) =>
+        isRuledByOwner(held.agent.record, finding, held.agent.policy),
+      );
     expect(ruled()).toBe(false);
     held.passes("2m");
     expect(ruled()).toBe(true);
@@ -227,7 +229,7 @@ describe("an agent that gets nowhere", () => {
     expect(held.agent.finding("no-output")?.level).toBe("stuck");
     expect(held.agent.did("stop-agent")).toEqual([]);
     expect(endings(held)).toEqual([]);
-    expect(held.agent.record.incident?.stage).toMatchObject({ escalation: { otherwise: { kind: "keep" } } });
+    expect(held.agent.record.ladder.incident?.stage).toMatchObject({ escalation: { otherwise: { kind: "keep" } } });
   });
 
   it("is nudged as before during a freeze only after the thaw", () => {
@@ -316,9 +318,9 @@ describe("a question that somebody ordered", () => {
     agent.beats();
     agent.isEscalatedBy("operator");
     agent.beatsEvery("5s", "16m");
-    expect(agent.record.handedOver).toMatchObject({ asked: true });
+    expect(agent.record.ladder.handedOver).toMatchObject({ asked: true });
     agent.beats({ status: "FINISHED" });
-    expect(agent.record.handedOver).toBeNull();
+    expect(agent.record.ladder.handedOver).toBeNull();
   });
 });
 
@@ -340,7 +342,7 @@ describe("an agent whose next life would end as its last", () => {
     const held = fails(reason);
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(endings(held)).toEqual([`handed-to-a-person: ${because}`]);
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
   });
 
   it("is started again when somebody who looked at it says so", () => {
@@ -381,7 +383,7 @@ describe("an agent that repeats an error", () => {
     expect(held.agent.did("stop-agent")).toHaveLength(1);
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(endings(held)).toEqual(["handed-to-a-person: not-brought-back"]);
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
   });
 
   it("is not brought back either when nobody knows how that stop went", () => {
@@ -423,7 +425,7 @@ describe("an agent on probation", () => {
   it("is not given up for a warning, however long that stands", () => {
     const settings = { intervention: { escalation: { unchanged_after_seconds: 60 } } };
     const held = startsFailing({ obedient: true, settings });
-    expect(held.agent.record.incident?.stage.kind).toBe("probation");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("probation");
     for (let n = 0; n < 60; n++) {
       held.agent.beats({ healthMetrics: { errorRate: 0.5 }, progressIndicator: `${n}` });
       held.passes("30s");
@@ -442,7 +444,7 @@ describe("an agent that breaks things", () => {
       "300s AGENT_RESTARTED",
     ]);
     expect(held.agent.told("RECOVERY_INITIATED")).toMatchObject([{ taskId: "t1", attempt: 1 }]);
-    expect(held.agent.record.incident?.stage.kind).toBe("probation");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("probation");
   });
 
   it("that Rouse does not hold is escalated, and a person's matter when nobody answers", () => {
@@ -487,9 +489,9 @@ describe("an agent that is not there", () => {
     held.agent.beats(says);
     held.agent.monitorDoubts({ brake: { because: "fleet-budget", until: held.agent.now + 3_600_000 } });
     held.passes("31m");
-    expect(held.agent.record.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
+    expect(held.agent.record.ladder.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
     held.agent.beats(says);
-    expect(held.agent.record.incident).toMatchObject({ illness: "STUCK", stage: { kind: "nudged" } });
+    expect(held.agent.record.ladder.incident).toMatchObject({ illness: "STUCK", stage: { kind: "nudged" } });
     held.agent.monitorDoubts({ brake: null });
     held.agent.beats(says);
     expect(held.agent.did("stop-agent")).toEqual([]);
@@ -506,7 +508,7 @@ describe("an agent that is not there", () => {
     const nudged = held.agent.told("NUDGE_QUEUED").length;
     held.agent.beats(says);
     expect(held.agent.state).toBe("STUCK");
-    expect(held.agent.record.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
+    expect(held.agent.record.ladder.incident).toMatchObject({ illness: "UNRESPONSIVE", stage: { kind: "stopping" } });
     expect(held.agent.told("NUDGE_QUEUED")).toHaveLength(nudged);
   });
 
@@ -521,7 +523,7 @@ describe("an agent that is not there", () => {
     held.agent.decides("terminate_and_recover");
     held.agent.beats(says);
     expect(held.agent.state).toBe("STUCK");
-    expect(held.agent.record.incident).toMatchObject({ stage: { kind: "stopping", cause: "decided" } });
+    expect(held.agent.record.ladder.incident).toMatchObject({ stage: { kind: "stopping", cause: "decided" } });
     held.agent.monitorDoubts({ brake: null });
     held.agent.beats(says);
     expect(held.agent.did("stop-agent")).toHaveLength(1);
@@ -542,7 +544,7 @@ describe("an agent that is not there", () => {
     const held = heldStory({ obedient: true, taskId: "t1", hold: { idleKillMs: 60_000 } });
     held.prints();
     held.passes("2m");
-    expect(held.agent.record.incarnation).toBe(2);
+    expect(held.agent.record.life.incarnation).toBe(2);
     held.prints();
     held.passes("10m");
     expect(held.agent.told("TERMINATION_ORDERED").length).toBeGreaterThan(1);

@@ -39,13 +39,13 @@ export function chooseRung(record: AgentRecord, context: Context): Rung {
 }
 
 /** Whatever we would do of ourselves waits until a limit is over, and for who says that it is done; what somebody decided is done. */
-function isDecided({ incident }: AgentRecord): boolean {
+function isDecided({ ladder: { incident } }: AgentRecord): boolean {
   const stage = incident?.stage ?? null;
   return (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
 }
 
 /** It says that it is done, has written nothing since, and is believed by then. */
-function endsBy({ terminal }: AgentRecord): MonoMs | null {
+function endsBy({ seen: { terminal } }: AgentRecord): MonoMs | null {
   if (terminal === null || terminal.finishesAt === null || terminal.completedAt === null) return null;
   return terminal.output.at <= terminal.completedAt ? terminal.finishesAt : null;
 }
@@ -67,14 +67,14 @@ const ownSteps: ReadonlySet<Rung["kind"]> = new Set<Rung["kind"]>([
 
 function chooseNext(record: AgentRecord, context: Context): Rung {
   const { now, policy, doubt } = context;
-  const { incident } = record;
+  const { incident } = record.ladder;
   if (incident === null) return chooseOpening(record, context);
-  if (record.incarnation !== incident.incarnation) return welcome(incident.stage);
+  if (record.life.incarnation !== incident.incarnation) return welcome(incident.stage);
   const { stage } = incident;
   // Who was told to let go of its task and ends has not done it by that.
   const handsOff = stage.kind === "stopping" && stage.next === "hand-off";
-  if (record.activity.kind === "FINISHED") {
-    if (!handsOff && record.terminal?.exit?.cause === "person") return handOver("ended-by-person");
+  if (record.work.activity.kind === "FINISHED") {
+    if (!handsOff && record.seen.terminal?.exit?.cause === "person") return handOver("ended-by-person");
     return recovered(handsOff ? "handed-off" : "finished");
   }
   const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
@@ -119,7 +119,8 @@ function chooseNext(record: AgentRecord, context: Context): Rung {
 }
 
 /** Whether others ended with it is not known yet: the detector says when to look again. */
-const isGathering = ({ findings }: AgentRecord): boolean => findings.some(({ held }) => held === "gathering");
+const isGathering = ({ health: { findings } }: AgentRecord): boolean =>
+  findings.some(({ held }) => held === "gathering");
 
 const callsSomebody = (rung: Rung): boolean =>
   rung.kind === "escalate" ||
@@ -136,7 +137,7 @@ const beforeTheEnd: ReadonlySet<Stage["kind"]> = new Set<Stage["kind"]>([
 
 /** It is to be stopped for what it no longer suffers from, and nobody has begun to. What it does suffer from has a ladder of its own. */
 const stopsForAnother = (
-  { stop }: AgentRecord,
+  { ending: { stop } }: AgentRecord,
   incident: Incident,
   { cause }: Extract<Stage, { kind: "stopping" }>,
   illness: Illness,
@@ -148,7 +149,7 @@ const gravityOf: Readonly<Record<Illness, number>> = { DEGRADED: 0, STUCK: 1, FA
 function chooseOpening(record: AgentRecord, context: Context): Rung {
   const { now, policy, doubt } = context;
   const illness = illnessOf(record, context);
-  const { handedOver } = record;
+  const { handedOver } = record.ladder;
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
   if (policy.mode === "observe" || !policy.enabled) return wait();
   if (illness === null) return wait(unchangedAt(record, now, policy));
@@ -167,7 +168,7 @@ function isBack(
   const isIllNow = illness !== null && illness !== "DEGRADED";
   if (state === "TERMINATED") return false;
   if (asked) {
-    const hasAnswered = record.activity.kind === "FINISHED" && because !== "handed-off";
+    const hasAnswered = record.work.activity.kind === "FINISHED" && because !== "handed-off";
     // Whose process is over asks nothing any more.
     const hasEnded = isOver(record) && because !== "handed-off";
     return isIllNow || hasAnswered || hasEnded || newestFact(record) > at;
@@ -188,7 +189,11 @@ export function illnessOf(record: AgentRecord, { now, policy }: Context): Illnes
 const worthACall = 0.5;
 
 /** What was worth a note before it was a warning counts from then on. */
-function unchangedAt({ health, findings }: AgentRecord, after: MonoMs | null, policy: Policy): MonoMs | null {
+function unchangedAt(
+  { health, health: { findings } }: AgentRecord,
+  after: MonoMs | null,
+  policy: Policy,
+): MonoMs | null {
   if (health.state !== "DEGRADED") return null;
   let at: MonoMs | null = null;
   for (const { level, confidence, since, held } of findings) {
@@ -223,7 +228,7 @@ function chooseFirst(record: AgentRecord, incident: Incident, context: Context):
       );
     case "FAILING":
     case "UNRESPONSIVE":
-      return record.terminal === null
+      return record.seen.terminal === null
         ? ask(record, incident, "not-supervised", context)
         : stop(record, incident, policy);
   }
@@ -231,14 +236,14 @@ function chooseFirst(record: AgentRecord, incident: Incident, context: Context):
 
 /** Its owner said in advance what is to be done. */
 function stopByRule(record: AgentRecord, policy: Policy): Rung | null {
-  const ruled = record.findings.find((finding) => isRuledByOwner(record, finding, policy));
-  return ruled === undefined || record.terminal === null ? null : { kind: "stop", cause: ruled.kind };
+  const ruled = record.health.findings.find((finding) => isRuledByOwner(record, finding, policy));
+  return ruled === undefined || record.seen.terminal === null ? null : { kind: "stop", cause: ruled.kind };
 }
 
 /** It was told to stop and works on: to remind it of its work would contradict that. Where it has not shown that it read it, somebody is asked. */
 function endOvertime(record: AgentRecord, incident: Incident, context: Context): Rung | null {
-  if (record.findings.every(({ kind }) => kind !== "task-timed-out")) return null;
-  if (record.terminal !== null && isEnough(kindsOfEvidence(record, context)))
+  if (record.health.findings.every(({ kind }) => kind !== "task-timed-out")) return null;
+  if (record.seen.terminal !== null && isEnough(kindsOfEvidence(record, context)))
     return { kind: "stop", cause: "task-timed-out" };
   return ask(record, incident, "one-kind-of-evidence", context);
 }
@@ -266,12 +271,12 @@ function chooseNudge(record: AgentRecord, incident: Incident, context: Context):
     return { kind: "nudge", channel, attempt: nudges + 1, cause: nudgedFor(record) };
   if (stage.kind === "open" && nudges >= policy.nudge.max) return ask(record, incident, "falls-back", context);
   // Those of an incident before this one count for how often it is nudged, not for what it did not answer now.
-  const wasNudged = record.nudged.some(({ at }) => at >= incident.openedAt);
+  const wasNudged = record.ladder.nudged.some(({ at }) => at >= incident.openedAt);
   return ask(record, incident, wasNudged ? "nudges-unanswered" : "nudges-undelivered", context);
 }
 
 /** What it goes round in, or what it did when nothing has been found since it was last told. */
-export function nudgedFor({ findings, incident }: AgentRecord): FindingKind | null {
+export function nudgedFor({ health: { findings }, ladder: { incident } }: AgentRecord): FindingKind | null {
   const found = gravest(findings.filter(({ level }) => gravity[level] >= gravity.stuck));
   return found?.kind ?? (incident === null ? null : asFinding(incident.cause));
 }
@@ -287,7 +292,8 @@ function afterNudge(record: AgentRecord, incident: Incident, context: Context): 
   if (ruled !== null) return ruled;
   const overtime = endOvertime(record, incident, context);
   if (overtime !== null) return overtime;
-  const { nudge, findings } = record;
+  const { nudge } = record.ladder;
+  const { findings } = record.health;
   const { interval, max } = policy.nudge;
   const from = (nudge?.sent?.at ?? nudge?.queuedAt ?? now) + (nudge?.unseen ?? 0);
   if (now < from + interval) return wait(from + interval);
@@ -299,7 +305,10 @@ function afterNudge(record: AgentRecord, incident: Incident, context: Context): 
 }
 
 /** When it will have done nothing for so long since it was told; `null` while its clock stands still, and where nobody told it. */
-function quietSinceNudge({ work, facts, terminal, nudge, reached }: AgentRecord, interval: DurationMs): MonoMs | null {
+function quietSinceNudge(
+  { work: { clock: work }, seen: { facts, terminal }, ladder: { nudge, reached } }: AgentRecord,
+  interval: DurationMs,
+): MonoMs | null {
   const sent = reached?.sent ?? nudge?.sent ?? null;
   if (sent === null) return null;
   const marks = [sent, facts.progress, facts.checkpoint, terminal?.output ?? null];
@@ -318,6 +327,6 @@ function afterEscalation(record: AgentRecord, incident: Incident, escalation: Es
     case "keep":
       return { kind: "ask-again", otherwise: unanswered(record, incident, context) };
     case "stop":
-      return record.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
+      return record.seen.terminal === null ? handOver("not-supervised") : stop(record, incident, policy);
   }
 }

@@ -12,7 +12,8 @@ import { handOver, type Rung, recovered, wait } from "./rung.ts";
 export function chooseWayBack(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { policy } = context;
   const { stage } = incident;
-  const { terminal, stop } = record;
+  const { terminal } = record.seen;
+  const { stop } = record.ending;
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return wait();
   if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
   if (isEndedByPerson(record)) return afterOrder(record);
@@ -37,13 +38,13 @@ export function chooseWayBack(record: AgentRecord, incident: Incident, context: 
 /** Its owner said that nothing is started again. What ended by itself is over by that; whom we stopped for an illness is theirs to look at. */
 function afterOnlyRun(record: AgentRecord): Rung | null {
   // Who decides that it is to be brought back has the last word.
-  if (!runsOnce(record) || record.stop?.cause === "decided") return null;
-  return record.terminal?.exit?.cause === "stopped" ? handOver("not-started-again") : recovered("ended");
+  if (!runsOnce(record) || record.ending.stop?.cause === "decided") return null;
+  return record.seen.terminal?.exit?.cause === "stopped" ? handOver("not-started-again") : recovered("ended");
 }
 
 /** It ended at its provider's limit, and its policy does not start it again by itself; or that was tried often enough. */
 function afterLimit(
-  { limit }: AgentRecord,
+  { seen: { limit } }: AgentRecord,
   incident: Incident,
   { pressed }: Extract<Stage, { kind: "down" }>,
   { now, policy }: Context,
@@ -71,17 +72,17 @@ function bringBack(
 }
 
 /** By their own hand, or by an order that the holder did not refuse. */
-const isEndedByPerson = ({ terminal, stop }: AgentRecord): boolean =>
+const isEndedByPerson = ({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean =>
   terminal?.exit?.cause === "person" || (stop?.cause === "ordered" && stop.outcome?.kind !== "refused");
 
 /** Who stopped it to start it again is waited for, until that has failed. */
-function afterOrder({ stop, restart }: AgentRecord): Rung {
+function afterOrder({ ending: { stop, restart } }: AgentRecord): Rung {
   if (restart?.because === "ordered") return restart.problem === null ? wait() : handOver("restart-failed");
   return stop?.thenRestart === true ? wait() : handOver("ended-by-person");
 }
 
 /** Asked when it was down already; any other question is moot once its process is over. */
-export const isAboutTheDead = (escalation: Escalation, { terminal }: AgentRecord): boolean =>
+export const isAboutTheDead = (escalation: Escalation, { seen: { terminal } }: AgentRecord): boolean =>
   escalation.reason === "restarts-exhausted" ||
   escalation.reason === "recoveries-exhausted" ||
   escalation.reason === "limit-over" ||

@@ -68,7 +68,7 @@ describe("evidence", () => {
         held.agent.take({ kind: "stepped", events: [{ kind: "tool_result", text_digest: "in_progress", failed }] });
         held.agent.silentFor(pause);
       }
-      expect(held.agent.record.findings.some(({ level }) => level === "stuck")).toBe(true);
+      expect(held.agent.record.health.findings.some(({ level }) => level === "stuck")).toBe(true);
       return kinds(held);
     };
     expect(looks("3s", "4s", false)).toEqual([]);
@@ -164,7 +164,7 @@ describe("evidence", () => {
     expect(tests.agent.finding("repeated-error")).toMatchObject({ level: "degraded" });
     expect(kinds(tests)).toEqual([]);
     const { record, policy } = tests.agent;
-    expect(record.findings.filter((finding) => isRuledByOwner(record, finding, policy))).toEqual([]);
+    expect(record.health.findings.filter((finding) => isRuledByOwner(record, finding, policy))).toEqual([]);
   });
 
   it("an owner's rule about idleness is one, whether it stands in the policy or was said when the agent was started", () => {
@@ -179,7 +179,7 @@ describe("evidence", () => {
     const held = heldStory();
     held.prints();
     held.passes("10m");
-    expect(held.agent.record.findings).toEqual([]);
+    expect(held.agent.record.health.findings).toEqual([]);
     expect(kinds(held)).toEqual([]);
   });
 
@@ -207,7 +207,7 @@ describe("evidence", () => {
       builds.passes("1m");
       builds.agent.beats(says);
     }
-    expect(builds.agent.record.findings.map(({ kind }) => kind)).toEqual(
+    expect(builds.agent.record.health.findings.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(["stale-checkpoint", "no-progress", "no-tool-call", "zero-tokens"]),
     );
     expect(kinds(builds)).toEqual([]);
@@ -234,7 +234,7 @@ describe("evidence", () => {
     const held = heldStory({ processes: "busy" });
     held.passes("5m");
     held.agent.beats({ status: "DEGRADED", ...failing });
-    expect(held.agent.record.findings.map(({ kind }) => kind)).toEqual(
+    expect(held.agent.record.health.findings.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(["consecutive-failures", "self-reported"]),
     );
     expect(kinds(held)).toEqual(["explicit-error"]);
@@ -280,7 +280,7 @@ describe("evidence", () => {
     held.agent.beats({ lastCheckpoint: "c2", progressIndicator: "2", tokenCount: 6, toolCallCount: 3 });
     held.prints();
     held.passes("2h");
-    const found = held.agent.record.findings.filter(({ level }) => level !== "note").map(({ kind }) => kind);
+    const found = held.agent.record.health.findings.filter(({ level }) => level !== "note").map(({ kind }) => kind);
     expect(found).toEqual(
       expect.arrayContaining(["missed-beats", "no-progress", "no-output", "no-tool-call", "zero-tokens"]),
     );
@@ -300,7 +300,9 @@ describe("evidence", () => {
     };
     expect(kinds(takes(7, () => "same", false))).toEqual(["absence", "repetition"]);
     const varied = takes(10, (i) => `call ${i}`, true);
-    expect(varied.agent.record.findings.map(({ kind, level }) => `${kind}:${level}`)).toContain("error-streak:stuck");
+    expect(varied.agent.record.health.findings.map(({ kind, level }) => `${kind}:${level}`)).toContain(
+      "error-streak:stuck",
+    );
     expect(kinds(varied)).toEqual(["repetition"]);
   });
 

@@ -1,5 +1,5 @@
 import { type DurationMs, type EvidenceClass, type FindingKind, type Policy, seconds } from "@rouse/contract";
-import { knownToBeatThroughWork } from "../accept/accept-signal.ts";
+import { knownToBeatThroughWork } from "../accept/accept-heartbeat.ts";
 import { isNumberedAnew } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
@@ -16,7 +16,7 @@ import { toolsBegunAt } from "../terminal-facts.ts";
 export function kindsOfEvidence(record: AgentRecord, context: Context): ReadonlySet<EvidenceClass> {
   const { policy } = context;
   const kinds = new Set<EvidenceClass>();
-  for (const finding of record.findings) {
+  for (const finding of record.health.findings) {
     if (!speaksAgainst(finding, policy)) continue;
     if (finding.class === "absence") kinds.add("absence");
     else if (gravity[finding.level] >= gravity.stuck) {
@@ -42,7 +42,7 @@ const atIt: ReadonlySet<EvidenceClass> = new Set<EvidenceClass>([
 ]);
 
 /** Whether everything that speaks against it is that nothing comes from it: then any sign of work speaks for it, also one that nobody has heard of yet. */
-export const restsOnSilence = ({ findings }: AgentRecord, policy: Policy): boolean =>
+export const restsOnSilence = ({ health: { findings } }: AgentRecord, policy: Policy): boolean =>
   !findings.some(
     (finding) => speaksAgainst(finding, policy) && gravity[finding.level] >= gravity.stuck && isAtIt(finding),
   );
@@ -83,7 +83,7 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
   switch (kind) {
     case "no-output":
       if (level !== "stuck" || evidence["goesOn"] === "yes") return false;
-      return policy.terminal.stopOnIdle || record.terminal?.idleKill != null;
+      return policy.terminal.stopOnIdle || record.seen.terminal?.idleKill != null;
     case "repeated-error":
       return level === "stuck" && policy.terminal.stopOnRepeatedError;
     case "missed-beats":
@@ -99,14 +99,16 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
 
 /** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. Of one whose beats are not read, nobody knows. */
 const beatsByTimer = (record: AgentRecord): boolean =>
-  record.facts.beatsThroughWork >= knownToBeatThroughWork && !isNumberedAnew(record);
+  record.seen.facts.beatsThroughWork >= knownToBeatThroughWork && !isNumberedAnew(record);
 
 /** A look at processes covers the time since the look before it. */
 const betweenLooks: DurationMs = seconds(15);
 
 /** Since its last beat its processes were seen at work, and lately; nobody could look at them, or a child that began with its open tool lives: its timer may be blocked, not dead. */
 function livesOn(record: AgentRecord, policy: Policy): boolean {
-  const { terminal, beats, activity } = record;
+  const { beats } = record;
+  const { terminal } = record.seen;
+  const { activity } = record.work;
   const tree = terminal?.tree ?? null;
   if (tree === null || beats.lastAt === null || tree.at <= beats.lastAt) return true;
   const opened = activity.kind === "RUNNING" && activity.open?.kind === "tool" ? activity.open.since : null;
@@ -118,7 +120,7 @@ function livesOn(record: AgentRecord, policy: Policy): boolean {
 
 /** A nudge that the agent itself has shown to have read, and did nothing about in its time. A beat that was lost since may have held its answer. */
 function ignoresNudge(record: AgentRecord, { now, policy }: Context): boolean {
-  const { nudge } = record;
+  const { nudge } = record.ladder;
   if (nudge === null || nudge.sent === null || nudge.state !== "seen" || !nudge.receipt) return false;
   if (record.beats.lost > nudge.sent.lost) return false;
   return now >= nudge.sent.at + policy.nudge.interval + nudge.unseen && !movedSince(record, nudge);

@@ -1,7 +1,7 @@
 import type { KillBudget } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Kill, type KillBudgetKeeper, keepKillBudget } from "./kill-budget.ts";
+import { brakeOf, type KillSignal, killBudgetMachine, noKills } from "./kill-budget.ts";
 
 const usual: KillBudget = { hostInterval: 10_000, hostBurst: 2, fleetKills: 6, fleetWindow: 600_000 };
 
@@ -32,22 +32,36 @@ const wishes: fc.Arbitrary<readonly Wish[]> = fc.array(
   { maxLength: 80, size: "max" },
 );
 
-const restore = (budget: KillBudget, keeper: KillBudgetKeeper): KillBudgetKeeper =>
-  keepKillBudget(() => budget, JSON.parse(JSON.stringify(keeper.kills())) as Kill[]);
+function keepBudget(policy: KillBudget, saved = killBudgetMachine.serialise(noKills)) {
+  let record = killBudgetMachine.restore(saved);
+  const step = (signal: KillSignal, now: number) => {
+    const stepped = killBudgetMachine.step(record, signal, { now, policy });
+    record = stepped.record;
+    return stepped.events;
+  };
+  return {
+    brake: (host: string, now: number) => brakeOf(record, host, now, policy),
+    spend: (host: string, now: number) => step({ kind: "spent", host }, now),
+    wakes: (now: number) => step({ kind: "wake" }, now),
+    wakeAt: () => killBudgetMachine.wakeAt(record),
+    kills: () => record.kills,
+    save: () => killBudgetMachine.serialise(record),
+  };
+}
 
 interface Attempt {
   readonly at: number;
   readonly host: string;
-  readonly brake: ReturnType<KillBudgetKeeper["brake"]>;
+  readonly brake: ReturnType<typeof brakeOf>;
 }
 
 /** Whoever may be stopped is stopped. */
 function live(budget: KillBudget, wanted: readonly Wish[], mayResume: boolean): readonly Attempt[] {
-  let keeper = keepKillBudget(() => budget);
+  let keeper = keepBudget(budget);
   let now = 1_000_000;
   return wanted.map(({ host, after, resumed }) => {
     now += after;
-    if (resumed && mayResume) keeper = restore(budget, keeper);
+    if (resumed && mayResume) keeper = keepBudget(budget, keeper.save());
     const brake = keeper.brake(host, now);
     if (brake === null) keeper.spend(host, now);
     return { at: now, host, brake };
@@ -63,7 +77,7 @@ function overflows({ hostInterval, hostBurst }: KillBudget, before: readonly Att
 
 describe("the budget for stopping agents", () => {
   it("lets two of a host go at once, then one every ten seconds", () => {
-    const keeper = keepKillBudget(() => usual);
+    const keeper = keepBudget(usual);
     keeper.spend("a", 0);
     keeper.spend("a", 0);
     expect(keeper.brake("a", 0)).toEqual({ because: "host-budget", until: 10_000 });
@@ -73,21 +87,27 @@ describe("the budget for stopping agents", () => {
   });
 
   it("lets six of the fleet go in ten minutes, then the brake takes hold until the first is ten minutes old", () => {
-    const keeper = keepKillBudget(() => usual);
+    const keeper = keepBudget(usual);
     for (let n = 0; n < 6; n++) keeper.spend(`host-${n}`, n * 1000);
     expect(keeper.brake("host-9", 6000)).toEqual({ because: "fleet-budget", until: 600_000 });
     expect(keeper.brake("host-9", 600_000)).toBeNull();
   });
 
   it("tells when the brake takes hold and when it lets go, each once", () => {
-    const keeper = keepKillBudget(() => usual);
-    for (let n = 0; n < 5; n++) keeper.spend(`host-${n}`, 0);
-    expect(keeper.news(0)).toEqual([]);
-    keeper.spend("host-5", 0);
-    expect(keeper.news(0)).toEqual([{ type: "BRAKE_STARTED", payload: { kills: 6, windowSeconds: 600 } }]);
-    expect(keeper.news(599_999)).toEqual([]);
-    expect(keeper.news(600_000)).toEqual([{ type: "BRAKE_ENDED", payload: { lastedSeconds: 600 } }]);
-    expect(keeper.news(700_000)).toEqual([]);
+    const keeper = keepBudget(usual);
+    for (let n = 0; n < 5; n++) expect(keeper.spend(`host-${n}`, 0)).toEqual([]);
+    expect(keeper.wakeAt()).toBeNull();
+    expect(keeper.spend("host-5", 0)).toEqual([{ type: "BRAKE_STARTED", payload: { kills: 6, windowSeconds: 600 } }]);
+    expect(keeper.wakeAt()).toBe(600_000);
+    expect(keeper.wakes(599_999)).toEqual([]);
+    const later = keepBudget(usual, keeper.save());
+    expect(later.wakes(600_000)).toEqual([{ type: "BRAKE_ENDED", payload: { lastedSeconds: 600 } }]);
+    expect(later.wakes(700_000)).toEqual([]);
+  });
+
+  it("knows what an earlier version saved", () => {
+    const kills = [0, 1].map(() => ({ at: 0, host: "a", fullAt: 20_000 }));
+    expect(keepBudget(usual, JSON.stringify(kills)).brake("a", 0)).toEqual({ because: "host-budget", until: 10_000 });
   });
 
   it("is never exceeded in any window, of the fleet or of a host", () => {
@@ -135,7 +155,7 @@ describe("the budget for stopping agents", () => {
   });
 
   it("remembers no more than it needs", () => {
-    const keeper = keepKillBudget(() => usual);
+    const keeper = keepBudget(usual);
     for (let n = 0; n < 1000; n++) if (keeper.brake("a", n * 15_000) === null) keeper.spend("a", n * 15_000);
     expect(keeper.kills().length).toBeLessThanOrEqual(7);
   });

@@ -2,8 +2,8 @@ import type { StopRefusal } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import type { Doubt } from "../doubt.ts";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
+import type { SavedWork } from "../incident.ts";
 import { endings, refusals, repeatsError, startsFailing } from "../ladder-story.test-support.ts";
-import type { SavedWork } from "../terminal-facts.ts";
 import { refuseKill } from "./kill-gate.ts";
 
 const failing = { healthMetrics: { consecutiveFailures: 9 } };

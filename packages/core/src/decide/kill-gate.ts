@@ -18,13 +18,14 @@ export interface KillRefusal {
  */
 export function refuseKill(record: AgentRecord, context: Context, ordered: boolean): KillRefusal | null {
   const { now, policy, doubt } = context;
+  const { terminal } = record.seen;
   if (!isIll(record.health.state) && !(ordered && record.health.state === "DEGRADED")) return lasting("well-again");
   if (doubt.frozen) return lasting("frozen");
   if (policy.mode !== "act") return lasting("mode");
   if (policy.protected) return lasting("protected");
   // Started by hand it is its person's, also in a pipe, where no terminal shows them, and when they have just left.
-  if (record.terminal?.foreground === true || (record.terminal?.attached ?? 0) > 0) return lasting("attached");
-  if (record.terminal?.holder !== "here") return lasting("holder-lost");
+  if (terminal?.foreground === true || (terminal?.attached ?? 0) > 0) return lasting("attached");
+  if (terminal?.holder !== "here") return lasting("holder-lost");
   const doubted = doubtMonitor(record, context);
   if (doubted !== null) return doubted;
   const kinds = new Set(kindsOfEvidence(record, context));
@@ -40,12 +41,12 @@ function doubtMonitor(record: AgentRecord, { now, policy, doubt }: Context): Kil
   if (doubt.hold !== null) return { because: "monitor-in-doubt", until: now + lookAgainAfter };
   const gap = lastGap(doubt);
   if (gap === null || isSeenSince(record, gap)) return null;
-  const until = gap.to + beatRhythm(record.activity, policy).ttl + policy.amnestyMargin;
+  const until = gap.to + beatRhythm(record.work.activity, policy).ttl + policy.amnestyMargin;
   return now < until ? { because: "monitor-in-doubt", until } : null;
 }
 
 /** Its holder has looked at terminal and processes since. Silence of its beats is another eye: that one takes a whole TTL to report. */
-function isSeenSince({ terminal, findings }: AgentRecord, { to }: Gap): boolean {
+function isSeenSince({ seen: { terminal }, health: { findings } }: AgentRecord, { to }: Gap): boolean {
   const lookedAt = terminal?.tree?.at ?? null;
   if (lookedAt === null || lookedAt <= to) return false;
   return findings.every(({ kind, level }) => kind !== "missed-beats" || level === "note");
@@ -53,7 +54,7 @@ function isSeenSince({ terminal, findings }: AgentRecord, { to }: Gap): boolean 
 
 /** What the work's being saved argues. Only the second look can know. */
 export function refuseUnsaved(record: AgentRecord, policy: Policy): KillRefusal | null {
-  const saved = record.stop?.saved ?? null;
+  const saved = record.ending.stop?.saved ?? null;
   return saved?.kind === "not-saved" && !policy.saving.acceptFailure ? lasting("work-not-saved") : null;
 }
 

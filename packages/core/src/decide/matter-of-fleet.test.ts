@@ -45,7 +45,7 @@ describe("an agent whose silence is part of an incident of the fleet", () => {
     agent.beats({ healthMetrics: { memory: 0.99 } });
     agent.monitorDoubts({ silentWith });
     agent.silentFor("1h");
-    expect(agent.record.findings.map(({ kind }) => kind)).toEqual(["missed-beats", "memory-pressure"]);
+    expect(agent.record.health.findings.map(({ kind }) => kind)).toEqual(["missed-beats", "memory-pressure"]);
     expect(said(agent)).toEqual([]);
   });
 });
@@ -103,10 +103,10 @@ describe("a decision for all that fell silent together", () => {
   it("leaves alone whom somebody was asked about for another reason", () => {
     const held = silentHeld();
     held.agent.take({ kind: "escalation-ordered", actor: "bob" });
-    const before = held.agent.record.incident;
+    const before = held.agent.record.ladder.incident;
     expect(before?.stage.kind).toBe("escalated");
     held.agent.take(decided);
-    expect(held.agent.record.incident).toEqual(before);
+    expect(held.agent.record.ladder.incident).toEqual(before);
   });
 
   it("waits for the thaw", () => {
@@ -124,7 +124,7 @@ describe("a member of mass silence that was warned of before", () => {
     agent.beats({ healthMetrics: { errorRate: 0.26 } });
     agent.monitorDoubts({ silentWith });
     agent.silentFor("1h");
-    expect(agent.record.findings.filter(({ level }) => level === "degraded")).not.toEqual([]);
+    expect(agent.record.health.findings.filter(({ level }) => level === "degraded")).not.toEqual([]);
     expect(agent.state).toBe("UNRESPONSIVE");
     expect(said(agent)).toEqual([]);
   });
@@ -202,7 +202,7 @@ describe("the end of an agent among others", () => {
     one.agent.monitorDoubts({ diedWith });
     one.passes("10m");
     expect(alerts(one)).toEqual([]);
-    expect(one.agent.record.handedOver).toMatchObject({ because: "mode" });
+    expect(one.agent.record.ladder.handedOver).toMatchObject({ because: "mode" });
     const alone = held(mode);
     alone.exits({ code: 7 });
     alone.passes("10s");
@@ -227,7 +227,7 @@ describe("the end of an agent among others", () => {
     expect(together.agent.told("RESTARTS_EXHAUSTED")).toHaveLength(1);
     expect(together.agent.told("ESCALATION_TRIGGERED")).toEqual([]);
     expect(alerts(together)).toEqual([]);
-    expect(together.agent.record.handedOver).toMatchObject({ because: "restarts-exhausted" });
+    expect(together.agent.record.ladder.handedOver).toMatchObject({ because: "restarts-exhausted" });
   });
 
   it("is undone by a decision for all, and stays when that is to hand over, or when a person ended it", () => {
@@ -239,7 +239,7 @@ describe("the end of an agent among others", () => {
     one.agent.take({ kind: "decided-for-all", decision: "terminate_and_recover", actor: "ada" });
     one.passes("10s");
     expect(one.agent.did("restart-agent")).toHaveLength(restarts + 1);
-    expect(one.agent.record.handedOver).toBeNull();
+    expect(one.agent.record.ladder.handedOver).toBeNull();
     const ended = held();
     ended.exits({ code: null, signal: "SIGTERM", cause: "person" });
     ended.agent.monitorDoubts({ diedWith });

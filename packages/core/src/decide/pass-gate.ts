@@ -25,7 +25,7 @@ export function passGate(
   context: Context,
 ): Rung {
   const { now, policy } = context;
-  if (record.terminal === null && next === "hand-off") return recovered("handed-off");
+  if (record.seen.terminal === null && next === "hand-off") return recovered("handed-off");
   const stop = stopUnderWay(record);
   if (stop?.outcome?.kind === "refused" || interrupted >= mostInterrupted) return handOver("kill-refused");
   if (stop?.outcome?.kind === "termination_incomplete") return handOver("survivors");
@@ -33,17 +33,17 @@ export function passGate(
   if (stop !== null && (stop.orderedAt !== null || stop.saved === null)) return wait();
   const refusal =
     refuseKill(record, context, cause === "decided") ?? (stop === null ? null : refuseUnsaved(record, policy));
-  if (record.terminal === null && refusal?.because !== "well-again") return handOver("not-supervised");
+  if (record.seen.terminal === null && refusal?.because !== "well-again") return handOver("not-supervised");
   // It is not stopped, but was told to let go of its task: that is somebody else's from here on.
   if (next === "hand-off" && stop === null && refusal?.because === "well-again") return recovered("handed-off");
   if (refusal === null && stop !== null) return { kind: "order-stop" };
   // To try once more at once would fail once more. Who is attached the holder knows before we do.
-  const { stopRefused } = record;
+  const { refused: stopRefused } = record.ending;
   if (refusal === null && (stopRefused === "work-not-saved" || stopRefused === "attached"))
     return afterRefusal(record, incident, stopRefused, null, context);
   if (refusal === null) return { kind: "save-work", cause };
   if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
-  if (record.stopRefused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
+  if (record.ending.refused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
   if (endsByItself.has(refusal.because) && shut !== null && !shut.told) {
     const tellAt = shut.since + policy.escalation.timeout;
     if (now >= tellAt) return { kind: "tell-shut", because: refusal.because };
@@ -53,7 +53,7 @@ export function passGate(
 }
 
 /** An order of our own that may still be taken back. */
-const isOut = (stop: AgentRecord["stop"]): boolean =>
+const isOut = (stop: AgentRecord["ending"]["stop"]): boolean =>
   stop !== null &&
   stop.cause !== "ordered" &&
   stop.orderedAt !== null &&
@@ -61,7 +61,7 @@ const isOut = (stop: AgentRecord["stop"]): boolean =>
   stop.recalled !== true;
 
 /** A person's order that the holder refused is that person's matter, and over. */
-const stopUnderWay = ({ stop }: AgentRecord): AgentRecord["stop"] =>
+const stopUnderWay = ({ ending: { stop } }: AgentRecord): AgentRecord["ending"]["stop"] =>
   stop?.cause === "ordered" && stop.outcome?.kind === "refused" ? null : stop;
 
 /** What ends by itself is waited for; what does not is asked about once, and then a person's matter. */

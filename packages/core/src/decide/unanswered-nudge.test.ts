@@ -56,7 +56,7 @@ describe("a nudge that was read and not answered in its time", () => {
     prints(3);
     shows({ kind: "nudge-read", nudge: agent.told("NUDGE_SENT")[0]?.nudge ?? "none" });
     passes("14m");
-    expect(agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
+    expect(agent.record.ladder.nudge).toMatchObject({ state: "seen", receipt: true });
     expect([...kindsOfEvidence(agent.record, agent.context)]).toEqual([]);
   });
 

@@ -380,6 +380,8 @@ describe("many that die together", () => {
         agents: ["w1", "w2", "w3"],
       },
     ]);
+    expect(world.did("raise-alert")).toEqual([]);
+    world.passes(seconds(5));
     expect(world.did("raise-alert")).toHaveLength(1);
     expect(world.did("escalate")).toEqual([]);
     expect(world.incidents.open()).toMatchObject([{ came: 6, because: "mass-failure" }]);
@@ -398,7 +400,7 @@ describe("many that die together", () => {
     expect(slow.types()).toEqual([]);
     slow.is("w4", "died");
     slow.is("w5", "died");
-    expect(slow.types()).toEqual(["FLEET_INCIDENT_OPENED", "ALERT_RAISED"]);
+    expect(slow.types()).toEqual(["FLEET_INCIDENT_OPENED"]);
   });
 
   it("are one of their node where only that has lost so many", () => {
@@ -462,12 +464,25 @@ describe("many that die together", () => {
     for (let i = 0; i < 3; i++) {
       world.is("w2", "died");
       world.passes(seconds(5));
-      expect(world.did("raise-alert")).toHaveLength(3);
+      expect(world.did("raise-alert")).toHaveLength(2);
       world.is("w2", "there");
       world.passes(seconds(5));
     }
     expect(world.did("raise-alert").at(-1)).toMatchObject({ summary: expect.stringMatching(/^3 agents are down/) });
     expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("and were back before the others were told of are waited for as long when they die once more", () => {
+    const world = dies(6);
+    for (let i = 1; i <= 6; i++) world.is(`w${i}`, "there");
+    world.passes(seconds(30));
+    world.is("w6", "died");
+    world.passes(seconds(5) - 1);
+    expect(world.did("raise-alert")).toEqual([]);
+    world.passes(1);
+    expect(world.did("raise-alert").at(-1)).toMatchObject({
+      summary: expect.stringMatching(/^1 agent is down .*: w6$/),
+    });
   });
 
   it("and need nobody any more before somebody is asked are not asked about", () => {
@@ -482,6 +497,7 @@ describe("many that die together", () => {
 
   it("are back when they have lived for as long as they died within; dying again meanwhile is no news", () => {
     const world = dies(3);
+    world.passes(seconds(5));
     for (const one of ["w1", "w2", "w3"]) world.is(one, "there");
     world.passes(selfCheck.massSilenceWindow - 1);
     world.is("w1", "died");
@@ -506,18 +522,16 @@ describe("many that die together", () => {
   it("are told of by name, also who dies while the first are told of, or soon after", () => {
     const world = dies(6);
     const summaries = () => world.did("raise-alert").map((action) => "summary" in action && action.summary);
-    expect(summaries()).toEqual([expect.stringMatching(/^3 agents are down .*: w1, w2, w3$/)]);
     world.passes(seconds(5) - 1);
-    expect(world.did("raise-alert")).toHaveLength(1);
+    expect(summaries()).toEqual([]);
     world.passes(1);
-    expect(summaries()[1]).toMatch(/^6 agents are down .*: w1, w2, w3, w4, w5 and 1 more$/);
-    expect(world.did("resolve-alert")).toHaveLength(1);
+    expect(summaries()).toEqual([expect.stringMatching(/^6 agents are down .*: w1, w2, w3, w4, w5 and 1 more$/)]);
     world.passes(minutes(1) - seconds(5));
     world.is("w7", "died");
     world.passes(seconds(5));
-    expect(summaries()[2]).toMatch(/^7 agents/);
+    expect(summaries()[1]).toMatch(/^7 agents/);
     world.passes(minutes(5));
-    expect(summaries()).toHaveLength(3);
+    expect(summaries()).toHaveLength(2);
     expect(world.did("escalate")).toEqual([]);
   });
 
@@ -600,6 +614,7 @@ describe("many that die together", () => {
     world.passes(minutes(10));
     for (const one of ["w4", "w5", "w6"]) world.is(one, "died");
     expect(world.incidents.open()).toMatchObject([{ came: 6 }]);
+    world.passes(seconds(5));
     expect(world.did("raise-alert")).toHaveLength(2);
     expect(world.did("resolve-alert")).toHaveLength(1);
   });
@@ -624,6 +639,113 @@ describe("many that die together", () => {
     world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(1);
     expect(world.incidents.open()).toMatchObject([{ members: ["w1", "w2", "w3"], came: 3 }]);
+  });
+
+  it("are another incident than those that fell silent together, of the fleet or of a node", () => {
+    const world = fleet();
+    world.fallSilent(wholeFleet, "s1", "s2", "s3");
+    dies(3, world);
+    expect(world.incidents.open()).toMatchObject([
+      { because: "mass-silence", members: ["s1", "s2", "s3"] },
+      { because: "mass-failure", members: ["w1", "w2", "w3"] },
+    ]);
+    expect(["s1", "w1"].map(world.incidents.diedWith)).toEqual([null, `${fleetId}/2`]);
+    const onNode = fleet();
+    onNode.fallSilent(node, "s1", "s2", "s3");
+    dies(3, onNode);
+    expect(onNode.incidents.open()).toMatchObject([{ members: ["s1", "s2", "s3"] }, { scope: wholeFleet, came: 3 }]);
+    expect(onNode.told("FLEET_INCIDENT_CLOSED")).toEqual([]);
+  });
+
+  it("grow one by one, each within a minute of the last", () => {
+    const world = dies(3);
+    for (const one of ["w4", "w5", "w6"]) {
+      world.passes(selfCheck.massSilenceWindow);
+      world.is(one, "died");
+    }
+    expect(world.incidents.diedWith("w6")).toBe(`${fleetId}/1`);
+  });
+
+  it("have not been back when they die again within a minute, although nobody else died since", () => {
+    const world = dies(3);
+    world.passes(selfCheck.massSilenceWindow - 1);
+    world.is("w1", "there");
+    world.passes(2);
+    world.is("w1", "died");
+    expect(world.incidents.open()).toMatchObject([{ members: ["w2", "w3", "w1"], came: 3 }]);
+  });
+
+  it.each([
+    ["asked about", () => {}],
+    ["given more time", (world: ReturnType<typeof fleet>) => world.decide("allow_more_time", minutes(720))],
+  ])("and were %s are not asked about anew when another of them is a person's matter too", (_, first) => {
+    const world = dies(3);
+    world.is("w1", "died", { needy: true });
+    world.passes(seconds(5));
+    first(world);
+    world.is("w2", "died", { needy: true });
+    world.passes(seconds(60));
+    expect(world.did("escalate")).toHaveLength(1);
+  });
+
+  it("are not waited for because still others follow", () => {
+    const world = dies(4);
+    world.passes(seconds(3));
+    world.is("w5", "died");
+    world.passes(seconds(2));
+    expect(world.did("raise-alert").at(-1)).toMatchObject({
+      summary: "5 agents are down since many ended together 5 s ago: w1, w2, w3, w4, w5",
+    });
+  });
+
+  it("are over at once when all of them are done or removed", () => {
+    const world = dies(3);
+    world.is("w1", "there");
+    for (const one of ["w1", "w2", "w3"]) world.is(one, "gone");
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "none-left" }]);
+  });
+
+  it("on one node after the other are one incident of the fleet as soon as they are so many, and asked about as one", () => {
+    const world = fleet();
+    const all = ["a", "b", "c"].flatMap((on) => Array.from({ length: 10 }, (_, i) => ({ id: `${on}${i}`, node: on })));
+    for (const { id, node } of all) world.is(id, "there", { node });
+    for (const { id, node } of all.slice(0, 4)) world.is(id, "died", { node });
+    world.passes(seconds(5));
+    expect(world.did("raise-alert")).toMatchObject([{ summary: expect.stringContaining(`down on ${node} since`) }]);
+    world.is("a0", "died", { needy: true });
+    world.is("a1", "there");
+    world.passes(seconds(5));
+    expect(world.did("escalate")).toHaveLength(1);
+    for (const { id, node } of all.slice(4)) world.is(id, "died", { node });
+    world.passes(seconds(5));
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, came: 30, stage: { kind: "asked" } }]);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toMatchObject([{ because: "part-of-a-wider-one" }]);
+    expect(world.did("withdraw-escalation")).toHaveLength(1);
+    expect(world.did("escalate")).toHaveLength(2);
+    world.passes(selfCheck.massSilenceWindow);
+    expect(world.incidents.diedWith("a1")).toBeNull();
+  });
+
+  it("on nodes that have an incident each are one of the fleet when they grow to be so many", () => {
+    const world = fleet();
+    const die = (on: string, ...numbers: number[]) => {
+      for (const n of numbers) world.is(`${on}${n}`, "died", { node: on });
+    };
+    for (const on of ["a", "b", "c"]) for (let i = 0; i < 10; i++) world.is(`${on}${i}`, "there", { node: on });
+    die("a", 0, 1, 2);
+    die("b", 0, 1, 2, 3);
+    expect(world.incidents.open()).toMatchObject([{ scope: "node a" }, { scope: "node b" }]);
+    die("a", 3, 4);
+    expect(world.incidents.open()).toMatchObject([{ scope: wholeFleet, came: 9 }]);
+    expect(world.told("FLEET_INCIDENT_CLOSED")).toHaveLength(2);
+  });
+
+  it("were there before the monitor came, as it is told then", () => {
+    const world = fleet();
+    for (let i = 1; i <= 3; i++)
+      world.incidents.introduce({ agentId: `w${i}`, node: "a", presence: "there", needy: false }, world.now);
+    for (let i = 1; i <= 3; i++) world.is(`w${i}`, "died");
+    expect(world.incidents.open()).toMatchObject([{ came: 3 }]);
   });
 
   it("are nobody who was down when the monitor came", () => {

@@ -183,6 +183,11 @@ export function keepFleetIncidents(
       if (incident === whole || incident.because !== whole.because) return [];
       for (const agentId of incident.members) memberOf[incident.because].delete(agentId);
       join(whole, incident.members, now);
+      // Nobody else asks about those that were asked about there.
+      for (const agentId of whole.because === "mass-failure" ? incident.needy : []) {
+        whole.needy.add(agentId);
+        whole.wanting.add(agentId);
+      }
       return [close(incident, "part-of-a-wider-one", now)];
     });
   }
@@ -227,7 +232,8 @@ export function keepFleetIncidents(
     now: MonoMs,
   ): FleetDoings {
     const incident = memberOf["mass-failure"].get(agentId) ?? findNear("mass-failure", node);
-    if (incident !== undefined && (incident.returned.has(agentId) || now <= incident.latest + window())) {
+    const grows = incident?.scope !== wholeFleet && many.some(({ scope }) => scope === wholeFleet);
+    if (incident !== undefined && !grows && (incident.returned.has(agentId) || now <= incident.latest + window())) {
       join(incident, [agentId], now);
       return nothing;
     }
@@ -238,7 +244,8 @@ export function keepFleetIncidents(
     if (one === undefined) return opened;
     for (const other of first.agents) if (!deaths.isDown(other)) comeBack(one, other, now);
     changes += 1;
-    return combine([opened, one.stage.kind === "held" ? tell(one, now) : askAnew(one, now)]);
+    // Who dies in the next seconds is told of with them, once.
+    return one.stage.kind === "held" ? opened : combine([opened, askAnew(one, now)]);
   }
 
   /** Back is who has lived for as long as they died within. Who is a person's matter is asked about, with all the others. */
@@ -319,7 +326,9 @@ export function keepFleetIncidents(
     return combine(
       [...incidents].map((incident) => {
         release(incident, now);
-        return incident.members.size === 0 ? settle(incident, now) : press(incident, now);
+        if (incident.members.size > 0) return press(incident, now);
+        incident.tellAt = null;
+        return settle(incident, now);
       }),
     );
   }

@@ -7,7 +7,10 @@ import { type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 export type Presence = "there" | "silent" | "died" | "gone";
 
 export function presenceOf(record: AgentRecord): Presence {
-  const { findings, activity, health, terminal } = record;
+  const { health } = record;
+  const { findings } = record.health;
+  const { activity } = record.work;
+  const { terminal } = record.seen;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return "gone";
   if (terminal !== null && terminal.exit !== null) {
     const isDeath = findings.some(({ kind }) => kind === "process-exited") && !terminal.foreground;

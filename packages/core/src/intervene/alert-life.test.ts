@@ -14,7 +14,7 @@ describe("an alert", () => {
     agent.silentFor("15m");
     expect(done(agent)).toEqual(["raise-alert worker-1/1/missed-beats/1"]);
     expect(agent.actions[0]).toMatchObject({ agentId: "worker-1", severity: "critical" });
-    expect(agent.record.alert).toMatchObject({
+    expect(agent.record.health.alert).toMatchObject({
       cause: "missed-beats",
       state: "queued",
       raisedAt: agent.record.health.since,
@@ -90,9 +90,9 @@ describe("an alert", () => {
       agent.silentFor("20s");
       agent.beats();
     }
-    expect(agent.record.alert).not.toBeNull();
+    expect(agent.record.health.alert).not.toBeNull();
     agent.beats({ status: "FINISHED" });
-    expect(agent.record.alert).toBeNull();
+    expect(agent.record.health.alert).toBeNull();
   });
 
   it("of an agent that goes up and down gives way to one of another cause", () => {
@@ -103,7 +103,7 @@ describe("an alert", () => {
       agent.beats();
     }
     agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
-    expect(agent.record.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
+    expect(agent.record.health.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
   });
 
   it.each([
@@ -123,8 +123,9 @@ describe("an alert", () => {
     expect(causes.filter((cause) => cause === "run-failed").length).toBeLessThanOrEqual(2);
     expect(new Set(causes).size).toBe(2);
     const raised = causes.length;
-    expect(agent.record.alert).not.toBeNull();
-    while (agent.record.alert !== null) {
+    // What stays open is the worst of it.
+    expect(agent.record.health.alert).toMatchObject({ cause: "missed-beats", severity: "critical" });
+    while (agent.record.health.alert !== null) {
       agent.silentFor("5s");
       agent.beats();
     }
@@ -147,7 +148,7 @@ describe("an alert", () => {
       summary: "worker-1 needs a person: UNRESPONSIVE (missed-beats), and Rouse did not start it and cannot stop it",
     });
     agent.beats();
-    expect(agent.record.alert).toBeNull();
+    expect(agent.record.health.alert).toBeNull();
   });
 
   it("of what went to a person does not become quieter because something else was found", () => {
@@ -155,11 +156,11 @@ describe("an alert", () => {
     agent.beats({ lastToolCall: "read", progressIndicator: "1" });
     agent.beats({ lastToolCall: "edit", progressIndicator: "2" });
     agent.beatsEvery("5s", "31m");
-    expect(agent.record.handedOver).not.toBeNull();
-    expect(agent.record.alert?.severity).toBe("critical");
+    expect(agent.record.ladder.handedOver).not.toBeNull();
+    expect(agent.record.health.alert?.severity).toBe("critical");
     agent.beatsEvery("5s", "10m", { healthMetrics: { consecutiveFailures: 9 } });
     agent.beatsEvery("5s", "10m");
-    expect(agent.record.alert?.severity).toBe("critical");
+    expect(agent.record.health.alert?.severity).toBe("critical");
     expect(agent.did("raise-alert")).toHaveLength(2);
   });
 
@@ -169,7 +170,7 @@ describe("an alert", () => {
     agent.silentFor("20s");
     agent.beats({ status: "DEGRADED" });
     expect(agent.state).toBe("DEGRADED");
-    expect(agent.record.alert?.cause).toBe("missed-beats");
+    expect(agent.record.health.alert?.cause).toBe("missed-beats");
     agent.silentFor("20s");
     expect(done(agent)).toHaveLength(1); // ill again for the same cause: already told
   });
@@ -202,30 +203,30 @@ describe("an alert", () => {
     held.isOrdered("restart");
     held.exits({ signal: "SIGTERM", cause: "stopped" });
     expect(held.agent.state).toBe("TERMINATED");
-    expect(held.agent.record.alert?.cause).toBe("consecutive-failures");
+    expect(held.agent.record.health.alert?.cause).toBe("consecutive-failures");
     held.handsStopped("worker-1/1/stop/consecutive-failures/1");
     held.startsAgain();
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("of a mere question that went to a person gives way to one of what its agent falls ill with", () => {
     const held = heldStory({ settings: { mode: "assist" } });
     held.agent.isEscalatedBy("operator");
     held.passes("16m");
-    expect(held.agent.record.handedOver).toMatchObject({ asked: true });
+    expect(held.agent.record.ladder.handedOver).toMatchObject({ asked: true });
     held.agent.beats({ healthMetrics: { consecutiveFailures: 9 } });
-    expect(held.agent.record.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
+    expect(held.agent.record.health.alert).toMatchObject({ cause: "consecutive-failures", severity: "critical" });
   });
 
   it("of a mere question that went to a person is over with an agent that was stopped", () => {
     const held = heldStory({ obedient: true });
     held.agent.isEscalatedBy("operator");
     held.passes("16m");
-    expect(held.agent.record.handedOver).toMatchObject({ asked: true });
-    expect(held.agent.record.alert).not.toBeNull();
+    expect(held.agent.record.ladder.handedOver).toMatchObject({ asked: true });
+    expect(held.agent.record.health.alert).not.toBeNull();
     held.isOrdered("stop");
     expect(held.agent.state).toBe("TERMINATED");
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("is known to be out once the hands say so, by its key", () => {
@@ -233,9 +234,9 @@ describe("an alert", () => {
     agent.beats();
     agent.silentFor("17s");
     agent.handsReport("worker-1/1/missed-beats/99");
-    expect(agent.record.alert?.state).toBe("queued");
+    expect(agent.record.health.alert?.state).toBe("queued");
     agent.handsReport("worker-1/1/missed-beats/1");
-    expect(agent.record.alert?.state).toBe("delivered");
+    expect(agent.record.health.alert?.state).toBe("delivered");
   });
 
   it("is not raised for warnings", () => {

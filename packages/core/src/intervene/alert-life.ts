@@ -24,22 +24,23 @@ export function respond(record: AgentRecord, response: Response, now: MonoMs): I
     case "keep-open":
       return { record: { ...record, wakeAt: earliest(record.wakeAt, response.until) }, events: [], actions: [] };
     case "resolve": {
-      const lastAlert = record.alert === null ? record.lastAlert : remember(record.alert, now);
+      const lastAlert = record.health.alert === null ? record.health.lastAlert : remember(record.health.alert, now);
       const over = resolve(record);
-      return { ...over, record: { ...over.record, lastAlert } };
+      return { ...over, record: { ...over.record, health: { ...over.record.health, lastAlert } } };
     }
   }
 }
 
 /** One that stayed open until all was well for a while is over with all that was told with it. */
-const remember = ({ cause, again, told }: AlertLife, resolvedAt: MonoMs): AgentRecord["lastAlert"] => ({
+const remember = ({ cause, again, told }: AlertLife, resolvedAt: MonoMs): AgentRecord["health"]["lastAlert"] => ({
   ...{ cause, resolvedAt },
   ...(again || told === undefined ? {} : { told }),
 });
 
 function noteOutcome(record: AgentRecord, signal: Signal): AgentRecord {
-  if (signal.kind !== "action-outcome" || record.alert === null || record.alert.key !== signal.key) return record;
-  return { ...record, alert: { ...record.alert, state: "delivered" } };
+  if (signal.kind !== "action-outcome" || record.health.alert === null || record.health.alert.key !== signal.key)
+    return record;
+  return { ...record, health: { ...record.health, alert: { ...record.health.alert, state: "delivered" } } };
 }
 
 function raise(record: AgentRecord, response: Extract<Response, { kind: "alert" }>, now: MonoMs): Intervened {
@@ -55,24 +56,24 @@ export function raiseAlert(
   now: MonoMs,
 ): Intervened {
   const { agentId } = record;
-  const alertsRaised = record.alertsRaised + 1;
-  const key = `${agentId}/${record.incarnation}/${cause}/${alertsRaised}`;
+  const alertsRaised = record.health.alertsRaised + 1;
+  const key = `${agentId}/${record.life.incarnation}/${cause}/${alertsRaised}`;
   const more = { ...(again ? { again } : {}), ...(told === undefined || told.length === 1 ? {} : { told }) };
   const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued", ...more };
-  const before = record.alert === null ? null : resolve(record);
+  const before = record.health.alert === null ? null : resolve(record);
   return {
-    record: { ...record, alert, alertsRaised },
+    record: { ...record, health: { ...record.health, alert, alertsRaised } },
     events: [...(before?.events ?? []), { type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
     actions: [...(before?.actions ?? []), { kind: "raise-alert", key, agentId, severity, summary }],
   };
 }
 
 function resolve(record: AgentRecord): Intervened {
-  if (record.alert === null) return { record, events: [], actions: [] };
+  if (record.health.alert === null) return { record, events: [], actions: [] };
   const { agentId } = record;
-  const { key } = record.alert;
+  const { key } = record.health.alert;
   return {
-    record: { ...record, alert: null },
+    record: { ...record, health: { ...record.health, alert: null } },
     events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
     actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
   };
@@ -80,7 +81,7 @@ function resolve(record: AgentRecord): Intervened {
 
 /** Facts in fixed words; nothing an agent wrote gets in but its id. */
 function summarise(record: AgentRecord, now: MonoMs): string {
-  const reasons = record.findings.filter((finding) => finding.level !== "note").map((finding) => finding.text);
-  const life = describeDuration(now - record.bornAt);
+  const reasons = record.health.findings.filter((finding) => finding.level !== "note").map((finding) => finding.text);
+  const life = describeDuration(now - record.life.bornAt);
   return `${record.agentId} is ${record.health.state} after ${life}: ${reasons.join("; ")}`;
 }

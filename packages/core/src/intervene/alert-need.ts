@@ -45,7 +45,9 @@ interface Need {
 }
 
 function keyOf(record: AgentRecord): Need | null {
-  const { agentId, incarnation, terminal } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { terminal } = record.seen;
   const asks = terminal?.asks ?? null;
   const why = asks === null ? undefined : hopeless[asks.what];
   if (asks === null || why === undefined) return keyOfEnd(record) ?? keyOfLimit(record);
@@ -61,7 +63,12 @@ function keyOf(record: AgentRecord): Need | null {
  * be started.
  */
 function keyOfEnd(record: AgentRecord): Need | null {
-  const { agentId, incarnation, terminal, findings, restart, incident, handedOver } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { terminal } = record.seen;
+  const { findings } = record.health;
+  const { restart } = record.ending;
+  const { incident, handedOver } = record.ladder;
   if (restart?.because === "kept-running" && (restart.problem !== null || restart.attempt > 1)) {
     const summary = `${agentId} is to run always and could not be started again`;
     return { key: `${agentId}/${incarnation}/not-kept-running`, severity: "critical", summary };
@@ -82,7 +89,9 @@ function keyOfEnd(record: AgentRecord): Need | null {
 
 /** It was to go on, and its own program says that it may not for long. The same while it is tried again. */
 function keyOfLimit(record: AgentRecord): Need | null {
-  const { agentId, incarnation, limit } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { limit } = record.seen;
   if (limit?.putOffFor === undefined || !(isStanding(limit) || isStartingAgain(record))) return null;
   return {
     key: `${agentId}/${incarnation}/limit-stands/${limit.since}`,

@@ -18,7 +18,7 @@ function loopInOtherHands() {
       held.passes("10s");
     }
   };
-  while (held.agent.record.handedOver === null && calls < 2000) loops(1);
+  while (held.agent.record.ladder.handedOver === null && calls < 2000) loops(1);
   const told = (): string[] =>
     held.agent.actions.flatMap((action) =>
       action.kind === "raise-alert" && action.summary.includes("burns on") ? [action.summary] : [],
@@ -29,7 +29,7 @@ function loopInOtherHands() {
 describe("an agent that burns on after a person was called", () => {
   it("is told about again with what it spent, after 5, 15 and 35 minutes", () => {
     const { held, loops, told } = loopInOtherHands();
-    expect(held.agent.record.handedOver).not.toBeNull();
+    expect(held.agent.record.ladder.handedOver).not.toBeNull();
     expect(told()).toEqual([]);
     loops(31);
     expect(told()).toEqual([
@@ -48,7 +48,7 @@ describe("an agent that burns on after a person was called", () => {
     loops(20);
     held.agent.monitorIsBlindFor("10m");
     held.shows({ kind: "completed", pattern: "m" }, { kind: "turn-ended", outcome: "success", reason: "end" });
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(told()).toEqual([]);
   });
 

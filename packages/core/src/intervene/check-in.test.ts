@@ -9,9 +9,9 @@ describe("a request to check in", () => {
     expect(agent.beats().commands).toEqual([
       { id: "check-in-1", kind: "check-in", because: "the monitor was blind (suspend)" },
     ]);
-    expect(agent.record.checkIn).toEqual({ gap: 1, state: "asked" });
+    expect(agent.record.life.checkIn).toEqual({ gap: 1, state: "asked" });
     expect(agent.beats().commands).toEqual([]);
-    expect(agent.record.checkIn).toEqual({ gap: 1, state: "answered" });
+    expect(agent.record.life.checkIn).toEqual({ gap: 1, state: "answered" });
     for (let i = 0; i < 10; i++) expect(agent.beats().commands).toEqual([]);
   });
 
@@ -49,7 +49,7 @@ describe("a request to check in", () => {
     agent.monitorIsBlindFor("3s");
     agent.monitorDoubts({ frozen: true });
     for (let i = 0; i < 5; i++) expect(agent.beats().commands).toEqual([]);
-    expect(agent.record.checkIn).toBeNull();
+    expect(agent.record.life.checkIn).toBeNull();
     agent.monitorDoubts({ frozen: false });
     expect(agent.beats().commands).toHaveLength(1);
   });

@@ -18,14 +18,17 @@ export function askToCheckIn(record: AgentRecord, signal: Signal, doubt: Doubt):
   if (
     gap !== null &&
     !doubt.frozen &&
-    record.bornAt < gap.to &&
-    (record.checkIn === null || record.checkIn.gap < gap.id)
+    record.life.bornAt < gap.to &&
+    (record.life.checkIn === null || record.life.checkIn.gap < gap.id)
   ) {
     return {
-      record: { ...record, checkIn: { gap: gap.id, state: "asked" } },
+      record: { ...record, life: { ...record.life, checkIn: { gap: gap.id, state: "asked" } } },
       commands: [{ id: `check-in-${gap.id}`, kind: "check-in", because: `the monitor was blind (${gap.cause})` }],
     };
   }
-  if (record.checkIn?.state !== "asked") return { record, commands: [] };
-  return { record: { ...record, checkIn: { ...record.checkIn, state: "answered" } }, commands: [] };
+  if (record.life.checkIn?.state !== "asked") return { record, commands: [] };
+  return {
+    record: { ...record, life: { ...record.life, checkIn: { ...record.life.checkIn, state: "answered" } } },
+    commands: [],
+  };
 }

@@ -32,8 +32,8 @@ function worksOn(held: HeldStory, times: number): void {
 function isHandedOver(given: HeldGiven = {}): HeldStory {
   const hold = { structured: true, input: "none", family: "claude-code", ...given.hold } as const;
   const held = heldStory({ ...given, settings: overlay(soon, given.settings ?? {}), hold });
-  for (let n = 0; n < 100 && held.agent.record.handedOver === null; n++) loops(held, 1);
-  expect(held.agent.record.handedOver).toMatchObject({ illness: "STUCK", asked: false });
+  for (let n = 0; n < 100 && held.agent.record.ladder.handedOver === null; n++) loops(held, 1);
+  expect(held.agent.record.ladder.handedOver).toMatchObject({ illness: "STUCK", asked: false });
   held.passes("1s");
   return held;
 }
@@ -89,7 +89,7 @@ describe("an agent that goes on in circles after it was handed to a person", () 
     loops(held, 12);
     expect(ways(held)).toEqual(["pause", "let-go", "pause"]);
     held.handsAnswer(letGo, { kind: "contain", outcome: { kind: "let-go" } });
-    expect(held.agent.record.containment?.state).toBe("ordered");
+    expect(held.agent.record.ladder.containment?.state).toBe("ordered");
     answers(held, { kind: "not-contained", because: "no-hooks" });
     expect(held.agent.told("AGENT_NOT_CONTAINED")).toMatchObject([{ because: "no-hooks" }]);
   });
@@ -110,7 +110,7 @@ describe("an agent that goes on in circles after it was handed to a person", () 
     expect(held.agent.told("AGENT_NOT_CONTAINED")).toEqual([
       { agentId: "worker-1", incident: "worker-1/1", how: "pause", because: "no-hooks" },
     ]);
-    expect(held.agent.record.alert).toMatchObject({ severity: "critical" });
+    expect(held.agent.record.health.alert).toMatchObject({ severity: "critical" });
   });
 
   it("is interrupted where its policy says so, and never twice", () => {
@@ -142,11 +142,11 @@ describe("an agent that is held back is let go", () => {
   it("when it is well: it has done something new", () => {
     const held = isContained();
     worksOn(held, 12);
-    expect(held.agent.record.handedOver).toBeNull();
+    expect(held.agent.record.ladder.handedOver).toBeNull();
     expect(letGo(held)).toEqual(["no-longer-handed-over"]);
     expect(ways(held)).toEqual(["pause", "let-go"]);
     expect(orders(held)[1]?.decidedAt).toBeGreaterThan(orders(held)[0]?.decidedAt ?? 0);
-    expect(held.agent.record.containment).toBeNull();
+    expect(held.agent.record.ladder.containment).toBeNull();
   });
 
   it("when a person speaks to it, and is held back again only for calls after that", () => {
@@ -172,7 +172,7 @@ describe("an agent that is held back is let go", () => {
     const held = isHandedOver({ settings: by("interrupt") });
     loops(held, 3);
     held.agent.isNudgedBy("operator", "try the other branch");
-    expect(held.agent.record.containment?.state).toBe("let-go");
+    expect(held.agent.record.ladder.containment?.state).toBe("let-go");
     answers(held, { kind: "contained" });
     expect(held.agent.told("AGENT_CONTAINED")).toEqual([]);
     expect(letGo(held)).toEqual([]);
@@ -208,7 +208,7 @@ describe("an agent that is held back is let go", () => {
     held.startsAgain();
     held.passes("1m");
     expect(ways(held)).toEqual(["pause"]);
-    expect(held.agent.record.containment).toBeNull();
+    expect(held.agent.record.ladder.containment).toBeNull();
   });
 });
 
@@ -257,14 +257,14 @@ describe("nobody is held back", () => {
   it("who is in circles but still a matter of the ladder", () => {
     const held = heldStory({ hold: { structured: true, input: "none" } });
     loops(held, 30);
-    expect(held.agent.record.incident).not.toBeNull();
+    expect(held.agent.record.ladder.incident).not.toBeNull();
     expect(orders(held)).toEqual([]);
   });
 
   it("who was handed over for being quiet, however long, and whatever it does then", () => {
     const held = goesQuiet({ settings: soon, hold: { input: "none" } });
     held.passes("3h");
-    expect(held.agent.record.handedOver).not.toBeNull();
+    expect(held.agent.record.ladder.handedOver).not.toBeNull();
     held.prints();
     loops(held, 2);
     expect(orders(held)).toEqual([]);
@@ -282,7 +282,7 @@ describe("nobody is held back", () => {
     const limited = { kind: "rate-limited", pattern: "p", resetsInMs: 3_600_000, by: "stream" } as const;
     held.shows({ kind: "tool-started", id: "last", name: "Bash", argsDigest: "same", timeoutSeconds: null });
     held.shows({ kind: "tool-ended", id: "last", failed: true, resultDigest: "same", resultClass: "same" }, limited);
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
     held.passes("30m");
     expect(orders(held)).toEqual([]);
   });
@@ -292,8 +292,8 @@ describe("nobody is held back", () => {
     ["is only suspected of going in circles", 4, () => "same"],
   ])("who was handed over for something else and %s", (_, times, what) => {
     const held = heldStory({ settings: soon, hold: { input: "none" } });
-    for (let n = 0; n < 40 && held.agent.record.handedOver === null; n++) repeatsError(held, 1);
-    const { handedOver } = held.agent.record;
+    for (let n = 0; n < 40 && held.agent.record.ladder.handedOver === null; n++) repeatsError(held, 1);
+    const { handedOver } = held.agent.record.ladder;
     expect(handedOver).toMatchObject({ illness: "STUCK" });
     for (let n = 0; n < times; n++) {
       const did = { tool: "Bash", args_digest: what(n), text_digest: what(n) };
@@ -307,7 +307,7 @@ describe("nobody is held back", () => {
       held.passes("1s");
     }
     repeatsError(held, 1);
-    expect(held.agent.record.handedOver).toEqual(handedOver);
+    expect(held.agent.record.ladder.handedOver).toEqual(handedOver);
     expect(held.agent.state).toBe("STUCK");
     expect(orders(held)).toEqual([]);
   });

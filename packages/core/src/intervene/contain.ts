@@ -20,13 +20,13 @@ const renewEvery = minutes(30);
 export function containAgent(before: AgentRecord, signal: Signal, context: Context): Intervened {
   // Nearly everybody, nearly always.
   const { now, policy, doubt } = context;
-  if (before.handedOver === null && (before.containment ?? null) === null) return nothing(before);
+  if (before.ladder.handedOver === null && (before.ladder.containment ?? null) === null) return nothing(before);
   const heard = hearOutcome(before, signal);
   const { record } = heard;
   const because = whyLetGo(record, signal, policy);
   if (because !== null) return join(heard, letGo(record, because, now));
   const loop = doubt.frozen ? null : whatToContain(record, policy);
-  const { handedOver } = record;
+  const { handedOver } = record.ladder;
   if (loop !== null && handedOver !== null) return join(heard, order(record, handedOver, loop, context));
   return wakeFor(join(heard, renewal(record, context)), now);
 }
@@ -41,33 +41,39 @@ const join = (before: Intervened, after: Intervened): Intervened => ({
 
 /** The loop it is in by now, if it is one to hold back for. */
 function whatToContain(record: AgentRecord, policy: Policy): Finding | null {
-  const { handedOver, activity, terminal } = record;
+  const { handedOver } = record.ladder;
+  const { activity } = record.work;
+  const { terminal } = record.seen;
   if (handedOver === null || !isWantedBy(policy) || activity.kind !== "RUNNING") return null;
   if (terminal === null || terminal.holder !== "here" || isOver(record)) return null;
   const since = countsFrom(record, handedOver);
   if (since === null || callsSince(record, since) < enoughCalls) return null;
   // Whoever is found in such a loop is ill: nobody who is well has one.
-  return record.findings.find(({ kind, level }) => isLoop(kind) && gravity[level] >= gravity.stuck) ?? null;
+  return record.health.findings.find(({ kind, level }) => isLoop(kind) && gravity[level] >= gravity.stuck) ?? null;
 }
 
 const isWantedBy = ({ contain, mode }: Policy): boolean => contain !== "none" && mode !== "observe";
 
 /** From when calls count: the hand-over, or when a person last had it let go. `null`: what was to be done for this hand-over is done, or was refused. */
-function countsFrom({ containment }: AgentRecord, { incident, at }: HandedOver): MonoMs | null {
+function countsFrom({ ladder: { containment } }: AgentRecord, { incident, at }: HandedOver): MonoMs | null {
   if (containment === null || containment.incident !== incident) return at;
   return containment.state === "let-go" ? containment.at : null;
 }
 
-const callsSince = ({ steps }: AgentRecord, since: MonoMs): number =>
+const callsSince = ({ seen: { steps } }: AgentRecord, since: MonoMs): number =>
   steps?.steps.filter(({ at }) => at !== undefined && at > since).length ?? 0;
 
 function order(record: AgentRecord, { incident }: HandedOver, { text }: Finding, { now, policy }: Context): Intervened {
   const how = policy.contain === "interrupt" ? "interrupt" : "pause";
-  const former = record.containment?.incident === incident ? record.containment : null;
+  const former = record.ladder.containment?.incident === incident ? record.ladder.containment : null;
   const number = (former?.number ?? 0) + 1;
   const key = `${incident}/contain/${number}`;
   const life: ContainLife = { key, incident, number, how, state: "ordered", at: now, told: false };
-  return { record: { ...record, containment: life }, events: [], actions: [actionFor(record, life, wordReason(text))] };
+  return {
+    record: { ...record, ladder: { ...record.ladder, containment: life } },
+    events: [],
+    actions: [actionFor(record, life, wordReason(text))],
+  };
 }
 
 /** Facts in fixed words: whoever reads them is a model that was just told no. */
@@ -75,7 +81,7 @@ const wordReason = (text: string): string =>
   `Rouse, which watches this session, has handed it to a person: ${text}. Tool calls are withheld until a person has looked at it.`;
 
 const actionFor = (
-  { agentId, incarnation }: AgentRecord,
+  { agentId, life: { incarnation } }: AgentRecord,
   { key, how, at }: ContainLife,
   reason: string,
 ): Extract<Action, { kind: "contain-agent" }> => ({
@@ -90,7 +96,7 @@ const actionFor = (
 });
 
 function hearOutcome(record: AgentRecord, signal: Signal): Intervened {
-  const { containment } = record;
+  const { containment } = record.ladder;
   if (signal.kind !== "action-outcome" || containment?.state !== "ordered" || signal.key !== containment.key)
     return nothing(record);
   const { outcome } = signal;
@@ -100,27 +106,28 @@ function hearOutcome(record: AgentRecord, signal: Signal): Intervened {
 }
 
 function noteOutcome(record: AgentRecord, containment: ContainLife, outcome: ContainOutcome): Intervened {
-  const { agentId, handedOver } = record;
+  const { agentId } = record;
+  const { handedOver } = record.ladder;
   const { incident, how, told } = containment;
   if (outcome.kind === "not-contained") {
     const refused: ContainLife = { ...containment, state: "refused" };
     const payload = { agentId, incident, how, because: outcome.because };
     return {
-      record: { ...record, containment: refused },
+      record: { ...record, ladder: { ...record.ladder, containment: refused } },
       events: [{ type: "AGENT_NOT_CONTAINED", payload }],
       actions: [],
     };
   }
   const calls = callsSince(record, handedOver?.at ?? containment.at);
   return {
-    record: { ...record, containment: { ...containment, state: "on", told: true } },
+    record: { ...record, ladder: { ...record.ladder, containment: { ...containment, state: "on", told: true } } },
     events: told ? [] : [{ type: "AGENT_CONTAINED", payload: { agentId, incident, how, calls } }],
     actions: [],
   };
 }
 
 function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoReason | null {
-  const { containment, handedOver } = record;
+  const { containment, handedOver } = record.ladder;
   if (containment === null) return null;
   if (handedOver?.incident !== containment.incident || isOver(record)) return "no-longer-handed-over";
   if (!isHeldBack(containment)) return null;
@@ -131,40 +138,45 @@ function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoRea
 
 /** A turn that was broken off cannot be given back, and is broken off once for each hand-over: there is nothing to undo. */
 function letGo(record: AgentRecord, because: LetGoReason, now: MonoMs): Intervened {
-  const { containment, agentId } = record;
+  const { agentId } = record;
+  const { containment } = record.ladder;
   if (containment === null) return nothing(record);
   const isOfPast = because === "no-longer-handed-over";
   const { incident, key, how, state } = containment;
   const after: ContainLife | null = isOfPast ? null : { ...containment, state: "let-go", at: now };
   if (!isHeldBack(containment) || (how === "interrupt" && state === "on"))
-    return nothing(isOfPast ? { ...record, containment: null } : record);
+    return nothing(isOfPast ? { ...record, ladder: { ...record.ladder, containment: null } } : record);
   // An order that nobody has carried out yet is not carried out any more.
-  if (how === "interrupt") return nothing({ ...record, containment: after });
+  if (how === "interrupt") return nothing({ ...record, ladder: { ...record.ladder, containment: after } });
   const action = {
     ...actionFor(record, { ...containment, key: `${key}/let-go`, at: now }, ""),
     how: "let-go" as const,
   };
   return {
-    record: { ...record, containment: after },
+    record: { ...record, ladder: { ...record.ladder, containment: after } },
     events: [{ type: "AGENT_LET_GO", payload: { agentId, incident, because } }],
     // One that is over has nothing to be given back.
     actions: isOver(record) ? [] : [action],
   };
 }
 
-const renewAt = ({ containment }: AgentRecord): MonoMs | null =>
+const renewAt = ({ ladder: { containment } }: AgentRecord): MonoMs | null =>
   containment?.state === "on" && containment.how === "pause" ? containment.at + renewEvery : null;
 
 /** A pause that is still wanted is ordered anew before it ends by itself. */
 function renewal(record: AgentRecord, { now, doubt }: Context): Intervened {
-  const { containment } = record;
+  const { containment } = record.ladder;
   const due = renewAt(record);
   if (containment === null || due === null || now < due || doubt.frozen) return nothing(record);
   const number = containment.number + 1;
   const key = `${containment.incident}/contain/${number}`;
   const life: ContainLife = { ...containment, key, number, state: "ordered", at: now };
-  const text = record.findings.find(({ kind }) => isLoop(kind))?.text ?? "its last calls brought nothing new";
-  return { record: { ...record, containment: life }, events: [], actions: [actionFor(record, life, wordReason(text))] };
+  const text = record.health.findings.find(({ kind }) => isLoop(kind))?.text ?? "its last calls brought nothing new";
+  return {
+    record: { ...record, ladder: { ...record.ladder, containment: life } },
+    events: [],
+    actions: [actionFor(record, life, wordReason(text))],
+  };
 }
 
 function wakeFor(at: Intervened, now: MonoMs): Intervened {

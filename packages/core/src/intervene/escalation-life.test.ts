@@ -94,7 +94,7 @@ describe("SEV-1", () => {
     handsAnswer("worker-1.1/asked", undelivered);
     expect(agent.told("ESCALATION_UNDELIVERED")).toMatchObject([{ problem: "connection refused" }]);
     expect(loud(agent)).toContain("undelivered");
-    expect(agent.record.incident?.severity).toBe("SEV-1");
+    expect(agent.record.ladder.incident?.severity).toBe("SEV-1");
     passes("5m");
     expect(agent.told("ESCALATION_UNACKNOWLEDGED")).toHaveLength(1);
     passes("10m");
@@ -133,7 +133,7 @@ describe("SEV-1", () => {
     expect(agent.told("ESCALATION_RAISED")).toEqual([
       { agentId: "worker-1", escalation: first, severity: "SEV-1", criticalBlocked: 2 },
     ]);
-    expect(agent.record.incident?.severity).toBe("SEV-1");
+    expect(agent.record.ladder.incident?.severity).toBe("SEV-1");
     passes("6m");
     expect(agent.when("ESCALATION_RAISED", "ESCALATION_UNACKNOWLEDGED")).toEqual([
       "1020s ESCALATION_RAISED",

@@ -32,7 +32,7 @@ export function escalate(
   askedBefore = 0,
 ): Intervened {
   const { agentId } = record;
-  const number = record.counts.escalations + 1;
+  const number = record.ladder.counts.escalations + 1;
   const id = `${agentId}.${number}`;
   const severity = severityOf(reason, doubt);
   const allowed = timeToAnswer(askedBefore, policy);
@@ -61,9 +61,12 @@ export function escalate(
   return {
     record: {
       ...record,
-      incident: asked,
-      asked: { cause: incident.cause, at: now },
-      counts: { ...record.counts, escalations: number },
+      ladder: {
+        ...record.ladder,
+        incident: asked,
+        asked: { cause: incident.cause, at: now },
+        counts: { ...record.ladder.counts, escalations: number },
+      },
     },
     events: [{ type: "ESCALATION_TRIGGERED", payload }],
     actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
@@ -101,14 +104,21 @@ export function askAgain(
 }
 
 export const openEscalation = (record: AgentRecord): Escalation | null =>
-  record.incident?.stage.kind === "escalated" ? record.incident.stage.escalation : null;
+  record.ladder.incident?.stage.kind === "escalated" ? record.ladder.incident.stage.escalation : null;
 
 const withEscalation = (record: AgentRecord, escalation: Escalation): AgentRecord =>
-  record.incident === null
+  record.ladder.incident === null
     ? record
     : {
         ...record,
-        incident: { ...record.incident, severity: escalation.severity, stage: { kind: "escalated", escalation } },
+        ladder: {
+          ...record.ladder,
+          incident: {
+            ...record.ladder.incident,
+            severity: escalation.severity,
+            stage: { kind: "escalated", escalation },
+          },
+        },
       };
 
 /** What blocks meanwhile makes it graver than when it was asked. It does not become lighter again. */

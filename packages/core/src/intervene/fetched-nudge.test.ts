@@ -12,21 +12,21 @@ describe("an agent that checks in", () => {
     expect(agent.when("NUDGE_SENT")).toHaveLength(1);
     expect(checksIn(agent)).toMatchObject([{ id, kind: "nudge", because: "reminder" }]);
     expect(agent.told("NUDGE_SEEN")).toEqual([{ agentId: "worker-1", nudge: id, evidence: "fetched by checking in" }]);
-    expect(agent.record.nudge).toMatchObject({ state: "seen", receipt: true });
+    expect(agent.record.ladder.nudge).toMatchObject({ state: "seen", receipt: true });
     expect(checksIn(agent)).toEqual([]);
     expect(agent.told("NUDGE_SENT")).toHaveLength(1);
   });
 
   it("is given what could not be typed to it: that is an attempt after all", () => {
     const { agent } = goesQuiet({ nudges: { kind: "not-sent", because: "full-screen" } });
-    expect(agent.record.incident).toMatchObject({ nudges: 0, undelivered: 1 });
+    expect(agent.record.ladder.incident).toMatchObject({ nudges: 0, undelivered: 1 });
     expect(checksIn(agent)).toHaveLength(1);
     expect(agent.when("NUDGE_NOT_SENT", "NUDGE_SENT", "NUDGE_SEEN").map((one) => one.split(" ")[1])).toEqual([
       "NUDGE_NOT_SENT",
       "NUDGE_SENT",
       "NUDGE_SEEN",
     ]);
-    expect(agent.record.incident).toMatchObject({ nudges: 1 });
+    expect(agent.record.ladder.incident).toMatchObject({ nudges: 1 });
   });
 
   it("is not told what its holder is just about to tell it, nor anything in a freeze, nor what is over", () => {
@@ -37,14 +37,14 @@ describe("an agent that checks in", () => {
     const settings = { intervention: { nudge: { max_attempts: 1 } } };
     const late = goesQuiet({ settings, nudges: { kind: "not-sent", because: "attached" } });
     late.passes("11m");
-    expect(late.agent.record.nudge).toMatchObject({ id, state: "not-sent" });
+    expect(late.agent.record.ladder.nudge).toMatchObject({ id, state: "not-sent" });
     expect(checksIn(late.agent)).toEqual([]);
   });
 
   it("is heard by that, and owes no beats for it", () => {
     const { agent } = goesQuiet();
     checksIn(agent);
-    expect(agent.record.heardAt).toBe(agent.now);
+    expect(agent.record.life.heardAt).toBe(agent.now);
     expect(agent.record.beats.accepted).toBe(0);
     agent.silentFor("2h");
     expect(agent.finding("missed-beats")).toBeUndefined();
@@ -54,9 +54,9 @@ describe("an agent that checks in", () => {
     const agent = story();
     agent.beats({ progressIndicator: "1" });
     agent.beats({ progressIndicator: "2" });
-    const before = agent.record.facts.progress;
+    const before = agent.record.seen.facts.progress;
     agent.silentFor("5s");
     checksIn(agent);
-    expect(agent.record.facts.progress).toBe(before);
+    expect(agent.record.seen.facts.progress).toBe(before);
   });
 });

@@ -25,7 +25,7 @@ describe("allow_more_time", () => {
   it("is the time to answer once more when no time was named", () => {
     const { agent } = isAsked();
     agent.decides("allow_more_time");
-    expect(agent.record.incident?.stage).toEqual({ kind: "more-time", until: agent.now + 900_000 });
+    expect(agent.record.ladder.incident?.stage).toEqual({ kind: "more-time", until: agent.now + 900_000 });
   });
 
   it("for one that is down leaves it down for so long, and then tries again what the budget allows", () => {
@@ -90,7 +90,7 @@ describe("terminate_and_recover", () => {
     well.beats({ answer: { kind: "blocker" } });
     well.decides("terminate_and_recover");
     expect(endings({ agent: well })).toEqual(["recovered: well-again"]);
-    expect(well.record.alert).toBeNull();
+    expect(well.record.health.alert).toBeNull();
   });
 
   it("of a warning that stood for an hour stops it: the order and the warning are two", () => {
@@ -130,7 +130,7 @@ describe("force_handoff", () => {
     held.passes("3h");
     expect(held.agent.did("restart-agent")).toEqual([]);
     expect(endings(held)).toEqual(["recovered: handed-off"]);
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("stops it also when the word reached it: who is told to stop is not asked to do better", () => {
@@ -159,7 +159,7 @@ describe("force_handoff", () => {
     held.agent.beats({ answer: { kind: "handoff" } });
     const asked = held.agent.record;
     held.agent.decides("force_handoff");
-    expect(held.agent.record.nudge).toMatchObject({ template: "hand-off", state: "sent" });
+    expect(held.agent.record.ladder.nudge).toMatchObject({ template: "hand-off", state: "sent" });
     expect(endings(held)).toEqual(["recovered: handed-off"]);
     expect(fateOfWork(asked, held.agent.record)).toEqual({ kind: "released", because: "handed-off" });
     held.passes("10m");
@@ -190,7 +190,7 @@ describe("a decision changes nothing", () => {
     const before = agent.record;
     const events = agent.events.length;
     decide();
-    expect(agent.record.incident).toEqual(before.incident);
+    expect(agent.record.ladder.incident).toEqual(before.ladder.incident);
     expect(agent.events.slice(events)).toEqual([]);
   };
 

@@ -76,10 +76,10 @@ describe("what an agent says", () => {
     agent.beats({ answer: { kind: "blocker" }, progressIndicator: "1" });
     agent.beatsEvery("5s", "20m", { progressIndicator: "1", status: "IDLE" });
     expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
-    expect(agent.record.alert?.severity).toBe("critical");
+    expect(agent.record.health.alert?.severity).toBe("critical");
     agent.beats({ progressIndicator: "2" });
-    expect(agent.record.alert).toBeNull();
-    expect(agent.record.handedOver).toBeNull();
+    expect(agent.record.health.alert).toBeNull();
+    expect(agent.record.ladder.handedOver).toBeNull();
   });
 
   it("and it falls ill after that: that is a matter of its own", () => {
@@ -251,7 +251,7 @@ describe("what an agent is told besides", () => {
     down.exits({ code: 1 });
     down.startsAgain();
     down.exits({ code: 1 });
-    expect(down.agent.record.incident?.stage.kind).toBe("down");
+    expect(down.agent.record.ladder.incident?.stage.kind).toBe("down");
     down.agent.take(taken);
     expect(endings(down).at(-1)).toBe("recovered: handed-off");
     down.passes("3h");

@@ -54,14 +54,19 @@ const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], ac
 /** The orchestrator's decision counts for the question it answers, and once. */
 function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "decided" }>, context: Context): Intervened {
   const { now, policy, doubt } = context;
-  const { incident, agentId } = record;
+  const { agentId } = record;
+  const { incident } = record.ladder;
   const escalation = openEscalation(record);
   if (incident === null || escalation?.id !== signal.escalation) return unchanged(record);
   const { decision, actor, reason } = signal;
   const { actions } = withdrawEscalation(record, `decided: ${decision}`, now);
   const payload = { agentId, escalation: escalation.id, decision, actor, reason };
   const decided = (stage: Stage): Intervened => ({
-    record: { ...record, incident: { ...incident, stage }, stopRefused: null },
+    record: {
+      ...record,
+      ladder: { ...record.ladder, incident: { ...incident, stage } },
+      ending: { ...record.ending, refused: null },
+    },
     events: [{ type: "ESCALATION_DECIDED", payload }],
     actions,
   });
@@ -92,26 +97,33 @@ function hearDecisionForAll(
 ): Intervened {
   const { doubt } = context;
   if (isOver(record)) return decision === "terminate_and_recover" ? bringBack(record, context) : unchanged(record);
-  if (record.terminal === null || record.incident !== null || !isMatterOfFleet(record, doubt)) return unchanged(record);
+  if (record.seen.terminal === null || record.ladder.incident !== null || !isMatterOfFleet(record, doubt))
+    return unchanged(record);
   const opened = openQuestion(record, context);
-  const { incident } = opened.record;
+  const { incident } = opened.record.ladder;
   if (incident === null) return opened;
   const next = decision === "force_handoff" ? "hand-off" : "bring-back";
   const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
-  const going = { ...opened, record: { ...opened.record, incident: { ...incident, stage } } };
+  const going = {
+    ...opened,
+    record: { ...opened.record, ladder: { ...opened.record.ladder, incident: { ...incident, stage } } },
+  };
   return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, context) : going;
 }
 
 /** It ended together with others and is down for good: whoever decides for all of them brings it back, whatever its budget says. */
 function bringBack(record: AgentRecord, context: Context): Intervened {
-  const { handedOver } = record;
+  const { handedOver } = record.ladder;
   if (handedOver === null || isSettled(handedOver) || !endedWithOthers(record)) return unchanged(record);
   const opened = openIncident(record, handedOver.illness, "process-exited", context);
-  const { incident } = opened.record;
+  const { incident } = opened.record.ladder;
   if (incident === null) return opened;
   const by = handedOver.because === "recoveries-exhausted" ? "recovery" : "restart";
   const stage: Stage = { kind: "down", by, pressed: true, notBefore: null };
-  return { ...opened, record: { ...opened.record, incident: { ...incident, stage } } };
+  return {
+    ...opened,
+    record: { ...opened.record, ladder: { ...opened.record.ladder, incident: { ...incident, stage } } },
+  };
 }
 
 function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "recovery" {
@@ -141,7 +153,7 @@ const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = 
 function hearAnswer(before: AgentRecord, answer: AgentAnswer, context: Context): Intervened {
   const { policy, doubt } = context;
   const answers = countAnswer(before, answer.kind);
-  const record: AgentRecord = { ...before, answers };
+  const record: AgentRecord = { ...before, ladder: { ...before.ladder, answers } };
   const told: Intervened = {
     ...unchanged(record),
     events: [{ type: "AGENT_ANSWERED", payload: { agentId: record.agentId, answer } }],
@@ -152,7 +164,7 @@ function hearAnswer(before: AgentRecord, answer: AgentAnswer, context: Context):
   return ask(told, reason, context);
 }
 
-function countAnswer({ answers, nudge }: AgentRecord, kind: AgentAnswer["kind"]): AnswersHeard {
+function countAnswer({ ladder: { answers, nudge } }: AgentRecord, kind: AgentAnswer["kind"]): AnswersHeard {
   const since = nudge?.id ?? null;
   const so = answers !== null && answers.since === since ? answers : { since, update: 0, handoff: 0, blocker: 0 };
   return { ...so, [kind]: so[kind] + 1 };
@@ -163,7 +175,10 @@ const isWorthTelling = (times: number): boolean => (times & (times - 1)) === 0;
 
 /** Nobody is asked for one whose life is over, nor about what a person has in hand. */
 const mayAsk = (record: AgentRecord): boolean =>
-  record.activity.kind !== "FINISHED" && !isOver(record) && record.handedOver === null && isWaiting(record.incident);
+  record.work.activity.kind !== "FINISHED" &&
+  !isOver(record) &&
+  record.ladder.handedOver === null &&
+  isWaiting(record.ladder.incident);
 
 /** Nobody is asked twice about the same, nor about an agent that is on its way out. */
 const isWaiting = (incident: Incident | null): boolean =>
@@ -173,8 +188,9 @@ const isWaiting = (incident: Incident | null): boolean =>
   incident.stage.kind === "more-time";
 
 function ask(before: Intervened, reason: EscalationReason, context: Context): Intervened {
-  const opened = before.record.incident === null ? openQuestion(before.record, context) : unchanged(before.record);
-  const { incident } = opened.record;
+  const opened =
+    before.record.ladder.incident === null ? openQuestion(before.record, context) : unchanged(before.record);
+  const { incident } = opened.record.ladder;
   if (incident === null) return before;
   const otherwise = { kind: "hand-over", because: "nobody-answered" } as const;
   const escalated = escalate(opened.record, incident, reason, otherwise, context);
@@ -190,8 +206,8 @@ const openQuestion = (record: AgentRecord, context: Context): Intervened =>
 
 /** Who is done can be helped by nobody's answer. */
 function orderEscalation(record: AgentRecord, context: Context): Intervened {
-  const isDone = record.activity.kind === "FINISHED";
-  if (isDone || openEscalation(record) !== null || !isWaiting(record.incident)) return unchanged(record);
+  const isDone = record.work.activity.kind === "FINISHED";
+  if (isDone || openEscalation(record) !== null || !isWaiting(record.ladder.incident)) return unchanged(record);
   return ask(unchanged(record), "ordered", context);
 }
 
@@ -219,7 +235,10 @@ function tell(record: AgentRecord, wording: Wording, context: Context): Interven
 /** Whoever goes on with it would do the work of somebody else; who works on something else by now need not hear of it. */
 function tellTaken(record: AgentRecord, signal: Extract<Signal, { kind: "task-taken" }>, context: Context): Intervened {
   const { now } = context;
-  const { taskId, activity, incident, terminal } = record;
+  const { id: taskId } = record.task;
+  const { activity } = record.work;
+  const { incident } = record.ladder;
+  const { terminal } = record.seen;
   if (taskId !== signal.taskId || activity.kind === "FINISHED") return unchanged(record);
   if (!isOver(record)) return tell(record, takenWording(signal), context);
   // What was started for this task alone is not brought back for it any more.

@@ -32,7 +32,7 @@ describe("an incident", () => {
     held.passes("2m");
     held.agent.beats(failing);
     expect(held.agent.told("INCIDENT_OPENED")).toHaveLength(1);
-    expect(held.agent.record.incident).toMatchObject({ id: "worker-1/1", illness: "FAILING" });
+    expect(held.agent.record.ladder.incident).toMatchObject({ id: "worker-1/1", illness: "FAILING" });
     expect(held.agent.did("stop-agent")).toHaveLength(1);
   });
 
@@ -61,7 +61,7 @@ describe("an incident", () => {
       held.passes("20s");
     }
     expect(endings(held)).toEqual([]);
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
   });
 
   it("closes with a life that nobody asked for", () => {
@@ -109,7 +109,7 @@ describe("a warning that stands", () => {
     expect(endings({ agent })).toEqual(["handed-to-a-person: nobody-answered"]);
     agent.beats({ healthMetrics: { errorRate: 0 } });
     expect(agent.state).toBe("HEALTHY");
-    expect(agent.record.handedOver).toBeNull();
+    expect(agent.record.ladder.handedOver).toBeNull();
   });
 
   it("counts from when it became a warning, not from when it was worth a note", () => {
@@ -155,16 +155,16 @@ describe("what went to a person", () => {
     expect(held.agent.told("INCIDENT_OPENED")).toHaveLength(1);
     held.exits({ code: 1 });
     expect(held.agent.did("restart-agent")).toEqual([]);
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
   });
 
   it("is theirs no more when the agent is well again: the next illness is ours", () => {
     const agent = story();
     agent.beats();
     agent.silentFor("1h");
-    expect(agent.record.handedOver).toMatchObject({ incident: "worker-1/1", because: "not-supervised" });
+    expect(agent.record.ladder.handedOver).toMatchObject({ incident: "worker-1/1", because: "not-supervised" });
     agent.beats();
-    expect(agent.record.handedOver).toBeNull();
+    expect(agent.record.ladder.handedOver).toBeNull();
     agent.silentFor("1m");
     expect(agent.told("INCIDENT_OPENED")).toHaveLength(2);
   });
@@ -174,8 +174,8 @@ describe("what went to a person", () => {
     held.exits({ code: 1 });
     expect(endings(held)).toEqual(["handed-to-a-person: mode"]);
     held.startsAgain();
-    expect(held.agent.record.handedOver).toBeNull();
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.ladder.handedOver).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("stays an alert although the agent was stopped: that is not the end of it", () => {
@@ -191,6 +191,6 @@ describe("what went to a person", () => {
     expect(survived.agent.state).toBe("TERMINATED");
     expect(endings(survived)).toEqual(["handed-to-a-person: survivors"]);
     survived.passes("1h");
-    expect(survived.agent.record.alert?.severity).toBe("critical");
+    expect(survived.agent.record.health.alert?.severity).toBe("critical");
   });
 });

@@ -19,8 +19,9 @@ import { recallStop } from "./stop-life.ts";
 
 export function openIncident(record: AgentRecord, illness: Illness, cause: HealthReason, context: Context): Intervened {
   const { now } = context;
-  const { agentId, incarnation } = record;
-  const number = record.counts.incidents + 1;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const number = record.ladder.counts.incidents + 1;
   const id = `${agentId}/${number}`;
   const incident: Incident = {
     id,
@@ -35,7 +36,10 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     stage: { kind: "open" },
   };
   return {
-    record: { ...record, incident, handedOver: null, counts: { ...record.counts, incidents: number } },
+    record: {
+      ...record,
+      ladder: { ...record.ladder, incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } },
+    },
     events: [{ type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } }],
     actions: [],
   };
@@ -51,7 +55,10 @@ export function turnIncident(
 ): Intervened {
   const withdrawn = withdrawEscalation(record, "it became worse", now);
   const turned: Incident = { ...incident, illness, cause, stage: { kind: "open" } };
-  return { ...withdrawn, record: { ...record, incident: turned, stopRefused: null } };
+  return {
+    ...withdrawn,
+    record: { ...record, ladder: { ...record.ladder, incident: turned }, ending: { ...record.ending, refused: null } },
+  };
 }
 
 /** Never in silence: every incident ends in a fact, and what goes to a person stays an alert until they act or it is over. */
@@ -64,14 +71,18 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  const nudged = isNeededNoMore(before.nudge, ending) ? dropNudge(before, now) : nothing(before);
+  const nudged = isNeededNoMore(before.ladder.nudge, ending) ? dropNudge(before, now) : nothing(before);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",
     payload: { agentId, incident: incident.id, ending, because, lastedSeconds },
   };
   const recalled = recallStop(before);
-  const record: AgentRecord = { ...nudged.record, incident: null, stop: stopAfter(recalled.record), stopRefused: null };
+  const record: AgentRecord = {
+    ...nudged.record,
+    ladder: { ...nudged.record.ladder, incident: null },
+    ending: { ...nudged.record.ending, stop: stopAfter(recalled.record), refused: null },
+  };
   const told: Intervened = {
     record,
     events: [...asked.events, ...nudged.events, ...failures(before, incident, ending, because), closed],
@@ -82,14 +93,14 @@ export function closeIncident(
 }
 
 /** Of one that is well again, what it was told is still to be heard: it may have done so before it said that it had read it. */
-const isNeededNoMore = (nudge: AgentRecord["nudge"], ending: IncidentEnding): boolean =>
+const isNeededNoMore = (nudge: AgentRecord["ladder"]["nudge"], ending: IncidentEnding): boolean =>
   nudge !== null && isReminder(nudge) && (ending !== "recovered" || nudge.state === "queued");
 
 const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
 
 /** An order that came to nothing is no part of the next incident; what ended the process stays known. */
-function stopAfter(record: AgentRecord): AgentRecord["stop"] {
-  const { stop } = record;
+function stopAfter(record: AgentRecord): AgentRecord["ending"]["stop"] {
+  const { stop } = record.ending;
   if (stop === null || stop.cause === "ordered" || isOver(record)) return stop;
   return stop.orderedAt !== null && stop.outcome === null ? stop : null;
 }
@@ -106,8 +117,11 @@ function passOn(
   const escalation = openEscalation(before);
   const question = escalation !== null && isQuestion(escalation);
   const asked = (question || because === "handed-off") && isFair(health.state);
-  const burn = { calls: record.facts.toolCallCount ?? 0, tokens: record.facts.tokenCount ?? 0, told: 0 };
-  const passed = { ...record, handedOver: { incident: id, illness, because, at: now, asked, burn } };
+  const burn = { calls: record.seen.facts.toolCallCount ?? 0, tokens: record.seen.facts.tokenCount ?? 0, told: 0 };
+  const passed = {
+    ...record,
+    ladder: { ...record.ladder, handedOver: { incident: id, illness, because, at: now, asked, burn } },
+  };
   if (isSettled({ because }) || endedWithOthers(record)) return nothing(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
@@ -131,8 +145,9 @@ function failures(
   because: EndingReason,
 ): RouseEvent[] {
   if (ending !== "handed-to-a-person" || !failedRecovery.has(because)) return [];
-  const { agentId, taskId } = record;
-  const attempts = Math.max(1, record.recoveries.length, record.restarts.length);
+  const { agentId } = record;
+  const { id: taskId } = record.task;
+  const attempts = Math.max(1, record.recovery.attempts.length, record.recovery.restarts.length);
   return [
     { type: "RECOVERY_FAILED", payload: { agentId, taskId, reason: `${incident.illness}: ${because}`, attempts } },
   ];

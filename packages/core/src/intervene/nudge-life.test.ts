@@ -162,7 +162,7 @@ describe("a nudge through the holder", () => {
     held.prints(5);
     held.shows({ kind: "nudge-read", nudge: id });
     expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "part of its conversation" }]);
-    expect(held.agent.record.nudge).toMatchObject({ receipt: true });
+    expect(held.agent.record.ladder.nudge).toMatchObject({ receipt: true });
     held.passes("10s");
     expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
     held.prints(5);
@@ -173,10 +173,14 @@ describe("a nudge through the holder", () => {
     const before = nudged("stdin");
     before.shows({ kind: "nudge-read", nudge: id });
     const { record } = before.agent;
-    if (record.nudge === null) throw new Error("it was not nudged");
-    const { seen: _, ...nudge } = record.nudge;
+    if (record.ladder.nudge === null) throw new Error("it was not nudged");
+    const { seen: _, ...nudge } = record.ladder.nudge;
     before.passes("10s");
-    const agent = story({ preset: "default", record: { ...record, nudge }, now: before.agent.now });
+    const agent = story({
+      preset: "default",
+      record: { ...record, ladder: { ...record.ladder, nudge } },
+      now: before.agent.now,
+    });
     agent.take(before.prints(5).signal);
     expect(agent.told("NUDGE_ACTED")).toHaveLength(1);
   });
@@ -185,7 +189,7 @@ describe("a nudge through the holder", () => {
     const held = nudged("terminal");
     held.shows({ kind: "nudge-read", nudge: id, by: "screen" });
     expect(held.agent.told("NUDGE_SEEN")).toMatchObject([{ evidence: "its program took it in" }]);
-    expect(held.agent.record.nudge).toMatchObject({ receipt: false });
+    expect(held.agent.record.ladder.nudge).toMatchObject({ receipt: false });
     held.passes("10s");
     held.prints(9);
     expect(held.agent.told("NUDGE_ACTED")).toEqual([]);
@@ -247,11 +251,11 @@ describe("after a nudge the evidence is collected anew", () => {
       held.shows({ kind: "output", rows: 1, novel: 0 }, error);
     }
     const { agent } = held;
-    expect(agent.record.findings.map(({ kind }) => kind)).toContain("repeated-error");
+    expect(agent.record.health.findings.map(({ kind }) => kind)).toContain("repeated-error");
     const sent = { kind: "sent", channel: "terminal", echoed: true } as const;
     agent.take({ kind: "action-outcome", key: id, outcome: { kind: "nudge", delivery: sent } });
     expect(agent.told("NUDGE_SENT")).toHaveLength(1);
-    expect(agent.record.findings.map(({ kind }) => kind)).not.toContain("repeated-error");
+    expect(agent.record.health.findings.map(({ kind }) => kind)).not.toContain("repeated-error");
     expect(agent.state).toBe("STUCK");
   });
 
@@ -264,7 +268,7 @@ describe("after a nudge the evidence is collected anew", () => {
     agent.beatsEvery("5s", "30m");
     expect(endings({ agent })).toEqual(["handed-to-a-person: not-supervised"]);
     expect(agent.past.map((line) => line.split(" ")[1])).toEqual(["STUCK"]);
-    expect(agent.record.handedOver).not.toBeNull();
+    expect(agent.record.ladder.handedOver).not.toBeNull();
   });
 
   it("nor is doing the same once more, however often it was told", () => {
@@ -387,7 +391,7 @@ describe("a person's nudge", () => {
     agent.isNudgedBy("ann", "and at the docs");
     expect(agent.told("NUDGE_SENT")).toHaveLength(1);
     expect(agent.told("NUDGE_NOT_SENT")).toEqual([]);
-    expect(agent.record.nudge?.text).toBe("and at the docs");
+    expect(agent.record.ladder.nudge?.text).toBe("and at the docs");
   });
 
   it("is given although the incident it came in is over", () => {
@@ -437,7 +441,7 @@ describe("the way a nudge went", () => {
     held.agent.isNudgedBy("anna");
     expect(held.agent.told("NUDGE_QUEUED")).toMatchObject([{ channel: "steer" }]);
     expect(held.agent.told("NUDGE_SENT")).toMatchObject([{ channel: "terminal" }]);
-    expect(held.agent.record.nudge?.channel).toBe("terminal");
+    expect(held.agent.record.ladder.nudge?.channel).toBe("terminal");
   });
 
   it("is told of one that was given late, too", () => {
@@ -558,7 +562,7 @@ describe("a nudge that could not be given", () => {
     const held = goesQuiet({ nudges: refused });
     held.passes("2h");
     expect(held.agent.told("NUDGE_NOT_SENT")).toHaveLength(3);
-    expect(held.agent.record.incident?.nudges).toBe(0);
+    expect(held.agent.record.ladder.incident?.nudges).toBe(0);
     expect(held.agent.told("ESCALATION_TRIGGERED")[0]).toMatchObject({ reason: "nudges-undelivered" });
   });
 
@@ -570,6 +574,6 @@ describe("a nudge that could not be given", () => {
       kind: "nudge",
       delivery: { kind: "sent", channel: "terminal", echoed: true },
     });
-    expect(held.agent.record.incident).toMatchObject({ nudges: 1, undelivered: 1 });
+    expect(held.agent.record.ladder.incident).toMatchObject({ nudges: 1, undelivered: 1 });
   });
 });

@@ -31,9 +31,10 @@ export interface NudgeOrder {
 
 /** Queued and saved; whoever carries it takes it from there. */
 export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy }: Context): Intervened {
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const { channel, attempt, cause, actor } = order;
-  const number = record.counts.nudges + 1;
+  const number = record.ladder.counts.nudges + 1;
   const id = `${agentId}/${incarnation}/nudge/${number}`;
   const { template, text: words } = order.wording ?? wordNudge(record, cause, now);
   const waiting = channel === "acknowledgement" ? wordsWaiting(record, now) : null;
@@ -62,7 +63,10 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy
   const whenIdle = policy.nudge.whileAttached === "when-idle" ? { whenIdle: true as const } : {};
   const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt, ...whenIdle };
   return {
-    record: { ...before.record, nudge, counts: { ...record.counts, nudges: number } },
+    record: {
+      ...before.record,
+      ladder: { ...before.record.ladder, nudge, counts: { ...record.ladder.counts, nudges: number } },
+    },
     events: [...before.events, queued],
     actions: channel === "acknowledgement" ? before.actions : [...before.actions, action],
   };
@@ -72,7 +76,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy
 const longestText = 10_000;
 
 /** A person's own words that no beat has fetched yet: whatever is to be said next is said with them. */
-const wordsWaiting = ({ nudge }: AgentRecord, now: MonoMs): NudgeLife | null =>
+const wordsWaiting = ({ ladder: { nudge } }: AgentRecord, now: MonoMs): NudgeLife | null =>
   nudge !== null &&
   nudge.template === "operator" &&
   nudge.state === "queued" &&
@@ -90,19 +94,23 @@ function joinWithNext(record: AgentRecord, { id, channel }: NudgeLife): Interven
 const roundsOf = ({ nudge }: Policy): DurationMs => 2 * nudge.max * nudge.interval;
 
 /** Expire first, then count: what it was nudged for lately, whether or not that incident is over. Going round is one thing, in whichever way. */
-export function nudgesSpent({ nudged }: AgentRecord, cause: HealthReason, { now, policy }: Context): number {
+export function nudgesSpent(
+  { ladder: { nudged } }: AgentRecord,
+  cause: HealthReason,
+  { now, policy }: Context,
+): number {
   const isSame = (other: HealthReason): boolean => other === cause || (isLoop(other) && isLoop(cause));
   return nudged.filter((one) => one.at > now - roundsOf(policy) && isSame(one.cause)).length;
 }
 
 function spendNudge(record: AgentRecord, cause: HealthReason, { now, policy }: Context): readonly NudgeSpent[] {
-  return [...record.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
+  return [...record.ladder.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
 }
 
 /** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */
 export function followNudge(record: AgentRecord, signal: Signal, context: Context): Intervened {
   const { now } = context;
-  const { nudge } = record;
+  const { nudge } = record.ladder;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (nudge === null) return unchanged;
   if (isSettled(nudge)) {
@@ -136,8 +144,11 @@ function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Inte
   return {
     record: {
       ...record,
-      nudge: { ...nudge, sent: markSent(record, now) },
-      nudged: counts ? spendNudge(record, cause, context) : record.nudged,
+      ladder: {
+        ...record.ladder,
+        nudge: { ...nudge, sent: markSent(record, now) },
+        nudged: counts ? spendNudge(record, cause, context) : record.ladder.nudged,
+      },
     },
     events: [{ type: "NUDGE_SENT", payload }],
     actions: [],
@@ -150,32 +161,33 @@ function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDeli
   if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, context);
   const { agentId } = record;
   const { id, channel } = nudge;
+  const counted = countUndelivered(record, nudge);
   return {
-    record: { ...countUndelivered(record, nudge), nudge: { ...nudge, state: "not-sent" } },
+    record: { ...counted, ladder: { ...counted.ladder, nudge: { ...nudge, state: "not-sent" } } },
     events: [{ type: "NUDGE_NOT_SENT", payload: { agentId, nudge: id, channel, because: delivery.because } }],
     actions: [],
   };
 }
 
 /** Only what belongs to the incident counts for it: people and other matters put words to an agent, too. */
-const isForIncident = ({ incident }: AgentRecord, nudge: NudgeLife): boolean =>
+const isForIncident = ({ ladder: { incident } }: AgentRecord, nudge: NudgeLife): boolean =>
   incident !== null && incident.stage.kind === "nudged" && nudge.actor === "rouse" && isReminder(nudge);
 
 function countSent(record: AgentRecord, nudge: NudgeLife, context: Context): AgentRecord {
-  const { incident } = record;
+  const { incident } = record.ladder;
   const { cause, actor } = nudge;
   // It was on its way when its incident ended: one more that did not keep the agent from falling back.
   if (incident === null && actor === "rouse" && cause !== null && isReminder(nudge))
-    return { ...record, nudged: spendNudge(record, cause, context) };
+    return { ...record, ladder: { ...record.ladder, nudged: spendNudge(record, cause, context) } };
   if (incident === null || !isForIncident(record, nudge)) return record;
   const nudged = spendNudge(record, incident.cause, context);
-  return { ...record, nudged, incident: { ...incident, nudges: incident.nudges + 1 } };
+  return { ...record, ladder: { ...record.ladder, nudged, incident: { ...incident, nudges: incident.nudges + 1 } } };
 }
 
 function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
-  const { incident } = record;
+  const { incident } = record.ladder;
   if (incident === null || !isForIncident(record, nudge)) return record;
-  return { ...record, incident: { ...incident, undelivered: incident.undelivered + 1 } };
+  return { ...record, ladder: { ...record.ladder, incident: { ...incident, undelivered: incident.undelivered + 1 } } };
 }
 
 function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
@@ -187,7 +199,7 @@ function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Inte
   // However long it took to be given: the time to answer counts from here.
   const told: AgentRecord = {
     ...record,
-    nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval },
+    ladder: { ...record.ladder, nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval } },
   };
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.
@@ -204,13 +216,16 @@ export const isReminder = ({ template }: NudgeLife): boolean => template === "re
 
 /** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
 function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
-  const { terminal, steps } = record;
+  const { terminal, steps } = record.seen;
   return {
     ...record,
-    findings: withoutCleared(record),
-    steps: steps === null ? null : startAnew(steps),
-    terminal: terminal === null ? null : { ...terminal, errors: [] },
-    reached: record.health.state === "STUCK" ? reached : null,
+    health: { ...record.health, findings: withoutCleared(record) },
+    seen: {
+      ...record.seen,
+      steps: steps === null ? null : startAnew(steps),
+      terminal: terminal === null ? null : { ...terminal, errors: [] },
+    },
+    ladder: { ...record.ladder, reached: record.health.state === "STUCK" ? reached : null },
   };
 }
 
@@ -246,7 +261,8 @@ const isReceipt = (sight: Sight, nudge: string): sight is Receipt =>
  * step to tell.
  */
 function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
-  const { terminal, stop } = record;
+  const { terminal } = record.seen;
+  const { stop } = record.ending;
   if ((terminal !== null && terminal.exit !== null) || (stop !== null && stop.orderedAt !== null)) return false;
   // With an acknowledgement it has the words at once, and tells so with its next beat: what it does between the two it does with them.
   const sent = nudge.channel === "acknowledgement" ? nudge.sent : (nudge.seen ?? nudge.sent);
@@ -258,7 +274,7 @@ function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
 /** Who shows that it has it may have acted on it already: that is known at once, and not at the next look. */
 function advanceFar(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
   const first = advance(record, nudge, evidence, now);
-  const seen = first.record.nudge;
+  const seen = first.record.ladder.nudge;
   if (evidence.state === "acted" || seen === null || !hasActed(first.record, seen)) return first;
   const second = advance(first.record, seen, didSomethingNew, now);
   return { ...second, events: [...first.events, ...second.events] };
@@ -269,7 +285,7 @@ function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now:
   const { state, by, receipt = nudge.receipt } = evidence;
   const marked = state === "seen" ? { seen: markSent(record, now) } : {};
   return {
-    record: { ...record, nudge: { ...nudge, ...marked, state, receipt } },
+    record: { ...record, ladder: { ...record.ladder, nudge: { ...nudge, ...marked, state, receipt } } },
     events: [
       { type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload: { agentId, nudge: nudge.id, evidence: by } },
     ],
@@ -277,7 +293,7 @@ function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now:
   };
 }
 
-const markSent = ({ work, terminal, beats }: AgentRecord, now: MonoMs): Reached["sent"] => ({
+const markSent = ({ beats, work: { clock: work }, seen: { terminal } }: AgentRecord, now: MonoMs): Reached["sent"] => ({
   ...markNow(work, now),
   novel: terminal?.novel ?? 0,
   lost: beats.lost,
@@ -285,13 +301,14 @@ const markSent = ({ work, terminal, beats }: AgentRecord, now: MonoMs): Reached[
 
 /** Nobody waits for it any more: without a word from the agent's side it stays unconfirmed. */
 export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
-  const { nudge, agentId } = record;
+  const { agentId } = record;
+  const { nudge } = record.ladder;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged;
   const waitedSeconds = Math.round((now - (nudge.sent?.at ?? nudge.queuedAt)) / 1000);
   const counted = nudge.state === "queued" ? countUndelivered(record, nudge) : record;
   return {
-    record: { ...counted, nudge: { ...nudge, state: "unconfirmed" } },
+    record: { ...counted, ladder: { ...counted.ladder, nudge: { ...nudge, state: "unconfirmed" } } },
     events: [
       {
         type: "NUDGE_UNCONFIRMED",
@@ -304,15 +321,23 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
 
 /** There is no more need of it. Whether its holder has given it by now, the holder is about to say: until then nothing is told of it. */
 export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
-  const { nudge } = record;
+  const { nudge } = record.ladder;
   if (nudge?.withdrawn === true) return { record, events: [], actions: [] };
   const actions = nudge === null ? [] : withdrawNudge(record, nudge, now);
   if (nudge === null || actions.length === 0) return concludeNudge(record, now);
-  return { record: { ...record, nudge: { ...nudge, withdrawn: true } }, events: [], actions };
+  return {
+    record: { ...record, ladder: { ...record.ladder, nudge: { ...nudge, withdrawn: true } } },
+    events: [],
+    actions,
+  };
 }
 
 /** A hook may be long in coming: what waits for it would reach one that is well by then. */
-function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, now: MonoMs): readonly Action[] {
+function withdrawNudge(
+  { agentId, life: { incarnation } }: AgentRecord,
+  nudge: NudgeLife,
+  now: MonoMs,
+): readonly Action[] {
   const { id, state, channel, expiresAt, withdrawn } = nudge;
   if (
     withdrawn === true ||
@@ -326,18 +351,18 @@ function withdrawNudge({ agentId, incarnation }: AgentRecord, nudge: NudgeLife, 
 }
 
 /** Of one whose screen is all that is seen of it, nobody can tell what it reads. */
-function whyUnconfirmed({ terminal, nudge }: AgentRecord): "only-screen" | "no-sign" {
+function whyUnconfirmed({ seen: { terminal }, ladder: { nudge } }: AgentRecord): "only-screen" | "no-sign" {
   const sees = terminal?.eyes.some(({ eye, sees }) => sees && eye !== "screen") ?? false;
   return nudge?.channel === "terminal" && !sees ? "only-screen" : "no-sign";
 }
 
 /** A life that ended took the nudge with it: nobody will see it any more. */
 export function noticeLostNudge(before: AgentRecord, after: AgentRecord, now: MonoMs): readonly RouseEvent[] {
-  return after.incarnation === before.incarnation ? [] : concludeNudge(before, now).events;
+  return after.life.incarnation === before.life.incarnation ? [] : concludeNudge(before, now).events;
 }
 
 /** When nobody waits for an open nudge any more. */
-export const nudgeExpires = ({ nudge }: AgentRecord): MonoMs | null =>
+export const nudgeExpires = ({ ladder: { nudge } }: AgentRecord): MonoMs | null =>
   nudge !== null && (nudge.state === "queued" || nudge.state === "sent") ? nudge.expiresAt : null;
 
 /** What rides on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
@@ -351,23 +376,23 @@ export function giveCommands(
   if (signal.kind !== "heartbeat" && signal.kind !== "checked-in") return nothing;
   const give = signal.kind === "heartbeat" ? giveNudge : handOverNudge;
   const nudged = doubt.frozen ? nothing : give(record, context);
-  const { recovered } = nudged.record;
+  const { recovered } = nudged.record.recovery;
   // The answer of the hands may be here before the new life is: what is still heard then is the old one.
-  if (recovered === null || recovered.told || recovered.life !== record.incarnation) return nudged;
+  if (recovered === null || recovered.told || recovered.life !== record.life.incarnation) return nudged;
   const because = recovered.context.reason;
-  const id = `${record.agentId}/${record.incarnation}/recovery`;
+  const id = `${record.agentId}/${record.life.incarnation}/recovery`;
   return {
     ...nudged,
-    record: { ...nudged.record, recovered: { ...recovered, told: true } },
+    record: { ...nudged.record, recovery: { ...nudged.record.recovery, recovered: { ...recovered, told: true } } },
     commands: [...nudged.commands, { id, kind: "recovery", because, recovery: recovered.context }],
   };
 }
 
 function giveNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
   const { now } = context;
-  const { nudge } = record;
+  const { nudge } = record.ladder;
   const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
-  const isOver = nudge !== null && isReminder(nudge) && record.incident === null;
+  const isOver = nudge !== null && isReminder(nudge) && record.ladder.incident === null;
   if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
     return { record, events: [], actions: [], commands: [] };
   const given = nudge.state === "queued" ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
@@ -380,12 +405,12 @@ function giveNudge(record: AgentRecord, context: Context): Intervened & { readon
  */
 function handOverNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
   const { now } = context;
-  const { nudge } = record;
+  const { nudge } = record.ladder;
   if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
     return { record, events: [], actions: [], commands: [] };
   const given = nudge.sent === null ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
   const fetched: Evidence = { state: "seen", by: "fetched by checking in", receipt: true };
-  const seen = advance(given.record, given.record.nudge ?? nudge, fetched, now);
+  const seen = advance(given.record, given.record.ladder.nudge ?? nudge, fetched, now);
   return {
     record: seen.record,
     events: [...given.events, ...seen.events],

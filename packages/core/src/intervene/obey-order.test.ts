@@ -29,8 +29,8 @@ describe("a person who ends an agent that is down and will be started again", ()
     held.report([]);
     expect(starts(held)).toHaveLength(1);
     expect(held.agent.state).toBe("TERMINATED");
-    expect(held.agent.record.findings).toEqual([]);
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.findings).toEqual([]);
+    expect(held.agent.record.health.alert).toBeNull();
     expect(told(held, "INCIDENT_CLOSED").at(-1)).toMatchObject({ payload: { because: "ended-by-person" } });
   });
 
@@ -71,6 +71,6 @@ describe("a person who ends an agent that is down and will be started again", ()
     held.passes("10m");
     held.isOrdered("restart", "order-2");
     expect(starts(held)).toHaveLength(2);
-    expect(held.agent.record.terminal?.exit).toBeNull();
+    expect(held.agent.record.seen.terminal?.exit).toBeNull();
   });
 });

@@ -2,18 +2,18 @@ import { seconds } from "@rouse/contract";
 import { terminated } from "../assess/health-machine.ts";
 import { wasStopped } from "../assess/terminal-signs.ts";
 import type { Context } from "../context.ts";
+import type { StopLife } from "../incident.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
-import type { StopLife } from "../terminal-facts.ts";
 import type { Intervened } from "./alert-life.ts";
 import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
 /** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
 export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
-  if (record.terminal === null) return { record, events: [], actions: [] };
+  if (record.seen.terminal === null) return { record, events: [], actions: [] };
   if (signal.kind === "ordered") return takeOrder(record, signal, context);
   return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
 }
@@ -23,12 +23,12 @@ const leftoverGrace = seconds(10);
 
 /** The owner's own rule (`on_leftovers: end`) is an order given beforehand: once for each life. */
 function isForbiddenToStay(record: AgentRecord, { now, policy, doubt }: Context): boolean {
-  const since = record.terminal?.leftovers?.since ?? null;
-  if (since === null || record.stop !== null || doubt.frozen) return false;
+  const since = record.seen.terminal?.leftovers?.since ?? null;
+  if (since === null || record.ending.stop !== null || doubt.frozen) return false;
   return policy.terminal.endLeftovers && policy.mode === "act" && !policy.protected && now - since >= leftoverGrace;
 }
 
-const leftoversOrder = ({ agentId, incarnation }: AgentRecord): StopOrder => ({
+const leftoversOrder = ({ agentId, life: { incarnation } }: AgentRecord): StopOrder => ({
   key: `${agentId}/${incarnation}/leftovers`,
   cause: "ordered",
   actor: "policy",
@@ -39,14 +39,14 @@ const leftoversOrder = ({ agentId, incarnation }: AgentRecord): StopOrder => ({
 function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): Intervened {
   const { doubt } = context;
   const thenRestart = order.order === "restart";
-  const isDown = record.terminal?.exit != null && !hasLeftovers(record);
+  const isDown = record.seen.terminal?.exit != null && !hasLeftovers(record);
   // To let it lie does nothing to anybody.
   if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, context);
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
   // Nothing is left to stop, but to start it again there need be nothing.
   if (isDown) return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
   const { key, actor, force } = order;
-  const { stop } = record;
+  const { stop } = record.ending;
   if (stop?.key === key) return { record, events: [], actions: [] };
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return adopt(record, stop, actor, thenRestart);
   return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, context);
@@ -54,21 +54,28 @@ function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): I
 
 /** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
 export const isComingBack = (record: AgentRecord): boolean =>
-  !isStartingAgain(record) && (record.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
+  !isStartingAgain(record) && (record.ladder.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
 
 /** Who wants it ended while it is between two lives wants no next one. */
 function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context): Intervened {
   const { now } = context;
-  const { agentId, incarnation, health } = record;
+  const { agentId, health } = record;
+  const { incarnation } = record.life;
   const opened =
-    record.incident === null
+    record.ladder.incident === null
       ? openIncident(record, "UNRESPONSIVE", health.reason, context)
       : { record, events: [], actions: [] };
-  const { incident } = opened.record;
+  const { incident } = opened.record.ladder;
   if (incident === null) return opened;
-  const limit = isStanding(record.limit) ? { ...record.limit, resumedAt: now } : record.limit;
-  const closed = closeIncident({ ...opened.record, limit }, incident, "handed-to-a-person", "ended-by-person", now);
-  const ended = terminated(health, now);
+  const limit = isStanding(record.seen.limit) ? { ...record.seen.limit, resumedAt: now } : record.seen.limit;
+  const closed = closeIncident(
+    { ...opened.record, seen: { ...opened.record.seen, limit } },
+    incident,
+    "handed-to-a-person",
+    "ended-by-person",
+    now,
+  );
+  const ended = terminated(closed.record.health, now);
   const { key, actor, force } = order;
   const stop: StopLife = {
     ...{ key, cause: "ordered", actor, force, decidedAt: now, thenRestart: false },
@@ -76,7 +83,11 @@ function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context
   };
   const payload = { agentId, from: health.state, to: ended.state, reason: ended.reason, findings: [] };
   return {
-    record: { ...closed.record, health: ended, findings: [], stop: wasStopped(record) ? closed.record.stop : stop },
+    record: {
+      ...closed.record,
+      health: { ...ended, findings: [] },
+      ending: { ...closed.record.ending, stop: wasStopped(record) ? closed.record.ending.stop : stop },
+    },
     events: [
       ...opened.events,
       { type: "RESTART_CANCELLED", payload: { agentId, incarnation, actor } },
@@ -89,11 +100,12 @@ function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context
 
 /** It is being stopped already: nothing is done twice, but from here on it is theirs, and theirs is the last word on what follows. */
 function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: boolean): Intervened {
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const evidence = ["order"];
   const payload = { agentId, incarnation, key: stop.key, actor, because: "ordered" as const, evidence };
   return {
-    record: { ...record, stop: { ...stop, cause: "ordered", actor, thenRestart } },
+    record: { ...record, ending: { ...record.ending, stop: { ...stop, cause: "ordered", actor, thenRestart } } },
     events: [{ type: "TERMINATION_ORDERED", payload }],
     actions: [],
   };
@@ -102,7 +114,7 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
 /** The work is saved, or is not: the order follows, unless a freeze came between or what cannot be saved must be. */
 function goOn(record: AgentRecord, context: Context): Intervened {
   const { policy, doubt } = context;
-  const { stop } = record;
+  const { stop } = record.ending;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null) return unchanged;
   if (doubt.frozen) return withdrawStop(record, "frozen");

@@ -90,7 +90,7 @@ describe("an order to stop", () => {
       awake.passes("1m");
       expect(awake.agent.did("stop-agent")).toHaveLength(1);
       expect(endings(awake)).toEqual(["recovered: well-again"]);
-      expect(awake.agent.record.stop).toBeNull();
+      expect(awake.agent.record.ending.stop).toBeNull();
     },
   );
 
@@ -139,7 +139,7 @@ describe("an order to stop", () => {
   it("the answer to another order is not taken for its own", () => {
     const held = isStoppedForErrors("t1");
     held.handsStopped("worker-1/1/stop/other");
-    expect(held.agent.record.stop?.outcome).toBeNull();
+    expect(held.agent.record.ending.stop?.outcome).toBeNull();
     expect(told(held, "AGENT_TERMINATED")).toEqual([]);
   });
 });
@@ -240,7 +240,7 @@ describe("a person's order", () => {
     expect(orders(held)).toEqual(["stop-agent"]);
     expect(held.agent.told("AGENT_TERMINATED")).toMatchObject([{ because: "ordered" }]);
     expect(endings(held)).toEqual(["handed-to-a-person: ended-by-person"]);
-    expect(held.agent.record.alert).toBeNull();
+    expect(held.agent.record.health.alert).toBeNull();
   });
 
   it("that they took over from us goes out once more when nobody knows whether ours arrived", () => {

@@ -11,10 +11,9 @@ import {
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
-import type { Incident } from "../incident.ts";
+import type { Incident, StopLife } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Action, ActionOutcome, Signal } from "../signal.ts";
-import type { StopLife } from "../terminal-facts.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";
 
 export interface StopOrder {
@@ -27,11 +26,12 @@ export interface StopOrder {
 
 /** First the work is saved: the order itself follows when that is answered, if everything still holds. */
 export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }: Context): Intervened {
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, evidence: [], outcome: null };
-  const counts = { ...record.counts, stops: record.counts.stops + 1 };
+  const counts = { ...record.ladder.counts, stops: record.ladder.counts.stops + 1 };
   return {
-    record: { ...record, stop, stopRefused: null, counts },
+    record: { ...record, ending: { ...record.ending, stop, refused: null }, ladder: { ...record.ladder, counts } },
     events: [],
     actions: [{ kind: "save-work", key: `${order.key}/work`, agentId, incarnation, within: policy.saving.within }],
   };
@@ -40,12 +40,13 @@ export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }:
 /** Written down, and then done by whoever holds the agent. */
 export function orderStop(record: AgentRecord, stop: StopLife, context: Context): Intervened {
   const { now, policy } = context;
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const { key, cause, actor } = stop;
   const evidence = evidenceFor(record, cause, context);
   const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
-    record: { ...record, stop: { ...stop, orderedAt: now, evidence } },
+    record: { ...record, ending: { ...record.ending, stop: { ...stop, orderedAt: now, evidence } } },
     events: [{ type: "TERMINATION_ORDERED", payload }],
     actions: [
       {
@@ -72,23 +73,32 @@ function validity(record: AgentRecord, cause: StopCause, { now, policy }: Contex
 
 /** The matter is over while an order of ours is out, or nobody knows where it is. What its holder has begun cannot be taken back. */
 export function recallStop(record: AgentRecord): Intervened {
-  const { agentId, incarnation, stop } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { stop } = record.ending;
   const isOut = stop !== null && stop.orderedAt !== null && stop.outcome === null;
   if (!isOut || stop.cause === "ordered" || stop.recalled === true) return { record, events: [], actions: [] };
   const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
-  return { record: { ...record, stop: { ...stop, recalled: true } }, events: [], actions: [action] };
+  return {
+    record: { ...record, ending: { ...record.ending, stop: { ...stop, recalled: true } } },
+    events: [],
+    actions: [action],
+  };
 }
 
 /** What changed while the work was being saved changes the decision. */
 export function withdrawStop(record: AgentRecord, because: StopRefusal): Intervened {
-  const cause = record.stop?.cause ?? "ordered";
-  return { ...refuseStop(record, because, cause), record: { ...record, stop: null, stopRefused: because } };
+  const cause = record.ending.stop?.cause ?? "ordered";
+  return {
+    ...refuseStop(record, because, cause),
+    record: { ...record, ending: { ...record.ending, stop: null, refused: because } },
+  };
 }
 
 export function refuseStop(record: AgentRecord, because: StopRefusal, cause: StopCause): Intervened {
   const { agentId } = record;
   return {
-    record: { ...record, stopRefused: because },
+    record: { ...record, ending: { ...record.ending, refused: because } },
     events: [{ type: "TERMINATION_REFUSED", payload: { agentId, because, cause } }],
     actions: [],
   };
@@ -111,12 +121,12 @@ export function tellShutGate(
 const evidenceFor = (record: AgentRecord, cause: StopCause, context: Context): string[] => [
   ...(cause === "ordered" || cause === "decided" ? ["order"] : []),
   ...kindsOfEvidence(record, context),
-  ...record.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
+  ...record.health.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
 ];
 
 /** The hands' answers: whether the work is safe, and how the stop went. Survivors are never called done. */
 export function followStop(record: AgentRecord, signal: Signal): Intervened {
-  const { stop } = record;
+  const { stop } = record.ending;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
   const { outcome } = signal;
@@ -130,7 +140,7 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
   if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
     return tellOvertaken(record, stop);
   return {
-    record: { ...record, stop: { ...stop, outcome: outcome.stop } },
+    record: { ...record, ending: { ...record.ending, stop: { ...stop, outcome: outcome.stop } } },
     events: describe(record, stop, outcome.stop),
     actions: [],
   };
@@ -151,64 +161,81 @@ function giveWay(record: AgentRecord, stop: StopLife): Intervened {
 
 /** After a crash, or when the holder could not be reached, time has passed: everything is asked again before anybody is stopped. */
 function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
-  const { incident } = record;
+  const { incident } = record.ladder;
   // A person took it over meanwhile: theirs is no decision of ours, it goes out once more.
   if (stop.cause === "ordered")
     return {
-      record: { ...record, stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } },
+      record: { ...record, ending: { ...record.ending, stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } } },
       events: [],
       actions: [],
     };
   const stage = incident?.stage;
   if (incident === null || stage?.kind !== "stopping")
-    return { record: { ...record, stop: null }, events: [], actions: [] };
+    return { record: { ...record, ending: { ...record.ending, stop: null } }, events: [], actions: [] };
   const again = { ...incident, stage: { ...stage, interrupted: stage.interrupted + 1 } };
-  return { record: { ...record, stop: null, incident: again }, events: [], actions: [] };
+  return {
+    record: { ...record, ending: { ...record.ending, stop: null }, ladder: { ...record.ladder, incident: again } },
+    events: [],
+    actions: [],
+  };
 }
 
 /** It ended by our stop although the answer never came: the fact is the same. */
 export function concludeStop(record: AgentRecord): Intervened {
-  const { incident, stop, terminal } = record;
+  const { incident } = record.ladder;
+  const { stop } = record.ending;
+  const { terminal } = record.seen;
   const unseen = terminal?.exit?.cause === "stopped" && stop?.outcome?.kind !== "stopped";
   if (!unseen || incident?.stage.kind !== "stopping") return { record, events: [], actions: [] };
   const { cause, actor } = incident.stage;
   const life = { key: "", cause, actor, decidedAt: incident.openedAt, thenRestart: false, force: false };
   const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
   const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null, evidence: [] }), cause, outcome };
-  return { record: { ...record, stop: ended }, events: describe(record, ended, outcome), actions: [] };
+  return {
+    record: { ...record, ending: { ...record.ending, stop: ended } },
+    events: describe(record, ended, outcome),
+    actions: [],
+  };
 }
 
 /** The same for a person's order: whoever was asked again after a crash found nobody left, and knew no longer that it was by this order. */
 export function concludeOrder(record: AgentRecord): Intervened {
-  const { stop, terminal } = record;
+  const { stop } = record.ending;
+  const { terminal } = record.seen;
   const exit = terminal?.exit ?? null;
   if (stop?.cause !== "ordered" || stop.outcome?.kind !== "already-over" || exit?.cause !== "stopped")
     return { record, events: [], actions: [] };
   const outcome = { kind: "stopped", forced: exit.signal === "SIGKILL", processes: 0 } as const;
-  return { record: { ...record, stop: { ...stop, outcome } }, events: describe(record, stop, outcome), actions: [] };
+  return {
+    record: { ...record, ending: { ...record.ending, stop: { ...stop, outcome } } },
+    events: describe(record, stop, outcome),
+    actions: [],
+  };
 }
 
 function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionOutcome, { kind: "work" }>): Intervened {
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const events: RouseEvent[] =
     work.kind === "saved"
       ? [{ type: "WORK_SAVED", payload: { agentId, incarnation, commit: work.commit, changed: work.changed } }]
       : work.kind === "not-saved"
         ? [{ type: "WORK_NOT_SAVED", payload: { agentId, incarnation, problem: work.problem } }]
         : [];
-  return { record: { ...record, stop: { ...stop, saved: work } }, events, actions: [] };
+  return { record: { ...record, ending: { ...record.ending, stop: { ...stop, saved: work } } }, events, actions: [] };
 }
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {
-  const { agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
   const { cause: because, actor } = stop;
   switch (outcome.kind) {
     case "stopped": {
       const snapshot = stop.saved?.kind === "saved" ? stop.saved.commit : null;
-      const reason = record.incident === null ? because : `${record.incident.illness}: ${because}`;
+      const reason = record.ladder.incident === null ? because : `${record.ladder.incident.illness}: ${because}`;
       const evidence = [...stop.evidence];
       const { forced, tier } = outcome;
-      const { checkpoint } = record;
+      const { checkpoint } = record.task;
       const told = { ...(tier && { tier }), ...detailsOf(outcome) };
       const payload = { agentId, incarnation, actor, because, reason, forced, checkpoint, snapshot, evidence, ...told };
       return [{ type: "AGENT_TERMINATED", payload }];

@@ -86,7 +86,7 @@ describe("what an agent is told", () => {
       agent.beats();
       agent.beats(said);
       agent.isNudgedBy("ada");
-      expect(agent.record.nudge?.text).toMatch(/^REMINDER: You are asked how it goes\. Please either:\n/);
+      expect(agent.record.ladder.nudge?.text).toMatch(/^REMINDER: You are asked how it goes\. Please either:\n/);
     }
   });
 

@@ -31,7 +31,7 @@ const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
 
 /** The default is the reminder of old; of a loop, the loop is named. */
 export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
-  const finding = record.findings.find(({ kind }) => kind === cause);
+  const finding = record.health.findings.find(({ kind }) => kind === cause);
   if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind)) {
     const outcome = bringsNothing.has(finding.kind) ? " Nothing new has come of it." : "";
     return { template: "loop", text: `FACT: ${sentence(finding.text)}${outcome}\n${choices}` };
@@ -40,10 +40,10 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
   if (finding?.kind === "task-not-started")
     return { template: "reminder", text: `REMINDER: ${sentence(taskWaits(record, now))} Start it, or ${softened}` };
   // A person may ask for it at any time; of one that rests or waits, no time it worked is to be told.
-  if (finding === undefined && record.activity.kind !== "RUNNING")
+  if (finding === undefined && record.work.activity.kind !== "RUNNING")
     return { template: "reminder", text: `REMINDER: You are asked how it goes. ${choices}` };
-  const checkpoint = record.facts.checkpoint ?? record.facts.progress;
-  const duration = describeDuration(now - (checkpoint?.at ?? record.bornAt));
+  const checkpoint = record.seen.facts.checkpoint ?? record.seen.facts.progress;
+  const duration = describeDuration(now - (checkpoint?.at ?? record.life.bornAt));
   const fact = finding === undefined ? "" : ` (${finding.text})`;
   const text = `REMINDER: You have been working for ${duration} without checkpoint update${fact}. ${choices}`;
   return { template: "reminder", text };
@@ -51,7 +51,7 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
 
 const softened = choices.replace("Please either:", "else:");
 
-const taskWaits = ({ taskId, taskAssignedAt }: AgentRecord, now: MonoMs): string =>
+const taskWaits = ({ task: { id: taskId, assignedAt: taskAssignedAt } }: AgentRecord, now: MonoMs): string =>
   `task ${taskId} has waited for you for ${describeDuration(now - (taskAssignedAt ?? now))} and you are idle`;
 
 export const selfReflection = (failed: number, of: number): Wording => ({

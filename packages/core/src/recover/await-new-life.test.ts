@@ -31,7 +31,7 @@ describe("a new life that does not come", () => {
     expect(starts(held)).toEqual(["worker-1/1/restart/1", "worker-1/1/restart/2", "worker-1/1/restart/3"]);
     held.passes("15m");
     expect(endings(held)).toEqual(["handed-to-a-person: restarts-exhausted"]);
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
   });
 
   it("has failed also when the hands say nothing at all, and what they say later is not told twice", () => {
@@ -135,7 +135,11 @@ describe("a new life that is late", () => {
     held.startsAgain();
     held.handsAnswer("worker-1/1/restart/2", { kind: "restarted", incarnation: 2, recovery: null });
     held.passes("5m");
-    expect(held.agent.record).toMatchObject({ incarnation: 2, restart: null, incident: null });
+    expect(held.agent.record).toMatchObject({
+      life: { incarnation: 2 },
+      ending: { restart: null },
+      ladder: { incident: null },
+    });
     expect(held.agent.told("AGENT_RESTARTED")).toHaveLength(1);
     expect(starts(held)).toHaveLength(2);
   });

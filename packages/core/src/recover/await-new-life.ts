@@ -19,7 +19,7 @@ const lookEvery: DurationMs = seconds(10);
  * have been carried out and heard of counts.
  */
 export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Intervened {
-  const { restart } = record;
+  const { restart } = record.ending;
   const unchanged: Intervened = { record, events: [], actions: [] };
   if (restart === null || !isStartingAgain(record)) return unchanged;
   const awaitedSince = isBound(doubt) ? null : (restart.awaitedSince ?? now);
@@ -27,13 +27,13 @@ export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Inte
     return failRestart(record, `nothing was heard of its new life within ${longestBirth / 1000} s`);
   return awaitedSince === restart.awaitedSince
     ? unchanged
-    : { ...unchanged, record: { ...record, restart: { ...restart, awaitedSince } } };
+    : { ...unchanged, record: { ...record, ending: { ...record.ending, restart: { ...restart, awaitedSince } } } };
 }
 
 /** When to look whether it has come. */
 export function lookForNewLife(record: AgentRecord, { now, doubt }: Context): MonoMs | null {
-  if (record.restart === null || !isStartingAgain(record)) return null;
-  const { awaitedSince } = record.restart;
+  if (record.ending.restart === null || !isStartingAgain(record)) return null;
+  const { awaitedSince } = record.ending.restart;
   return awaitedSince === null ? now + longestBirth : earliest(now + lookEvery, dueAfter(awaitedSince, doubt));
 }
 

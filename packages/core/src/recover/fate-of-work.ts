@@ -16,37 +16,45 @@ export type Fate =
  * else does the same work beside it.
  */
 export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
-  if (after.incarnation > before.incarnation) return { kind: "recovered", incarnation: after.incarnation };
-  const isOrderedNow = isStartingAgain(after) && after.restart?.key !== before.restart?.key;
+  if (after.life.incarnation > before.life.incarnation)
+    return { kind: "recovered", incarnation: after.life.incarnation };
+  const isOrderedNow = isStartingAgain(after) && after.ending.restart?.key !== before.ending.restart?.key;
   // What it was started for is done; what it is started for next it takes up itself.
-  if (isOrderedNow && after.restart?.because === "kept-running") return isOver(before) ? null : fateOfDead(after);
+  if (isOrderedNow && after.ending.restart?.because === "kept-running")
+    return isOver(before) ? null : fateOfDead(after);
   if (isOrderedNow)
     return {
       kind: "recovering",
       because: isOrdered(after) ? "recovered-by-person" : "being-recovered",
-      afterLimit: after.restart?.because === "limit-over",
+      afterLimit: after.ending.restart?.because === "limit-over",
     };
   if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
   if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
   // Of an agent that we did not start, its own word is all there is.
-  const saysDone = after.terminal === null && after.activity.kind === "FINISHED" && before.activity.kind !== "FINISHED";
+  const saysDone =
+    after.seen.terminal === null && after.work.activity.kind === "FINISHED" && before.work.activity.kind !== "FINISHED";
   if (saysDone) return { kind: "completed" };
   return isGone(after) && !isGone(before) ? { kind: "released", because: "agent-gone" } : null;
 }
 
-const isOrdered = ({ restart }: AgentRecord): boolean => restart?.because === "ordered";
+const isOrdered = ({ ending: { restart } }: AgentRecord): boolean => restart?.because === "ordered";
 
 /** Nothing more is done about it by us. */
 export const isSettled = (record: AgentRecord): boolean =>
-  record.incident === null &&
+  record.ladder.incident === null &&
   !isStartingAgain(record) &&
   !endedAtLimit(record) &&
-  (record.stop === null || !record.stop.thenRestart);
+  (record.ending.stop === null || !record.ending.stop.thenRestart);
 
-const wasHandedOff = (before: AgentRecord, { handedOver }: AgentRecord): boolean =>
-  handedOver?.because === "handed-off" && handedOver.incident !== before.handedOver?.incident;
+const wasHandedOff = (before: AgentRecord, { ladder: { handedOver } }: AgentRecord): boolean =>
+  handedOver?.because === "handed-off" && handedOver.incident !== before.ladder.handedOver?.incident;
 
-function fateOfDead({ terminal, activity, stop, handedOver }: AgentRecord): Fate {
+function fateOfDead({
+  seen: { terminal },
+  work: { activity },
+  ending: { stop },
+  ladder: { handedOver },
+}: AgentRecord): Fate {
   if (activity.kind === "FINISHED" && !isBrokenOff(terminal)) return { kind: "completed" };
   if (stop?.cause === "repeated-error") return { kind: "blocked", because: "repeated-error" };
   const because = handedOver?.because;
@@ -67,5 +75,5 @@ function isBrokenOff(terminal: TerminalFacts | null): boolean {
 }
 
 /** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */
-export const isGone = ({ terminal, handedOver }: AgentRecord): boolean =>
+export const isGone = ({ seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
   terminal === null && handedOver !== null && handedOver.illness === "UNRESPONSIVE";

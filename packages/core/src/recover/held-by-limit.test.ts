@@ -53,7 +53,7 @@ describe("while a limit stands", () => {
     const held = heldStory({ hold: claude, taskId: "t", obedient: true });
     held.prints();
     held.passes("16m");
-    expect(held.agent.record.incident?.stage.kind).toBe("nudged");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("nudged");
     held.report([hit("3h", "text")], crash);
     held.passes("2h");
     expect(held.agent.did("restart-agent")).toEqual([]);
@@ -103,7 +103,7 @@ describe("while a limit stands", () => {
       held.passes("2h");
       expect(held.agent.told("ESCALATION_TRIGGERED")).toHaveLength(1);
       expect(held.agent.did("withdraw-escalation")).toEqual([]);
-      expect(held.agent.record.incident?.stage.kind).toBe("escalated");
+      expect(held.agent.record.ladder.incident?.stage.kind).toBe("escalated");
     },
   );
 
@@ -111,7 +111,7 @@ describe("while a limit stands", () => {
     const held = heldStory({ hold: claude, taskId: "t", settings: { restart: { max_attempts: 0 } } });
     held.prints();
     held.passes("16m");
-    expect(held.agent.record.incident?.stage.kind).toBe("nudged");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("nudged");
     held.report([hit("3h", "text")], crash);
     held.passes("2h");
     expect(held.agent.told("RESTARTS_EXHAUSTED")).toEqual([]);
@@ -128,7 +128,7 @@ describe("while a limit stands", () => {
       held.prints(1);
       held.passes("10m");
     }
-    expect(held.agent.record.limit?.resumedAt).toBeNull();
+    expect(held.agent.record.seen.limit?.resumedAt).toBeNull();
   });
 
   it("a turn that ended there is not waited for, also when all of it was heard late", () => {
@@ -145,8 +145,8 @@ describe("while a limit stands", () => {
     held.shows(hit("3h"));
     held.passes("1m");
     held.shows({ kind: "turn-ended", outcome: "failure", reason: "rate_limit" });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
-    expect(held.agent.record.limit?.resumedAt).toBeNull();
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.seen.limit?.resumedAt).toBeNull();
   });
 });
 
@@ -178,9 +178,9 @@ describe("when a limit is over", () => {
     held.passes("1m");
     held.shows(hit("3h"));
     held.passes("10m");
-    expect(held.agent.record.nudge?.template).toBe("limit-over");
-    expect(held.agent.record.limit).toMatchObject({ told: false, resumedAt: null });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.ladder.nudge?.template).toBe("limit-over");
+    expect(held.agent.record.seen.limit).toMatchObject({ told: false, resumedAt: null });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
   });
 
   it("nobody is started again whom a person ended there", () => {

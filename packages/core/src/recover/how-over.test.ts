@@ -24,7 +24,7 @@ describe("an agent that Rouse started", () => {
   it("is not over while it may be started again, and its activity is its exit", () => {
     const agent = heldStory();
     agent.exits({ code: 7 });
-    expect(agent.agent.record.incident).not.toBe(null);
+    expect(agent.agent.record.ladder.incident).not.toBe(null);
     expect(isExited(agent.agent.record)).toBe(true);
     expect(how(agent)).toBe(null);
     expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
@@ -40,7 +40,7 @@ describe("an agent that Rouse started", () => {
       return agent;
     };
     const agent = runsAgain(always);
-    expect(agent.agent.record.restart).toBe(null);
+    expect(agent.agent.record.ending.restart).toBe(null);
     expect(how(agent)).toBe(null);
     expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
     expect(howOver(agent.agent.record, { ...policy, mode: "observe" })).toMatchObject({ how: "finished" });
@@ -52,7 +52,7 @@ describe("an agent that Rouse started", () => {
   it("is over with its status once it was given up and handed to a person", () => {
     const agent = held({ settings: { mode: "assist" } });
     agent.exits({ code: 7 });
-    expect(agent.agent.record.handedOver).not.toBe(null);
+    expect(agent.agent.record.ladder.handedOver).not.toBe(null);
     expect(howOver(agent.agent.record, policy)).toMatchObject({ how: "exited", code: 7 });
   });
 
@@ -65,7 +65,11 @@ describe("an agent that Rouse started", () => {
   it("is not over between its end and the decision what to do about it, unless it is only observed or not even that", () => {
     const agent = heldStory();
     agent.exits({ code: 7 });
-    const undecided = { ...agent.agent.record, incident: null, restart: null };
+    const undecided = {
+      ...agent.agent.record,
+      ladder: { ...agent.agent.record.ladder, incident: null },
+      ending: { ...agent.agent.record.ending, restart: null },
+    };
     expect(howOver(undecided, policy)).toBe(null);
     expect(howOver(undecided, { ...policy, mode: "observe" })).toMatchObject({ how: "exited" });
     expect(howOver(undecided, { ...policy, enabled: false })).toMatchObject({ how: "exited" });
@@ -75,7 +79,7 @@ describe("an agent that Rouse started", () => {
     const agent = held();
     agent.shows({ kind: "rate-limited", pattern: "limit", resetsInMs: 3_600_000, by: "stream", what: "usage" });
     agent.exits({ code: 1 });
-    expect(agent.agent.record.incident).toBe(null);
+    expect(agent.agent.record.ladder.incident).toBe(null);
     expect(how(agent)).toBe(null);
     expect(isExited(agent.agent.record)).toBe(false);
     expect(refuseRemoval(agent.agent.record, policy)).toBe("starts-again");
@@ -133,6 +137,6 @@ describe("an agent that only beats", () => {
     expect(refuseRemoval(agent.record, policy)).toBe("question-open");
     agent.decides("allow_more_time");
     expect(refuseRemoval(agent.record, policy)).toBe("beats");
-    expect(refuseRemoval({ ...agent.record, incident: null }, policy)).toBe(null);
+    expect(refuseRemoval({ ...agent.record, ladder: { ...agent.record.ladder, incident: null } }, policy)).toBe(null);
   });
 });

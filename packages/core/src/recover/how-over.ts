@@ -16,7 +16,9 @@ export interface Over extends HowOver {
  * done and its program stays; for one that left processes; and for one that may be started again.
  */
 export function howOver(record: AgentRecord, policy: Policy): Over | null {
-  const { terminal, activity, health } = record;
+  const { health } = record;
+  const { terminal } = record.seen;
+  const { activity } = record.work;
   // Of an agent that we did not start, its own word is all there is.
   if (terminal === null)
     return activity.kind === "FINISHED" ? { how: "finished", code: null, signal: null, at: activity.since } : null;
@@ -28,13 +30,16 @@ export function howOver(record: AgentRecord, policy: Policy): Over | null {
 }
 
 /** Whoever stopped them has ended them, also when no holder was left to say so. */
-export function worksOn({ terminal, stop }: AgentRecord): boolean {
+export function worksOn({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean {
   const isEnded = stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over";
   return (terminal?.leftovers ?? null) !== null && !isEnded;
 }
 
 /** Its end was found to be an illness, and what is to be done about it is not decided yet. Who is only observed is left as it is. */
-const isUndecided = ({ findings, handedOver }: AgentRecord, { mode, enabled }: Policy): boolean =>
+const isUndecided = (
+  { health: { findings }, ladder: { handedOver } }: AgentRecord,
+  { mode, enabled }: Policy,
+): boolean =>
   handedOver === null &&
   mode !== "observe" &&
   enabled &&
@@ -45,7 +50,9 @@ const isUndecided = ({ findings, handedOver }: AgentRecord, { mode, enabled }: P
  * it lives, and should it beat again, it is new.
  */
 export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefusal | null {
-  const { terminal, health, incident } = record;
+  const { health } = record;
+  const { terminal } = record.seen;
+  const { incident } = record.ladder;
   if (howOver(record, policy) !== null) return null;
   if (incident !== null && incident.stage.kind === "escalated") return "question-open";
   if (terminal === null)
@@ -56,7 +63,7 @@ export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefus
 
 /** What it is shown to be doing: a process that ended does nothing, whatever it did last; but one that ended at its limit waits for that. */
 export function isExited(record: AgentRecord): boolean {
-  const { activity } = record;
+  const { activity } = record.work;
   const waits = activity.kind === "WAITING" && activity.for === "provider" && endedAtLimit(record);
   return isOver(record) && activity.kind !== "FINISHED" && !waits;
 }

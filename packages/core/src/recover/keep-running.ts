@@ -20,8 +20,8 @@ export function nextRunDue(record: AgentRecord, context: Context): MonoMs | null
   const { now, policy } = context;
   if (!isBetweenRuns(record) || isStartingAgain(record)) return null;
   if (!mayStart(policy)) return null;
-  const rested = record.restartedAt === null ? now : record.restartedAt + policy.restart.cooldown;
-  const recent = record.restart === null ? [] : recentRestarts(record, context);
+  const rested = record.recovery.restartedAt === null ? now : record.recovery.restartedAt + policy.restart.cooldown;
+  const recent = record.ending.restart === null ? [] : recentRestarts(record, context);
   const [oldest] = recent.slice(-restartsAllowed(record, policy));
   const isSpent = oldest !== undefined && recent.length >= restartsAllowed(record, policy);
   return isSpent ? Math.max(rested, oldest + policy.restart.window) : rested;

@@ -6,7 +6,7 @@ import { isGone, isSettled } from "./fate-of-work.ts";
  * is not known, the asker may be the life that is being started.
  */
 export function isLifeOver(record: AgentRecord, life: number | null): boolean {
-  if (life !== null && life > record.incarnation) return false;
+  if (life !== null && life > record.life.incarnation) return false;
   if (life === null && isStartingAgain(record)) return false;
   return isOver(record) || saidThatItIsDone(record);
 }
@@ -16,5 +16,5 @@ export const isGoneForGood = (record: AgentRecord): boolean =>
   (isOver(record) && isSettled(record)) || saidThatItIsDone(record) || isGone(record);
 
 /** A program that says so in a terminal may still be there for the next thing. */
-const saidThatItIsDone = ({ terminal, activity }: AgentRecord): boolean =>
+const saidThatItIsDone = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
   terminal === null && activity.kind === "FINISHED";

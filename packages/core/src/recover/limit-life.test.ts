@@ -2,6 +2,7 @@ import type { ExitStatus, LimitResume, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { heldByLimit, limitSeenToAt } from "../limit.ts";
+import { readRecord } from "../read-record.ts";
 import { ms } from "../story.test-support.ts";
 import { fateOfWork } from "./fate-of-work.ts";
 import { isGoneForGood } from "./life-over.ts";
@@ -74,21 +75,21 @@ describe("an agent at its usage limit", () => {
     const held = heldStory({ hold: claude, ...{ settings: resumes("auto", "ask") } });
     held.shows(hit("1h", { by: "text" }));
     held.passes("70m");
-    expect(held.agent.record.terminal?.asks?.what).toBe("limit");
+    expect(held.agent.record.seen.terminal?.asks?.what).toBe("limit");
     held.shows(hit("15m", { by: "text", what: "rate" }));
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
     held.passes("20m");
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "time-up" } }]);
-    expect(held.agent.record.terminal?.asks).toBeNull();
+    expect(held.agent.record.seen.terminal?.asks).toBeNull();
     held.passes("3h");
-    expect(held.agent.record.incident).not.toBeNull();
+    expect(held.agent.record.ladder.incident).not.toBeNull();
   });
 
   it("waits for its provider whatever is drawn: footers, a prompt, a tip, everything anew, an unknown busy line", () => {
     const held = heldStory({ hold: claude, taskId: "t-1" });
     held.prints(9);
     held.shows(hit("4h", { by: "text", continues: true, pattern: "claude-limit-hit" }));
-    const until = held.agent.record.limit?.until;
+    const until = held.agent.record.seen.limit?.until;
     held.prints(6);
     held.shows({ kind: "asks", what: "prompt", pattern: "p" });
     held.passes("8s");
@@ -101,7 +102,7 @@ describe("an agent at its usage limit", () => {
       held.prints(1);
     }
     held.passes("3h");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider", until });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider", until });
     expect(held.agent.past).toEqual([]);
     expect(done(held)).toEqual([]);
     expect(told(held, "LIMIT_REACHED")).toHaveLength(1);
@@ -157,8 +158,8 @@ describe("an agent at its usage limit", () => {
     held.exits({ code: 1 });
     held.startsAgain();
     held.prints(3);
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
-    expect(JSON.parse(JSON.stringify(held.agent.record)).limit).toEqual(held.agent.record.limit);
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(readRecord(JSON.stringify(held.agent.record)).seen.limit).toEqual(held.agent.record.seen.limit);
   });
 
   it("leaves it to nobody who starts something else under its name in their own terminal", () => {
@@ -167,8 +168,8 @@ describe("an agent at its usage limit", () => {
     held.exits({ code: 0, cause: "person" });
     held.startsAgain();
     held.prints(3);
-    expect(held.agent.record.limit).toBeNull();
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.seen.limit).toBeNull();
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
   });
 
   it.each([
@@ -199,7 +200,7 @@ describe("an agent at its usage limit", () => {
     held.passes("10m");
     held.shows(...sights);
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on", waitedSeconds: 600 } }]);
-    expect(held.agent.record.activity).not.toMatchObject({ for: "provider" });
+    expect(held.agent.record.work.activity).not.toMatchObject({ for: "provider" });
   });
 
   it("is past it when its beats show new work, not when they say that it runs", () => {
@@ -208,31 +209,31 @@ describe("an agent at its usage limit", () => {
     held.shows(hit("4h"));
     held.passes("5m");
     held.agent.beats({ status: "RUNNING", toolCallCount: 4 });
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
     held.agent.beats({ status: "RUNNING", toolCallCount: 5, progressIndicator: "on" });
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
     expect(told(held, "LIMIT_RESUMED")).toHaveLength(1);
   });
 
   it("keeps the second that its stream named: words and tries without a reset change nothing", () => {
     const held = heldStory({ hold: stream });
     held.shows(hit("4h"));
-    const { until } = held.agent.record.limit ?? {};
+    const { until } = held.agent.record.seen.limit ?? {};
     held.shows(hit(null, { what: "rate" }), hit("5h", { by: "text" }));
-    expect(held.agent.record.limit).toMatchObject({ until, what: "usage", by: "stream" });
+    expect(held.agent.record.seen.limit).toMatchObject({ until, what: "usage", by: "stream" });
     expect(told(held, "LIMIT_REACHED")).toHaveLength(1);
   });
 });
 
 describe("of a limit that stands", () => {
-  const until = ({ agent }: HeldStory): number | undefined => agent.record.limit?.until;
+  const until = ({ agent }: HeldStory): number | undefined => agent.record.seen.limit?.until;
 
   it("words that name a reset are taken where the stream named none", () => {
     const held = heldStory({ hold: stream });
     held.shows(hit(null), hit("2h", { by: "text" }));
-    expect(held.agent.record.limit).toMatchObject({ named: true });
+    expect(held.agent.record.seen.limit).toMatchObject({ named: true });
     held.passes("1h");
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
   });
 
   it("words that name an earlier reset take nothing back: of two quotas the later one counts", () => {
@@ -240,7 +241,7 @@ describe("of a limit that stands", () => {
     held.shows(hit("5h", { by: "text", pattern: "weekly-limit-hit" }));
     const before = until(held);
     held.shows(hit("1h", { by: "text", what: "rate", pattern: "slow-down" }));
-    expect(held.agent.record.limit).toMatchObject({ until: before, what: "usage", pattern: "weekly-limit-hit" });
+    expect(held.agent.record.seen.limit).toMatchObject({ until: before, what: "usage", pattern: "weekly-limit-hit" });
   });
 
   it("the stream knows better than words, whether it names a later reset or an earlier one", () => {
@@ -291,7 +292,7 @@ describe("an agent at its limit that beats", () => {
     held.passes("30s");
     held.agent.beats({ progressIndicator: "step 2", status: "RUNNING" });
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "provider" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "provider" });
     held.passes("5m");
     held.agent.beats({ progressIndicator: "step 3", status: "RUNNING" });
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
@@ -334,9 +335,9 @@ describe("an agent whose process ended at its limit", () => {
     const held = heldStory({ hold: { input: "none" }, taskId: "t-1" });
     held.prints();
     held.passes("40m");
-    expect(held.agent.record.incident?.stage.kind).toBe("escalated");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("escalated");
     held.report([hit("3h")], { exit: { code: 1, signal: null, cause: "by-itself" } });
-    expect(held.agent.record.incident).toBeNull();
+    expect(held.agent.record.ladder.incident).toBeNull();
     held.passes("3h");
     expect(told(held, "RESTART_ORDERED")).toEqual([]);
     held.passes("2m");
@@ -350,10 +351,13 @@ describe("an agent whose process ended at its limit", () => {
     held.passes("1s");
     held.agent.isEscalatedBy("ada");
     held.passes("5m");
-    expect(held.agent.record.incident?.stage).toMatchObject({ kind: "escalated", escalation: { reason: "ordered" } });
+    expect(held.agent.record.ladder.incident?.stage).toMatchObject({
+      kind: "escalated",
+      escalation: { reason: "ordered" },
+    });
     held.passes("57m");
     held.startsAgain();
-    expect(held.agent.record.incident).toBeNull();
+    expect(held.agent.record.ladder.incident).toBeNull();
   });
 
   it("is started again within a minute of the reset, not before, and is nobody's matter meanwhile", () => {
@@ -371,7 +375,7 @@ describe("an agent whose process ended at its limit", () => {
     expect(held.agent.did("restart-agent")).toMatchObject([{ reason: "its provider's limit is over" }]);
     expect(told(held, "INCIDENT_OPENED")).toEqual([]);
     // The budget of crashes is untouched.
-    expect(held.agent.record.restarts).toEqual([]);
+    expect(held.agent.record.recovery.restarts).toEqual([]);
   });
 
   /** As Gemini CLI does: it tries again by itself, says so, and gives up when we have stopped waiting. */
@@ -397,7 +401,7 @@ describe("an agent whose process ended at its limit", () => {
     return held;
   }
   const gemini: NonNullable<HeldGiven["hold"]> = { family: "gemini-cli", input: "none" };
-  const crashes = (held: HeldStory): number => held.agent.record.restarts.length;
+  const crashes = (held: HeldStory): number => held.agent.record.recovery.restarts.length;
 
   it("after its time was up, with the provider's refusal as its last word, waits twice as long and has not crashed", () => {
     const held = givesUp(gemini, []);
@@ -483,7 +487,7 @@ describe("an agent whose process ended at its limit", () => {
     const waits: number[] = [];
     for (let i = 0; i < 5; i++) {
       held.shows(hit(null, { what: "overloaded" }));
-      waits.push(((held.agent.record.limit?.until ?? 0) - held.agent.now) / 60_000);
+      waits.push(((held.agent.record.seen.limit?.until ?? 0) - held.agent.now) / 60_000);
       held.exits({ code: 1 });
       held.passes(`${(waits[i] ?? 0) + 1}m`);
     }
@@ -542,7 +546,7 @@ describe("an agent whose process ended at its limit", () => {
     held.passes("22m");
     held.passes("40m");
     held.shows(hit("20m"));
-    expect(held.agent.record.limit).toMatchObject({ attempts: 0 });
+    expect(held.agent.record.seen.limit).toMatchObject({ attempts: 0 });
   });
 
   it("is asked about when its policy says ask, and left to a person when it says off, after the limit and not before", () => {
@@ -738,7 +742,8 @@ describe("an agent whose program says that its limit still stands", () => {
   it("waits for the new reset, which is told, and is started after that one", () => {
     const held = askedAfter("1h", { taskId: "t-1" });
     answer(held, "2h");
-    const { limit, restart } = held.agent.record;
+    const { limit } = held.agent.record.seen;
+    const { restart } = held.agent.record.ending;
     expect(restart).toBeNull();
     expect(limit).toMatchObject({ resumedAt: null, named: true, attempts: 1, until: held.agent.now + ms("2h") + 5000 });
     expect(told(held, "LIMIT_REACHED").at(-1)).toMatchObject({ payload: { resetsInSeconds: 7200, what: "usage" } });
@@ -759,7 +764,7 @@ describe("an agent whose program says that its limit still stands", () => {
   it("for days is believed for six hours, a person is told once, and it is asked again as often as it takes", () => {
     const held = askedAfter("2s");
     answer(held, "8d");
-    expect(held.agent.record.limit).toMatchObject({ attempts: 0, named: false, until: held.agent.now + ms("6h") });
+    expect(held.agent.record.seen.limit).toMatchObject({ attempts: 0, named: false, until: held.agent.now + ms("6h") });
     expect(told(held, "RESTART_PUT_OFF")).toMatchObject([{ payload: { resetsInSeconds: 691_200 } }]);
     const summary = expect.stringContaining("has reached its provider's limit: by what its program says for another 8");
     expect(alerts(held)).toMatchObject([{ type: "ALERT_RAISED", payload: { severity: "warning", summary } }]);
@@ -779,7 +784,7 @@ describe("an agent whose program says that its limit still stands", () => {
     expect(alerts(short)).toEqual([]);
     const held = askedAfter("2s");
     answer(held, "2h");
-    expect(held.agent.record.limit).toMatchObject({ attempts: 1, named: true });
+    expect(held.agent.record.seen.limit).toMatchObject({ attempts: 1, named: true });
     held.passes("121m");
     held.startsAgain();
     expect(alerts(held).map(({ type }) => type)).toEqual(["ALERT_RAISED", "ALERT_RESOLVED"]);
@@ -790,7 +795,7 @@ describe("an agent whose program says that its limit still stands", () => {
     answer(held, "2h");
     held.passes("119m");
     expect(held.agent.state).toBe("HEALTHY");
-    expect(held.agent.record).toMatchObject({ restarts: [], recoveries: [], incident: null });
+    expect(held.agent.record).toMatchObject({ recovery: { restarts: [], attempts: [] }, ladder: { incident: null } });
     expect([...told(held, "RESTART_FAILED"), ...told(held, "INCIDENT_OPENED")]).toEqual([]);
     expect(isGoneForGood(held.agent.record)).toBe(false);
   });
@@ -800,7 +805,7 @@ describe("an agent whose program says that its limit still stands", () => {
     const waits: number[] = [];
     for (let i = 0; i < 3; i++) {
       answer(held, null);
-      waits.push(((held.agent.record.limit?.until ?? 0) - held.agent.now) / 60_000);
+      waits.push(((held.agent.record.seen.limit?.until ?? 0) - held.agent.now) / 60_000);
       held.passes(`${(waits[i] ?? 0) + 1}m`);
     }
     expect(waits).toEqual([2, 4, 8]);
@@ -834,7 +839,10 @@ describe("an agent whose program says that its limit still stands", () => {
     expect(told(late, "RESTART_FAILED")).toHaveLength(1);
     const before = late.agent.record;
     for (const order of orders(late)) answer(late, "2h", order);
-    expect(late.agent.record).toMatchObject({ limit: before.limit, restart: before.restart });
+    expect(late.agent.record).toMatchObject({
+      seen: { limit: before.seen.limit },
+      ending: { restart: before.ending.restart },
+    });
     const failed = askedAfter("1h");
     const [order] = orders(failed);
     failed.handsAnswer(order?.key ?? "", { kind: "not-restarted", problem: "no such folder" });
@@ -875,7 +883,7 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
     held.passes("3h");
     expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(done(held)).toEqual([]);
     // Everything drawn anew: it still stands at its prompt.
     held.prints(40);
@@ -889,7 +897,7 @@ describe("an agent that lives when its limit is over", () => {
     held.shows(hit("1h"), { kind: "asks", what: "prompt", pattern: "p" });
     expect(limitSeenToAt(held.agent.record)).toBe(heldByLimit(held.agent.record));
     held.passes("2h");
-    expect(held.agent.record.limit).toMatchObject({ told: true, resumedAt: null });
+    expect(held.agent.record.seen.limit).toMatchObject({ told: true, resumedAt: null });
     expect(limitSeenToAt(held.agent.record)).toBeNull();
   });
 
@@ -937,7 +945,7 @@ describe("an agent that lives when its limit is over", () => {
     held.passes("1m");
     held.shows({ kind: "completed", pattern: "m" }, { kind: "asks", what: "prompt", pattern: "p" });
     held.passes("3h");
-    expect(held.agent.record.activity.kind).toBe("FINISHED");
+    expect(held.agent.record.work.activity.kind).toBe("FINISHED");
     expect(
       told(held, "AGENT_NEEDS_YOU").filter(({ payload }) => "what" in payload && payload.what === "limit"),
     ).toEqual([]);
@@ -950,7 +958,7 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
     held.shows({ kind: "said", digest: "on" });
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
   });
 
   it("is told to go on where its policy says auto, and a person is told when that did not reach it", () => {
@@ -1003,7 +1011,7 @@ describe("an agent that lives when its limit is over", () => {
       held.prints(2);
     }
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "went-on" } }]);
-    expect(held.agent.record.activity.kind).toBe("RUNNING");
+    expect(held.agent.record.work.activity.kind).toBe("RUNNING");
   });
 
   it("and of which all was heard only now waits for its person, whatever was drawn in the meantime", () => {
@@ -1013,7 +1021,7 @@ describe("an agent that lives when its limit is over", () => {
     held.report([limit], {}, 120 * 60_000);
     held.report([{ kind: "asks", what: "prompt", pattern: "p" }], {}, 120 * 60_000);
     held.report([{ kind: "output", rows: 3, novel: 1 }], {}, 60 * 60_000);
-    expect(held.agent.record.activity).toMatchObject({ kind: "WAITING", for: "input" });
+    expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
   });
 
   it("and goes round in circles after it is nudged, and is not well again by our nudge", () => {

@@ -14,19 +14,18 @@ import {
   heldByLimit,
   isOutOfLimit,
   isStanding,
-  type Limit,
   limitSeenToAt,
   mostResumes,
 } from "../limit.ts";
 import { type AgentRecord, isOver } from "../record.ts";
-import type { TerminalFacts } from "../terminal-facts.ts";
+import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 import { aMoment, reviveAfterLimit } from "./restart-life.ts";
 
 /** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
 export function followLimit(record: AgentRecord, context: Context): Intervened {
   const { now, policy } = context;
-  const { limit } = record;
-  if (!policy.enabled || limit === null || record.activity.kind === "FINISHED") return unchanged(record);
+  const { limit } = record.seen;
+  if (!policy.enabled || limit === null || record.work.activity.kind === "FINISHED") return unchanged(record);
   if (isOver(record)) return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, context);
   // A person has it in hand while it lives; whose process ends after all is started again.
   if (limit.told) return unchanged(record);
@@ -40,7 +39,8 @@ const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], ac
 /** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
 export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs | null {
   if (!policy.enabled) return null;
-  const { restart, health } = record;
+  const { health } = record;
+  const { restart } = record.ending;
   const failed = isOver(record) && restart !== null && isOutOfLimit(restart) && restart.problem !== null;
   if (failed && health.state === "HEALTHY") return now + aMoment;
   const due = limitSeenToAt(record);
@@ -48,7 +48,7 @@ export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs 
 }
 
 function startAgain(record: AgentRecord, { now, policy, doubt }: Context): Intervened {
-  const { limit } = record;
+  const { limit } = record.seen;
   // Of one that is being started again none stands.
   if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen) return unchanged(record);
   if (policy.mode !== "act" || policy.limitResume.afterExit !== "auto") return unchanged(record);
@@ -74,11 +74,11 @@ function resume(record: AgentRecord, limit: Limit, context: Context): Intervened
 /** A question that stood there all the while still stands; the time to say that it is done counts from here. */
 function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
-  const { terminal } = record;
-  const next: AgentRecord = { ...record, limit: { ...limit, resumedAt: now } };
+  const { terminal } = record.seen;
+  const next: AgentRecord = { ...record, seen: { ...record.seen, limit: { ...limit, resumedAt: now } } };
   if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
   const { what, since } = terminal.asks;
-  const ended = terminal.turnEndedAt === null ? null : markNow(record.work, now);
+  const ended = terminal.turnEndedAt === null ? null : markNow(record.work.clock, now);
   const asking: TerminalFacts = { ...terminal, asks: { what, since }, wait: "input", turnEndedAt: ended };
   return {
     ...unchanged(waitForPerson(next, asking, since, context)),
@@ -87,14 +87,14 @@ function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
 }
 
 /** Its turn is over or it is at its prompt; of a quota that is used up, programs make an end of the turn. One that is put off tries again by itself. */
-function standsStill({ terminal }: AgentRecord, { what }: Limit): boolean {
+function standsStill({ seen: { terminal } }: AgentRecord, { what }: Limit): boolean {
   const asks = terminal?.asks?.what;
   return asks === "prompt" || asks === "draft" || (terminal?.turnEndedAt ?? null) !== null || what === "usage";
 }
 
 /** It was told to go on, and that did not reach it. Whoever writes after it goes on, whether or not it was because of that. */
 function isUnheard(record: AgentRecord, { since }: Limit): boolean {
-  const { nudge } = record;
+  const { nudge } = record.ladder;
   if (nudge?.template !== "limit-over" || nudge.queuedAt < since) return false;
   return nudge.state === "not-sent" || (nudge.state === "unconfirmed" && newestFact(record) <= nudge.queuedAt);
 }
@@ -102,12 +102,13 @@ function isUnheard(record: AgentRecord, { since }: Limit): boolean {
 /** From here on it waits for a person like one that asks. */
 function tellPerson(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
-  const { agentId, terminal } = record;
+  const { agentId } = record;
+  const { terminal } = record.seen;
   if (terminal === null) return unchanged(record);
   // That it stands at its prompt is still true when somebody has drawn the screen anew.
   const what = terminal.asks?.what ?? "limit";
   const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
-  const told = { ...record, limit: { ...limit, told: true } };
+  const told = { ...record, seen: { ...record.seen, limit: { ...limit, told: true } } };
   return {
     record: waitForPerson(told, asking, now, context),
     events: [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what: "limit", pattern: limit.pattern } }],
@@ -118,8 +119,14 @@ function tellPerson(record: AgentRecord, limit: Limit, context: Context): Interv
 function waitForPerson(record: AgentRecord, terminal: TerminalFacts, since: MonoMs, context: Context): AgentRecord {
   const { now } = context;
   const activity = { kind: "WAITING", since, for: "input", until: null } as const;
-  const work = turnClock(record.work, activity, record.bornAt, context);
+  const work = turnClock(record.work.clock, activity, record.life.bornAt, context);
   // It waits for its provider no more; what else follows from that is looked at in a moment.
-  const findings = record.findings.filter(({ kind }) => kind !== "rate-limited");
-  return { ...record, activity, terminal, work, findings, wakeAt: now + aMoment };
+  const findings = record.health.findings.filter(({ kind }) => kind !== "rate-limited");
+  return {
+    ...record,
+    work: { ...record.work, activity, clock: work },
+    seen: { ...record.seen, terminal },
+    health: { ...record.health, findings },
+    wakeAt: now + aMoment,
+  };
 }

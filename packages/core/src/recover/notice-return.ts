@@ -7,7 +7,8 @@ const ill: ReadonlySet<HealthState> = new Set<HealthState>(["UNRESPONSIVE", "STU
 export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
   const { state } = after.health;
   if (!ill.has(before.health.state) || (state !== "HEALTHY" && state !== "DEGRADED")) return [];
-  if (isOver(after) && (after.activity.kind !== "FINISHED" || after.terminal?.exit?.cause === "person")) return [];
+  if (isOver(after) && (after.work.activity.kind !== "FINISHED" || after.seen.terminal?.exit?.cause === "person"))
+    return [];
   const illForSeconds = Math.round((now - before.health.since) / 1000);
   return [{ type: "AGENT_RECOVERED", payload: { agentId: after.agentId, from: before.health.state, illForSeconds } }];
 }

@@ -33,10 +33,9 @@ describe("a new life", () => {
     expect(held.agent.past).toEqual(["0s UNRESPONSIVE", "5s HEALTHY"]);
     expect(held.agent.reason).toBe("new-incarnation");
     expect(held.agent.record).toMatchObject({
-      alert: null,
-      stop: null,
-      restart: null,
-      terminal: { novel: 0, exit: null },
+      health: { alert: null },
+      ending: { stop: null, restart: null },
+      seen: { terminal: { novel: 0, exit: null } },
     });
     expect(held.prints().reply).toMatchObject({ status: "accepted", sequenceNumber: 1 });
   });
@@ -71,12 +70,12 @@ describe("a new life", () => {
 
   it("after a recovery is charged to the recoveries, and after a crash to the restarts", () => {
     const recovered = startsFailing({ obedient: true });
-    expect(recovered.agent.record).toMatchObject({ restarts: [], restartedAt: null });
-    expect(recovered.agent.record.recoveries).toHaveLength(1);
+    expect(recovered.agent.record).toMatchObject({ recovery: { restarts: [], restartedAt: null } });
+    expect(recovered.agent.record.recovery.attempts).toHaveLength(1);
     const crashed = heldStory();
     crashed.exits({ code: 1 });
-    expect(crashed.agent.record).toMatchObject({ recoveries: [], restartedAt: crashed.agent.now });
-    expect(crashed.agent.record.restarts).toHaveLength(1);
+    expect(crashed.agent.record).toMatchObject({ recovery: { attempts: [], restartedAt: crashed.agent.now } });
+    expect(crashed.agent.record.recovery.restarts).toHaveLength(1);
   });
 
   it("is told as a recovery that begins, with the newest checkpoint, whatever it is started for", () => {
@@ -111,7 +110,7 @@ describe("a new life", () => {
       hold: held.holdOf({ incarnation: 2, taskId: null, policy: null }),
       adopted: false,
     });
-    expect(held.agent.record).toMatchObject({ taskId: "t1", policy: "night" });
+    expect(held.agent.record).toMatchObject({ task: { id: "t1" }, identity: { policy: "night" } });
   });
 });
 
@@ -138,7 +137,7 @@ describe("a restart that failed", () => {
     ]);
     held.passes("15m");
     expect(endings(held)).toEqual(["handed-to-a-person: restarts-exhausted"]);
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
     held.passes("3h");
     expect(orders(held)).toHaveLength(3);
   });
@@ -211,7 +210,7 @@ describe("a restart that failed", () => {
     held.handsAnswer("order-1/restart", failed);
     held.passes("1h");
     expect(endings(held)).toHaveLength(1);
-    expect(held.agent.record.alert?.severity).toBe("critical");
+    expect(held.agent.record.health.alert?.severity).toBe("critical");
   });
 });
 
@@ -284,7 +283,7 @@ describe("a replacement", () => {
     late.startsAgain();
     late.startsAgain();
     late.handsAnswer("worker-1/1/recovery/1", restarted);
-    expect(late.agent.record.recovered).toBeNull();
+    expect(late.agent.record.recovery.recovered).toBeNull();
   });
 
   it("that starts over although there were checkpoints is somebody's matter, and no other", () => {
@@ -364,7 +363,7 @@ describe("a person's order to start it again", () => {
       held.startsAgain();
       expect(told(held, "AGENT_RESTARTED")).toMatchObject([{ payload: { because: "ordered", cause: "stopped" } }]);
       expect(held.agent.state).toBe("HEALTHY");
-      expect(held.agent.record.restarts).toEqual([]);
+      expect(held.agent.record.recovery.restarts).toEqual([]);
       expect(orders(held)).toHaveLength(2);
     }
   });

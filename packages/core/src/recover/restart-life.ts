@@ -2,10 +2,11 @@ import type { DurationMs, MonoMs, RecoveryContext, RestartCause, RouseEvent } fr
 import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
 import type { Context } from "../context.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
-import { endedAtLimit, isStanding, type Limit } from "../limit.ts";
+import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { recentRestarts } from "../restart-rule.ts";
 import type { Signal } from "../signal.ts";
+import type { Limit } from "../terminal-facts.ts";
 
 /** Attempts older than any window, of tasks long done, need not be remembered. */
 const mostRemembered = 20;
@@ -16,36 +17,51 @@ export function revive(record: AgentRecord, by: "restart" | "recovery", attempt:
   const isRestart = by === "restart";
   const because: RestartCause = !isRestart
     ? "recovery"
-    : record.terminal?.exit?.cause === "stopped"
+    : record.seen.terminal?.exit?.cause === "stopped"
       ? "stopped-as-unresponsive"
       : "process-exited";
-  const restarts = isRestart ? [...recentRestarts(record, context), now] : record.restarts;
+  const restarts = isRestart ? [...recentRestarts(record, context), now] : record.recovery.restarts;
   const recoveries = isRestart
-    ? record.recoveries
-    : [...record.recoveries, { taskId: record.taskId, at: now }].slice(-mostRemembered);
-  const restartedAt = isRestart ? now : record.restartedAt;
-  const counts = { ...record.counts, starts: record.counts.starts + 1 };
-  const key = `${record.agentId}/${record.incarnation}/${by}/${counts.starts}`;
-  return start({ ...record, restarts, restartedAt, recoveries, counts }, key, because, attempt, now);
+    ? record.recovery.attempts
+    : [...record.recovery.attempts, { taskId: record.task.id, at: now }].slice(-mostRemembered);
+  const restartedAt = isRestart ? now : record.recovery.restartedAt;
+  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
+  const key = `${record.agentId}/${record.life.incarnation}/${by}/${counts.starts}`;
+  return start(
+    {
+      ...record,
+      recovery: { ...record.recovery, restarts, restartedAt, attempts: recoveries },
+      ladder: { ...record.ladder, counts },
+    },
+    key,
+    because,
+    attempt,
+    now,
+  );
 }
 
 function start(record: AgentRecord, key: string, because: RestartCause, attempt: number, now: MonoMs): Intervened {
-  const { agentId, incarnation, taskId } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { id: taskId } = record.task;
   const reason = reasonOf(record, because);
   const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
   // Who has finished goes on with nothing.
   const isFresh = because === "kept-running";
-  const fromCheckpoint = record.checkpoint;
+  const fromCheckpoint = record.task.checkpoint;
   if (!isFresh)
     events.push({ type: "RECOVERY_INITIATED", payload: { taskId, agentId, fromCheckpoint, attempt, because: reason } });
   return {
     record: {
       ...record,
-      limit: resumed(record.limit, now),
-      restart: {
-        ...{ key, because, attempt, awaitedSince: now, problem: null },
-        // Where its end has become a matter by then, it is one until its next life is there.
-        ...(endedAtLimit(record) && record.health.state === "HEALTHY" ? { outOfLimit: true } : {}),
+      seen: { ...record.seen, limit: resumed(record.seen.limit, now) },
+      ending: {
+        ...record.ending,
+        restart: {
+          ...{ key, because, attempt, awaitedSince: now, problem: null },
+          // Where its end has become a matter by then, it is one until its next life is there.
+          ...(endedAtLimit(record) && record.health.state === "HEALTHY" ? { outOfLimit: true } : {}),
+        },
       },
     },
     events,
@@ -65,24 +81,33 @@ const resumed = (limit: Limit | null, now: MonoMs): Limit | null =>
 
 /** Its limit is over: it goes on with its conversation. That is no crash, so no budget of crashes is charged. */
 export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs): Intervened {
-  const counts = { ...record.counts, starts: record.counts.starts + 1 };
-  const key = `${record.agentId}/${record.incarnation}/limit/${counts.starts}`;
-  return start({ ...record, counts }, key, "limit-over", limit.attempts + 1, now);
+  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
+  const key = `${record.agentId}/${record.life.incarnation}/limit/${counts.starts}`;
+  return start({ ...record, ladder: { ...record.ladder, counts } }, key, "limit-over", limit.attempts + 1, now);
 }
 
 /** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
 export function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
   const { now } = context;
-  const counts = { ...record.counts, starts: record.counts.starts + 1 };
-  const key = `${record.agentId}/${record.incarnation}/always/${counts.starts}`;
-  const failed = record.restart !== null;
-  const restarts = failed ? [...recentRestarts(record, context), now] : record.restarts;
+  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
+  const key = `${record.agentId}/${record.life.incarnation}/always/${counts.starts}`;
+  const failed = record.ending.restart !== null;
+  const restarts = failed ? [...recentRestarts(record, context), now] : record.recovery.restarts;
   const attempt = failed ? restarts.length + 1 : 1;
-  return start({ ...record, counts, restarts, restartedAt: now }, key, "kept-running", attempt, now);
+  return start(
+    { ...record, ladder: { ...record.ladder, counts }, recovery: { ...record.recovery, restarts, restartedAt: now } },
+    key,
+    "kept-running",
+    attempt,
+    now,
+  );
 }
 
 /** Why its last life ended, in fixed words. */
-function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCause): string {
+function reasonOf(
+  { ladder: { incident }, ending: { stop }, seen: { terminal } }: AgentRecord,
+  because: RestartCause,
+): string {
   if (because === "ordered") return "a person asked for it";
   if (because === "limit-over") return "its provider's limit is over";
   if (because === "kept-running") return "its owner wants it to run always";
@@ -97,17 +122,23 @@ function reasonOf({ incident, stop, terminal }: AgentRecord, because: RestartCau
  */
 export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }: Context): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
-  if (record.terminal === null || record.terminal.exit === null || doubt.frozen || isStartingAgain(record))
+  if (record.seen.terminal === null || record.seen.terminal.exit === null || doubt.frozen || isStartingAgain(record))
     return unchanged;
   const key = orderKey(record, signal);
   if (key === null) return unchanged;
   // Their order is used up with this: whatever comes of it, it is not tried again with every report.
-  const stop = record.stop === null ? null : { ...record.stop, thenRestart: false };
-  return start({ ...record, stop, recoveries: [], restarts: [] }, `${key}/restart`, "ordered", 0, now);
+  const stop = record.ending.stop === null ? null : { ...record.ending.stop, thenRestart: false };
+  return start(
+    { ...record, ending: { ...record.ending, stop }, recovery: { ...record.recovery, attempts: [], restarts: [] } },
+    `${key}/restart`,
+    "ordered",
+    0,
+    now,
+  );
 }
 
 /** Each order has a key of its own, so that a second one after a failure is not taken for the first, and the first that comes again is. */
-function orderKey({ stop, restart }: AgentRecord, signal: Signal): string | null {
+function orderKey({ ending: { stop, restart } }: AgentRecord, signal: Signal): string | null {
   if (signal.kind === "ordered") {
     const isKnown = stop?.key === signal.key || restart?.key === `${signal.key}/restart`;
     return signal.order === "restart" && !isKnown ? signal.key : null;
@@ -122,7 +153,7 @@ export function followRestart(record: AgentRecord, signal: Signal, context: Cont
   if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
   const { outcome } = signal;
   if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
-  if (record.restart?.key !== signal.key) return unchanged;
+  if (record.ending.restart?.key !== signal.key) return unchanged;
   if (outcome.kind === "limit-stands") return putOff(record, outcome.resetsInMs, context);
   return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged;
 }
@@ -132,7 +163,10 @@ export const aMoment: DurationMs = 250;
 
 /** The order is taken back, which is no failure: its agent waits on, as if it had run into the limit once more. */
 function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, policy }: Context): Intervened {
-  const { restart, limit, agentId, incarnation } = record;
+  const { agentId } = record;
+  const { restart } = record.ending;
+  const { limit } = record.seen;
+  const { incarnation } = record.life;
   if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record))
     return { record, events: [], actions: [] };
   const stands = standsAgain(limit, resetsInMs, now, policy);
@@ -140,7 +174,12 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
   const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
   return {
     // Once too often, and it is a person's matter: what is found about it is looked at anew.
-    record: { ...record, limit: stands, restart: null, wakeAt: now + aMoment },
+    record: {
+      ...record,
+      seen: { ...record.seen, limit: stands },
+      ending: { ...record.ending, restart: null },
+      wakeAt: now + aMoment,
+    },
     events: [{ type: "RESTART_PUT_OFF", payload: { agentId, incarnation, key: restart.key, resetsInSeconds } }, told],
     actions: [],
   };
@@ -148,10 +187,12 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
 
 /** Told once, whoever finds out first. */
 export function failRestart(record: AgentRecord, problem: string): Intervened {
-  const { restart, agentId, incarnation } = record;
+  const { agentId } = record;
+  const { restart } = record.ending;
+  const { incarnation } = record.life;
   if (restart === null || restart.problem !== null) return { record, events: [], actions: [] };
   return {
-    record: { ...record, restart: { ...restart, problem } },
+    record: { ...record, ending: { ...record.ending, restart: { ...restart, problem } } },
     events: [{ type: "RESTART_FAILED", payload: { agentId, incarnation, problem } }],
     actions: [],
   };
@@ -160,8 +201,11 @@ export function failRestart(record: AgentRecord, problem: string): Intervened {
 /** The answer may come before the new life is known, or after. */
 function noteContext(record: AgentRecord, life: number, context: RecoveryContext | null): Intervened {
   const unchanged: Intervened = { record, events: [], actions: [] };
-  if (context === null || life < record.incarnation || record.recovered?.life === life) return unchanged;
-  const told = { ...unchanged, record: { ...record, recovered: { context, life, told: false } } };
+  if (context === null || life < record.life.incarnation || record.recovery.recovered?.life === life) return unchanged;
+  const told = {
+    ...unchanged,
+    record: { ...record, recovery: { ...record.recovery, recovered: { context, life, told: false } } },
+  };
   const { lost, taskId } = context;
   return lost.startsOver && lost.checkpoints > 0 ? tellOfLoss(told, life, taskId, lost.checkpoints) : told;
 }
@@ -180,32 +224,33 @@ function tellOfLoss(before: Intervened, life: number, taskId: string | null, che
 
 /** The next life has begun, and we asked for it. */
 export function noticeRestart(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
-  const asked = isStartingAgain(before) ? before.restart : null;
+  const asked = isStartingAgain(before) ? before.ending.restart : null;
   const events: RouseEvent[] = [];
-  const { agentId, taskId } = after;
-  if (asked !== null && after.incarnation !== before.incarnation) {
-    const cause = before.terminal?.exit?.cause ?? null;
+  const { agentId } = after;
+  const { id: taskId } = after.task;
+  if (asked !== null && after.life.incarnation !== before.life.incarnation) {
+    const cause = before.seen.terminal?.exit?.cause ?? null;
     const { because } = asked;
     const chain = causeChain(before);
-    const payload = { agentId, from: before.incarnation, to: after.incarnation, because, cause, chain };
+    const payload = { agentId, from: before.life.incarnation, to: after.life.incarnation, because, cause, chain };
     events.push({ type: "AGENT_RESTARTED", payload });
     // Not when it was ordered: its program may still put it off.
-    if (because === "limit-over" && before.limit !== null)
-      events.push(limitResumed(agentId, before.limit, "started-again", now));
+    if (because === "limit-over" && before.seen.limit !== null)
+      events.push(limitResumed(agentId, before.seen.limit, "started-again", now));
   }
-  const { recovered } = after;
-  const isNews = recovered?.life === after.incarnation && !hasBegun(before, recovered.life);
+  const { recovered } = after.recovery;
+  const isNews = recovered?.life === after.life.incarnation && !hasBegun(before, recovered.life);
   if (recovered === null || !isNews) return events;
   const { checkpoint, step, lost } = recovered.context;
-  const startedAt = after.terminal?.startedAt ?? after.bornAt;
-  const downFor = Math.max(0, startedAt - (after.formerEndAt ?? startedAt));
+  const startedAt = after.seen.terminal?.startedAt ?? after.life.bornAt;
+  const downFor = Math.max(0, startedAt - (after.life.formerEndAt ?? startedAt));
   events.push({
     type: "RECOVERY_COMPLETED",
     payload: {
       taskId,
       agentId,
       newAgentId: agentId,
-      incarnation: after.incarnation,
+      incarnation: after.life.incarnation,
       fromCheckpoint: checkpoint,
       step,
       lost,
@@ -216,10 +261,10 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
 }
 
 const hasBegun = (before: AgentRecord, life: number): boolean =>
-  before.incarnation === life && before.recovered?.life === life;
+  before.life.incarnation === life && before.recovery.recovered?.life === life;
 
 /** From the first finding to the new life: what led to what. */
-function causeChain({ incident, stop, terminal, restart }: AgentRecord): string[] {
+function causeChain({ ladder: { incident }, ending: { stop, restart }, seen: { terminal } }: AgentRecord): string[] {
   const exit = terminal?.exit ?? null;
   return [
     ...(incident === null ? [] : [`${incident.illness}: ${incident.cause}`]),

@@ -1,6 +1,6 @@
 import type { MonoMs, TaskRefusal } from "@rouse/contract";
+import { admitsClaim } from "../trust/judge-assignments.ts";
 import { giveClaim } from "./change-task.ts";
-import { admitsClaim } from "./judge-assignments.ts";
 import { refreshClaim } from "./note-work.ts";
 import { unchanged } from "./task-alert.ts";
 import { type Claim, claimOf, isAtWork, type TaskRecord } from "./task-record.ts";

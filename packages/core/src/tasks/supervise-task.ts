@@ -1,3 +1,4 @@
+import type { Machine } from "../machine.ts";
 import { acceptClaim } from "./accept-claim.ts";
 import { acceptOrder } from "./accept-order.ts";
 import { acceptWord } from "./accept-word.ts";
@@ -73,3 +74,14 @@ function create(task: TaskRecord): TaskTurn {
   const payload = { agentId: null, taskId: task.taskId, priority: task.priority };
   return { ...done(unchanged(task)), events: [{ type: "TASK_CREATED", payload }] };
 }
+
+export const taskMachine: Machine<TaskRecord, TaskSignal, TaskContext, TaskReply | null> = {
+  name: "task",
+  step(before, signal, context) {
+    const { task, reply, events, actions } = superviseTask(before, signal, context);
+    return { record: task, reply, events, actions };
+  },
+  wakeAt: ({ wakeAt }) => wakeAt,
+  restore: (saved) => JSON.parse(saved) as TaskRecord,
+  serialise: JSON.stringify,
+};

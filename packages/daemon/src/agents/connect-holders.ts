@@ -1,18 +1,21 @@
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Chores } from "../engine/timers.ts";
 import type { Holders, WatchSettings } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
-import type { Commit } from "../ports/store.ts";
+import { type Commit, storeMark } from "../ports/store.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
+import type { Agents } from "./host-agents.ts";
+import { policySubject } from "./policy-subject.ts";
 import type { Roster } from "./roster.ts";
-import type { Turns } from "./turns.ts";
 
 interface MeetingParts {
+  readonly engine: Engine;
   readonly holders: Holders;
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly chores: Chores;
   readonly log: Log;
@@ -22,19 +25,21 @@ interface MeetingParts {
 
 /** The holders of this machine: looked for as soon as they may be, and told how to read their agents' terminals. */
 export function meetHolders(parts: MeetingParts) {
-  const { holders, roster, turns, commits, readClock } = parts;
+  const { engine, holders, roster, agents, commits, readClock } = parts;
   function settingsOf(agentId: string): WatchSettings {
-    const record = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
-    return watchSettingsFrom(parts.config().settingsFor(record));
+    const known = roster.find(agentId)?.record;
+    const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
+    return watchSettingsFrom(parts.config().settingsFor(subject));
   }
 
   return {
-    /** Only with an epoch that is saved: two monitors must never have the same. */
-    meetWith({ marks: { epoch, store } }: Commit): void {
-      if (typeof epoch !== "string" || typeof store !== "string" || parts.chores.stopped()) return;
-      const news = hearHolders({ roster, turns, commits, readClock, settingsOf });
+    /** Once it is saved which store this is. Holders obey the monitor with the highest epoch. */
+    meetWith({ epoch, marks }: Commit): void {
+      const store = marks[storeMark];
+      if (typeof store !== "string" || parts.chores.stopped()) return;
+      const news = hearHolders({ engine, roster, agents, commits, readClock, settingsOf });
       holders
-        .begin(news, Number(epoch), store)
+        .begin(news, epoch, store)
         .catch((error: unknown) => parts.log.error({ error: String(error) }, "supervised agents cannot be looked for"));
     },
     settle: (): void => holders.settle(settingsOf),

@@ -37,14 +37,14 @@ type ToWall = (at: MonoMs) => EpochMs;
 /** The record as people and programs outside see it: dates instead of steady time. */
 export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, policy: Policy): AgentHealth {
   const iso = (at: MonoMs): string => toIso(toWall(at));
-  const { facts } = record;
+  const { facts } = record.seen;
   const heardAt = lastBeatHeard(record.beats);
   const over = howOver(record, policy);
   // One that will be started again is not up meanwhile either.
-  const upUntil = over?.at ?? record.terminal?.exit?.at ?? now;
+  const upUntil = over?.at ?? record.seen.terminal?.exit?.at ?? now;
   return {
     agentId: record.agentId,
-    taskId: record.taskId,
+    taskId: record.task.id,
     state: record.health.state,
     stateChangedAt: iso(record.health.since),
     stateReason: record.health.reason,
@@ -52,27 +52,27 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     lastHeartbeat: heardAt === null ? null : iso(heardAt),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
-      uptimeSeconds: Math.max(0, Math.floor((upUntil - record.bornAt) / 1000)),
+      uptimeSeconds: Math.max(0, Math.floor((upUntil - record.life.bornAt) / 1000)),
       tokenCount: facts.tokenCount,
       errorCount: facts.errorCount,
       toolCallCount: facts.toolCallCount,
-      interventionCount: interventionsOf(record.counts),
+      interventionCount: interventionsOf(record.ladder.counts),
     },
     circuitBreakers: [],
     incident: describeIncident(record, iso),
     handedOver: describeHandOver(record, iso),
     activity: describeActivity(record, iso),
     limit: describeLimit(record, iso),
-    findings: record.findings.map((finding) => describeFinding(finding, iso)),
-    incarnation: record.incarnation,
-    lineage: record.lineage,
-    agentType: record.agentType,
-    node: record.node,
-    terminal: record.terminal === null ? null : describeTerminal(record, record.terminal, iso, policy),
+    findings: record.health.findings.map((finding) => describeFinding(finding, iso)),
+    incarnation: record.life.incarnation,
+    lineage: record.identity.lineage,
+    agentType: record.identity.agentType,
+    node: record.identity.node,
+    terminal: record.seen.terminal === null ? null : describeTerminal(record, record.seen.terminal, iso, policy),
   };
 }
 
-function describeHandOver({ handedOver, containment }: AgentRecord, iso: (at: MonoMs) => string) {
+function describeHandOver({ ladder: { handedOver, containment } }: AgentRecord, iso: (at: MonoMs) => string) {
   if (handedOver === null) return null;
   const { incident, because, at } = handedOver;
   const contained = containment?.state === "on" ? { contained: containment.how } : {};
@@ -96,7 +96,7 @@ function describeTerminal(
     attached,
     holder,
     lastOutput: facts.wroteAt === null ? null : iso(facts.wroteAt),
-    ...(tellsSteps(facts) && facts.output.at > record.bornAt ? { lastTold: iso(facts.output.at) } : {}),
+    ...(tellsSteps(facts) && facts.output.at > record.life.bornAt ? { lastTold: iso(facts.output.at) } : {}),
     outputBytes: facts.bytes,
     outputKept,
     needsYou:
@@ -104,7 +104,7 @@ function describeTerminal(
         ? null
         : { what: isToldOfLimit(record) ? "limit" : facts.asks.what, since: iso(facts.asks.since) },
     errors: facts.errors.map(({ text, seen }) => {
-      const last = seen[seen.length - 1]?.at ?? record.bornAt;
+      const last = seen[seen.length - 1]?.at ?? record.life.bornAt;
       return { text, times: seen.length, last: iso(last) };
     }),
     processes: facts.tree === null ? null : processesOf(facts.tree),
@@ -113,7 +113,7 @@ function describeTerminal(
     exit: facts.exit === null ? null : { ...facts.exit, at: iso(facts.exit.at) },
     ...leftoversOf(record),
     ...(facts.failedTurn == null ? {} : { failedTurn: facts.failedTurn }),
-    restarts: record.restarts.length,
+    restarts: record.recovery.restarts.length,
     ...conversationOf(record),
     idleKillSeconds: idleKill === null ? null : idleKill / 1000,
     ...restartRuleOf(record, policy),
@@ -124,23 +124,26 @@ function describeTerminal(
 
 /** As it holds now: how often may be its policy's word. */
 function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
-  const rule = record.terminal?.restart;
+  const rule = record.seen.terminal?.restart;
   if (rule === undefined) return {};
   const max = rule.when === "no" ? 0 : restartsAllowed(record, policy);
   return { restartRule: { when: rule.when, max, windowSeconds: policy.restart.window / 1000 } };
 }
 
 function leftoversOf(record: AgentRecord): Pick<TerminalReport, "leftovers"> {
-  const left = record.terminal?.leftovers ?? null;
+  const left = record.seen.terminal?.leftovers ?? null;
   return left === null || !worksOn(record) ? {} : { leftovers: [...left.processes] };
 }
 
-function conversationOf({ recovered, incarnation }: AgentRecord): Pick<TerminalReport, "conversation"> {
+function conversationOf({
+  recovery: { recovered },
+  life: { incarnation },
+}: AgentRecord): Pick<TerminalReport, "conversation"> {
   const conversation = recovered?.life === incarnation ? recovered.context.lost.conversation : undefined;
   return conversation === undefined ? {} : { conversation };
 }
 
-const isToldOfLimit = ({ limit }: AgentRecord): boolean => limit?.told === true && limit.resumedAt === null;
+const isToldOfLimit = ({ seen: { limit } }: AgentRecord): boolean => limit?.told === true && limit.resumedAt === null;
 
 const processesOf = ({ processes, cpuMs, ioBytes, memoryBytes }: TreeFacts) => ({
   processes,
@@ -153,7 +156,8 @@ export const describeOver = (over: Over | null, toWall: ToWall): AgentHealth["ov
   over === null ? null : { ...over, at: toIso(toWall(over.at)) };
 
 function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): ActivityReport {
-  const { activity, terminal, limit } = record;
+  const { activity } = record.work;
+  const { terminal, limit } = record.seen;
   if (isExited(record)) return { kind: "EXITED", since: iso(terminal?.exit?.at ?? activity.since) };
   const base = { kind: activity.kind, since: iso(activity.since) };
   if (activity.kind === "WAITING") {
@@ -171,10 +175,12 @@ function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): Act
 
 /** Only while it stands and the agent is to go on after it. */
 function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
-  const { limit, activity, health } = record;
+  const { health } = record;
+  const { limit } = record.seen;
+  const { activity } = record.work;
   if (limit === null || limit.resumedAt !== null) return null;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return null;
-  if (record.terminal?.exit != null && (record.terminal.foreground || runsOnce(record))) return null;
+  if (record.seen.terminal?.exit != null && (record.seen.terminal.foreground || runsOnce(record))) return null;
   const { what, named, by, continues, attempts, resetsAt } = limit;
   const seenToAt = limitSeenToAt(record);
   return {
@@ -199,13 +205,15 @@ export function describeGrounds(
   doubt: Doubt,
   toWall: ToWall,
 ): Pick<WhyReport, "clocks" | "beats" | "policy"> {
-  const { beats, facts, work } = record;
+  const { beats } = record;
+  const { facts } = record.seen;
+  const { clock: work } = record.work;
   const running = work.resumesAt !== null && work.resumesAt <= now;
   return {
     clocks: {
       silentSeconds: Math.max(0, Math.floor((now - silenceCountsFrom(record, { now, policy, doubt })) / 1000)),
       silenceAllowedSeconds: Math.floor(
-        (beatRhythm(record.activity, policy).ttl + policy.beatGrace + doubt.lag) / 1000,
+        (beatRhythm(record.work.activity, policy).ttl + policy.beatGrace + doubt.lag) / 1000,
       ),
       withoutProgressSeconds:
         facts.progress === null ? null : Math.floor(workedSince(record, facts.progress, now) / 1000),

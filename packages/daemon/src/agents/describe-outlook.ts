@@ -19,8 +19,8 @@ export function describeOutlook(
   toWall: (at: MonoMs) => EpochMs,
 ): Pick<WhyReport, "outlook" | "eyes"> {
   const iso = (at: MonoMs): string => toIso(toWall(at));
-  const ended = isOver(record) || record.activity.kind === "FINISHED";
-  const stage = record.incident?.stage;
+  const ended = isOver(record) || record.work.activity.kind === "FINISHED";
+  const stage = record.ladder.incident?.stage;
   const decided = stage?.kind === "stopping" && stage.cause === "decided" ? (["order"] as const) : [];
   const evidence: ReadonlySet<EvidenceClass> = new Set([
     ...kindsOfEvidence(record, { now, policy, doubt }),

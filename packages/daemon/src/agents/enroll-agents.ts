@@ -1,19 +1,18 @@
 import { type AgentRegistration, Fault } from "@rouse/contract";
-import { newRecord } from "@rouse/core";
-import type { DraftFiller } from "../engine/fill-draft.ts";
+import { type AgentRecord, newRecord, type Reply, type Signal } from "@rouse/core";
+import type { Engine, Host } from "../engine/engine.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Roster, Watched } from "./roster.ts";
-import type { AfterTurn, TurnRunner } from "./run-turn.ts";
 
 interface EnrollingParts {
   readonly roster: Roster;
   readonly doubt: SelfDoubt;
   readonly records: RecordKeeper;
-  readonly saveEvents: DraftFiller["saveEvents"];
-  readonly afterTurn: AfterTurn;
-  readonly run: TurnRunner["run"];
+  readonly engine: Pick<Engine, "saveEvents">;
+  readonly tellTasks: (before: AgentRecord, after: AgentRecord) => void;
+  readonly submit: Host<Watched, Signal, Reply | null>["submit"];
 }
 
 /** What an agent tells of itself the first time it is heard of. */
@@ -25,7 +24,7 @@ interface Newcomer {
 }
 
 /** How agents become known: announced by somebody, found with a holder, or by speaking themselves. */
-export function enrollAgents({ roster, doubt, records, saveEvents, afterTurn, run }: EnrollingParts) {
+export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit }: EnrollingParts) {
   function enroll(agentId: string, of: Newcomer, moment: Moment): Watched {
     const record = newRecord(
       {
@@ -39,22 +38,23 @@ export function enrollAgents({ roster, doubt, records, saveEvents, afterTurn, ru
       moment.now,
     );
     const watched = roster.add(record);
-    const { incarnation, taskId } = record;
-    saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
+    const { incarnation } = record.life;
+    const { id: taskId } = record.task;
+    engine.saveEvents([{ type: "AGENT_REGISTERED", payload: { agentId, incarnation, taskId } }], moment.time, agentId);
     records.saveNow(watched);
-    if (taskId !== null) afterTurn({ ...record, taskId: null }, record, moment);
+    if (taskId !== null) tellTasks({ ...record, task: { ...record.task, id: null } }, record);
     return watched;
   }
 
   function register(registration: AgentRegistration, moment: Moment): Watched {
     const known = roster.find(registration.agentId);
     const watched = known ?? enroll(registration.agentId, registration, moment);
-    const { reply } = run(watched, { kind: "registered", registration }, moment);
+    const reply = submit(watched, { kind: "registered", registration }, moment);
     if (reply?.status === "rejected") {
       const what = reply.because === "held" ? "cannot begin while a holder keeps its process" : "is over";
       throw new Fault(
         "bad-request",
-        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.incarnation}`,
+        `incarnation ${registration.incarnation} of ${registration.agentId} ${what}; the current one is ${watched.record.life.incarnation}`,
       );
     }
     records.saveNow(watched);

@@ -5,8 +5,8 @@ import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { subscribe } from "../engine/subscribe.ts";
 import { type EachSlice, mostPerSlice } from "../engine/take-in-slices.ts";
+import type { Agents } from "./host-agents.ts";
 import { type RefusedBeat, readBeat } from "./read-beat.ts";
-import type { Turns } from "./turns.ts";
 
 /** A beat as it came, and its text where there is one: what is kept is what was sent. */
 export interface SentBeat {
@@ -23,7 +23,7 @@ interface TakenBeats {
 type BeatListener = (beat: Heartbeat, time: number) => void;
 
 interface HearingParts {
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   readonly takeCanary: PathProof["takeCanary"];
@@ -31,7 +31,7 @@ interface HearingParts {
 }
 
 /** Takes beats, and answers once they are saved. With callbacks, because this is done for every beat. */
-export function hearBeats({ turns, commits, readClock, takeCanary, eachSlice }: HearingParts) {
+export function hearBeats({ agents, commits, readClock, takeCanary, eachSlice }: HearingParts) {
   const listeners = new Set<BeatListener>();
   let lastBeatAt: MonoMs | null = null;
 
@@ -54,7 +54,7 @@ export function hearBeats({ turns, commits, readClock, takeCanary, eachSlice }: 
   function takeNow(sent: readonly SentBeat[]): TakenBeats {
     const moment = readClock();
     const read = sent.map(({ beat }) => readBeat(beat, moment.time));
-    const acks = read.map((signal, i) => turns.takeBeat(signal, moment, sent[i]?.text));
+    const acks = read.map((signal, i) => agents.takeBeat(signal, moment, sent[i]?.text));
     lastBeatAt = moment.now;
     return { read, acks, moment };
   }
@@ -62,8 +62,7 @@ export function hearBeats({ turns, commits, readClock, takeCanary, eachSlice }: 
   async function takeMany(sent: readonly SentBeat[]): Promise<readonly HeartbeatAck[]> {
     const slices: TakenBeats[] = [];
     await eachSlice(sent, (slice) => {
-      const down = commits.down();
-      if (down !== null) throw down;
+      commits.refuseWhileDown();
       slices.push(takeNow(slice));
     });
     await commits.saved();

@@ -1,55 +1,58 @@
 import { Fault, type Settings } from "@rouse/contract";
 import { hasLeftovers, type Signal } from "@rouse/core";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { HolderNews, WatchSettings } from "../ports/holders.ts";
+import type { Agents } from "./host-agents.ts";
 import type { Roster } from "./roster.ts";
-import type { Turns } from "./turns.ts";
 
 interface HearingParts {
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   readonly settingsOf: (agentId: string) => WatchSettings;
 }
 
 /** Turns what holders tell into signals, and answers them once it is saved. */
-export function hearHolders({ roster, turns, commits, readClock, settingsOf }: HearingParts): HolderNews {
+export function hearHolders({ roster, engine, agents, commits, readClock, settingsOf }: HearingParts): HolderNews {
   /** While the store is down nothing is taken: the holder keeps it and tells it again. */
-  const refuseWhileDown = (): void => {
-    const down = commits.down();
-    if (down !== null) throw down;
-  };
+  const { refuseWhileDown } = commits;
 
   async function tell(agentId: string, signal: Signal, mustSave: boolean): Promise<void> {
     refuseWhileDown();
     const watched = roster.find(agentId);
     if (watched === undefined) throw new Fault("agent-unknown", "its holder is not known yet");
-    turns.take(watched, signal, readClock());
+    agents.take(watched, signal, readClock());
     if (mustSave) await commits.saved();
   }
 
   return {
     standing(agentId) {
       const record = roster.find(agentId)?.record;
-      if (record === undefined || record.terminal === null) return null;
-      return { incarnation: record.incarnation, over: record.terminal.exit !== null, left: hasLeftovers(record) };
+      if (record === undefined || record.seen.terminal === null) return null;
+      return {
+        incarnation: record.life.incarnation,
+        over: record.seen.terminal.exit !== null,
+        left: hasLeftovers(record),
+      };
     },
     registered(agentId) {
       const record = roster.find(agentId)?.record;
-      if (record === undefined || record.terminal === null) return null;
-      const { pid, identity = null, leftovers } = record.terminal;
+      if (record === undefined || record.seen.terminal === null) return null;
+      const { pid, identity = null, leftovers } = record.seen.terminal;
       const left = leftovers?.processes.map((each) => each.pid) ?? [];
-      return { incarnation: record.incarnation, pid, identity, left };
+      return { incarnation: record.life.incarnation, pid, identity, left };
     },
     async held(hold, adopted) {
       refuseWhileDown();
       const moment = readClock();
-      const reply = turns.takeHold(hold, adopted, moment);
+      const reply = agents.takeHold(hold, adopted, moment);
       await commits.saved();
       if (reply?.status === "rejected") return null;
-      const lastReport = roster.find(hold.agentId)?.record.terminal?.lastReport ?? 0;
+      const lastReport = roster.find(hold.agentId)?.record.seen.terminal?.lastReport ?? 0;
       return { lastReport, settings: settingsOf(hold.agentId) };
     },
     reported(agentId, incarnation, report) {
@@ -66,7 +69,7 @@ export function hearHolders({ roster, turns, commits, readClock, settingsOf }: H
       refuseWhileDown();
       const evidence = { incarnation, pids: processes.map(({ pid }) => pid) };
       const line = { actor: "rouse", action: "end-leftovers", subject: agentId, reason: "before-restart", evidence };
-      turns.addToTrail({ ...line, time: readClock().time, policy: null });
+      engine.addToTrail({ ...line, time: readClock().time, policy: null });
       commits.schedule();
       await commits.saved();
     },

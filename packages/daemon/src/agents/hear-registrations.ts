@@ -1,27 +1,28 @@
 import { type AgentHealth, AgentRegistration, describeIssues, Fault } from "@rouse/contract";
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { SteadyClock } from "../engine/steady-clock.ts";
 import { describeAgent } from "./describe-agent.ts";
-import type { Turns } from "./turns.ts";
+import type { Agents } from "./host-agents.ts";
+import { policySubject } from "./policy-subject.ts";
 
 interface HearingParts {
-  readonly turns: Turns;
+  readonly engine: Pick<Engine, "begin">;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly clock: SteadyClock;
   readonly config: () => Config;
 }
 
 /** Takes the announcement of an agent, and answers how it does once it is saved. */
-export function hearRegistrations({ turns, commits, clock, config }: HearingParts) {
+export function hearRegistrations({ engine, agents, commits, clock, config }: HearingParts) {
   return async (sent: unknown): Promise<AgentHealth> => {
     const parsed = AgentRegistration.safeParse(sent);
     if (!parsed.success) throw new Fault("bad-request", describeIssues(parsed.error.issues, "registration"));
-    const down = commits.down();
-    if (down !== null) throw down;
-    const moment = clock.read();
-    const watched = turns.register(parsed.data, moment);
+    const moment = engine.begin();
+    const watched = agents.register(parsed.data, moment);
     await commits.saved();
-    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(watched.record));
+    return describeAgent(watched.record, moment.now, clock.toWall, config().policyFor(policySubject(watched.record)));
   };
 }

@@ -9,7 +9,7 @@ async function nextAfter(before: TaskWorld, away: number): Promise<TaskWorld> {
   const diedAt = before.readClock().now;
   const world = await taskWorld({ disk: before.disk, at: diedAt + away });
   world.doubt.openGap("restart", diedAt, diedAt + away);
-  for (const watched of world.roster.all()) world.turns.wake(watched, world.readClock());
+  world.agents.wakeAll(world.readClock());
   world.commits.schedule();
   return world;
 }
@@ -20,7 +20,7 @@ describe("a deadline that was put off because Rouse was away", () => {
     first.beats({ agentId: "a", sequenceNumber: 1 });
     first.pass(minutes(20));
     const untilOf = (world: TaskWorld) => {
-      const stage = world.mustWatch("a").record.incident?.stage;
+      const stage = world.mustWatch("a").record.ladder.incident?.stage;
       return stage?.kind === "escalated" ? stage.escalation.until : null;
     };
     const until = untilOf(first) ?? 0;

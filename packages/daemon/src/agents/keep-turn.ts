@@ -1,5 +1,5 @@
-import type { AgentRecord, KillBudgetKeeper, Signal, Turn } from "@rouse/core";
-import type { DraftFiller } from "../engine/fill-draft.ts";
+import type { AgentRecord, Context, Reply, Signal, Stepped } from "@rouse/core";
+import type { Engine, KeptTurn } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import { hostOf } from "../engine/self-doubt.ts";
@@ -8,40 +8,31 @@ import type { SavedSignal } from "../ports/store.ts";
 import { isWorthKeeping } from "./hear-holders.ts";
 import type { Watched } from "./roster.ts";
 
-export const killBudgetMachine = "kill-budget";
+export type AgentTurn = KeptTurn<Watched, AgentRecord, Signal, Context, Reply | null>;
 
 interface KeepingParts {
+  readonly engine: Pick<Engine, "saveEvents">;
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
-  readonly budget: KillBudgetKeeper;
-  readonly saveEvents: DraftFiller["saveEvents"];
-  readonly intend: DraftFiller["intend"];
+  /** Charges the kill budget for one agent of this host. */
+  readonly spend: (host: string, moment: Moment) => void;
   readonly lastSignalId: number;
 }
 
 /** What of a turn goes into the next commit: its signal, what came of it, and what it cost. */
-export function keepTurns(parts: KeepingParts) {
-  const { commits, records, budget, saveEvents, intend } = parts;
-  let { lastSignalId } = parts;
+export function keepTurns({ engine, commits, records, spend, ...from }: KeepingParts) {
+  let { lastSignalId } = from;
 
   /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within a minute. */
-  function keepTurn(
-    watched: Watched,
-    signal: Signal,
-    turn: Turn,
-    moment: Moment,
-    text: string | undefined,
-    policy: string,
-  ): void {
-    const body = bodyToKeep(signal, turn, text);
-    if (body !== null) keepSignal(watched, keptAs(signal), body, moment);
-    if (turn.events.length > 0) saveEvents(turn.events, moment.time, watched.record.agentId, policy);
-    for (const action of turn.actions) {
-      intend(action, moment.time);
-      if (action.kind === "stop-agent" && action.spends) charge(watched.record, moment);
-    }
-    if (isOfConsequence(turn) || isWord(signal) || hasForgiven(watched.record, turn.record)) records.saveNow(watched);
-    else if (signal.kind !== "wake") records.saveLater(watched, moment.now);
+  function keepTurn({ kept, before, signal, context, stepped, moment, raw }: AgentTurn): void {
+    const { events, actions } = stepped;
+    const body = bodyToKeep(signal, stepped, raw);
+    if (body !== null) keepSignal(kept, keptAs(signal), body, moment);
+    if (events.length > 0) engine.saveEvents(events, moment.time, before.agentId, context.policy.id);
+    // At once and in the same commit: nobody else's step may come between an order and its price.
+    for (const action of actions) if (action.kind === "stop-agent" && action.spends) spend(hostOf(before), moment);
+    if (isOfConsequence(stepped) || isWord(signal) || hasForgiven(before, kept.record)) records.saveNow(kept);
+    else if (signal.kind !== "wake") records.saveLater(kept, moment.now);
   }
 
   function keepSignal(watched: Watched, kind: SavedSignal["kind"], body: string, { now: at, time }: Moment): void {
@@ -49,23 +40,17 @@ export function keepTurns(parts: KeepingParts) {
     commits.draft().signals.push({ id: lastSignalId, agentNo: watched.no, at, time, kind, body });
   }
 
-  /** Saved with the order it was spent on, so that a crash does not fill the budget again. */
-  function charge(record: AgentRecord, { now, time }: Moment): void {
-    budget.spend(hostOf(record), now);
-    commits.saveMachine(killBudgetMachine, "fleet", () => ({ record: JSON.stringify(budget.kills()), overAt: null }));
-    saveEvents(budget.news(now), time, null);
-  }
-
   return { keepTurn, keepSignal, lastSignalId: (): number => lastSignalId };
 }
 
 export type TurnKeeper = ReturnType<typeof keepTurns>;
 
-export const isOfConsequence = (turn: Turn): boolean => turn.events.length > 0 || turn.actions.length > 0;
+export const isOfConsequence = ({ events, actions }: AgentTurn["stepped"]): boolean =>
+  events.length > 0 || actions.length > 0;
 
 /** Gaps are known only while we run: what they mean for a deadline that runs is known from the record alone. */
-const hasForgiven = (before: AgentRecord, { gapsSeen, incident, nudge }: AgentRecord): boolean =>
-  gapsSeen !== before.gapsSeen && (incident !== null || nudge !== null);
+const hasForgiven = (before: AgentRecord, { life: { gapsSeen }, ladder: { incident, nudge } }: AgentRecord): boolean =>
+  gapsSeen !== before.life.gapsSeen && (incident !== null || nudge !== null);
 
 /** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
 const longestText = 1024;
@@ -79,7 +64,7 @@ function keptAs(signal: Signal): SavedSignal["kind"] {
 }
 
 /** Beats that were news are kept, late ones too, as they were sent; repeated and refused ones are not. */
-function bodyToKeep(signal: Signal, turn: Turn, text: string | undefined): string | null {
+function bodyToKeep(signal: Signal, turn: Stepped<AgentRecord, Reply | null>, text: string | undefined): string | null {
   if (signal.kind === "held" || signal.kind === "reported" || signal.kind === "holder-lost") {
     const isNews = turn.reply === null || turn.reply.status === "accepted";
     return isNews && (signal.kind !== "reported" || isWorthKeeping(signal.report)) ? JSON.stringify(signal) : null;

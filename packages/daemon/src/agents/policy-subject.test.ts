@@ -29,11 +29,11 @@ it("an agent started with a policy has that policy's time to start, from its fir
     policy: config.policyFor(policySubject(fresh, signal)),
     doubt: noDoubt,
   });
-  expect(record.policy).toBe("hasty");
-  expect(record.work.resumesAt).toBe(seconds(30));
+  expect(record.identity.policy).toBe("hasty");
+  expect(record.work.clock.resumesAt).toBe(seconds(30));
 });
 
 it("what is left of an earlier life changes nothing of how the present one is judged", () => {
-  const record = { ...fresh, incarnation: 2 };
-  expect(policySubject(record, { kind: "held", hold: hold(1), adopted: false })).toBe(record);
+  const record = { ...fresh, life: { ...fresh.life, incarnation: 2 } };
+  expect(policySubject(record, { kind: "held", hold: hold(1), adopted: false })).toEqual(policySubject(record));
 });

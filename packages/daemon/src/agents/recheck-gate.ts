@@ -2,6 +2,7 @@ import { type Action, refuseKill } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
+import { policySubject } from "./policy-subject.ts";
 import type { Roster } from "./roster.ts";
 
 interface RecheckParts {
@@ -15,15 +16,15 @@ interface RecheckParts {
 export function recheckGate({ roster, doubt, config, readClock }: RecheckParts) {
   return ({ agentId, key }: Extract<Action, { kind: "stop-agent" }>): boolean => {
     const record = roster.find(agentId)?.record;
-    if (record?.stop?.key !== key) return false;
+    if (record?.ending.stop?.key !== key) return false;
     const { now } = readClock();
     // This very stop is charged already: that the budget is empty now argues against the next one.
     const against = { ...doubt.about(record, now), brake: null };
     return (
       refuseKill(
         record,
-        { now, policy: config().policyFor(record), doubt: against },
-        record.stop.cause === "decided",
+        { now, policy: config().policyFor(policySubject(record)), doubt: against },
+        record.ending.stop.cause === "decided",
       ) === null
     );
   };

@@ -25,9 +25,9 @@ import { describeSteps } from "../steps/describe-steps.ts";
 import { recallSteps } from "../steps/recall-steps.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
+import { policySubject } from "./policy-subject.ts";
 import { readHistory } from "./read-history.ts";
-import type { Roster, Watched } from "./roster.ts";
-import { unknownAgent } from "./unknown-agent.ts";
+import type { Roster } from "./roster.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
@@ -64,14 +64,8 @@ export function createReports(parts: ReportParts): Reports {
   const { roster, store, clock, doubt, fleet, readClock } = parts;
   const iso = (at: MonoMs): string => toIso(clock.toWall(at));
 
-  function mustFind(agentId: string): Watched {
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
-    return watched;
-  }
-
   const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
-    describeAgent(record, now, clock.toWall, parts.config().policyFor(record));
+    describeAgent(record, now, clock.toWall, parts.config().policyFor(policySubject(record)));
 
   function selfDoubt(): SelfDoubtReport {
     const gap = doubt.lastGap();
@@ -107,10 +101,10 @@ export function createReports(parts: ReportParts): Reports {
     let active = 0;
     for (const { record } of roster.all()) {
       const { state } = record.health;
-      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(record))?.how;
+      const how = isQuick(record) ? undefined : howOver(record, parts.config().policyFor(policySubject(record)))?.how;
       if (how !== undefined) over[how] = (over[how] ?? 0) + 1;
       if (how === undefined || state === "TERMINATED") byState[state] = (byState[state] ?? 0) + 1;
-      if (how === undefined && record.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
+      if (how === undefined && record.work.activity.kind !== "FINISHED" && state !== "UNRESPONSIVE") active += 1;
     }
     return { byState, over, active };
   }
@@ -122,17 +116,17 @@ export function createReports(parts: ReportParts): Reports {
   }
 
   return {
-    agent: (agentId) => show(mustFind(agentId).record, readClock().now),
+    agent: (agentId) => show(roster.mustFind(agentId).record, readClock().now),
     agents() {
       const { now } = readClock();
       return [...roster.all()].map(({ record }) => show(record, now));
     },
     doubts: selfDoubt,
     async why(agentId) {
-      const { record } = mustFind(agentId);
+      const { record } = roster.mustFind(agentId);
       const { now } = readClock();
       const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
-      const policy = parts.config().policyFor(record);
+      const policy = parts.config().policyFor(policySubject(record));
       const about = doubt.about(record, now);
       return {
         agent: show(record, now),
@@ -145,16 +139,16 @@ export function createReports(parts: ReportParts): Reports {
       };
     },
     async history(agentId, duration) {
-      const { no, record } = mustFind(agentId);
+      const { no, record } = roster.mustFind(agentId);
       return readHistory(store, { no, agentId, state: record.health.state }, readClock().time, duration);
     },
     async heartbeats(agentId, limit) {
-      const beats = await store.readBeats(mustFind(agentId).no, limit);
+      const beats = await store.readBeats(roster.mustFind(agentId).no, limit);
       return beats.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) }));
     },
     async steps(agentId, query) {
-      const { no, record } = mustFind(agentId);
-      return recallSteps(store, { no, agentId, structured: record.terminal?.structured === true }, query, iso);
+      const { no, record } = roster.mustFind(agentId);
+      return recallSteps(store, { no, agentId, structured: record.seen.terminal?.structured === true }, query, iso);
     },
     maySee: fleetSight(parts),
     events: (query) => store.readEvents(query),
@@ -179,7 +173,7 @@ export function createReports(parts: ReportParts): Reports {
 }
 
 /** Most of a fleet: nobody need look up its policy to know that it is not over. */
-const isQuick = ({ terminal, activity }: AgentRecord): boolean =>
+const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
   terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
 /** A beat is kept as it was sent; it is shown under the names we know. */

@@ -1,10 +1,13 @@
-import type { MonoMs } from "@rouse/contract";
-import { type AgentRecord, type Incident, interventionsOf, newRecord, type TerminalFacts } from "@rouse/core";
-import type { Sleeper } from "../engine/wake-wheel.ts";
+import { Fault, type MonoMs, printable } from "@rouse/contract";
+import { type AgentRecord, interventionsOf, noCounts, readRecord } from "@rouse/core";
+import { nearestName } from "../config/nearest-name.ts";
+import type { Kept } from "../engine/engine.ts";
 import type { SavedRecord } from "../ports/store.ts";
 
 /** One agent in memory: its record, which signal it is current with, and where it lies in the wheel. */
-export class Watched implements Sleeper {
+export class Watched implements Kept<AgentRecord> {
+  readonly machine = "agent";
+  readonly id: string;
   readonly no: number;
   record: AgentRecord;
   /** Id of the last signal that is part of the record. */
@@ -15,6 +18,7 @@ export class Watched implements Sleeper {
 
   constructor(no: number, record: AgentRecord, through: number) {
     this.no = no;
+    this.id = record.agentId;
     this.record = record;
     this.through = through;
   }
@@ -39,20 +43,20 @@ export class Watched implements Sleeper {
  */
 interface UsedNumbers {
   readonly nextNo: number;
-  readonly counts: Omit<AgentRecord["counts"], "ofOthers">;
+  readonly counts: Omit<AgentRecord["ladder"]["counts"], "ofOthers">;
   readonly alertsRaised: number;
 }
 
 /** The mark they are kept under. */
 export const usedNumbersMark = "used-numbers";
 
-const { counts: noCounts } = newRecord(
-  { agentId: "", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
-  0,
-);
 const noneUsed: UsedNumbers = { nextNo: 1, counts: noCounts, alertsRaised: 0 };
 
-function usedAlso(used: UsedNumbers, { counts, alertsRaised }: AgentRecord, nextNo: number): UsedNumbers {
+function usedAlso(
+  used: UsedNumbers,
+  { ladder: { counts }, health: { alertsRaised } }: AgentRecord,
+  nextNo: number,
+): UsedNumbers {
   const larger = (name: keyof UsedNumbers["counts"]): number => Math.max(used.counts[name], counts[name]);
   return {
     nextNo,
@@ -67,6 +71,9 @@ function usedAlso(used: UsedNumbers, { counts, alertsRaised }: AgentRecord, next
   };
 }
 
+/** Beyond this nobody looks through all names for a slip: it would take longer than the answer is worth. */
+const mostNames = 20_000;
+
 /** Everyone the monitor knows. */
 export function createRoster() {
   const byId = new Map<string, Watched>();
@@ -75,11 +82,43 @@ export function createRoster() {
 
   return {
     find: (agentId: string): Watched | undefined => byId.get(agentId),
+    /** Somebody outside speaks of it, or for it: then `life` is the one that speaks, where that is known. */
+    mustFind(agentId: string, life: number | null = null): Watched {
+      const watched = byId.get(agentId);
+      if (watched === undefined) throw this.unknown(agentId);
+      this.refuseFormerLife(agentId, life);
+      const { incarnation } = watched.record.life;
+      if (life !== null && life > incarnation)
+        throw new Fault(
+          "forbidden",
+          `incarnation ${life} of ${agentId} is not known; the current one is ${incarnation}`,
+        );
+      return watched;
+    },
+    /** A life that is over has no say any more, whoever knows of the one after it. */
+    refuseFormerLife(agentId: string, life: number | null): void {
+      const present = byId.get(agentId)?.record.life.incarnation;
+      if (life !== null && present !== undefined && life < present)
+        throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+    },
+    /** Nobody is called so; with the name that was probably meant. */
+    unknown(agentId: string): Fault {
+      const nearest = byId.size > mostNames ? undefined : nearestName(agentId, [...byId.keys()]);
+      const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+      return new Fault(
+        "agent-unknown",
+        `no agent ${printable(agentId, 128)} is known${meant || "; `rouse ps --all` lists all"}`,
+      );
+    },
     add(record: AgentRecord): Watched {
       const { counts, alertsRaised } = used;
       const ofOthers = interventionsOf(counts);
       const numbered = ofOthers === 0 ? counts : { ...counts, ofOthers };
-      const watched = new Watched(nextNo++, { ...record, counts: numbered, alertsRaised }, 0);
+      const watched = new Watched(
+        nextNo++,
+        { ...record, ladder: { ...record.ladder, counts: numbered }, health: { ...record.health, alertsRaised } },
+        0,
+      );
       byId.set(record.agentId, watched);
       return watched;
     },
@@ -99,7 +138,7 @@ export function createRoster() {
       nextNo = Math.max(nextNo, used.nextNo);
     },
     restore(saved: SavedRecord): Watched {
-      const watched = new Watched(saved.agentNo, restoreRecord(JSON.parse(saved.record)), saved.through);
+      const watched = new Watched(saved.agentNo, readRecord(saved.record), saved.through);
       byId.set(saved.agentId, watched);
       nextNo = Math.max(nextNo, saved.agentNo + 1);
       return watched;
@@ -107,65 +146,6 @@ export function createRoster() {
     all: (): IterableIterator<Watched> => byId.values(),
     names: (): IterableIterator<string> => byId.keys(),
     size: (): number => byId.size,
-  };
-}
-
-/** A record saved by an earlier version knows nothing of what came since. */
-function restoreRecord(saved: AgentRecord): AgentRecord {
-  const { gapsSeen } = saved;
-  const born = newRecord({ ...saved, gapsSeen }, saved.bornAt);
-  const { facts, terminal = null } = saved;
-  return {
-    ...born,
-    ...saved,
-    facts: { ...born.facts, ...facts },
-    incident: restoreIncident(saved.incident),
-    nudge:
-      saved.nudge == null
-        ? null
-        : { ...saved.nudge, unseen: saved.nudge.unseen ?? 0, receipt: saved.nudge.receipt ?? false },
-    terminal: terminal === null ? null : restoreTerminal(terminal, saved.heardAt),
-  };
-}
-
-function restoreTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
-  const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
-  const { waitBy = null, textWait = null, finishesAt = null, eyes = [] } = terminal;
-  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt, eyes };
-  return {
-    ...terminal,
-    ...added,
-    tree: tree === null ? null : { ...unseenTree, ...tree, stirredAt: tree.stirredAt ?? tree.busyAt },
-  };
-}
-
-const unseenTree = {
-  network: null,
-  files: null,
-  lastRead: { bytes: null, changes: null },
-  readsTerminal: null,
-  youngestChildAt: null,
-  busyBy: [],
-};
-
-function restoreIncident(incident: Incident | null = null): Incident | null {
-  if (incident === null) return null;
-  const { stage, undelivered = 0 } = incident;
-  if (stage.kind === "stopping") {
-    const by = stage.cause === "decided" ? "orchestrator" : "rouse";
-    return { ...incident, undelivered, stage: { ...stage, actor: stage.actor ?? by, shut: stage.shut ?? null } };
-  }
-  if (stage.kind !== "escalated") return { ...incident, undelivered };
-  const {
-    severity,
-    openedAt,
-    severeSince = severity === "SEV-1" ? openedAt : null,
-    askedBefore = 0,
-  } = stage.escalation;
-  return {
-    ...incident,
-    undelivered,
-    stage: { ...stage, escalation: { ...stage.escalation, severeSince, askedBefore } },
   };
 }
 

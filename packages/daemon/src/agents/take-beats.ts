@@ -1,19 +1,18 @@
 import type { HeartbeatAck } from "@rouse/contract";
-import type { HeartbeatSignal } from "@rouse/core";
+import type { HeartbeatSignal, Reply, Signal } from "@rouse/core";
+import type { Host } from "../engine/engine.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { acknowledgeBeat } from "./acknowledge-beat.ts";
 import type { AgentEnroller } from "./enroll-agents.ts";
 import type { RefusedBeat } from "./read-beat.ts";
-import type { Roster } from "./roster.ts";
-import type { TurnRunner } from "./run-turn.ts";
+import type { Roster, Watched } from "./roster.ts";
 
 export type BeatCounts = Record<HeartbeatAck["status"], number>;
 
 interface TakingParts {
   readonly roster: Roster;
   readonly enroll: AgentEnroller["enroll"];
-  readonly run: TurnRunner["run"];
-  readonly wakeConcerned: TurnRunner["wakeConcerned"];
+  readonly submit: Host<Watched, Signal, Reply | null>["submit"];
   readonly counts: BeatCounts;
 }
 
@@ -21,7 +20,7 @@ interface TakingParts {
 export type TakeBeat = (signal: HeartbeatSignal | RefusedBeat, moment: Moment, text?: string) => HeartbeatAck;
 
 /** Beats: refused, or a turn of the agent that sent it. An agent that nobody announced announces itself with its first beat. */
-export function takeBeats({ roster, enroll, run, wakeConcerned, counts }: TakingParts): TakeBeat {
+export function takeBeats({ roster, enroll, submit, counts }: TakingParts): TakeBeat {
   return function takeBeat(signal, moment, text) {
     if ("refused" in signal) {
       counts.rejected += 1;
@@ -43,8 +42,7 @@ export function takeBeats({ roster, enroll, run, wakeConcerned, counts }: Taking
       return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because }, []);
     }
     const watched = known ?? enroll(agentId, signal.beat, moment);
-    const { reply } = run(watched, signal, moment, text);
-    wakeConcerned(moment);
+    const reply = submit(watched, signal, moment, text);
     if (reply === null) throw new Error("a heartbeat always gets a reply");
     counts[reply.status] += 1;
     return acknowledgeBeat(agentId, moment.time, reply, reply.commands);

@@ -1,10 +1,10 @@
 import type { Action, ActionOutcome } from "@rouse/core";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import type { Turns } from "./turns.ts";
+import type { Agents } from "./host-agents.ts";
 
 interface HandParts {
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   /** Calls back after every commit. */
@@ -15,17 +15,17 @@ interface HandParts {
  * Turns what the hands report into signals. While the store is down nobody can be heard, so nobody is judged by what comes then: it waits for the
  * store, and for the outage to be known as a gap.
  */
-export function hearHands({ turns, commits, readClock, afterCommits }: HandParts) {
+export function hearHands({ agents, commits, readClock, afterCommits }: HandParts) {
   let waiting: (readonly [Action, ActionOutcome])[] = [];
 
   afterCommits(() => {
     const late = waiting;
     waiting = [];
-    for (const [action, outcome] of late) turns.actionDone(action, outcome, readClock());
+    for (const [action, outcome] of late) agents.actionDone(action, outcome, readClock());
   });
 
   return (action: Action, outcome: ActionOutcome): void => {
-    if (commits.down() === null) turns.actionDone(action, outcome, readClock());
+    if (commits.down() === null) agents.actionDone(action, outcome, readClock());
     else waiting.push([action, outcome]);
   };
 }

@@ -19,11 +19,11 @@ export function tellActivity() {
   };
 }
 
-const kindOf = (record: AgentRecord): ActivityKind => (isExited(record) ? "EXITED" : record.activity.kind);
+const kindOf = (record: AgentRecord): ActivityKind => (isExited(record) ? "EXITED" : record.work.activity.kind);
 
 /** Everything of an activity that is shown in a list. */
 function describe(record: AgentRecord): string {
-  const { activity } = record;
+  const { activity } = record.work;
   if (activity.kind === "RUNNING") return `${kindOf(record)} ${activity.open?.kind} ${activity.open?.name}`;
   return activity.kind === "WAITING" ? `${kindOf(record)} ${activity.for} ${activity.until}` : kindOf(record);
 }

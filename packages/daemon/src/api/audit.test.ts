@@ -1,20 +1,22 @@
-import type { IncomingMessage } from "node:http";
-import { Fault } from "@rouse/contract";
-import fastify, { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { keepAuditTrail } from "../audit/audit-trail.ts";
 import { readAuditOf } from "../audit/read-audit.ts";
+import type { RefusedSpeaker } from "../monitor.ts";
 import { type AuditPlace, emptyCommit } from "../ports/store.ts";
-import { addAuditRoutes } from "./audit.ts";
-
-import { findTrespass } from "./guard.ts";
-import { statusOf, toProblem } from "./problem.ts";
+import { auditRoutes } from "./audit.ts";
+import type { Speaker } from "./guard.ts";
+import { ownerSpeaks, serveTable } from "./serve-table.test-support.ts";
 
 let app: FastifyInstance;
+let speaker: Speaker;
+let refused: RefusedSpeaker[];
 
 beforeEach(async () => {
   const store = await openMemoryStore();
+  speaker = ownerSpeaks;
+  refused = [];
   let end: AuditPlace | null = null;
   const trail = keepAuditTrail({ last: null, store: "store-1", isSealed: true, sign: () => "signed" });
   for (let n = 1; n <= 120; n++) {
@@ -31,10 +33,6 @@ beforeEach(async () => {
     await store.commit({ ...emptyCommit, audit: [line] });
     end = line;
   }
-  app = fastify();
-  app.setErrorHandler((error, _, reply) =>
-    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(),
-  );
   const audit = readAuditOf({
     store,
     signing: { publicKey: "the public key", sign: (text) => `signed: ${text}` },
@@ -43,7 +41,7 @@ beforeEach(async () => {
     anchors: () => ["file:seals"],
     readClock: () => ({ time: 0 }),
   });
-  addAuditRoutes(app, audit);
+  app = serveTable(auditRoutes(audit), { speakerOf: () => speaker, refused });
 });
 afterEach(() => app.close());
 
@@ -98,10 +96,12 @@ describe("GET /api/v1/audit/head", () => {
 });
 
 describe("an agent's own token", () => {
-  const speaker = { kind: "agent", agentId: "worker-1", taskId: null, incarnation: 1 } as const;
-
-  it.each(["/api/v1/audit", "/api/v1/audit?agentId=worker-1", "/api/v1/audit/head"])("opens nothing at %s", (url) => {
-    const trespass = findTrespass(speaker, { method: "GET", url } as IncomingMessage, () => true);
-    expect(trespass).toMatchObject({ because: "not-allowed" });
-  });
+  it.each(["/api/v1/audit", "/api/v1/audit?agentId=worker-1", "/api/v1/audit/head"])(
+    "opens nothing at %s",
+    async (url) => {
+      speaker = { kind: "agent", agentId: "worker-1", taskId: null, incarnation: 1 };
+      expect((await app.inject(url)).statusCode).toBe(403);
+      expect(refused).toMatchObject([{ agentId: "worker-1", because: "not-allowed" }]);
+    },
+  );
 });

@@ -1,29 +1,41 @@
-import { Fault } from "@rouse/contract";
-import type { FastifyInstance } from "fastify";
-
+import { AuditHead, AuditList } from "@rouse/contract";
 import type { AuditReader } from "../audit/read-audit.ts";
-import { readLimit } from "./agents.ts";
+import { limit, type Route, readers, route, text, wholeNumber } from "./route.ts";
 
-type Query = Record<string, string | undefined>;
-
-/** The audit trail, for the operator alone: the guard lets no agent's token near it. */
-export function addAuditRoutes(app: FastifyInstance, audit: AuditReader): void {
-  app.get<{ Querystring: Query }>("/api/v1/audit", async (request) => {
-    const { after, limit, agentId } = request.query;
-    const from = readNumber(after);
-    const entries = await audit.read({
-      limit: readLimit(limit, 100),
-      newestFirst: from === null,
-      ...(from === null ? {} : { after: from }),
-      ...(agentId === undefined ? {} : { subject: agentId }),
-    });
-    return { entries: from === null ? entries.reverse() : entries };
-  });
-  app.get("/api/v1/audit/head", async () => audit.head());
-}
-
-function readNumber(given: string | undefined): number | null {
-  if (given === undefined) return null;
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new Fault("bad-request", "after: the number of a line");
+export function auditRoutes(audit: AuditReader): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/v1/audit",
+      who: readers,
+      id: "listAudit",
+      about: "What was done and refused, by whom and why",
+      request: {
+        query: {
+          after: wholeNumber("only lines with a larger number, from the oldest on", "the number of a line"),
+          limit: limit(100, 1000),
+          agentId: text("only about this agent or task"),
+        },
+      },
+      answer: { 200: AuditList },
+      async run({ query: { after, limit, agentId } }) {
+        const entries = await audit.read({
+          limit,
+          newestFirst: after === undefined,
+          ...(after === undefined ? {} : { after }),
+          ...(agentId === undefined ? {} : { subject: agentId }),
+        });
+        return { entries: after === undefined ? entries.reverse() : entries };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/audit/head",
+      who: readers,
+      id: "getAuditHead",
+      about: "Where the trail ends, signed, where its seals are kept, and the key to check with",
+      answer: { 200: AuditHead },
+      run: () => audit.head(),
+    }),
+  ];
 }

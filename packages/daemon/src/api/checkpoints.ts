@@ -1,15 +1,19 @@
-import type { IncomingMessage } from "node:http";
-import { Fault, stateLimits } from "@rouse/contract";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  Checkpoint,
+  CheckpointList,
+  CheckpointRequest,
+  CheckpointVerdict,
+  CheckpointWithState,
+  Fault,
+  stateLimits,
+} from "@rouse/contract";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "../checkpoints/read-checkpoint.ts";
-import { findOverreach, type HoldsTask } from "../home/agent-token.ts";
-import type { RefusedSpeaker } from "../monitor.ts";
-import { type AgentOf, readLimit } from "./agents.ts";
-
-import { forbid } from "./guard.ts";
-import { parseState } from "./parse-state.ts";
-import type { AgentSpeaker } from "./speaker.ts";
+import type { HoldsTask } from "../home/agent-token.ts";
+import type { AgentSpeaker } from "./guard.ts";
+import { limit, ownerAnd, type Route, readersAnd, route } from "./route.ts";
+import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 
 const mebibyte = 1024 * 1024;
 /** A state may be written less tightly than it is kept. */
@@ -21,106 +25,112 @@ const leastCounted = 16 * 1024;
 
 const tooLarge = `at most ${largestBody / mebibyte} MiB in one request, and ${stateLimits.bytes / mebibyte} MiB for a state; keep large data in the workspace, and in the state only what refers to it`;
 
-type OfTask = { Params: { id: string }; Querystring: Record<string, string | undefined> };
-
-export interface CheckpointRouteParts {
+export interface CheckpointParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
   readonly checkpoints: Pick<Checkpoints, "save" | "list" | "show" | "verify" | "noteRefused">;
-  readonly agentOf: AgentOf;
-  readonly noteRefusedSpeaker: (refused: RefusedSpeaker) => void;
   readonly holdsTask: HoldsTask;
 }
 
-/** The chains of checkpoints over HTTP. In a scope of their own, because they take larger bodies than the other routes. */
-export function addCheckpointRoutes(app: FastifyInstance, parts: CheckpointRouteParts): void {
-  void app.register(async (scope) => {
-    addRoutes(scope, parts, takeLargeBodies(scope));
-  });
-}
-
-function addRoutes(
-  scope: FastifyInstance,
-  { checkpoints, agentOf, noteRefusedSpeaker, holdsTask }: CheckpointRouteParts,
-  holds: Holds,
-): void {
-  const refuse = (agent: AgentSpeaker, overreach: Omit<RefusedSpeaker, "agentId">): never => {
-    noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
-    throw forbid(agent);
-  };
+/** The chains of checkpoints over HTTP. */
+export function checkpointRoutes(parts: CheckpointParts): Route[] {
+  const { checkpoints } = parts;
+  const { begin, holds } = boundBodies();
 
   /** An agent speaks about its own task only, and for itself. */
-  const speakerOf = (request: IncomingMessage, taskId: string, said: unknown = null): CheckpointSpeaker => {
-    const agent = agentOf(request);
+  const speakerOf = (agent: AgentSpeaker | null, taskId: string, said: unknown = null): CheckpointSpeaker => {
     if (agent === null) return { agentId: null, incarnation: null };
     const claims = typeof said === "object" && said !== null ? said : {};
-    const overreach = findOverreach(agent, { ...claims, taskId }, holdsTask);
-    return overreach === null ? agent : refuse(agent, overreach);
+    refuseOverreach(agent, { ...claims, taskId }, parts);
+    return agent;
   };
 
-  const nameLimit = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): never => {
-    if (error.statusCode !== 413) throw error;
-    // Whoever is still sending hears the answer only while we listen: the rest is received and thrown away.
-    reply.removeHeader("connection");
-    request.raw.resume();
-    const { id } = request.params as OfTask["Params"];
-    checkpoints.noteRefused(id, speakerOf(request.raw, id).agentId, tooLarge);
-    throw new Fault("body-too-large", tooLarge, { cause: error });
-  };
-
-  scope.post<OfTask>(
-    "/api/v1/tasks/:id/checkpoints",
-    { bodyLimit: largestBody, errorHandler: nameLimit },
-    async ({ params: { id }, body, raw }, reply) => {
-      const { checkpoint, isNew } = await holds(raw, checkpoints.save(id, body, speakerOf(raw, id, body)));
-      return reply.code(isNew ? 201 : 200).send(checkpoint);
-    },
-  );
-  scope.get<OfTask>("/api/v1/tasks/:id/checkpoints", ({ params: { id }, query, raw }) => {
-    speakerOf(raw, id);
-    return checkpoints.list(id, readLimit(query["limit"], 100));
-  });
-  scope.get<OfTask>("/api/v1/tasks/:id/checkpoints/verify", ({ params: { id }, raw }) => {
-    speakerOf(raw, id);
-    return checkpoints.verify(id);
-  });
-  scope.get<OfTask>("/api/v1/checkpoints/:id", async ({ params: { id }, raw }, reply) => {
-    const { checkpoint, state } = await checkpoints.show(id);
-    speakerOf(raw, checkpoint.taskId);
-    // The state is JSON already; to parse it and to write it again would be work for nothing.
-    const text = `${JSON.stringify(checkpoint).slice(0, -1)},"state":${state}}`;
-    return reply.type("application/json; charset=utf-8").send(text);
-  });
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/tasks/{id}/checkpoints",
+      who: ownerAnd("any"),
+      id: "saveCheckpoint",
+      about: "Save where a task stands; the same sent again is the one that is there (200)",
+      request: {
+        body: CheckpointRequest,
+        read: "inside",
+        as: "state",
+        limit: { bytes: largestBody, told: tooLarge },
+        begin,
+        tooLarge: ({ id, agent }) => checkpoints.noteRefused(id, speakerOf(agent, id).agentId, tooLarge),
+      },
+      answer: { 200: Checkpoint, 201: Checkpoint },
+      faults: ["task-unknown", "task-refused", "checkpoint-refused"],
+      async run({ id, body, agent, raw, reply }) {
+        const { checkpoint, isNew } = await holds(raw, checkpoints.save(id, body, speakerOf(agent, id, body)));
+        if (isNew) reply.code(201);
+        return checkpoint;
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/tasks/{id}/checkpoints",
+      who: readersAnd("any"),
+      id: "listCheckpoints",
+      about: "Its chain, newest first",
+      request: { query: { limit: limit(100, 1000) } },
+      answer: { 200: CheckpointList },
+      run({ id, query, agent }) {
+        speakerOf(agent, id);
+        return checkpoints.list(id, query.limit);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/tasks/{id}/checkpoints/verify",
+      who: readersAnd("any"),
+      id: "verifyCheckpoints",
+      about: "Every hash of the chain worked out again",
+      answer: { 200: CheckpointVerdict },
+      run({ id, agent }) {
+        speakerOf(agent, id);
+        return checkpoints.verify(id);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/checkpoints/{id}",
+      who: readersAnd("any"),
+      id: "getCheckpoint",
+      about: "One, with its state",
+      answer: { 200: CheckpointWithState },
+      faults: ["checkpoint-unknown"],
+      async run({ id, agent, reply }) {
+        const { checkpoint, state } = await checkpoints.show(id);
+        speakerOf(agent, checkpoint.taskId);
+        // The state is JSON already; to parse it and to write it again would be work for nothing.
+        const text = `${JSON.stringify(checkpoint).slice(0, -1)},"state":${state}}`;
+        return reply.type("application/json; charset=utf-8").send(text);
+      },
+    }),
+  ];
 }
 
 /** A body that came counts until what is done with it is over: whoever hangs up meanwhile does not make it smaller. */
-type Holds = <T>(request: IncomingMessage, saving: Promise<T>) => Promise<T>;
-
-function takeLargeBodies(scope: FastifyInstance): Holds {
+function boundBodies() {
   let held = 0;
   const saves = new WeakMap<IncomingMessage, Promise<unknown>>();
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
-    try {
-      done(null, parseState(String(body)));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  scope.addHook("onRequest", async ({ raw, method }, reply) => {
-    if (method !== "POST") return;
-    const announced = Number(raw.headers["content-length"]) || largestBody;
-    const counted = Math.min(Math.max(announced, leastCounted), largestBody);
-    if (held > 0 && held + counted > mostAtOnce)
-      throw new Fault("store-unavailable", "many large checkpoints are being saved; send it again in a moment", {
-        retryable: true,
-      });
-    held += counted;
-    const letGo = (): void => {
-      held -= counted;
-    };
-    reply.raw.once("close", () => void Promise.resolve(saves.get(raw)).then(letGo, letGo));
-  });
-  return (request, saving) => {
-    saves.set(request, saving);
-    return saving;
+  return {
+    begin(request: IncomingMessage, response: ServerResponse): void {
+      const announced = Number(request.headers["content-length"]) || largestBody;
+      const counted = Math.min(Math.max(announced, leastCounted), largestBody);
+      if (held > 0 && held + counted > mostAtOnce)
+        throw new Fault("store-unavailable", "many large checkpoints are being saved; send it again in a moment", {
+          retryable: true,
+        });
+      held += counted;
+      const letGo = (): void => {
+        held -= counted;
+      };
+      response.once("close", () => void Promise.resolve(saves.get(request)).then(letGo, letGo));
+    },
+    holds<T>(request: IncomingMessage, saving: Promise<T>): Promise<T> {
+      saves.set(request, saving);
+      return saving;
+    },
   };
 }

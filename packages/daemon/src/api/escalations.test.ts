@@ -3,27 +3,29 @@ import { EscalationList, EscalationNotice, minutes } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EscalationDesk, escalationDesk } from "../escalations/escalation-desk.test-support.ts";
-import { serveEscalations } from "./serve-escalations.test-support.ts";
-import type { AgentSpeaker } from "./speaker.ts";
+import { escalationRoutes } from "./escalations.ts";
+import type { Speaker } from "./guard.ts";
+import { serveTable } from "./serve-table.test-support.ts";
 
 const secret = "s3cret-s3cret-s3cret";
 
 let desk: EscalationDesk;
 let app: FastifyInstance;
-let speaker: AgentSpeaker | null = null;
+const planner: Speaker = { kind: "orchestrator", name: "planner" };
+const owner: Speaker = { kind: "owner", name: "planner" };
+let speaker: Speaker;
 let badSignatures: string[] = [];
 
 beforeEach(async () => {
   desk = await escalationDesk();
-  speaker = null;
+  speaker = planner;
   badSignatures = [];
-  app = serveEscalations(desk, {
-    agentOf: () => speaker,
-    principalOf: () => "orchestrator:planner",
+  const table = escalationRoutes(desk.escalations, {
     secret,
     now: desk.now,
     noteBadSignature: (escalation, because) => badSignatures.push(`${escalation} ${because}`),
   });
+  app = serveTable(table, { speakerOf: () => speaker });
 });
 
 afterEach(() => app.close());
@@ -120,7 +122,7 @@ describe("a decision", () => {
         json: { escalation: expect.stringMatching(/^worker-\d\.1$/), outcome: "taken" },
       });
     }
-    expect(desk.record("worker-2").incident?.stage).toMatchObject({ kind: "more-time" });
+    expect(desk.record("worker-2").ladder.incident?.stage).toMatchObject({ kind: "more-time" });
     expect(desk.events.filter(({ type }) => type === "ESCALATION_DECIDED")).toHaveLength(2);
   });
 
@@ -271,6 +273,7 @@ describe("words to and about an agent", () => {
   });
 
   it("are a question to the orchestrator", async () => {
+    speaker = owner;
     desk.beat("worker-1");
     expect(await post("/api/v1/agents/worker-1/escalate", { reason: "it looks odd", actor: "ada" })).toEqual({
       status: 200,
@@ -280,6 +283,7 @@ describe("words to and about an agent", () => {
   });
 
   it("are the agent's own answer, of the life its token is for", async () => {
+    speaker = owner;
     desk.beat("worker-1");
     expect(await post("/api/v1/agents/worker-1/answers", { kind: "blocker", text: "no database" })).toEqual({
       status: 200,

@@ -1,27 +1,31 @@
+import type { IncomingMessage } from "node:http";
 import {
   AcknowledgeRequest,
   AgentAnswer,
-  type AnswerAck,
+  AnswerAck,
+  CheckInAnswer,
   DecisionRequest,
-  type DecisionResult,
+  DecisionResult,
+  Empty,
   type EpochMs,
   EscalateRequest,
   type EscalationEnding,
   EscalationId,
-  type EscalationNotice,
+  EscalationList,
+  EscalationNotice,
+  EscalationResult,
   Fault,
   NudgeRequest,
+  NudgeResult,
+  printable,
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { Answered, Words } from "../escalations/take-words.ts";
 import { givenBy } from "../orders/note-orders.ts";
-import type { AgentOf, PrincipalOf } from "./agents.ts";
-
-import { tooLate } from "./describe-ending.ts";
 import { parseJson } from "./parse-json.ts";
 import { toProblem } from "./problem.ts";
-import { readRequest } from "./read-request.ts";
+import { deciders, owner, ownerAnd, type Route, readers, readRequest, route, Sent, text } from "./route.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations
@@ -35,8 +39,6 @@ export interface Escalations
 export type BadSignature = Exclude<WebhookVerdict, "right">;
 
 export interface EscalationDoor {
-  readonly agentOf: AgentOf;
-  readonly principalOf: PrincipalOf;
   /** What decisions that carry a signature are checked with. */
   readonly secret: string;
   readonly now: () => EpochMs;
@@ -44,74 +46,96 @@ export interface EscalationDoor {
   noteBadSignature(escalation: string, because: BadSignature): void;
 }
 
-type WithId = { Params: { id: string }; Querystring: Record<string, string | undefined> };
-
-export function addEscalationRoutes(app: FastifyInstance, escalations: Escalations, door: EscalationDoor): void {
-  addQuestions(app, escalations, door);
-  addDecisions(app, escalations, door);
-  addWords(app, escalations, door);
+export function escalationRoutes(escalations: Escalations, door: EscalationDoor): Route[] {
+  return [...questionRoutes(escalations), ...decisionRoutes(escalations, door), ...wordRoutes(escalations)];
 }
 
 /** The short paths are those the seeds' orchestrators know. */
-const lists = ["/api/v1/escalations", "/escalations"];
-const decisions = ["/api/v1/escalations/:id/decision", "/escalations/:id/decision"];
+const folders = [
+  ["/api/v1/escalations", ""],
+  ["/escalations", "Short"],
+] as const;
 
-function addQuestions(app: FastifyInstance, escalations: Escalations, { principalOf }: EscalationDoor): void {
-  for (const path of lists) {
-    app.get<WithId>(path, (request) => {
-      const { agentId } = request.query;
-      const open = escalations.escalations();
-      return { escalations: agentId === undefined ? open : open.filter((one) => one.agentId === agentId) };
-    });
-  }
-  app.get<WithId>("/api/v1/escalations/:id", async (request, reply) => {
-    const { id } = request.params;
-    if (!isEscalation(id)) return tellEnd(id, null, reply);
-    return (await escalations.escalationNotice(id)) ?? tellEnd(id, await escalations.howItEnded(id), reply);
-  });
-  app.post<WithId>("/api/v1/escalations/:id/acknowledge", async (request, reply) => {
-    const { id } = request.params;
-    const { actor } = readRequest(AcknowledgeRequest, request.body);
-    const acknowledge = () => escalations.acknowledge(id, principalOf(request.raw), actor);
-    return tellOutcome(id, isEscalation(id) ? await acknowledge() : never, reply);
-  });
+function questionRoutes(escalations: Escalations): Route[] {
+  return [
+    ...folders.map(([path, short]) =>
+      route({
+        method: "GET",
+        path,
+        who: readers,
+        id: `listEscalations${short}`,
+        about: "What waits for an answer",
+        request: { query: { agentId: text("only about this agent") } },
+        answer: { 200: EscalationList },
+        run({ query: { agentId } }) {
+          const open = escalations.escalations();
+          return { escalations: agentId === undefined ? open : open.filter((one) => one.agentId === agentId) };
+        },
+      }),
+    ),
+    route({
+      method: "GET",
+      path: "/api/v1/escalations/{id}",
+      who: readers,
+      id: "getEscalation",
+      about: "One that waits for an answer, with all that is known",
+      answer: { 200: EscalationNotice },
+      faults: ["escalation-unknown", "escalation-closed"],
+      async run({ id, reply }) {
+        if (!isEscalation(id)) return tellEnd(id, null, reply);
+        return (await escalations.escalationNotice(id)) ?? tellEnd(id, await escalations.howItEnded(id), reply);
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/escalations/{id}/acknowledge",
+      who: deciders,
+      id: "acknowledgeEscalation",
+      about: "A person has seen it",
+      request: { body: AcknowledgeRequest },
+      answer: { 200: DecisionResult },
+      faults: ["escalation-unknown", "escalation-closed"],
+      run: async ({ id, body, principal, reply }) =>
+        tellOutcome(id, isEscalation(id) ? await escalations.acknowledge(id, principal, body.actor) : never, reply),
+    }),
+  ];
 }
 
 const never: Answered = { outcome: "unknown" };
 const isEscalation = (id: string): boolean => EscalationId.safeParse(id).success;
 
-/** A body as it was sent: a signature is over these very bytes. */
-class Sent {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-function addDecisions(app: FastifyInstance, escalations: Escalations, door: EscalationDoor): void {
-  // In a scope of its own, because it reads bodies in a way of its own.
-  app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, new Sent(String(body))));
-    for (const path of decisions) {
-      scope.post<WithId>(path, async (request, reply) => {
-        const { id } = request.params;
-        const text = request.body instanceof Sent ? request.body.text : "";
-        await refuseBadSignature(request, text, door);
+function decisionRoutes(escalations: Escalations, door: EscalationDoor): Route[] {
+  return folders.map(([folder, short]) =>
+    route({
+      method: "POST",
+      path: `${folder}/{id}/decision`,
+      who: deciders,
+      id: `decideEscalation${short}`,
+      about: "Answer it, once",
+      request: { body: DecisionRequest, as: "text" },
+      answer: { 200: DecisionResult },
+      faults: ["escalation-unknown", "escalation-closed"],
+      async run({ id, body, principal, raw, reply }) {
+        const sent: unknown = body;
+        const text = sent instanceof Sent ? sent.text : "";
+        await refuseBadSignature(id, raw, text, door);
         const said = readRequest(DecisionRequest, text === "" ? {} : parseJson(text));
-        const decision = givenBy(door.principalOf(request.raw), said);
+        const decision = givenBy(principal, said);
         return tellOutcome(id, isEscalation(id) ? await escalations.decide(id, decision) : never, reply);
-      });
-    }
-  });
+      },
+    }),
+  );
 }
 
 /** The token alone is enough; a signature that is given must be right, or something is wrong on the way. */
-async function refuseBadSignature(request: FastifyRequest<WithId>, text: string, door: EscalationDoor): Promise<void> {
-  const given = request.headers["rouse-signature"];
+async function refuseBadSignature(
+  id: string,
+  { headers }: IncomingMessage,
+  text: string,
+  door: EscalationDoor,
+): Promise<void> {
+  const given = headers["rouse-signature"];
   if (given === undefined) return;
-  const { id } = request.params;
   // With the id, so that what was meant for one question decides no other.
   const verdict = await verifyWebhook(`${id}.${text}`, String(given), door.secret, door.now());
   if (verdict === "right") return;
@@ -138,22 +162,75 @@ function tellEnd(id: string, ended: EscalationEnding | null, reply: FastifyReply
   return reply.code(409).send({ ...toProblem(fault), ended });
 }
 
-function addWords(app: FastifyInstance, escalations: Escalations, { agentOf, principalOf }: EscalationDoor): void {
-  app.post<WithId>("/api/v1/agents/:id/nudge", (request) => {
-    const { actor, message } = readRequest(NudgeRequest, request.body);
-    return escalations.nudge(request.params.id, principalOf(request.raw), message ?? null, actor);
-  });
-  app.post<WithId>("/api/v1/agents/:id/escalate", (request) => {
-    const { actor, reason } = readRequest(EscalateRequest, request.body);
-    return escalations.escalate(request.params.id, principalOf(request.raw), reason, actor);
-  });
-  app.post<WithId>("/api/v1/agents/:id/check-in", (request) =>
-    escalations.checkIn(request.params.id, agentOf(request.raw)?.incarnation ?? null),
-  );
-  app.post<WithId>("/api/v1/agents/:id/answers", async (request): Promise<AnswerAck> => {
-    const { id } = request.params;
-    const answer = readRequest(AgentAnswer, request.body);
-    await escalations.answer(id, answer, agentOf(request.raw)?.incarnation ?? null);
-    return { agentId: id, status: "accepted" };
-  });
+/** For whoever answers, or asks about, what does not wait for an answer. `null`: it was never asked. */
+export const tooLate = (id: string, ended: EscalationEnding | null): Fault =>
+  ended === null
+    ? new Fault("escalation-unknown", "no such escalation; `rouse escalations` lists those that are open")
+    : new Fault("escalation-closed", describeEnding(id, ended));
+
+/** One sentence for whoever came too late. The id was checked; names and reasons are somebody's own words and are made harmless. */
+function describeEnding(id: string, ended: EscalationEnding): string {
+  switch (ended.how) {
+    case "decided":
+      return `${id} was decided at ${ended.at}: ${ended.decision}, by ${printable(ended.actor, 100)} (${printable(ended.reason, 200)})`;
+    case "unanswered":
+      return `${id} is over since ${ended.at}: nobody answered for ${ended.waitedSeconds} s, and Rouse went on`;
+    case "incident-closed":
+      return `${id} is over since ${ended.at}: the incident ended as ${ended.ending} (${ended.because})`;
+    case "overtaken":
+      return `${id} is over: the agent's state changed before anybody answered`;
+  }
+}
+
+/** What is said to an agent, about it, and by it. */
+function wordRoutes(escalations: Escalations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/agents/{id}/nudge",
+      who: deciders,
+      id: "nudgeAgent",
+      about: "Nudge it in these words, or with the policy's reminder",
+      request: { body: NudgeRequest },
+      answer: { 200: NudgeResult },
+      faults: ["agent-unknown"],
+      run: ({ id, body, principal }) => escalations.nudge(id, principal, body.message ?? null, body.actor),
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/agents/{id}/escalate",
+      who: owner,
+      id: "escalateAgent",
+      about: "Ask the orchestrator about it",
+      request: { body: EscalateRequest },
+      answer: { 200: EscalationResult },
+      faults: ["agent-unknown", "order-refused"],
+      run: ({ id, body, principal }) => escalations.escalate(id, principal, body.reason, body.actor),
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/agents/{id}/check-in",
+      who: ownerAnd("itself"),
+      id: "checkIn",
+      about: "It fetches what it was not told yet",
+      request: { body: Empty, read: "inside" },
+      answer: { 200: CheckInAnswer },
+      faults: ["agent-unknown"],
+      run: ({ id, agent }) => escalations.checkIn(id, agent?.incarnation ?? null),
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/agents/{id}/answers",
+      who: ownerAnd("itself"),
+      id: "answerNudge",
+      about: "Its answer to a nudge",
+      request: { body: AgentAnswer },
+      answer: { 200: AnswerAck },
+      faults: ["agent-unknown"],
+      async run({ id, body, agent }): Promise<AnswerAck> {
+        await escalations.answer(id, body, agent?.incarnation ?? null);
+        return { agentId: id, status: "accepted" };
+      },
+    }),
+  ];
 }

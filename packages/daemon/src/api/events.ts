@@ -1,35 +1,62 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type EventType, eventTypes, Fault, type SavedEvent, toIso } from "@rouse/contract";
+import { EventPage, type EventType, eventTypes, SavedEvent, toIso } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
+import { limit, type Route, readers, route, someOf, text, wholeNumber } from "./route.ts";
 
 const pageSize = 500;
 const keepAliveEvery = 15_000;
 /** A reader that is this far behind is cut off; it comes back with the last id it saw and misses nothing. */
 const mostBuffered = 4 * 1024 * 1024;
 
-export interface EventFilter {
+const after = wholeNumber("only events after this id, from the oldest on", "must be the id of an event");
+
+export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWelcome"]): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/v1/events",
+      who: readers,
+      id: "listEvents",
+      about: "Events as they are saved (server-sent, resumable by Last-Event-ID), or a page of them as JSON",
+      request: {
+        query: {
+          after,
+          agent: text("only this agent's"),
+          types: someOf("only these types", eventTypes),
+          limit: limit(100, 1000),
+        },
+      },
+      answer: { 200: { content: { "application/json": EventPage, "text/event-stream": SavedEvent } } },
+      async run({ query, raw, reply }) {
+        const lastSeen = raw.headers["last-event-id"];
+        const filter: EventFilter = {
+          after: (typeof lastSeen === "string" ? after.read(lastSeen, "Last-Event-ID") : query.after) ?? null,
+          agentId: query.agent ?? null,
+          types: query.types ?? null,
+        };
+        if (raw.headers.accept?.includes("application/json")) {
+          const { after, agentId, types } = filter;
+          const events = await monitor.events({
+            limit: query.limit,
+            newestFirst: after === null,
+            ...(after === null ? {} : { after }),
+            ...(agentId === null ? {} : { agentId }),
+            ...(types === null ? {} : { types }),
+          });
+          return { events: after === null ? events.reverse() : events };
+        }
+        reply.hijack();
+        streamEvents({ monitor, filter, isStillWelcome }, raw, reply.raw);
+        return reply;
+      },
+    }),
+  ];
+}
+
+interface EventFilter {
   readonly after: number | null;
   readonly agentId: string | null;
   readonly types: readonly EventType[] | null;
-}
-
-export function readEventFilter(
-  query: Record<string, string | undefined>,
-  lastEventId: string | undefined,
-): EventFilter {
-  const after = lastEventId ?? query["after"];
-  if (after !== undefined && !/^\d{1,15}$/.test(after))
-    throw new Fault("bad-request", "after must be the id of an event");
-  const types = query["types"]?.split(",").map((type) => type.trim()) ?? null;
-  for (const type of types ?? []) {
-    if (!eventTypes.includes(type as EventType))
-      throw new Fault("bad-request", `types: one of ${eventTypes.join(", ")}`);
-  }
-  return {
-    after: after === undefined ? null : Number(after),
-    agentId: query["agent"] ?? null,
-    types: types as EventType[] | null,
-  };
 }
 
 interface Stream {
@@ -42,7 +69,7 @@ interface Stream {
 /**
  * Server-sent events. First what was saved after the id the reader last saw, then what is saved from now on, each once and in order.
  */
-export function streamEvents(
+function streamEvents(
   { monitor, filter, isStillWelcome }: Stream,
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,12 +1,43 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type EpochMs, Fault } from "@rouse/contract";
-import { agentTokenPrefix, type Overreach, readAgentToken } from "../home/agent-token.ts";
-import { findIssuedToken, hasExpired, issuedTokenPrefix } from "../home/issued-tokens.ts";
-import { isForCheckpoints } from "./checkpoint-paths.ts";
-import { isPing, readPingPath } from "./ping.ts";
-import { type AgentSpeaker, anyone, owner, type Speaker, speakerWith } from "./speaker.ts";
-import { findTaskTrespass } from "./task-trespass.ts";
+import { agentTokenPrefix, readAgentToken, type SpokenFor } from "../home/agent-token.ts";
+import {
+  findIssuedToken,
+  hasExpired,
+  type IssuedToken,
+  issuedTokenPrefix,
+  type PingRhythm,
+  type TokenRole,
+} from "../home/issued-tokens.ts";
+
+export type AgentSpeaker = { readonly kind: "agent" } & SpokenFor;
+
+/** Good for one thing: to say that this agent lives. */
+export type PingSpeaker = { readonly kind: "ping"; readonly agentId: string; readonly every: PingRhythm | null };
+
+/** Who asks, as far as a token shows it. Without a name, `owner` is whoever has `$ROUSE_HOME/token`. */
+export type Speaker =
+  | { readonly kind: Exclude<TokenRole, "agent" | "ping">; readonly name: string | null }
+  | AgentSpeaker
+  | PingSpeaker
+  | { readonly kind: "anyone" };
+
+const owner: Speaker = { kind: "owner", name: null };
+export const anyone: Speaker = { kind: "anyone" };
+
+function speakerWith({ role, name, agentId, every }: IssuedToken): Speaker | null {
+  if (role !== "agent" && role !== "ping") return { kind: role, name };
+  if (role === "ping") return agentId === null ? null : { kind: "ping", agentId, every: every ?? null };
+  return agentId === null ? null : { kind: "agent", agentId, taskId: null, incarnation: null };
+}
+
+/** How a speaker stands in events and in the audit trail. */
+export function principalOf(speaker: Speaker): string {
+  if (speaker.kind === "anyone") return "anyone";
+  if (speaker.kind === "agent" || speaker.kind === "ping") return `${speaker.kind}:${speaker.agentId}`;
+  return speaker.name === null ? speaker.kind : `${speaker.kind}:${speaker.name}`;
+}
 
 export interface GuardOptions {
   readonly token: string;
@@ -17,6 +48,8 @@ export interface GuardOptions {
   readonly hosts: readonly string[];
   readonly port: () => number;
   readonly secure: boolean;
+  /** Paths that are answered without a token. */
+  readonly open: ReadonlySet<string>;
 }
 
 export interface Guard {
@@ -33,7 +66,7 @@ interface Recognised {
 
 /**
  * Who may speak to us. The Host must be one of our names (a web page that points its own name at 127.0.0.1 is refused), an Origin, when a
- * browser sends one, must be ours, and the bearer token must be right on every path but /livez.
+ * browser sends one, must be ours, and the bearer token must be right on every path that is not open to anybody.
  */
 export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set(options.hosts.map((host) => host.toLowerCase()));
@@ -99,7 +132,7 @@ export function createGuard(options: GuardOptions): Guard {
       return new Fault("host-refused", "this server does not answer to that Host; use the address `rouse up` printed");
     if (origin !== undefined && !isOurOrigin(origin))
       return new Fault("origin-refused", "requests from other web origins are refused");
-    if (request.url === "/livez") return anyone;
+    if (options.open.has(request.url ?? "")) return anyone;
     if (isPing(request))
       return (
         identifyPing(request.url ?? "") ??
@@ -113,60 +146,6 @@ export function createGuard(options: GuardOptions): Guard {
   return Object.assign(guard, { isStillWelcome: (request: IncomingMessage) => identify(request) !== null });
 }
 
-const ownFolder = "/api/v1/agents/";
-const ownReports: ReadonlySet<string | undefined> = new Set([undefined, "why", "history", "heartbeats", "steps"]);
-/** What an agent may read of others where its policy lets it, and of the fleet. */
-const fleetFacts: ReadonlySet<string | undefined> = new Set([undefined, "why"]);
-const fleetReports: ReadonlySet<string> = new Set(["GET /api/v1/agents", "GET /api/health/status"]);
-const ownWords: ReadonlySet<string | undefined> = new Set(["steps", "answers", "check-in"]);
-
-/**
- * What of a request is not for an agent's own token, going by method and path. Paths are only ever allowed when they are plainly those named here;
- * what a body says is compared where it is read.
- */
-export function findTrespass(
-  speaker: AgentSpeaker,
-  request: IncomingMessage,
-  maySee: (other: string | null) => boolean,
-): Overreach | null {
-  const { method, url = "" } = request;
-  const [path = ""] = url.split("?", 1);
-  const asked = `${method} ${path}`;
-  if (path === "/mcp") return null;
-  if (asked === "POST /api/v1/heartbeats" || asked === "POST /api/v1/agents" || asked === "GET /readyz") return null;
-  if (fleetReports.has(asked)) return maySee(null) ? null : { because: "not-allowed", claimed: asked };
-  if (isForCheckpoints(method, path)) return null;
-  const ofTask = findTaskTrespass(speaker, method, path);
-  if (ofTask !== undefined) return ofTask;
-  const [id, report, ...rest] = path.startsWith(ownFolder) ? path.slice(ownFolder.length).split("/") : [];
-  const agentId = decode(id ?? "");
-  const isAllowed = method === "GET" ? ownReports.has(report) : method === "POST" && ownWords.has(report);
-  if (!isAllowed || agentId === "" || rest.length > 0) {
-    return { because: "not-allowed", claimed: asked };
-  }
-  if (agentId === speaker.agentId) return null;
-  const isRead = method === "GET" && fleetFacts.has(report);
-  return isRead && maySee(agentId) ? null : { because: "other-agent", claimed: agentId };
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return "";
-  }
-}
-
-export function forbid(speaker: AgentSpeaker): Fault {
-  const { agentId, taskId, incarnation } = speaker;
-  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
-  const task = taskId === null ? "without a task" : `on task ${taskId}`;
-  return new Fault(
-    "forbidden",
-    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
-  );
-}
-
 /** Of two Host headers node:http shows the first, and of an absolute address the whole: a proxy before us may have gone by the other. */
 function isPlain({ url, rawHeaders }: IncomingMessage): boolean {
   if (url?.startsWith("/") !== true) return false;
@@ -176,6 +155,21 @@ function isPlain({ url, rawHeaders }: IncomingMessage): boolean {
     if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
   }
   return hosts <= 1;
+}
+
+const pingFolder = "/ping/";
+
+export const isPing = ({ url }: Pick<IncomingMessage, "url">): boolean => url?.startsWith(pingFolder) === true;
+
+/** Whom a ping is for, and the token it shows; `null` when it is none. */
+function readPingPath(url: string): { agentId: string; token: string } | null {
+  const [path = ""] = url.slice(pingFolder.length).split("?", 1);
+  const [agent = "", token = "", ...rest] = path.split("/");
+  try {
+    return rest.length > 0 ? null : { agentId: decodeURIComponent(agent), token: decodeURIComponent(token) };
+  } catch {
+    return null;
+  }
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -4,12 +4,10 @@ import { readBeat } from "../agents/read-beat.ts";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor, SentBeat } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
-import { forbid } from "./guard.ts";
-import { leaveForeignTask } from "./own-task.ts";
+import type { AgentSpeaker } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
-import { printAck, printAcks } from "./print-ack.ts";
 import { sendProblem, sendProblemEarly } from "./problem.ts";
-import type { AgentSpeaker } from "./speaker.ts";
+import { leaveForeignTask, refuseAgent } from "./who-may.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostBeats = 10_000;
@@ -95,8 +93,7 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
     const overreach = findOverreach(agent, said, isWorkOf);
     const isWhole = said === all && (agent.incarnation === null || said["incarnation"] !== undefined);
     if (overreach === null) return isWhole ? one : understand(one, message, said, agent.incarnation);
-    monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
-    throw forbid(agent);
+    throw refuseAgent(agent, overreach, monitor);
   });
 }
 
@@ -141,6 +138,14 @@ function sendOne(response: ServerResponse, ack: HeartbeatAck | undefined): void 
   const status = ack.status === "rejected" && ack.because !== undefined ? refusalStatus[ack.because] : 200;
   send(response, status, printAck(ack));
 }
+
+/** The ordinary acknowledgement, written out: ids of accepted beats are plain, so nothing in it needs escaping. */
+export function printAck(ack: HeartbeatAck): string {
+  if (ack.status !== "accepted" || ack.commands.length > 0) return JSON.stringify(ack);
+  return `{"agentId":"${ack.agentId}","sequenceNumber":${ack.sequenceNumber},"status":"accepted","receivedAt":"${ack.receivedAt}","commands":[]}`;
+}
+
+export const printAcks = (acks: readonly HeartbeatAck[]): string => `{"acks":[${acks.map(printAck).join(",")}]}`;
 
 function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, {

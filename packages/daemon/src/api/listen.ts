@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, isIP, type Socket } from "node:net";
 import { Fault } from "@rouse/contract";
-import fastify, { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
+import type { Onlooker } from "../fleet/fleet-sight.ts";
 import type { Monitor } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
-import { type AgentOf, addRoutes } from "./agents.ts";
-
+import type { MaySee } from "./agents.ts";
 import { boundConnections, boundsFor, readOpenFiles } from "./bound-connections.ts";
-import { createGuard, findTrespass, forbid, type Guard } from "./guard.ts";
+import { type AgentSpeaker, anyone, createGuard, type Guard, isPing, type Speaker } from "./guard.ts";
 import { type TakeHeartbeats, takeHeartbeats } from "./heartbeats.ts";
-import { addMcpRoute } from "./mcp.ts";
-import { parseJson } from "./parse-json.ts";
-import { isPing, takePings } from "./ping.ts";
-import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
+import { takePings } from "./ping.ts";
+import { sendProblem } from "./problem.ts";
+import type { Route } from "./route.ts";
+import { serveRoutes } from "./serve-routes.ts";
 import { slowWrongTokens } from "./slow-wrong-tokens.ts";
-import { anyone, onlookerOf, principalOf, type Speaker } from "./speaker.ts";
-import { mayAsk, refuseRole, refuseUnnamed } from "./who-may.ts";
+import { apiTable } from "./table.ts";
+import { refuseSpeaker, type WhoMayParts } from "./who-may.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -56,22 +56,13 @@ export function refuseInTheClear({ host, tls }: Pick<ListenOptions, "host" | "tl
 export async function listen(monitor: Monitor, options: ListenOptions, log: Log): Promise<Listening> {
   refuseInTheClear(options);
   let port = options.port;
-  const bracketed = isIP(options.host) === 6 ? `[${options.host}]` : options.host;
-  const guard = createGuard({
-    token: options.token,
-    home: options.home,
-    now: () => monitor.readClock().time,
-    hosts: [...loopback, bracketed, ...(options.tls?.names ?? [])],
-    port: () => port,
-    secure: options.tls !== undefined,
-  });
-  const app = createApp(monitor, guard, options, log);
+  const app = createApp(monitor, options, log, () => port);
   await app.ready();
   await bind(app, options);
   port = (app.server.address() as AddressInfo).port;
   return {
     // "Every address" is nothing one can connect to, and no certificate is made out to it.
-    url: `${options.tls === undefined ? "http" : "https"}://${isEvery(options.host) ? "localhost" : bracketed}:${port}`,
+    url: `${options.tls === undefined ? "http" : "https"}://${isEvery(options.host) ? "localhost" : bracketed(options.host)}:${port}`,
     port,
     async close() {
       app.server.closeAllConnections();
@@ -80,93 +71,65 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
   };
 }
 
-function createApp(monitor: Monitor, guard: Guard, options: ListenOptions, log: Log): FastifyInstance {
-  const takeBeats = takeHeartbeats(monitor, log);
-  const takePing = takePings(monitor, log);
+function createApp(monitor: Monitor, options: ListenOptions, log: Log, port: () => number) {
+  const maySee: MaySee = (agent, other) => monitor.maySee(onlookerOf(agent), other);
   const speakers = new WeakMap<IncomingMessage, Speaker>();
-  const speakerOf = (request: IncomingMessage): Speaker => speakers.get(request) ?? anyone;
   let door: RequestListener = () => {};
-  const app = fastify({
-    bodyLimit: 1024 * 1024,
-    forceCloseConnections: true,
-    routerOptions: { maxParamLength: 400, querystringParser: readQuery },
-    // A path that cannot even be decoded never reaches the error handler below.
-    frameworkErrors: (error, _, reply) => {
-      reply.hijack();
-      sendProblem(reply.raw, new Fault("bad-request", error.message));
-    },
+  const { table, close } = apiTable(monitor, {
+    version: options.version,
+    secret: options.secret,
+    isStillWelcome: (request) => guard.isStillWelcome(request),
+    maySee,
+    door: () => door,
+  });
+  const guard = createGuard({
+    token: options.token,
+    home: options.home,
+    now: () => monitor.readClock().time,
+    hosts: [...loopback, bracketed(options.host), ...(options.tls?.names ?? [])],
+    port,
+    secure: options.tls !== undefined,
+    open: new Set(table.flatMap(({ path, who }) => (who.nobody ? [path] : []))),
+  });
+  const { noteRefusedSpeaker, noteRefusedRole } = monitor;
+  const parts = { maySee, noteRefusedSpeaker, noteRefusedRole, log };
+  const app = serveRoutes(table, {
+    ...parts,
+    speakerOf: (request) => speakers.get(request) ?? anyone,
     serverFactory(route) {
       const server = createHttpServer(options);
       const admit = boundConnections(server, boundsFor(readOpenFiles()));
-      door = guarded({ guard, admit, monitor, takeBeats, takePing, speakers, route });
+      const takeBeats = takeHeartbeats(monitor, log);
+      const takePing = takePings(monitor, log);
+      door = guarded({ guard, admit, parts, beats: beatsOf(table), takeBeats, takePing, speakers, route });
       return server.on("request", door);
     },
   });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {
-    try {
-      done(null, body === "" ? undefined : parseJson(String(body)));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  app.setNotFoundHandler((_, reply) =>
-    reply.code(404).send(toProblem(new Fault("not-found", "no such path; /api/v1/openapi.json lists them"))),
-  );
-  app.setErrorHandler((error, request, reply) => {
-    const fault = faultOf(error, log);
-    if (fault.code !== "body-too-large") return reply.code(statusOf(fault)).send(toProblem(fault));
-    reply.hijack();
-    sendProblemEarly(request.raw, reply.raw, fault);
-    return reply;
-  });
-  admitByRole(app, monitor, speakerOf);
-  const agentOf: AgentOf = (request) => {
-    const speaker = speakerOf(request);
-    return speaker.kind === "agent" ? speaker : null;
-  };
-  addMcpRoute(app, { door: () => door, agentOf, now: () => monitor.readClock().time });
-  addRoutes(app, monitor, {
-    version: options.version,
-    secret: options.secret,
-    agentOf,
-    principalOf: (request) => principalOf(speakerOf(request)),
-    isStillWelcome: guard.isStillWelcome,
-  });
+  app.addHook("onClose", close);
   return app;
 }
 
-/** By the route that was found, not by the path that was typed: only the router knows which of them are the same. */
-function admitByRole(app: FastifyInstance, monitor: Monitor, speakerOf: (request: IncomingMessage) => Speaker): void {
-  app.addHook("onRoute", ({ method, url }) => {
-    for (const one of [method].flat()) refuseUnnamed(one, url);
-  });
-  app.addHook("onRequest", async ({ raw, method, routeOptions: { url } }) => {
-    const speaker = speakerOf(raw);
-    if (url === undefined || speaker.kind === "anyone" || mayAsk(speaker.kind, method, url)) return;
-    throw refuse(monitor, speaker, `${method} ${url}`);
-  });
-}
+const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
 
-function refuse(monitor: Monitor, speaker: Exclude<Speaker, { kind: "anyone" }>, asked: string): Fault {
-  monitor.noteRefusedRole(principalOf(speaker), asked);
-  return refuseRole(speaker.kind, asked);
-}
+/** A token that was made for one life was made where its agent runs. */
+const onlookerOf = ({ agentId, incarnation }: AgentSpeaker): Onlooker => ({
+  agentId,
+  elsewhere: incarnation === null,
+});
 
-/** A name that is given twice becomes a list, as it is written everywhere else: `types=A&types=B` is `types=A,B`. */
-function readQuery(text: string): Record<string, string> {
-  const query: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(text)) {
-    query[name] = query[name] === undefined ? value : `${query[name]},${value}`;
-  }
-  return query;
+function beatsOf(table: readonly Route[]): Route {
+  const line = table.find(({ path }) => path === "/api/v1/heartbeats");
+  if (line === undefined) throw new Error("heartbeats are in the table");
+  return line;
 }
 
 interface Door {
   readonly guard: Guard;
   /** Told of the connection of each request with a right token. */
   readonly admit: (connection: Socket) => void;
-  readonly monitor: Monitor;
+  readonly parts: WhoMayParts;
+  /** The line of the table for the one path that is not left to the router. */
+  readonly beats: Route;
   readonly takeBeats: TakeHeartbeats;
   readonly takePing: ReturnType<typeof takePings>;
   /** Who made a request, for the routes that have to know. */
@@ -174,9 +137,7 @@ interface Door {
   readonly route: RequestListener;
 }
 
-const beats = "/api/v1/heartbeats";
-
-function guarded({ guard, admit, monitor, takeBeats, takePing, speakers, route }: Door): RequestListener {
+function guarded({ guard, admit, parts, beats, takeBeats, takePing, speakers, route }: Door): RequestListener {
   const refuseStranger = refuseSlowly();
   return (request, response) => {
     const speaker = guard(request);
@@ -185,18 +146,14 @@ function guarded({ guard, admit, monitor, takeBeats, takePing, speakers, route }
     else admit(request.socket);
     if (speaker instanceof Fault) return refuseStranger(request, response, speaker);
     if (speaker.kind === "ping" && isPing(request)) return takePing(request, response, speaker);
-    const agent = speaker.kind === "agent" ? speaker : null;
-    if (agent !== null) {
-      const trespass = findTrespass(agent, request, (other) => monitor.maySee(onlookerOf(agent), other));
-      if (trespass !== null) {
-        monitor.noteRefusedSpeaker({ agentId: agent.agentId, ...trespass });
-        return sendProblem(response, forbid(agent), hasBody(request));
-      }
+    if (request.method !== "POST" || request.url !== beats.path) {
+      speakers.set(request, speaker);
+      return route(request, response);
     }
-    speakers.set(request, speaker);
-    if (request.method !== "POST" || request.url !== beats) return route(request, response);
-    if (speaker.kind === "anyone" || mayAsk(speaker.kind, "POST", beats)) return takeBeats(request, response, agent);
-    sendProblem(response, refuse(monitor, speaker, `POST ${beats}`), true);
+    const asked = { method: "POST", path: beats.path, route: beats, id: "" };
+    const refused = refuseSpeaker(speaker, asked, parts);
+    if (refused !== null) return sendProblem(response, refused, true);
+    takeBeats(request, response, speaker.kind === "agent" ? speaker : null);
   };
 }
 
@@ -219,9 +176,6 @@ function refuseSlowly(): (request: IncomingMessage, response: ServerResponse, fa
 
 const tooManyAttempts = (): Fault =>
   new Fault("too-many-attempts", "too many wrong tokens from this address; right ones are still answered");
-
-const hasBody = (request: IncomingMessage): boolean =>
-  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 
 function createHttpServer(options: ListenOptions): Server {
   // Agents keep their connection open between beats; slow or silent senders of a request are cut off.
@@ -255,13 +209,4 @@ async function bind(app: FastifyInstance, options: ListenOptions): Promise<void>
     }
     throw error;
   }
-}
-
-function faultOf(error: unknown, log: Log): Fault {
-  if (error instanceof Fault) return error;
-  const { statusCode, message } = error as { statusCode?: number; message: string };
-  if (statusCode === 413) return new Fault("body-too-large", "at most 1 MiB in one request");
-  if (statusCode !== undefined && statusCode < 500) return new Fault("bad-request", message);
-  log.error({ error: String((error as Error).stack ?? error) }, "a request failed because of a mistake in Rouse");
-  return new Fault("internal", "something went wrong inside Rouse; its log says what");
 }

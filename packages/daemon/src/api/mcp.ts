@@ -1,48 +1,52 @@
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
-import type { EpochMs } from "@rouse/contract";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type EpochMs, JsonRpc } from "@rouse/contract";
 import type { McpOverHttp } from "../mcp/serve-http.ts";
-import type { AgentOf } from "./agents.ts";
+import { type Route, readersAnd, route } from "./route.ts";
 
 export interface McpParts {
   /** Where requests come in, guard and all: a tool's own questions come in there as well. */
   readonly door: () => RequestListener;
-  readonly agentOf: AgentOf;
   readonly now: () => EpochMs;
 }
 
 const bearer = "Bearer ";
 
+/** GET and DELETE belong to older clients; they are answered that there are no sessions. */
+const methods = { POST: "A message of MCP", GET: "No stream is kept open (405)", DELETE: "No session is kept (405)" };
+
 /** MCP at /mcp. Most daemons are never asked: what it takes is loaded with the first request. */
-export function addMcpRoute(app: FastifyInstance, { door, agentOf, now }: McpParts): void {
+export function mcpRoutes({ door, now }: McpParts): { routes: Route[]; close(): Promise<void> } {
   let serving: Promise<McpOverHttp> | null = null;
   const open = async () => (await import("../mcp/serve-http.ts")).serveMcpOverHttp(door(), now);
-  app.addHook("onClose", async () => (await serving)?.close());
-
-  // GET and DELETE belong to older clients; they are answered that there are no sessions.
-  for (const method of ["POST", "GET", "DELETE"] as const) {
-    app.route({
-      method,
-      url: "/mcp",
-      async handler(request, reply) {
+  const routes = Object.entries(methods).map(([method, about]) =>
+    route({
+      method: method as keyof typeof methods,
+      path: "/mcp",
+      // What a tool asks for comes in again with the same token, and is looked up in the table like everything else.
+      who: readersAnd("any"),
+      id: `mcp${method.slice(0, 1)}${method.slice(1).toLowerCase()}`,
+      about,
+      ...(method === "POST" ? { request: { body: JsonRpc, read: "inside" as const } } : {}),
+      answer: { 200: { content: { "application/json": JsonRpc, "text/event-stream": null } }, 202: { content: {} } },
+      async run({ raw, reply, body, agent }) {
         serving ??= open();
-        const { host = "", authorization = "" } = request.headers;
-        const token = authorization.slice(bearer.length);
-        const caller = { token, host, agent: agentOf(request.raw) };
-        const answer = await (await serving).answer(toWebRequest(request, reply), request.body, caller);
+        const { host = "", authorization = "" } = raw.headers;
+        const caller = { token: authorization.slice(bearer.length), host, agent };
+        const answer = await (await serving).answer(toWebRequest(raw, reply.raw), body, caller);
         reply.code(answer.status).headers(Object.fromEntries(answer.headers));
         return reply.send(answer.body === null ? null : Readable.fromWeb(answer.body as ReadableStream));
       },
-    });
-  }
+    }),
+  );
+  return { routes, close: async () => (await serving)?.close() };
 }
 
 /** Without its body, which is read already; aborted when whoever asked hangs up. */
-function toWebRequest({ method, headers }: FastifyRequest, reply: FastifyReply): Request {
+function toWebRequest({ method = "", headers }: IncomingMessage, response: ServerResponse): Request {
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
+  response.once("close", () => gone.abort());
   const given = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   );

@@ -1,237 +1,159 @@
-import {
-  AckList,
-  AgentHealth,
-  AgentList,
-  AgentRegistration,
-  FreezeRequest,
-  Heartbeat,
-  HeartbeatAck,
-  HeartbeatList,
-  HistoryReport,
-  Problem,
-  RemovedAgent,
-  RemoveRequest,
-  SavedEvent,
-  StepEvent,
-  StepPage,
-  StepsAck,
-  SystemStatus,
-  WhyReport,
-} from "@rouse/contract";
+import { Fault, type FaultCode, Problem } from "@rouse/contract";
 import { z } from "zod";
-import { ladderPaths, ladderSchemas } from "./openapi-ladder.ts";
-import { taskPaths, taskSchemas } from "./openapi-tasks.ts";
+import type { TokenRole } from "../home/issued-tokens.ts";
+import { problemType, statusOf } from "./problem.ts";
+import type { Content, Param, Route } from "./route.ts";
 
-const schemas = {
-  Heartbeat,
-  HeartbeatAck,
-  HeartbeatAcks: AckList,
-  AgentRegistration,
-  AgentHealth,
-  Agents: AgentList,
-  History: HistoryReport,
-  Heartbeats: HeartbeatList,
-  StepEvent,
-  StepsAck,
-  Steps: StepPage,
-  Why: WhyReport,
-  Event: SavedEvent,
-  FreezeRequest,
-  RemoveRequest,
-  RemovedAgent,
-  SystemStatus,
-  Problem,
-  ...taskSchemas,
-  ...ladderSchemas,
+const tags: Readonly<Record<string, string>> = {
+  agents: "Agents: their heartbeats, how they are, and orders about them",
+  steps: "What agents do, call by call",
+  tasks: "Tasks, who has them, and how they are brought back",
+  checkpoints: "Where tasks stand, as a chain that can be verified",
+  escalations: "Questions about agents, answers to them, and nudges",
+  events: "What happened",
+  audit: "What was done and refused, by whom and why",
+  monitor: "The monitor itself",
+  mcp: "The same for agents, over MCP",
 };
 
-const ref = (name: keyof typeof schemas) => ({ $ref: `#/components/schemas/${name}` });
-const json = (schema: object) => ({ "application/json": { schema } });
-const answer = (description: string, schema: object) => ({ description, content: json(schema) });
-const refused = { description: "Refused, with what to do about it", content: json(ref("Problem")) };
-const agentParameter = { name: "id", in: "path", required: true, schema: { type: "string" } };
-const query = (name: string, description: string, type = "string") => ({
-  name,
-  in: "query",
-  description,
-  schema: { type },
-});
-
-const get = (summary: string, schema: object, parameters: object[] = []) => ({
-  get: { summary, parameters, responses: { 200: answer(summary, schema), default: refused } },
-});
-const post = (summary: string, body: object, schema: object, parameters: object[] = []) => ({
-  post: {
-    summary,
-    parameters,
-    requestBody: { required: true, content: body },
-    responses: { 200: answer(summary, schema), default: refused },
-  },
-});
-
-/** Its token stands in the path, so it wants no other. */
-const ping = (summary: string) => ({
-  summary,
-  security: [],
-  parameters: [
-    { ...agentParameter, name: "agent" },
-    { ...agentParameter, name: "token", description: "made by `rouse token ping AGENT`, good for this alone" },
-    query("state", "start, running, idle, done or fail; a mere sign of life when not given"),
-  ],
-  responses: { 200: { description: "Taken and on disk: the text OK" }, default: refused },
-});
-const pingPath = {
-  get: ping("A heartbeat without facts, for whatever can only fetch an address"),
-  post: ping("The same"),
+const tokens: Readonly<Record<Exclude<TokenRole, "ping">, string>> = {
+  owner: "The operator's token, from $ROUSE_HOME/token, or one made with `rouse token create --role owner`",
+  orchestrator: "Reads everything but the configuration, decides escalations and nudges",
+  viewer: "Reads everything but the configuration",
+  agent:
+    "Speaks for one agent, its task and one incarnation of it. Anything else is refused (403 forbidden) and recorded as AGENT_SPEECH_REFUSED",
 };
 
-const tokens = {
-  token: {
-    type: "http",
-    scheme: "bearer",
-    description: "The operator's token, from $ROUSE_HOME/token. It may do everything.",
-  },
-  agentToken: {
-    type: "http",
-    scheme: "bearer",
-    description:
-      "A token that speaks for one agent, its task and one incarnation of it: that agent's heartbeats and steps, its announcement and what is known of it. Anything else is refused (403 forbidden) and recorded as AGENT_SPEECH_REFUSED.",
-  },
-};
+/** What every route may be refused with. */
+const always: readonly FaultCode[] = ["bad-request", "host-refused", "origin-refused", "internal"];
+const withToken: readonly FaultCode[] = ["unauthorized", "forbidden", "too-many-attempts"];
+const withBody: readonly FaultCode[] = ["body-too-large", "store-unavailable"];
 
-const withEitherToken = (operations: Readonly<Record<string, object>>) =>
-  Object.fromEntries(
-    Object.entries(operations).map(([method, operation]) => [
-      method,
-      { ...operation, security: [{ token: [] }, { agentToken: [] }] },
-    ]),
-  );
-
-const writing = { ref, json, get, post, query, withEitherToken };
-
-/** The document at /api/v1/openapi.json, made from the same schemas that check the requests. */
-export function openApiDocument(version: string): object {
-  const { schemas: components } = z.toJSONSchema(registryOf(), {
-    uri: (id) => `#/components/schemas/${id}`,
-    io: "input",
-    unrepresentable: "any",
-  });
-  const oneOrMany = (name: "Heartbeat" | "StepEvent") => ({
-    ...json({ oneOf: [ref(name), { type: "array", items: ref(name) }] }),
-    "application/x-ndjson": { schema: { type: "string" } },
-  });
+/** The document at /api/v1/openapi.json, made from the table that is served. */
+export function openApiDocument(table: readonly Route[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const line of table) {
+    paths[line.path] = { ...paths[line.path], [line.method.toLowerCase()]: operationOf(line) };
+  }
   return {
     openapi: "3.1.0",
-    info: { title: "Rouse", version, description: "Health monitoring and self-healing for autonomous agents" },
-    security: [{ token: [] }],
-    paths: {
-      "/ping/{agent}/{token}": pingPath,
-      "/api/v1/heartbeats": withEitherToken(
-        post("Take one heartbeat, an array of them, or one per line", oneOrMany("Heartbeat"), {
-          oneOf: [ref("HeartbeatAck"), ref("HeartbeatAcks")],
-        }),
-      ),
-      "/api/v1/agents": {
-        ...get("Every agent's health", ref("Agents"), [
-          query(
-            "filter",
-            "unhealthy: only those that are neither HEALTHY nor over, and those that ended and are a person's matter",
-          ),
-        ]),
-        ...withEitherToken(
-          post("Announce an agent, or its next incarnation", json(ref("AgentRegistration")), ref("AgentHealth")),
-        ),
-      },
-      "/api/v1/agents/{id}": {
-        ...withEitherToken(get("One agent's health", ref("AgentHealth"), [agentParameter])),
-        delete: {
-          summary: "Take an agent that is over out of the list; its events and audit lines stay",
-          parameters: [agentParameter],
-          requestBody: { required: false, content: json(ref("RemoveRequest")) },
-          responses: { 200: answer("What was removed", ref("RemovedAgent")), default: refused },
-        },
-      },
-      "/api/v1/agents/{id}/history": withEitherToken(
-        get("Its past in even steps", ref("History"), [
-          agentParameter,
-          query("duration", "such as 1h or 7d; 1h when not given"),
-        ]),
-      ),
-      "/api/v1/agents/{id}/heartbeats": withEitherToken(
-        get("Its last heartbeats, newest first", ref("Heartbeats"), [
-          agentParameter,
-          query("limit", "1 to 1000; 100 when not given", "integer"),
-        ]),
-      ),
-      "/api/v1/agents/{id}/steps": {
-        ...withEitherToken(
-          post(
-            "Take one event of its run, an array of them, or one per line",
-            oneOrMany("StepEvent"),
-            ref("StepsAck"),
-            [agentParameter],
-          ),
-        ),
-        ...withEitherToken(
-          get("What is kept of its steps, oldest first", ref("Steps"), [
-            agentParameter,
-            query("limit", "at most so many, the newest: 1 to 10000; 1000 when not given", "integer"),
-            query("after", "only what came after `last` of an earlier answer"),
-            query("before", "only what came before `first` of an earlier answer"),
-          ]),
-        ),
-      },
-      "/api/v1/agents/{id}/why": withEitherToken(get("Everything behind its verdict", ref("Why"), [agentParameter])),
-      ...ladderPaths(writing),
-      ...taskPaths(writing),
-      "/api/v1/events": {
-        get: {
-          summary: "Events as they are saved (server-sent, resumable by id), or a page of them as JSON",
-          parameters: [
-            query("after", "only events after this id", "integer"),
-            query("agent", "only this agent's"),
-            query("types", "only these types, separated by commas"),
-          ],
-          responses: {
-            200: {
-              description: "Events",
-              content: {
-                "text/event-stream": { schema: ref("Event") },
-                ...json({ type: "object", properties: { events: { type: "array", items: ref("Event") } } }),
-              },
-            },
-            default: refused,
-          },
-        },
-      },
-      "/api/v1/freeze": post("Stop all interventions", json(ref("FreezeRequest")), ref("SystemStatus")),
-      "/api/v1/thaw": post("Allow interventions again", json(ref("FreezeRequest")), ref("SystemStatus")),
-      "/api/v1/config": get("The configuration in force", { type: "object" }),
-      "/api/health/status": get("The monitor and its fleet in numbers", ref("SystemStatus")),
-      "/api/health/agents": get("Agents by state, and each one's health", { type: "object" }),
-      "/metrics": {
-        get: {
-          summary: "Prometheus metrics",
-          responses: { 200: { description: "Text exposition", content: { "text/plain": {} } } },
-        },
-      },
-      "/livez": {
-        get: {
-          summary: "The process is up (no token needed)",
-          security: [],
-          responses: { 200: { description: "ok" } },
-        },
-      },
-      "/readyz": withEitherToken({
-        get: { summary: "It takes beats and can save them", responses: { 200: { description: "ok" }, 503: refused } },
-      }),
+    info: {
+      title: "Rouse",
+      version,
+      description: "Health monitoring and self-healing for autonomous agents",
+      license: { name: "MIT", identifier: "MIT" },
     },
-    components: { schemas: components, securitySchemes: tokens },
+    servers: [{ url: "/", description: "The daemon that gave you this document" }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    security: securityOf("owner"),
+    paths,
+    components: {
+      schemas: reachableFrom(paths),
+      securitySchemes: Object.fromEntries(
+        Object.entries(tokens).map(([role, description]) => [role, { type: "http", scheme: "bearer", description }]),
+      ),
+    },
   };
 }
 
-function registryOf() {
-  const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
-  return registry;
+function operationOf(line: Route): object {
+  const { id, tag, about, path, who, request } = line;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(name));
+  const inQuery = Object.entries(request?.query ?? {}).map(([name, param]) => queryParameter(name, param));
+  const roles = [
+    ...who.roles.filter((role) => role !== "ping"),
+    ...(who.agent === undefined ? [] : ["agent" as const]),
+  ];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary: about,
+    security: [...(who.nobody ? [{}] : []), ...roles.flatMap(securityOf)],
+    parameters: [...inPath, ...inQuery],
+    ...bodyOf(line),
+    responses: answersOf(line),
+  };
+}
+
+const securityOf = (role: string): object[] => [{ [role]: [] }];
+
+const pathParameter = (name: string): object => ({ name, in: "path", required: true, schema: { type: "string" } });
+
+const queryParameter = (name: string, { about, schema }: Param<unknown>): object => ({
+  name,
+  in: "query",
+  description: about,
+  schema,
+});
+
+function bodyOf({ request }: Route): object {
+  if (request?.body === undefined) return {};
+  const one = ref(request.body);
+  const isLines = request.as === "lines";
+  const json = { schema: isLines ? { oneOf: [one, { type: "array", items: one }] } : one };
+  const lines = isLines ? { "application/x-ndjson": { schema: { type: "string" } } } : {};
+  const required = !request.body.safeParse({}).success;
+  return { requestBody: { required, content: { "application/json": json, ...lines } } };
+}
+
+function answersOf({ about, answer, who, request, faults = [], path }: Route): object {
+  const common = [...always, ...(who.nobody ? [] : withToken), ...(request?.body === undefined ? [] : withBody)];
+  const codes = [...new Set([...common, ...faults, ...(path === "/readyz" ? (["store-unavailable"] as const) : [])])];
+  const refusals = new Map<number, FaultCode[]>();
+  for (const code of codes) {
+    const status = statusOf(new Fault(code, ""));
+    refusals.set(status, [...(refusals.get(status) ?? []), code]);
+  }
+  const described = new Map<number, { description: string; content: object }>();
+  for (const [status, shape] of Object.entries(answer)) {
+    const content = "content" in shape && !(shape instanceof z.ZodType) ? contentOf(shape) : json(ref(shape));
+    described.set(Number(status), { description: about, content });
+  }
+  for (const [status, of] of refusals) {
+    const before = described.get(status);
+    described.set(status, {
+      description: `${before === undefined ? "" : "Refused as such, or as: "}${of.join(", ")}`,
+      content: { ...before?.content, [problemType]: { schema: ref(Problem) } },
+    });
+  }
+  return Object.fromEntries([...described].sort(([a], [b]) => a - b));
+}
+
+const json = (schema: object): object => ({ "application/json": { schema } });
+
+const contentOf = ({ content }: Content): object =>
+  Object.fromEntries(
+    Object.entries(content).map(([type, schema]) => [
+      type,
+      { schema: schema === null ? { type: "string" } : ref(schema) },
+    ]),
+  );
+
+const home = "#/components/schemas/";
+
+function ref(schema: z.ZodType): { $ref: string } {
+  const id = schema.meta()?.id;
+  if (id === undefined) throw new Error("a schema of the API has an id");
+  return { $ref: `${home}${id}` };
+}
+
+/** Every schema that is named, by the paths or by another schema. */
+function reachableFrom(paths: object): Record<string, object> {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, {
+    uri: (id) => `${home}${id}`,
+    io: "input",
+    unrepresentable: "any",
+  });
+  const found = new Map<string, object>();
+  const visit = (part: object): void => {
+    for (const [, id = ""] of JSON.stringify(part).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) {
+      if (found.has(id)) continue;
+      // An id with a fragment is none, and the document says for all of them which JSON Schema it is.
+      const { $id: _, $schema: __, id: ___, ...schema } = schemas[id] as Record<string, unknown>;
+      found.set(id, schema);
+      visit(schema);
+    }
+  };
+  visit(paths);
+  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

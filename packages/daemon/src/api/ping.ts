@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AgentStatus, Fault, type Heartbeat } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
+import type { PingSpeaker } from "./guard.ts";
 import { sendProblem } from "./problem.ts";
-import type { PingSpeaker } from "./speaker.ts";
-
-const folder = "/ping/";
+import { oneOf, type Route, route, type Who } from "./route.ts";
 
 /** What a ping may say of its agent. */
 const states: ReadonlyMap<string, AgentStatus> = new Map<string, AgentStatus>([
@@ -16,18 +15,23 @@ const states: ReadonlyMap<string, AgentStatus> = new Map<string, AgentStatus>([
   ["fail", "FAILED"],
 ]);
 
-export const isPing = ({ url }: Pick<IncomingMessage, "url">): boolean => url?.startsWith(folder) === true;
-
-/** Whom a ping is for, and the token it shows; `null` when it is none. */
-export function readPingPath(url: string): { agentId: string; token: string } | null {
-  const [path = ""] = url.slice(folder.length).split("?", 1);
-  const [agent = "", token = "", ...rest] = path.split("/");
-  try {
-    return rest.length > 0 ? null : { agentId: decodeURIComponent(agent), token: decodeURIComponent(token) };
-  } catch {
-    return null;
-  }
-}
+const pingers: Who = { roles: ["ping"] };
+const ping = (method: "GET" | "POST", about: string): Route =>
+  route({
+    method,
+    path: "/ping/{agent}/{token}",
+    // The token stands in the path, made by `rouse token ping AGENT`: the guard looks at it, and at its agent.
+    who: pingers,
+    id: method === "GET" ? "ping" : "pingByPost",
+    about,
+    request: { query: { state: oneOf("a mere sign of life when not given", [...states.keys()]) } },
+    answer: { 200: { content: { "text/plain": null } } },
+    run: null,
+  });
+export const pingRoutes: readonly Route[] = [
+  ping("GET", "A heartbeat without facts, for whatever can only fetch an address"),
+  ping("POST", "The same"),
+];
 
 /** A beat without facts, for whatever can only fetch an address. What it sends along is not read, and nothing of the address is written down. */
 export function takePings(monitor: Monitor, log: Log) {

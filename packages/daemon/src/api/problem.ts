@@ -15,6 +15,7 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "data-folder-unusable": 503,
   "database-damaged": 503,
   "database-newer": 503,
+  "epoch-lost": 503,
   "escalation-closed": 409,
   "escalation-unknown": 404,
   "folder-gone": 422,
@@ -38,6 +39,9 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   unauthorized: 401,
   "unsupported-host": 501,
 };
+
+/** How a refusal is sent. */
+export const problemType = "application/json";
 
 export const statusOf = (fault: Fault): number => statuses[fault.code];
 

@@ -1,12 +1,9 @@
-import { Fault } from "@rouse/contract";
-import fastify, { type FastifyInstance } from "fastify";
-
+import type { FastifyInstance } from "fastify";
 import { type CheckpointWorld, openCheckpointWorld } from "../checkpoints/checkpoint-world.test-support.ts";
 import type { RefusedSpeaker } from "../monitor.ts";
-import { addCheckpointRoutes } from "./checkpoints.ts";
-
-import { statusOf, toProblem } from "./problem.ts";
-import type { AgentSpeaker } from "./speaker.ts";
+import { checkpointRoutes } from "./checkpoints.ts";
+import type { AgentSpeaker } from "./guard.ts";
+import { ownerSpeaks, serveTable } from "./serve-table.test-support.ts";
 
 export interface ServedCheckpoints {
   readonly app: FastifyInstance;
@@ -19,21 +16,17 @@ export interface ServedCheckpoints {
   readonly refused: RefusedSpeaker[];
 }
 
-/** The routes on a real server, set up as the daemon sets up its own. */
+/** The lines about checkpoints on a real server. */
 export async function serveCheckpoints(): Promise<ServedCheckpoints> {
   const world = await openCheckpointWorld();
-  const app = fastify({ bodyLimit: 1024 * 1024, forceCloseConnections: true });
-  app.setErrorHandler((error, _, reply) =>
-    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
-  );
   const refused: RefusedSpeaker[] = [];
   const shared = { agent: null as AgentSpeaker | null, claims: new Map<string, string>() };
-  addCheckpointRoutes(app, {
+  const table = checkpointRoutes({
     checkpoints: world.checkpoints,
-    agentOf: () => shared.agent,
     noteRefusedSpeaker: (one) => void refused.push(one),
     holdsTask: (agentId, taskId) => shared.claims.get(taskId) === agentId,
   });
+  const app = serveTable(table, { speakerOf: () => shared.agent ?? ownerSpeaks, refused });
   const base = await app.listen({ host: "127.0.0.1", port: 0 });
   return Object.assign(shared, { app, base, world, refused });
 }

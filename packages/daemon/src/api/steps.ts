@@ -1,26 +1,66 @@
-import { Fault } from "@rouse/contract";
-import type { FastifyError, FastifyInstance } from "fastify";
-
+import { Fault, StepEvent, StepPage, StepsAck } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
 import { mostSteps } from "../steps/recall-steps.ts";
-import { type AgentOf, readLimit } from "./agents.ts";
-
 import { parseJson } from "./parse-json.ts";
+import { limit, ownerAnd, type Route, readersAnd, route, Sent, text } from "./route.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostEvents = 10_000;
 
-type Query = Record<string, string | undefined>;
+/** What agents tell of their steps, and what is kept of it. */
+export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/agents/{id}/steps",
+      who: ownerAnd("itself"),
+      id: "recordSteps",
+      about: "Take one event of its run, an array of them, or one per line",
+      request: {
+        body: StepEvent,
+        read: "inside",
+        as: "lines",
+        limit: { bytes: largestBody, told: `at most ${largestBody / 1024 / 1024} MiB in one request` },
+      },
+      answer: { 200: StepsAck, 400: StepsAck },
+      async run({ id, body, agent, reply }) {
+        const { sent, many } = readEvents(body);
+        if (sent.length > mostEvents) throw new Fault("body-too-large", `at most ${mostEvents} events in one request`);
+        const ack = await monitor.takeSteps(id, sent, agent?.incarnation ?? null);
+        if (!many && ack.accepted === 0) reply.code(400);
+        return ack;
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/agents/{id}/steps",
+      who: readersAnd("itself"),
+      id: "listSteps",
+      about: "What is kept of its steps, oldest first",
+      request: {
+        query: {
+          limit: limit(1000, mostSteps),
+          after: text("only what came after `last` of an earlier answer"),
+          before: text("only what came before `first` of an earlier answer"),
+        },
+      },
+      answer: { 200: StepPage },
+      faults: ["agent-unknown"],
+      run: ({ id, query: { limit, after, before } }) =>
+        monitor.steps(id, {
+          limit,
+          ...(after === undefined ? {} : { after }),
+          ...(before === undefined ? {} : { before }),
+        }),
+    }),
+  ];
+}
 
-/** A body of one event per line. */
-class Lines {
-  readonly events: readonly unknown[];
-
-  constructor(text: string) {
-    const lines = text.split("\n").filter((line) => line.trim() !== "");
-    // Too many are refused by their number alone.
-    this.events = lines.length > mostEvents ? lines : lines.map(parseLine);
-  }
+function readEvents(body: unknown): { sent: readonly unknown[]; many: boolean } {
+  if (!(body instanceof Sent)) return Array.isArray(body) ? { sent: body, many: true } : { sent: [body], many: false };
+  const lines = body.text.split("\n").filter((line) => line.trim() !== "");
+  // Too many are refused by their number alone.
+  return { sent: lines.length > mostEvents ? lines : lines.map(parseLine), many: true };
 }
 
 /** One broken line does not spoil the others: it is answered as the event it failed to be. */
@@ -30,40 +70,4 @@ function parseLine(line: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** What agents tell of their steps, and what is kept of it. */
-export function addStepRoutes(app: FastifyInstance, monitor: Monitor, agentOf: AgentOf): void {
-  app.addContentTypeParser(["application/x-ndjson", "application/ndjson"], { parseAs: "string" }, (_, body, done) =>
-    done(null, new Lines(String(body))),
-  );
-  app.post<{ Params: { id: string } }>(
-    "/api/v1/agents/:id/steps",
-    { bodyLimit: largestBody, errorHandler: nameLimit },
-    async (request, reply) => {
-      const { sent, many } = readBody(request.body);
-      if (sent.length > mostEvents) throw new Fault("body-too-large", `at most ${mostEvents} events in one request`);
-      const ack = await monitor.takeSteps(request.params.id, sent, agentOf(request.raw)?.incarnation ?? null);
-      return reply.code(!many && ack.accepted === 0 ? 400 : 200).send(ack);
-    },
-  );
-  app.get<{ Params: { id: string }; Querystring: Query }>("/api/v1/agents/:id/steps", (request) => {
-    const { limit, after, before } = request.query;
-    return monitor.steps(request.params.id, {
-      limit: readLimit(limit, 1000, mostSteps),
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-    });
-  });
-}
-
-function readBody(body: unknown): { sent: readonly unknown[]; many: boolean } {
-  if (body instanceof Lines) return { sent: body.events, many: true };
-  return Array.isArray(body) ? { sent: body, many: true } : { sent: [body], many: false };
-}
-
-/** This route takes more than the others; whoever sends still more is told the right number. */
-function nameLimit(error: FastifyError): never {
-  if (error.statusCode !== 413) throw error;
-  throw new Fault("body-too-large", `at most ${largestBody / 1024 / 1024} MiB in one request`, { cause: error });
 }

@@ -1,36 +1,31 @@
 import type { IncomingMessage } from "node:http";
-import { Fault, minutes, TaskHealth, TaskPage, TaskReport } from "@rouse/contract";
-import fastify, { type FastifyInstance } from "fastify";
+import { minutes, TaskHealth, TaskPage, TaskReport } from "@rouse/contract";
+import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AgentTokenClaims, mintAgentToken, readAgentToken } from "../home/agent-token.ts";
 import type { RefusedSpeaker } from "../monitor.ts";
 import { type TaskWorld, taskWorld } from "../tasks/task-world.test-support.ts";
-import { statusOf, toProblem } from "./problem.ts";
-import type { AgentSpeaker } from "./speaker.ts";
-import { findTaskTrespass } from "./task-trespass.ts";
-import { addTaskRoutes } from "./tasks.ts";
+import type { Speaker } from "./guard.ts";
+import { ownerSpeaks, serveTable } from "./serve-table.test-support.ts";
+import { taskRoutes } from "./tasks.ts";
 
 const master = "s3cret-s3cret-s3cret";
 let world: TaskWorld;
 let app: FastifyInstance;
 let refused: RefusedSpeaker[];
 
-const agentOf = ({ headers }: IncomingMessage): AgentSpeaker | null => {
+const speakerOf = ({ headers }: IncomingMessage): Speaker => {
   const claims = readAgentToken(master, headers.authorization?.slice("Bearer ".length) ?? "");
-  return claims === null ? null : { kind: "agent", ...claims };
+  return claims === null ? ownerSpeaks : { kind: "agent", ...claims };
 };
 
 beforeEach(async () => {
   world = await taskWorld();
   refused = [];
-  app = fastify();
-  app.setErrorHandler((error, _, reply) =>
-    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
-  );
-  addTaskRoutes(app, world.service, {
-    agentOf,
-    principalOf: () => "owner",
-    noteRefusedSpeaker: (speaker) => void refused.push(speaker),
+  const noteRefusedSpeaker = (one: RefusedSpeaker): void => void refused.push(one);
+  app = serveTable(taskRoutes({ service: world.service, noteRefusedSpeaker }), {
+    speakerOf,
+    refused,
   });
 });
 afterEach(() => app.close());
@@ -40,7 +35,12 @@ interface Answer {
   readonly body: TaskReport & { task?: TaskReport | null; error?: { code: string; message: string } };
 }
 
-async function send(method: "GET" | "POST", path: string, body?: object, agent?: AgentTokenClaims): Promise<Answer> {
+async function send(
+  method: "GET" | "POST" | "PUT" | "DELETE",
+  path: string,
+  body?: object,
+  agent?: AgentTokenClaims,
+): Promise<Answer> {
   const authorization = agent === undefined ? master : mintAgentToken(master, agent);
   const response = await app.inject({
     method,
@@ -373,26 +373,30 @@ describe("an agent with its own token", () => {
     ["GET", "/other", "t", null],
     ["POST", "/other/claim", "t", "other-task"],
     ["POST", "/other/complete", "t", "other-task"],
-    ["POST", "/claim-next", "t", undefined],
-    ["POST", "", null, undefined],
-    ["GET", "/t/recovery", null, undefined],
-    ["POST", "/t", null, undefined],
-    ["POST", "/t/claim/x", null, undefined],
-    ["POST", "//claim", null, undefined],
-    ["POST", "/%/claim", null, undefined],
-    ["DELETE", "/t", null, undefined],
-    ["PUT", "/t/claim", null, undefined],
-    ["POST", "x/claim", null, undefined],
+    ["POST", "/claim-next", "t", "not-allowed"],
+    ["POST", "", null, "not-allowed"],
+    ["GET", "/t/recovery", null, "not-allowed"],
+    ["POST", "/t", null, "not-allowed"],
+    ["POST", "/t/claim/x", null, "not-allowed"],
+    ["POST", "//claim", null, "not-allowed"],
+    ["POST", "/%/claim", null, "not-allowed"],
+    ["DELETE", "/t", null, "not-allowed"],
+    ["PUT", "/t/claim", null, "not-allowed"],
+    ["POST", "x/claim", null, "not-allowed"],
     ...["cancel", "reassign", "block", "unblock", "retry", "recover"].map(
-      (order) => ["POST", `/t/${order}`, "t", undefined] as const,
+      (order) => ["POST", `/t/${order}`, "t", "not-allowed"] as const,
     ),
-  ] as const)("is let through by %s /api/v1/tasks%s with a token for %s: %s", (method, path, taskId, verdict) => {
-    const found = findTaskTrespass({ ...worker, taskId }, method, `/api/v1/tasks${path}`);
-    expect(found?.because ?? found).toBe(verdict);
+  ] as const)("is let through by %s /api/v1/tasks%s with a token for %s: %s", async (method, path, taskId, verdict) => {
+    const { status } = await send(method, `/api/v1/tasks${path}`, undefined, { ...worker, taskId });
+    expect(status === 403).toBe(verdict !== null);
+    expect(refused.map(({ because }) => because)).toEqual(verdict === null ? [] : [verdict]);
   });
 
-  it("finds nothing about tasks elsewhere", () => {
-    expect(findTaskTrespass(worker, "POST", "/api/v1/agents/w/assignments/restore")).toBeUndefined();
-    expect(findTaskTrespass(worker, "GET", "/api/health/tasks")).toBeUndefined();
+  it.each([
+    ["POST", "/api/v1/agents/w/assignments/restore"],
+    ["GET", "/api/health/tasks"],
+  ] as const)("has no say about tasks elsewhere: %s %s", async (method, path) => {
+    expect((await send(method, path, undefined, worker)).status).toBe(403);
+    expect(refused).toMatchObject([{ because: "not-allowed" }]);
   });
 });

@@ -1,78 +1,194 @@
-import { Fault, TaskStatus } from "@rouse/contract";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { findOverreach } from "../home/agent-token.ts";
-
-import type { RefusedSpeaker } from "../monitor.ts";
+import {
+  AssignmentsReport,
+  ClaimRequest,
+  NextTask,
+  OrderAnswer,
+  OrderRequest,
+  RecoveryStatus,
+  TaskHealth,
+  TaskOrder,
+  TaskPage,
+  TaskRefresh,
+  TaskReport,
+  TaskRequest,
+  TaskStatus,
+  TaskUpdate,
+  TaskWord,
+} from "@rouse/contract";
+import type { z } from "zod";
+import { givenBy } from "../orders/note-orders.ts";
+import type { TaskRecovery } from "../tasks/recover-tasks.ts";
 import type { TaskService } from "../tasks/serve-tasks.ts";
-import { type AgentOf, type PrincipalOf, readLimit } from "./agents.ts";
+import {
+  type Ask,
+  limit,
+  owner,
+  ownerAnd,
+  type Params,
+  type Route,
+  readers,
+  readersAnd,
+  route,
+  someOf,
+  text,
+} from "./route.ts";
+import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 
-import { forbid } from "./guard.ts";
-
-export interface TaskDoor {
-  readonly agentOf: AgentOf;
-  readonly principalOf: PrincipalOf;
-  noteRefusedSpeaker(refused: RefusedSpeaker): void;
+export interface TaskParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
+  readonly service: TaskService;
 }
 
-type Query = Record<string, string | undefined>;
-type WithId = { Params: { id: string }; Querystring: Query };
+type Word = "claim" | "refresh" | "update" | "complete" | "fail" | "release";
+/** What an agent says of a task. Whose it is decides the task itself. */
+const words: Readonly<Record<Word, readonly [about: string, body: z.ZodType]>> = {
+  claim: ["Claim it; an agent that is over gets nothing (agent-over)", ClaimRequest],
+  refresh: ["The claim is still meant", TaskRefresh],
+  update: ["It goes on, or cannot without a person", TaskUpdate],
+  complete: ["It is done", TaskWord],
+  fail: ["It cannot be done", TaskWord],
+  release: ["Give it back", TaskWord],
+};
 
-const mostTasks = 10_000;
-const orders = ["cancel", "reassign", "block", "unblock", "retry"] as const;
-const words = ["claim", "refresh", "update", "complete", "fail", "release"] as const;
+type Order = "cancel" | "reassign" | "block" | "unblock" | "retry";
+const orders: Readonly<Record<Order, string>> = {
+  cancel: "Nobody is to do it any more",
+  reassign: "Take it from whoever has it, for one agent that is not over or for any",
+  block: "Nobody is to go on before a person says so",
+  unblock: "It may go on",
+  retry: "Try again what failed or was cancelled",
+};
 
-export function addTaskRoutes(app: FastifyInstance, tasks: TaskService, door: TaskDoor): void {
-  app.get<{ Querystring: Query }>("/api/v1/tasks", (request) => {
-    const { status, agentId, limit } = request.query;
-    return tasks.list({ status: readStatus(status), agentId, limit: readLimit(limit, 1000, mostTasks) });
-  });
-  app.get<WithId>("/api/v1/tasks/:id", (request) => tasks.show(request.params.id));
-  app.get("/api/health/tasks", () => tasks.health());
-  app.post("/api/v1/tasks", async ({ body, raw }, reply) =>
-    reply.code(201).send(await tasks.create(body, door.principalOf(raw))),
-  );
-  for (const order of orders)
-    app.post<WithId>(`/api/v1/tasks/:id/${order}`, ({ params, body, raw }) =>
-      tasks[order](params.id, body, door.principalOf(raw)),
-    );
-  app.post<WithId>("/api/v1/agents/:id/assignments/restore", ({ params, body, raw }) =>
-    tasks.restoreAssignments(params.id, body, door.principalOf(raw)),
-  );
-  addWords(app, tasks, door);
+export function taskRoutes(parts: TaskParts): Route[] {
+  const { service } = parts;
+  return [
+    route({
+      method: "GET",
+      path: "/api/v1/tasks",
+      who: readersAnd("any"),
+      id: "listTasks",
+      about: "Tasks: open ones in their order, then those that are over",
+      request: {
+        query: {
+          status: someOf("only these", TaskStatus.options),
+          agentId: text("only what this agent has, ended, or is meant to have"),
+          limit: limit(1000, 10_000),
+        },
+      },
+      answer: { 200: TaskPage },
+      run: ({ query }) => service.list(query),
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/tasks",
+      who: owner,
+      id: "createTask",
+      about: "A new task",
+      request: { body: TaskRequest, read: "inside" },
+      answer: { 201: TaskReport },
+      faults: ["task-refused"],
+      run: ({ body, principal }) => service.create(body, principal),
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/tasks/{id}",
+      who: readersAnd("any"),
+      id: "getTask",
+      about: "One task",
+      answer: { 200: TaskReport },
+      faults: ["task-unknown"],
+      run: ({ id }) => service.show(id),
+    }),
+    route({
+      method: "GET",
+      path: "/api/health/tasks",
+      who: readers,
+      id: "getTaskHealth",
+      about: "Tasks in numbers, and those that are not over",
+      answer: { 200: TaskHealth },
+      run: () => service.health(),
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/tasks/claim-next",
+      who: ownerAnd("queue"),
+      id: "claimNextTask",
+      about: "Claim the most urgent task that is ready",
+      request: { body: ClaimRequest, read: "inside" },
+      answer: { 200: NextTask },
+      faults: ["task-refused"],
+      run: (ask) => service.claimNext(saidBy(ask, parts), ask.agent?.incarnation ?? null),
+    }),
+    ...Object.entries(words).map(([word, [about, body]]) =>
+      route({
+        method: "POST",
+        path: `/api/v1/tasks/{id}/${word}`,
+        who: ownerAnd("its-task"),
+        id: `${word}Task`,
+        about,
+        request: { body, read: "inside" },
+        answer: { 200: TaskReport },
+        faults: ["task-unknown", "task-refused"],
+        run: (ask) => service[word as Word](ask.id, saidBy(ask, parts), ask.agent?.incarnation ?? null),
+      }),
+    ),
+    ...Object.entries(orders).map(([order, about]) =>
+      route({
+        method: "POST",
+        path: `/api/v1/tasks/{id}/${order}`,
+        who: owner,
+        id: `${order}Task`,
+        about,
+        request: { body: TaskOrder, read: "inside" },
+        answer: { 200: TaskReport },
+        faults: ["task-unknown", "task-refused", ...(order === "reassign" ? ["agent-unknown" as const] : [])],
+        run: ({ id, body, principal }) => service[order as Order](id, body, principal),
+      }),
+    ),
+    route({
+      method: "POST",
+      path: "/api/v1/agents/{id}/assignments/restore",
+      who: owner,
+      id: "restoreAssignments",
+      about: "Trust an agent with as many tasks as any other again",
+      request: { body: TaskOrder, read: "inside" },
+      answer: { 200: AssignmentsReport },
+      faults: ["agent-unknown"],
+      run: ({ id, body, principal }) => service.restoreAssignments(id, body, principal),
+    }),
+  ];
 }
 
-function addWords(app: FastifyInstance, tasks: TaskService, door: TaskDoor): void {
-  app.post("/api/v1/tasks/claim-next", (request) => {
-    const { sent, life } = speakerOf(request, door);
-    return tasks.claimNext(sent, life);
-  });
-  for (const word of words) {
-    app.post<WithId>(`/api/v1/tasks/:id/${word}`, (request) => {
-      const { sent, life } = speakerOf(request, door);
-      return tasks[word](request.params.id, sent, life);
-    });
-  }
+export function recoveryRoutes(recovery: Pick<TaskRecovery, "recoverTask" | "recoveryStatus">): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/tasks/{id}/recover",
+      who: owner,
+      id: "recoverTask",
+      about: "Bring back whoever works on this task",
+      request: { body: OrderRequest },
+      answer: { 200: OrderAnswer },
+      faults: ["task-unknown", "task-refused", "not-supervised", "order-refused"],
+      run: ({ id, body, principal }) => recovery.recoverTask(id, givenBy(principal, body)),
+    }),
+    route({
+      method: "GET",
+      path: "/api/v1/tasks/{id}/recovery",
+      who: readers,
+      id: "getRecovery",
+      about: "How far that has come",
+      answer: { 200: RecoveryStatus },
+      faults: ["task-unknown"],
+      run: ({ id }) => recovery.recoveryStatus(id),
+    }),
+  ];
 }
 
 /** An agent's own token says who speaks, and of which life; nobody speaks for another with it. */
-function speakerOf(request: FastifyRequest, door: TaskDoor): { sent: unknown; life: number | null } {
-  const agent = door.agentOf(request.raw);
-  const body = request.body ?? {};
-  if (agent === null) return { sent: body, life: null };
-  if (typeof body !== "object") return { sent: body, life: agent.incarnation };
-  const { agentId, incarnation } = agent;
-  const overreach = findOverreach(agent, { agentId: (body as Record<string, unknown>)["agentId"] }, () => true);
-  if (overreach !== null) {
-    door.noteRefusedSpeaker({ agentId, ...overreach });
-    throw forbid(agent);
-  }
-  return { sent: { agentId, ...body }, life: incarnation };
-}
-
-function readStatus(given: string | undefined): TaskStatus[] | undefined {
-  return given?.split(",").map((one) => {
-    const parsed = TaskStatus.safeParse(one.trim());
-    if (parsed.success) return parsed.data;
-    throw new Fault("bad-request", `status: one or more of ${TaskStatus.options.join(", ")}, separated by commas`);
-  });
+function saidBy({ agent, body }: Ask<Params, unknown>, { noteRefusedSpeaker }: TaskParts): unknown {
+  const said = body ?? {};
+  if (agent === null || typeof said !== "object") return said;
+  const { agentId } = said as Record<string, unknown>;
+  refuseOverreach(agent, { agentId }, { noteRefusedSpeaker, holdsTask: () => true });
+  return { agentId: agent.agentId, ...said };
 }

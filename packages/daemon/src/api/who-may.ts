@@ -1,102 +1,110 @@
 import { Fault } from "@rouse/contract";
+import { findOverreach, type HoldsTask, type Overreach } from "../home/agent-token.ts";
 import type { TokenRole } from "../home/issued-tokens.ts";
+import type { RefusedSpeaker } from "../monitor.ts";
+import { type AgentSpeaker, principalOf, type Speaker } from "./guard.ts";
+import type { Route } from "./route.ts";
 
-const owner = ["owner"] as const;
-const readers = ["owner", "orchestrator", "viewer"] as const;
-const readersAndAgents = [...readers, "agent"] as const;
-const deciders = ["owner", "orchestrator"] as const;
-const speakers = ["owner", "agent"] as const;
-const pingers = ["ping"] as const;
-
-/**
- * Who may ask for what. A route that is not named here does not start. An agent's token is good for its own agent, task and life only: which those are
- * is looked at beside this table.
- */
-const table: Readonly<Record<string, readonly TokenRole[]>> = {
-  "GET /livez": readersAndAgents,
-  "GET /readyz": readersAndAgents,
-  "GET /metrics": readers,
-  // Of an agent, what its policy lets it see of the fleet.
-  "GET /api/health/status": readersAndAgents,
-  "GET /api/health/agents": readers,
-  "GET /api/health/tasks": readers,
-  "GET /api/v1/openapi.json": readers,
-  "GET /api/v1/events": readers,
-  "GET /api/v1/audit": readers,
-  "GET /api/v1/audit/head": readers,
-  // Addresses of webhooks stand in it, and their paths are often secrets.
-  "GET /api/v1/config": owner,
-  "POST /api/v1/freeze": owner,
-  "POST /api/v1/thaw": owner,
-
-  // What a tool asks for comes in again with the same token, and is looked up here like everything else.
-  "POST /mcp": readersAndAgents,
-  "GET /mcp": readersAndAgents,
-  "DELETE /mcp": readersAndAgents,
-
-  // The token stands in the path: its agent is looked at by the guard.
-  "GET /ping/:agent/:token": pingers,
-  "POST /ping/:agent/:token": pingers,
-
-  "POST /api/v1/heartbeats": speakers,
-  "POST /api/v1/agents": speakers,
-  "GET /api/v1/agents": readersAndAgents,
-  "GET /api/v1/agents/:id": readersAndAgents,
-  "DELETE /api/v1/agents/:id": owner,
-  "GET /api/v1/agents/:id/why": readersAndAgents,
-  "GET /api/v1/agents/:id/history": readersAndAgents,
-  "GET /api/v1/agents/:id/heartbeats": readersAndAgents,
-  "GET /api/v1/agents/:id/steps": readersAndAgents,
-  "POST /api/v1/agents/:id/steps": speakers,
-  "POST /api/v1/agents/:id/answers": speakers,
-  "POST /api/v1/agents/:id/check-in": speakers,
-  "POST /api/v1/agents/:id/nudge": deciders,
-  "POST /api/v1/agents/:id/escalate": owner,
-  "POST /api/v1/agents/:id/terminate": owner,
-  "POST /api/v1/agents/:id/recover": owner,
-  "POST /api/v1/agents/:id/assignments/restore": owner,
-
-  "GET /escalations": readers,
-  "GET /api/v1/escalations": readers,
-  "GET /api/v1/escalations/:id": readers,
-  "POST /escalations/:id/decision": deciders,
-  "POST /api/v1/escalations/:id/decision": deciders,
-  "POST /api/v1/escalations/:id/acknowledge": deciders,
-
-  "GET /api/v1/tasks": readersAndAgents,
-  "POST /api/v1/tasks": owner,
-  "GET /api/v1/tasks/:id": readersAndAgents,
-  "GET /api/v1/tasks/:id/recovery": readers,
-  "POST /api/v1/tasks/:id/recover": owner,
-  "POST /api/v1/tasks/:id/cancel": owner,
-  "POST /api/v1/tasks/:id/reassign": owner,
-  "POST /api/v1/tasks/:id/block": owner,
-  "POST /api/v1/tasks/:id/unblock": owner,
-  "POST /api/v1/tasks/:id/retry": owner,
-  "POST /api/v1/tasks/claim-next": speakers,
-  "POST /api/v1/tasks/:id/claim": speakers,
-  "POST /api/v1/tasks/:id/refresh": speakers,
-  "POST /api/v1/tasks/:id/update": speakers,
-  "POST /api/v1/tasks/:id/complete": speakers,
-  "POST /api/v1/tasks/:id/fail": speakers,
-  "POST /api/v1/tasks/:id/release": speakers,
-  "GET /api/v1/tasks/:id/checkpoints": readersAndAgents,
-  "POST /api/v1/tasks/:id/checkpoints": speakers,
-  "GET /api/v1/tasks/:id/checkpoints/verify": readersAndAgents,
-  "GET /api/v1/checkpoints/:id": readersAndAgents,
-};
-
-/** `route`: the path as it was laid out, such as /api/v1/agents/:id; not what was typed, which can be written in many ways. */
-const rolesOf = (method: string, route: string): readonly TokenRole[] | undefined =>
-  table[`${method === "HEAD" ? "GET" : method} ${route}`];
-
-export const mayAsk = (role: TokenRole, method: string, route: string): boolean =>
-  rolesOf(method, route)?.includes(role) ?? false;
-
-/** Called for every route as it is added: nobody gets in through one that was forgotten. */
-export function refuseUnnamed(method: string, route: string): void {
-  if (rolesOf(method, route) === undefined) throw new Error(`who-may.ts does not say who may ${method} ${route}`);
+/** Those whom the guard let in, and what is written down when they ask for what is not theirs. */
+export interface WhoMayParts {
+  /** Whether its policy lets an agent see another, or, of `null`, anybody at all. */
+  maySee(agent: AgentSpeaker, other: string | null): boolean;
+  noteRefusedSpeaker(refused: RefusedSpeaker): void;
+  noteRefusedRole(principal: string, asked: string): void;
 }
 
-export const refuseRole = (role: TokenRole, asked: string): Fault =>
-  new Fault("forbidden", `a token of role ${role} is not for ${asked}; \`rouse token --help\` says what each role may`);
+/** What was asked for, as the router found it: only the router knows which spellings of a path are the same. */
+export interface Asked {
+  readonly method: string;
+  /** As it was sent, without the query. */
+  readonly path: string;
+  /** `null`: there is no such path. */
+  readonly route: Route | null;
+  /** Of the path. */
+  readonly id: string;
+}
+
+export const mayAsk = ({ who }: Route, role: TokenRole): boolean =>
+  role === "agent" ? who.agent !== undefined : who.roles.includes(role);
+
+/** A fault when this speaker may not ask for this; it is noted. */
+export function refuseSpeaker(speaker: Speaker, asked: Asked, parts: WhoMayParts): Fault | null {
+  if (speaker.kind === "anyone") return null;
+  if (speaker.kind === "agent") {
+    const trespass = findTrespass(speaker, asked, parts.maySee);
+    return trespass === null ? null : refuseAgent(speaker, trespass, parts);
+  }
+  const { method, route } = asked;
+  if (route === null || mayAsk(route, speaker.kind)) return null;
+  const what = `${method} ${route.path}`;
+  parts.noteRefusedRole(principalOf(speaker), what);
+  return new Fault(
+    "forbidden",
+    `a token of role ${speaker.kind} is not for ${what}; \`rouse token --help\` says what each role may`,
+  );
+}
+
+export function refuseAgent(
+  agent: AgentSpeaker,
+  overreach: Overreach,
+  { noteRefusedSpeaker }: Pick<WhoMayParts, "noteRefusedSpeaker">,
+): Fault {
+  noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
+  return forbid(agent);
+}
+
+/** What of a request is not for an agent's own token, going by the path. What a body says is compared where it is read. */
+export function findTrespass(
+  agent: AgentSpeaker,
+  { method, path, route, id }: Asked,
+  maySee: WhoMayParts["maySee"],
+): Overreach | null {
+  const notAllowed = { because: "not-allowed", claimed: `${method} ${path}` } as const;
+  if (route === null || route.who.agent === undefined || method === "HEAD") return notAllowed;
+  if (id === "" && route.path.includes("{")) return notAllowed;
+  switch (route.who.agent) {
+    case "any":
+      return null;
+    case "fleet":
+      return maySee(agent, null) ? null : notAllowed;
+    case "queue":
+      return agent.taskId === null ? null : notAllowed;
+    case "its-task":
+      return agent.taskId === null || agent.taskId === id ? null : { because: "other-task", claimed: id };
+    case "itself":
+      return id === agent.agentId ? null : { because: "other-agent", claimed: id };
+    case "seen":
+      return id === agent.agentId || maySee(agent, id) ? null : { because: "other-agent", claimed: id };
+  }
+}
+
+function forbid({ agentId, taskId, incarnation }: AgentSpeaker): Fault {
+  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
+  const task = taskId === null ? "without a task" : `on task ${taskId}`;
+  return new Fault(
+    "forbidden",
+    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
+  );
+}
+
+type Said = Record<string, unknown>;
+
+/**
+ * What an agent says, without the name of a task that is not its own. Whoever works through a queue may not have heard yet that a task was taken from
+ * it, and hears it only if it is listened to: the name does not count, the rest does. One whose token names its task knows better.
+ */
+export function leaveForeignTask(agent: AgentSpeaker, said: Said, holds: HoldsTask): Said {
+  const { taskId, ...rest } = said;
+  const isForeign = agent.taskId === null && typeof taskId === "string" && !holds(agent.agentId, taskId);
+  return isForeign ? rest : said;
+}
+
+/** Throws when an agent says what is not its own to say: of another agent, another task, another life. */
+export function refuseOverreach(
+  agent: AgentSpeaker,
+  said: Said,
+  parts: Pick<WhoMayParts, "noteRefusedSpeaker"> & { readonly holdsTask: HoldsTask },
+): void {
+  const overreach = findOverreach(agent, said, parts.holdsTask);
+  if (overreach !== null) throw refuseAgent(agent, overreach, parts);
+}

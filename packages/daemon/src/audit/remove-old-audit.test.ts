@@ -19,14 +19,14 @@ async function trailOf(...dates: number[]) {
   const audit = keepAuditTrail({ last, store: "store-1", isSealed: true, sign: () => "signed" });
   const written: AuditRecord[] = [];
   let isDown = false;
-  const turns = { addToTrail: (line: NewAuditLine) => void written.push(audit.append(line)) };
+  const engine = { addToTrail: (line: NewAuditLine) => void written.push(audit.append(line)) };
   const commits = {
     async saved() {
       if (isDown) throw new Error("the store is down");
       await store.commit({ ...emptyCommit, audit: written });
     },
   } as GroupCommit;
-  const remove = removeOldAudit({ store, audit, turns, commits });
+  const remove = removeOldAudit({ store, audit, engine, commits });
   return {
     written,
     breakStore: () => {

@@ -1,5 +1,5 @@
 import { type AuditRecord, type DurationMs, days, type EpochMs } from "@rouse/contract";
-import type { Turns } from "../agents/turns.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Store } from "../ports/store.ts";
 import { type AuditTrail, removedAction } from "./audit-trail.ts";
@@ -7,7 +7,7 @@ import { type AuditTrail, removedAction } from "./audit-trail.ts";
 interface RemovingParts {
   readonly store: Store;
   readonly audit: AuditTrail;
-  readonly turns: Pick<Turns, "addToTrail">;
+  readonly engine: Pick<Engine, "addToTrail">;
   readonly commits: GroupCommit;
 }
 
@@ -19,7 +19,7 @@ const patience: DurationMs = days(1);
  * Says in the trail, signed and saved, which lines will be gone, before they are: whoever removes others cannot say so. Resolves to the number of
  * the last that may go.
  */
-export function removeOldAudit({ store, audit, turns, commits }: RemovingParts) {
+export function removeOldAudit({ store, audit, engine, commits }: RemovingParts) {
   let said = 0;
   return async (now: EpochMs, history: DurationMs): Promise<number> => {
     const oldest = await store.readAudit({ limit: linesPerStep });
@@ -28,7 +28,7 @@ export function removeOldAudit({ store, audit, turns, commits }: RemovingParts) 
     const end = endOfOld(oldest, now, history);
     if (end === null) return said;
     const { number, hash } = end;
-    turns.addToTrail({
+    engine.addToTrail({
       time: now,
       actor: "rouse",
       action: removedAction,

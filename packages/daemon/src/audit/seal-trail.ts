@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AuditRecord, AuditSeal } from "@rouse/contract";
-import type { Turns } from "../agents/turns.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { auditRemovedMark, auditStoreMark, type Resumption, type Store, storeMark } from "../ports/store.ts";
@@ -45,7 +45,7 @@ interface SealingParts {
   readonly audit: AuditTrail;
   readonly seals: SealedSoFar;
   readonly resumption: Resumption;
-  readonly turns: Pick<Turns, "addLines">;
+  readonly engine: Pick<Engine, "addLines">;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
 }
@@ -54,17 +54,17 @@ interface SealingParts {
  * The first and the last word of each run. Our signature over lines that were found without one must not say that we wrote them: the first word says
  * how many there were, and whether the run before could have left any.
  */
-export function sealRuns({ audit, seals, resumption, turns, commits, readClock }: SealingParts) {
+export function sealRuns({ audit, seals, resumption, engine, commits, readClock }: SealingParts) {
   return {
     start(): void {
       const { time } = readClock();
       const { hasBegun, isSealed, unsealed, runBefore } = seals;
       // A run that died right after a seal has left nothing open: this one goes on there.
       if (hasBegun && isSealed && runBefore === "died") return;
-      if (hasBegun) return turns.addLines(audit.seal(time, "started", { unsealed, runBefore }));
+      if (hasBegun) return engine.addLines(audit.seal(time, "started", { unsealed, runBefore }));
       commits.draft().marks[auditStoreMark] = audit.store;
-      turns.addLines(audit.begin(time, readPlace(resumption.marks[auditRemovedMark])));
+      engine.addLines(audit.begin(time, readPlace(resumption.marks[auditRemovedMark])));
     },
-    stop: (): void => turns.addLines(audit.seal(readClock().time, "stopped")),
+    stop: (): void => engine.addLines(audit.seal(readClock().time, "stopped")),
   };
 }

@@ -7,14 +7,14 @@ import { keepCheckpoints } from "./keep-checkpoints.ts";
 
 it("a task knows its newest checkpoint, and misses it when it is gone", async () => {
   const world = await taskWorld();
-  const { store, commits, readClock, roster, turns, tasks, disk } = world;
+  const { store, commits, readClock, roster, engine, agents, tasks, disk } = world;
   const checkpoints = keepCheckpoints({
     store,
     states: openMemoryStates(new Map()),
     commits,
     readClock,
-    saveEvents: turns.saveEvents,
-    ...attendCheckpoints({ roster, turns, tasks, workspaces: noWorkspaces, folderOf: () => null }),
+    saveEvents: engine.saveEvents,
+    ...attendCheckpoints({ roster, agents, tasks, workspaces: noWorkspaces, folderOf: () => null }),
   });
   const speaker = { agentId: null, incarnation: null };
   const first = await checkpoints.save("t", { step: 1 }, speaker);

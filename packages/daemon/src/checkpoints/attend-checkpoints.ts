@@ -1,16 +1,16 @@
 import { type Checkpoint, Fault, TaskRequest, type WorkspaceSnapshot } from "@rouse/contract";
 import { claimOf, isTaskOver } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Roster } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 import type { CheckpointParts } from "./keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "./read-checkpoint.ts";
 
 interface AttendingParts {
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly tasks: Tasks;
   readonly workspaces: Workspaces;
   readonly folderOf: (agentId: string) => string | null;
@@ -19,7 +19,7 @@ interface AttendingParts {
 /** What a checkpoint has to do with everything else: who may save one, whose folder it holds, and who learns of it. */
 export function attendCheckpoints({
   roster,
-  turns,
+  agents,
   tasks,
   workspaces,
   folderOf,
@@ -29,7 +29,7 @@ export function attendCheckpoints({
     const task = tasks.find(taskId);
     if (task !== undefined && isTaskOver(task))
       throw new Fault("task-refused", `task ${taskId} is ${task.state.status}; nothing can be added to it`);
-    const present = agentId === null ? undefined : roster.find(agentId)?.record.incarnation;
+    const present = agentId === null ? undefined : roster.find(agentId)?.record.life.incarnation;
     if (incarnation !== null && present !== undefined && incarnation < present)
       throw new Fault("forbidden", `incarnation ${incarnation} of ${agentId} is over; the current one is ${present}`);
     const holder = task === undefined ? null : (claimOf(task)?.agentId ?? null);
@@ -45,7 +45,7 @@ export function attendCheckpoints({
     const folder = folderOf(agentId);
     if (folder === null)
       throw new Fault("not-supervised", `${agentId} was not started by Rouse: its folder is not known`);
-    const life = incarnation ?? roster.find(agentId)?.record.incarnation ?? 1;
+    const life = incarnation ?? roster.find(agentId)?.record.life.incarnation ?? 1;
     const outcome = await workspaces.snapshot({ agentId, incarnation: life, key, folder, reason: "checkpoint" });
     if (outcome.kind === "nothing-to-save") return null;
     if (outcome.kind === "failed")
@@ -62,7 +62,7 @@ export function attendCheckpoints({
     const task = tasks.find(taskId);
     const whose = agentId ?? (task === undefined ? null : (claimOf(task)?.agentId ?? null));
     const watched = whose === null ? undefined : roster.find(whose);
-    if (watched !== undefined) turns.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
+    if (watched !== undefined) agents.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
   }
 
   /** So that it is listed, watched, and tidied away when it is over. */

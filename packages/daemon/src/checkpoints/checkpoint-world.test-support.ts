@@ -51,7 +51,7 @@ export async function openCheckpointWorld(options: WorldOptions = {}) {
   };
   const none = () => undefined;
   let isBack: () => void = none;
-  const commits = groupCommits(store, systemTimers, { committed: none, wentDown: none, cameBack: () => isBack() });
+  const commits = groupCommits(store, 0, systemTimers, { committed: none, wentDown: none, cameBack: () => isBack() });
   const readClock = () => ({ now, time: Date.UTC(2026, 1, 5, 12) + now });
   const checkpoints = keepCheckpoints({
     store,

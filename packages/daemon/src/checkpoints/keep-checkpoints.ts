@@ -25,7 +25,7 @@ import { recallCheckpoints, refuseName } from "./recall-checkpoints.ts";
 export interface CheckpointParts {
   readonly store: Pick<Store, "readCheckpoints" | "findCheckpoint" | "refersToState" | "forgetOldStates">;
   readonly states: States;
-  readonly commits: Pick<GroupCommit, "draft" | "saved" | "schedule" | "down">;
+  readonly commits: Pick<GroupCommit, "draft" | "saved" | "schedule" | "refuseWhileDown">;
   readonly readClock: () => Moment;
   readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
   /** Throws the `Fault` to refuse with: the task is not known or over, or the life that speaks is. */
@@ -87,7 +87,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
   }
 
   async function append(wanted: WantedCheckpoint): Promise<SavedAnswer> {
-    refuseWhileDown();
+    commits.refuseWhileDown();
     parts.admit(wanted.taskId, wanted);
     const known = await readNewest(wanted.taskId);
     const twin = await findTwin(known, wanted);
@@ -131,7 +131,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     const { taskId, state } = wanted;
     const workspace = await takeWorkspace(wanted, number);
     if (state.inFile) await states.put(state.hash, state.text);
-    refuseWhileDown();
+    commits.refuseWhileDown();
     parts.admit(taskId, wanted);
     const moment = readClock();
     const head = headOf(wanted, { number, parent, workspace, time: toIso(moment.time) });
@@ -193,11 +193,6 @@ export function keepCheckpoints(parts: CheckpointParts) {
     const payload = { agentId, taskId, problem: printable(problem) };
     parts.saveEvents([{ type: "CHECKPOINT_REFUSED", payload }], readClock().time, agentId);
     commits.schedule();
-  }
-
-  function refuseWhileDown(): void {
-    const down = commits.down();
-    if (down !== null) throw down;
   }
 
   /** While one is on its way, its task names it already. */

@@ -45,6 +45,7 @@ const byFault: Readonly<Record<FaultCode, ExitCode>> = {
   "data-folder-unusable": exit.dataUnusable,
   "database-damaged": exit.dataUnusable,
   "database-newer": exit.dataUnusable,
+  "epoch-lost": exit.taken,
   "escalation-closed": exit.wrong,
   "escalation-unknown": exit.unknownAgent,
   "folder-gone": exit.usage,

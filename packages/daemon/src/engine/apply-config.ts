@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import type { Roster } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption } from "../ports/store.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
+import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
 
 interface ApplyingParts {
-  readonly roster: Roster;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly tasks: Tasks;
   readonly config: () => Config;
@@ -19,13 +19,13 @@ interface ApplyingParts {
 }
 
 /** After the configuration has changed: everybody is looked at again by what holds now. */
-export function applyConfig({ roster, turns, commits, tasks, config, readClock, settle }: ApplyingParts): void {
+export function applyConfig({ engine, agents, commits, tasks, config, readClock, settle }: ApplyingParts): void {
   const moment = readClock();
   const policy = config().policyFor({ agentId: "", agentType: null, taskId: null }).id;
-  turns.saveEvents([{ type: "CONFIG_RELOADED", payload: { policy } }], moment.time, null);
-  for (const watched of roster.all()) turns.wake(watched, moment);
+  engine.saveEvents([{ type: "CONFIG_RELOADED", payload: { policy } }], moment.time, null);
+  agents.wakeAll(moment);
   tasks.wakeAll(moment);
-  turns.wakeConcerned(moment);
+  engine.deliver(moment);
   markPolicies(commits, config());
   commits.schedule();
   settle();

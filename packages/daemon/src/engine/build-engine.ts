@@ -1,9 +1,7 @@
-import { type Kill, keepKillBudget, watchFleet } from "@rouse/core";
-import { killBudgetMachine } from "../agents/keep-turn.ts";
-import { createRoster, type Watched } from "../agents/roster.ts";
-import type { AfterTurn } from "../agents/run-turn.ts";
+import { brakeOf, killBudgetMachine, noKills, watchFleet } from "@rouse/core";
+import { hostAgents } from "../agents/host-agents.ts";
+import { createRoster } from "../agents/roster.ts";
 import { tellActivity } from "../agents/tell-activity.ts";
-import { createTurns } from "../agents/turns.ts";
 import { keepAuditTrail, whereTrailEnds } from "../audit/audit-trail.ts";
 import type { SealedSoFar } from "../audit/seal-trail.ts";
 import type { Config } from "../config/read-config.ts";
@@ -14,17 +12,18 @@ import type { Holders } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import type { Commit, Resumption, Store } from "../ports/store.ts";
 import { announceCommits } from "./announce-commits.ts";
+import { createEngine } from "./engine.ts";
 import { groupCommits } from "./group-commit.ts";
+import { hostMachine } from "./host-machine.ts";
 import { tickEvery } from "./judge-due.ts";
 import { keepRecords } from "./keep-records.ts";
 import { lastAlive } from "./resume.ts";
 import { doubtSelf } from "./self-doubt.ts";
 import { startSteadyClock } from "./steady-clock.ts";
 import { createChores } from "./timers.ts";
-import { createWakeWheel } from "./wake-wheel.ts";
 import { watchSelf } from "./watch-self.ts";
 
-interface GroundParts {
+interface BuildingParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -33,33 +32,41 @@ interface GroundParts {
   readonly seals: SealedSoFar;
   readonly log: Log;
   readonly config: () => Config;
+  /** This monitor's on its shard. */
+  readonly epoch: number;
+  /** Another monitor has taken over. */
+  readonly stopActing: () => Promise<void>;
   /** Does what a saved commit intends. */
   readonly act: (commit: Commit) => void;
-  readonly afterTurn: AfterTurn;
 }
 
+/** There is one for the whole fleet. */
+const wholeBudget = "fleet";
+
 /** What every part of a monitor stands on: its time, whom it knows, what it doubts, how turns are run and how they are saved. Nothing runs yet. */
-export function layGround(parts: GroundParts, resumption: Resumption) {
+export function buildEngine(parts: BuildingParts, resumption: Resumption) {
   const { timers, log, config, seals, signing } = parts;
   const alive = lastAlive(resumption);
   const clock = startSteadyClock(parts.clock, alive);
   const started = clock.read();
   const roster = createRoster();
-  const wheel = createWakeWheel<Watched>();
   const fleet = watchFleet(() => config().selfCheck);
-  const killed = resumption.machines.find(({ machine }) => machine === killBudgetMachine)?.record ?? "[]";
-  const budget = keepKillBudget(() => config().killBudget, JSON.parse(killed) as Kill[]);
   const incidents = recallFleet(resumption, started, config);
-  const doubt = doubtSelf(fleet, incidents, budget, started.now);
+  const brake = (host: string, now: number) =>
+    brakeOf(budget.find(wholeBudget) ?? noKills, host, now, config().killBudget);
+  const doubt = doubtSelf(fleet, incidents, brake, started.now);
   const self = watchSelf(
-    { clock, doubt, fleet, log, config, turns: () => turns, lookAnew: parts.holders.lookAnew },
+    { clock, doubt, fleet, log, config, engine: () => engine, lookAnew: parts.holders.lookAnew },
     started.now,
     tickEvery,
   );
   const news = announceCommits(resumption.lastEventId, parts.act);
-  const commits = groupCommits(parts.store, timers, {
+  const commits = groupCommits(parts.store, parts.epoch, timers, {
     committed: news.announce,
-    wentDown: self.storeWentDown,
+    wentDown(fault) {
+      self.storeWentDown(fault);
+      if (commits.isReplaced()) void parts.stopActing();
+    },
     cameBack: self.storeCameBack,
   });
   const records = keepRecords(commits);
@@ -70,21 +77,18 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     isSealed: seals.isSealed,
     sign: signing.sign,
   });
-  const turns = createTurns({
-    roster,
-    wheel,
-    fleet,
-    incidents,
-    doubt,
-    commits,
-    records,
-    config,
-    budget,
-    audit,
-    afterTurn: parts.afterTurn,
+  const engine = createEngine({ commits, audit, readClock: clock.read, lastEventId: resumption.lastEventId });
+  const budget = hostMachine({
+    ...{ engine, commits, machine: killBudgetMachine, begin: () => noKills, agentOf: () => null },
+    contextOf: (now) => ({ now, policy: config().killBudget }),
+    wakeSignal: { kind: "wake" },
+  });
+  budget.restore(resumption.machines);
+  const agents = hostAgents({
+    ...{ engine, roster, fleet, incidents, doubt, commits, records, config },
+    spend: (host, moment) => budget.run(wholeBudget, { kind: "spent", host }, moment),
     noteActivity: activities.noteTurn,
     lastSignalId: resumption.lastSignalId,
-    lastEventId: resumption.lastEventId,
   });
   return {
     alive,
@@ -92,11 +96,10 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     readClock: clock.read,
     started,
     chores: createChores(timers),
+    engine,
     roster,
-    wheel,
     fleet,
     incidents,
-    budget,
     doubt,
     self,
     news,
@@ -104,7 +107,7 @@ export function layGround(parts: GroundParts, resumption: Resumption) {
     commits,
     records,
     audit,
-    turns,
+    agents,
     /** When this run was last certainly alive, for the one after it. */
     markAlive(): void {
       commits.draft().marks["alive"] = JSON.stringify(clock.aliveMark());

@@ -1,7 +1,8 @@
 import { canaryId, type DurationMs, type HeartbeatAck, type MonoMs, toIso } from "@rouse/contract";
 import type { FleetWatch } from "@rouse/core";
-import type { Turns } from "../agents/turns.ts";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Log } from "../ports/log.ts";
+import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
@@ -15,7 +16,8 @@ interface ProvingParts {
   readonly doubt: SelfDoubt;
   readonly self: SelfWatch;
   readonly fleet: FleetWatch;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly chores: Chores;
   readonly log: Log;
@@ -25,7 +27,7 @@ interface ProvingParts {
 
 /** The canary: a beat of our own that goes the way of all beats, to the disk. While it does not get through, silence is ours before it is anybody else's. */
 export function provePath(parts: ProvingParts) {
-  const { doubt, self, fleet, turns, commits, readClock } = parts;
+  const { doubt, self, fleet, engine, agents, commits, readClock } = parts;
   let send: (() => Promise<void>) | null = null;
 
   return {
@@ -53,8 +55,8 @@ export function provePath(parts: ProvingParts) {
       await commits.saved();
       const moment = readClock();
       doubt.canaryPassed(moment.now);
-      turns.takeNews(fleet.provePath(moment.now), moment);
-      turns.wakeConcerned(moment);
+      agents.takeNews(fleet.provePath(moment.now), moment);
+      engine.deliver(moment);
       return { agentId: canaryId, sequenceNumber: null, status: "accepted", receivedAt, commands: [] };
     },
   };

@@ -5,16 +5,15 @@ import { auditLineOf } from "../audit/audited-events.ts";
 import { auditHeadMark } from "../ports/store.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-interface DraftParts {
+export interface DraftParts {
   readonly commits: GroupCommit;
   readonly audit: AuditTrail;
   readonly lastEventId: number;
-  readonly counters: { events: number };
 }
 
 /** Puts what happened and what is to be done into the next commit; what people may ask about later leaves its line in the audit trail with it. */
 export function fillDraft(parts: DraftParts) {
-  const { commits, audit, counters } = parts;
+  const { commits, audit } = parts;
   let { lastEventId } = parts;
 
   function saveEvents(
@@ -24,7 +23,6 @@ export function fillDraft(parts: DraftParts) {
     policy: string | null = null,
   ): void {
     const draft = commits.draft();
-    counters.events += events.length;
     for (const event of events) {
       draft.events.push({ id: ++lastEventId, time, agentId, event });
       const line = auditLineOf(event, time, policy);
@@ -49,7 +47,7 @@ export function fillDraft(parts: DraftParts) {
       .actions.push({ key: action.key, agentId: action.agentId, createdAt: time, body: JSON.stringify(action) });
   }
 
-  return { saveEvents, addToTrail, addLines, intend };
+  return { saveEvents, addToTrail, addLines, intend, eventsSaved: (): number => lastEventId - parts.lastEventId };
 }
 
 export type DraftFiller = ReturnType<typeof fillDraft>;

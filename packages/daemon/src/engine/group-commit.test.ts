@@ -35,7 +35,7 @@ async function world() {
     },
   };
   const ids = (commit: Commit) => commit.signals.map(({ id }) => id).join(",");
-  const group = groupCommits(store, time.timers, {
+  const group = groupCommits(store, 0, time.timers, {
     committed: (commit) => void told.push(`committed ${ids(commit)}`),
     wentDown: ({ code }) => void told.push(`down ${code}`),
     cameBack: () => void told.push("back"),
@@ -218,6 +218,56 @@ describe("a store that cannot be written", () => {
     await time.turn();
     expect(one.state).toBe("store-unavailable");
     expect(group.down()?.cause).toBeInstanceOf(TypeError);
+  });
+});
+
+describe("a store that another monitor has taken over", () => {
+  const replaced = new Fault("epoch-lost", "another monitor has taken over");
+
+  it("refuses everyone for good: nothing is tried again, not even when it could be written", async () => {
+    const { group, take, time, breaks, mends, commits, told } = await world();
+    breaks(replaced);
+    const first = take(1);
+    const drained = group.drain();
+    await time.turn();
+    await drained;
+    mends();
+    await time.pass(5000);
+    expect([first.state, take(2).state]).toEqual(["epoch-lost", "waiting"]);
+    await time.turn();
+    expect(commits).toEqual([[1]]);
+    expect(group.isReplaced()).toBe(true);
+    await expect(group.saved()).rejects.toBe(replaced);
+    expect(told).toEqual(["down epoch-lost"]);
+  });
+
+  it("while it could not be written is known by the next try, which is the last", async () => {
+    const { group, take, time, breaks, mends, commits, told } = await world();
+    breaks();
+    take(1);
+    await time.turn();
+    expect(group.isReplaced()).toBe(false);
+    breaks(replaced);
+    await time.pass(500);
+    mends();
+    await time.pass(5000);
+    expect(commits).toEqual([[1], [1]]);
+    expect(told).toEqual(["down store-unavailable", "down epoch-lost"]);
+  });
+
+  it("has each commit carry the epoch it was decided under", async () => {
+    const inner = await openMemoryStore();
+    const time = handWoundTimers();
+    const none = () => undefined;
+    const [old, now] = [await inner.takeOver(), await inner.takeOver()].map((epoch) =>
+      groupCommits(inner, epoch, time.timers, { committed: none, wentDown: none, cameBack: none }),
+    );
+    const saved = Promise.allSettled([old?.saved(), now?.saved()]);
+    await time.turn();
+    expect(await saved).toMatchObject([
+      { status: "rejected", reason: { code: "epoch-lost" } },
+      { status: "fulfilled" },
+    ]);
   });
 });
 

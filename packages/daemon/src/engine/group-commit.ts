@@ -59,9 +59,9 @@ export interface GroupCommitHooks {
  * window: alone, a beat waits for nobody; in a crowd, many share one sync to disk.
  *
  * While the store is down, callers are refused at once and the refused commit is kept and tried again: it was already taken into account, so it
- * must reach the disk before anything newer.
+ * must reach the disk before anything newer. When another monitor has taken over, it is not tried again: the store stays down for this one.
  */
-export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHooks) {
+export function groupCommits(store: Store, epoch: number, timers: Timers, hooks: GroupCommitHooks) {
   let draft = emptyDraft();
   let waiters: Waiter[] = [];
   let busy = false;
@@ -83,7 +83,7 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
   function flush(): void {
     if (busy || down !== null) return;
     if (isEmpty(draft) && waiters.length === 0) return settleIdle();
-    const commit = seal(draft);
+    const commit = seal(draft, epoch);
     const waiting = waiters;
     draft = emptyDraft();
     waiters = [];
@@ -108,7 +108,8 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
     for (const waiter of [...waiting, ...waiters]) waiter.reject(fault);
     waiters = [];
     hooks.wentDown(fault);
-    retryLater(commit);
+    if (isReplaced()) settleIdle();
+    else retryLater(commit);
   }
 
   function retryLater(commit: Commit): void {
@@ -127,10 +128,13 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
       (error: unknown) => {
         down = toFault(error);
         settleIdle();
-        retryLater(commit);
+        if (isReplaced()) hooks.wentDown(down);
+        else retryLater(commit);
       },
     );
   }
+
+  const isReplaced = (): boolean => down?.code === "epoch-lost";
 
   function settleIdle(): void {
     const settled = idle;
@@ -158,6 +162,12 @@ export function groupCommits(store: Store, timers: Timers, hooks: GroupCommitHoo
       else schedule();
     },
     down: (): Fault | null => down,
+    /** Nothing is taken in that could not be saved. */
+    refuseWhileDown(): void {
+      if (down !== null) throw down;
+    },
+    /** Another monitor has taken over: nothing is saved any more, for good. */
+    isReplaced,
     /** Resolves when nothing is left to write, or when the store cannot be reached. */
     drain(): Promise<void> {
       if (down !== null || (!busy && !scheduled && isEmpty(draft) && waiters.length === 0)) return Promise.resolve();
@@ -186,8 +196,9 @@ const isEmpty = (draft: Draft): boolean =>
   draft.audit.length === 0 &&
   Object.keys(draft.marks).length === 0;
 
-const seal = (draft: Draft): Commit => ({
+const seal = (draft: Draft, epoch: number): Commit => ({
   ...draft,
+  epoch,
   records: [...draft.records.values()].map((serialise) => serialise()),
   machines: [...draft.machines.values()].map((serialise) => serialise()),
 });

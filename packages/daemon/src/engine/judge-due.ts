@@ -1,16 +1,15 @@
 import type { DurationMs } from "@rouse/contract";
-import type { FleetIncidents, FleetWatch, KillBudgetKeeper } from "@rouse/core";
-import type { Roster, Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
+import type { FleetIncidents, FleetWatch } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Timers } from "../ports/clock.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 import type { PathProof } from "./canary.ts";
+import type { Engine, Kept } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { Moment } from "./steady-clock.ts";
 import type { Chores } from "./timers.ts";
-import type { WakeWheel } from "./wake-wheel.ts";
 import type { SelfWatch } from "./watch-self.ts";
 
 /** How often the monitor looks at itself and at who is due. */
@@ -19,13 +18,11 @@ export const tickEvery: DurationMs = 250;
 const wakesPerRound = 2000;
 
 interface JudgingParts {
-  readonly roster: Roster;
-  readonly wheel: WakeWheel<Watched>;
   readonly fleet: FleetWatch;
   readonly incidents: FleetIncidents;
-  readonly budget: KillBudgetKeeper;
   readonly self: SelfWatch;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
   readonly tasks: Tasks;
@@ -38,41 +35,30 @@ interface JudgingParts {
 
 /** One tick: first a look at ourselves; then, once waiting input has been read, at whoever is due. */
 export function judgeDue(parts: JudgingParts): () => void {
-  const { roster, wheel, fleet, incidents, self, turns, commits, tasks, chores, timers, readClock } = parts;
+  const { fleet, incidents, self, engine, agents, commits, tasks, chores, timers, readClock } = parts;
 
   function judge(): void {
     if (chores.stopped() || commits.down() !== null) return;
     const moment = readClock();
     const { amnestyMargin } = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
-    turns.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment);
-    turns.takeFleet(incidents.due(moment.now), moment);
-    turns.saveFleet();
+    agents.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment);
+    agents.takeFleet(incidents.due(moment.now), moment);
+    agents.saveFleet();
     if (parts.canaryIsMissing(moment.now)) self.doubtPath(moment);
-    if (self.trustPathAgain(moment)) wakeEveryoneQuiet(moment);
-    turns.wakeConcerned(moment);
+    if (self.trustPathAgain(moment)) agents.wakeAll(moment, ({ health }) => health.findings.length > 0);
+    engine.deliver(moment);
     tasks.judgeDue(moment);
-    turns.saveEvents(parts.budget.news(moment.now), moment.time, null);
-    parts.records.saveDue(moment.now, turns.lastSignalId());
-    wakeRound(wheel.takeDue(moment.now), 0, moment);
+    parts.records.saveDue(moment.now, agents.lastSignalId());
+    wakeRound(engine.takeDue(moment.now), 0, moment);
   }
 
-  function wakeRound(due: readonly Watched[], from: number, moment: Moment): void {
+  function wakeRound(due: readonly Kept<unknown>[], from: number, moment: Moment): void {
     if (chores.stopped()) return;
     const until = Math.min(due.length, from + wakesPerRound);
-    for (let i = from; i < until; i++) {
-      const watched = due[i] as Watched;
-      const { wakeAt } = watched.record;
-      // A beat may have come in since it was found due.
-      if (wakeAt !== null && wakeAt <= moment.now) turns.wake(watched, moment);
-      else wheel.file(watched);
-    }
-    turns.wakeConcerned(moment);
+    for (const kept of due.slice(from, until)) engine.wake(kept, moment);
+    engine.deliver(moment);
     commits.schedule();
     if (until < due.length) timers.soon(() => wakeRound(due, until, readClock()));
-  }
-
-  function wakeEveryoneQuiet(moment: Moment): void {
-    for (const watched of roster.all()) if (watched.record.findings.length > 0) turns.wake(watched, moment);
   }
 
   return () => {

@@ -1,22 +1,22 @@
 import { toIso } from "@rouse/contract";
 import { type Action, isComingBack, isOver, isStartingAgain } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import type { SealedSoFar } from "../audit/seal-trail.ts";
 import type { Config } from "../config/read-config.ts";
 import { orderLine } from "../orders/note-orders.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "../orders/recall-orders.ts";
 import type { Holders } from "../ports/holders.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 import { haveOtherPolicies, markPolicies } from "./apply-config.ts";
+import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { Outbox } from "./outbox.ts";
 import { restoreAgents } from "./resume.ts";
 import type { Frozen, SelfDoubt } from "./self-doubt.ts";
 import type { AliveMark, Moment } from "./steady-clock.ts";
-import type { WakeWheel } from "./wake-wheel.ts";
 import type { SelfWatch } from "./watch-self.ts";
 
 interface GoingOnParts {
@@ -28,10 +28,10 @@ interface GoingOnParts {
   readonly alive: AliveMark | null;
   readonly started: Moment;
   readonly roster: Roster;
-  readonly wheel: WakeWheel<Watched>;
   readonly doubt: SelfDoubt;
   readonly self: SelfWatch;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
   readonly tasks: Tasks;
@@ -43,7 +43,7 @@ interface GoingOnParts {
 
 /** Picks up after the run before: everybody as they were, an amnesty for the time nobody watched, and the actions whose outcome is not known. */
 export function goOn(parts: GoingOnParts): void {
-  const { resumption, alive, started, roster, turns, commits } = parts;
+  const { resumption, alive, started, roster, engine, agents, commits } = parts;
   restoreAgents(resumption, roster, parts.config());
   roster.goOnAfter(resumption.marks[usedNumbersMark]);
   for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
@@ -53,15 +53,15 @@ export function goOn(parts: GoingOnParts): void {
   const isDueAnew = haveOtherPolicies(resumption, parts.config());
   for (const watched of roster.all()) {
     if (isDueAnew) watched.record = { ...watched.record, wakeAt: started.now };
-    turns.introduce(watched, started.now);
-    parts.wheel.file(watched);
+    agents.introduce(watched, started.now);
+    parts.engine.file(watched);
   }
   const payload = { version: parts.version, resumed: alive !== null, agents: roster.size() };
-  turns.saveEvents([{ type: "MONITOR_STARTED", payload }], started.time, null);
+  engine.saveEvents([{ type: "MONITOR_STARTED", payload }], started.time, null);
   if (alive !== null) parts.self.noteGap("restart", alive.at, started, `not running since ${toIso(alive.time)}`);
   parts.markAlive();
   markPolicies(commits, parts.config());
-  takeEpoch(parts);
+  markStore(parts);
   commits.schedule();
   const cancelled = new Set([...roster.all()].map((watched) => keepDown(watched, parts)));
   for (const { key } of resumption.actions) if (cancelled.has(key)) commits.draft().finished.push(key);
@@ -70,9 +70,11 @@ export function goOn(parts: GoingOnParts): void {
 }
 
 /** What a person said of one that was down while nobody ran is their order, taken late. The key of the start that it overtook. */
-function keepDown(watched: Watched, { holders, alive, started, turns }: GoingOnParts): string | null {
+function keepDown(watched: Watched, { holders, alive, started, engine, agents }: GoingOnParts): string | null {
   const { record } = watched;
-  const { agentId, incarnation, restart } = record;
+  const { agentId } = record;
+  const { incarnation } = record.life;
+  const { restart } = record.ending;
   const saidAt = isOver(record) ? holders.keptDownAt(agentId, incarnation) : null;
   // What the run before may have heard itself is not said anew.
   if (saidAt === null || alive === null || saidAt < alive.time) return null;
@@ -81,9 +83,9 @@ function keepDown(watched: Watched, { holders, alive, started, turns }: GoingOnP
   const given = { key: `${agentId}/stop/by-hand/${saidAt}`, actor: "operator", force: true };
   const evidence = { key: given.key, incarnation, force: true };
   const reason = "said while no Rouse was running";
-  turns.addToTrail(orderLine({ order: "stop", subject: agentId, actor: given.actor, reason, evidence }, started.time));
-  if (isOrderedToStart) watched.record = { ...record, restart: null };
-  turns.take(watched, { kind: "ordered", order: "stop", ...given }, started);
+  engine.addToTrail(orderLine({ order: "stop", subject: agentId, actor: given.actor, reason, evidence }, started.time));
+  if (isOrderedToStart) watched.record = { ...record, ending: { ...record.ending, restart: null } };
+  agents.take(watched, { kind: "ordered", order: "stop", ...given }, started);
   return isOrderedToStart ? (restart?.key ?? null) : null;
 }
 
@@ -91,47 +93,42 @@ function keepDown(watched: Watched, { holders, alive, started, turns }: GoingOnP
 const isOfNobody = ({ record }: Watched, { orders }: GoingOnParts): boolean =>
   hasOpenOrder(record) && !orders.has(record.agentId);
 
-function dropOrder(watched: Watched, { turns, records, started }: GoingOnParts): void {
-  watched.record = { ...watched.record, stop: null, stopRefused: "order-of-nobody" };
+function dropOrder(watched: Watched, { engine, records, started }: GoingOnParts): void {
+  watched.record = { ...watched.record, ending: { ...watched.record.ending, stop: null, refused: "order-of-nobody" } };
   records.saveNow(watched);
-  tellOrderOfNobody(watched.record.agentId, turns, started);
+  tellOrderOfNobody(watched.record.agentId, engine, started);
 }
 
-function tellOrderOfNobody(agentId: string, turns: Turns, { time }: Moment): void {
+function tellOrderOfNobody(agentId: string, engine: Engine, { time }: Moment): void {
   const payload = { agentId, because: "order-of-nobody", cause: "ordered" } as const;
-  turns.saveEvents([{ type: "TERMINATION_REFUSED", payload }], time, agentId);
+  engine.saveEvents([{ type: "TERMINATION_REFUSED", payload }], time, agentId);
   const summary = `an order of nobody was found in the database: to stop ${agentId}. It was dropped; somebody else writes to it`;
   const key = `${agentId}/order-of-nobody/${time}`;
-  turns.intend({ kind: "raise-alert", key, agentId, severity: "critical", summary }, time);
+  engine.intend({ kind: "raise-alert", key, agentId, severity: "critical", summary }, time);
 }
 
 /** What was to be done for an order is done only while that order stands. */
-function isLeftOver({ body }: IntendedAction, { roster, turns, commits, started }: GoingOnParts): boolean {
+function isLeftOver({ body }: IntendedAction, { roster, engine, commits, started }: GoingOnParts): boolean {
   const action = JSON.parse(body) as Action;
   if (!isOrdered(action)) return false;
   const record = roster.find(action.agentId)?.record;
-  if (record !== undefined && hasOpenOrder(record) && record.stop?.key === action.key) return false;
+  if (record !== undefined && hasOpenOrder(record) && record.ending.stop?.key === action.key) return false;
   commits.draft().finished.push(action.key);
   // Of a life that is over meanwhile, nobody need be told.
-  if (record?.incarnation === action.incarnation && record.stopRefused !== "order-of-nobody")
-    tellOrderOfNobody(action.agentId, turns, started);
+  if (record?.life.incarnation === action.incarnation && record.ending.refused !== "order-of-nobody")
+    tellOrderOfNobody(action.agentId, engine, started);
   return true;
 }
 
-/**
- * Each monitor on this store has a higher epoch than the one before: holders obey the newest only. The store itself has an id from its first
- * monitor on, so that a holder can tell it from one that was put in its place.
- */
-function takeEpoch({ resumption, commits, seals }: GoingOnParts): void {
-  const { marks } = commits.draft();
-  marks["epoch"] = String(Number(resumption.marks["epoch"] ?? 0) + 1);
-  marks[storeMark] = resumption.marks[storeMark] ?? seals.store;
+/** The store has an id from its first monitor on, so that a holder can tell it from one that was put in its place. */
+function markStore({ resumption, commits, seals }: GoingOnParts): void {
+  commits.draft().marks[storeMark] = resumption.marks[storeMark] ?? seals.store;
 }
 
 /** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */
-function decideAnew({ body }: IntendedAction, { turns, started }: GoingOnParts): boolean {
+function decideAnew({ body }: IntendedAction, { agents, started }: GoingOnParts): boolean {
   const action = JSON.parse(body) as Action;
   if (action.kind !== "stop-agent" || !action.spends) return false;
-  turns.actionDone(action, { kind: "interrupted" }, started);
+  agents.actionDone(action, { kind: "interrupted" }, started);
   return true;
 }

@@ -1,7 +1,8 @@
 import type { Heartbeat } from "@rouse/contract";
-import { type AgentRecord, newRecord, noDoubt, supervise } from "@rouse/core";
+import { type AgentRecord, newRecord, noDoubt, readRecord, supervise } from "@rouse/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { policySubject } from "../agents/policy-subject.ts";
 import { readBeat } from "../agents/read-beat.ts";
 import { createRoster, Watched } from "../agents/roster.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
@@ -62,7 +63,7 @@ function live(sent: readonly { message: Message; after: number }[], savedAfter: 
     now += after;
     const signal = readBeat({ agentId, ...message }, now);
     if ("refused" in signal) throw new Error(signal.problem);
-    const turn = supervise(record, signal, { now, policy: config.policyFor(record), doubt: noDoubt });
+    const turn = supervise(record, signal, { now, policy: config.policyFor(policySubject(record)), doubt: noDoubt });
     const isKept = turn.reply?.status === "accepted" || turn.reply?.status === "stale";
     // Repeated and refused beats are not kept: after a crash it is as if they had not come.
     if (!isKept) return;
@@ -113,7 +114,10 @@ describe("resuming", () => {
     const roster = createRoster();
     const signal: SavedSignal = { id: 2, agentNo: 4, at: noon + 2000, time: noon, kind: "registered", body };
     restoreAgents({ ...nothing, records: [saved], signals: [signal] }, roster, config);
-    expect(roster.find("w")?.record).toMatchObject({ incarnation: 2, taskId: "t7", bornAt: noon + 2000 });
+    expect(roster.find("w")?.record).toMatchObject({
+      life: { incarnation: 2, bornAt: noon + 2000 },
+      task: { id: "t7" },
+    });
   });
 
   it("a kept beat is not refused for its checksum: unknown fields were not kept with it", () => {
@@ -122,17 +126,18 @@ describe("resuming", () => {
     const roster = createRoster();
     const signal: SavedSignal = { id: 1, agentNo: 4, at: noon + 1, time: noon + 1, kind: "heartbeat", body };
     restoreAgents({ ...nothing, records: [saved], signals: [signal] }, roster, config);
-    expect(roster.find("w")?.record.facts.tokenCount).toBe(5);
+    expect(roster.find("w")?.record.seen.facts.tokenCount).toBe(5);
   });
 
   it("what an earlier version saved of an incident is understood", () => {
     const restored = (stage: object) => {
       const { saved } = live([], 0);
       const incident = { id: "w/1", stage };
-      const record = JSON.stringify({ ...JSON.parse(saved.record), incident });
+      const known = readRecord(saved.record);
+      const record = JSON.stringify({ ...known, ladder: { ...known.ladder, incident } });
       const roster = createRoster();
       restoreAgents({ ...nothing, records: [{ ...saved, record }] }, roster, config);
-      return roster.find("w")?.record.incident?.stage;
+      return roster.find("w")?.record.ladder.incident?.stage;
     };
     const asked = (severity: string) => ({ kind: "escalated", escalation: { id: "w.1", severity, openedAt: noon } });
     expect(restored(asked("SEV-1"))).toMatchObject({ escalation: { severeSince: noon } });
@@ -146,7 +151,7 @@ describe("resuming", () => {
     const { saved } = live([], 0);
     const roster = createRoster();
     restoreAgents({ ...nothing, records: [saved] }, roster, config);
-    expect(roster.add(JSON.parse(saved.record) as AgentRecord).no).toBe(5);
+    expect(roster.add(readRecord(saved.record)).no).toBe(5);
   });
 });
 
@@ -170,26 +175,12 @@ describe("the last sign of life", () => {
   });
 });
 
-/** What was learnt, as opposed to what was made of it. */
-/** What was judged and done is not learnt again: it is saved with the record in the very turn it happened. */
-const judged: readonly (keyof AgentRecord)[] = [
-  "health",
-  "findings",
-  "alert",
-  "alertsRaised",
-  "lastAlert",
-  "checkIn",
-  "incident",
-  "handedOver",
-  "nudged",
-  "asked",
-  "nudge",
-  "stopRefused",
-  "counts",
-  "wakeAt",
-];
-
-function learnt(record: AgentRecord | undefined) {
-  if (record === undefined) return undefined;
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !judged.includes(name as keyof AgentRecord)));
+/** What was learnt. What was judged and done is not learnt again: it is saved with the record in the very turn it happened. */
+function learnt(known: AgentRecord | undefined) {
+  if (known === undefined) return undefined;
+  const { health: _, wakeAt: __, life, ladder, ending, ...record } = known;
+  const { checkIn: ___, ...lived } = life;
+  const { containment, answers, reached } = ladder;
+  const { stop, restart } = ending;
+  return { ...record, lived, containment, answers, reached, stop, restart };
 }

@@ -1,11 +1,11 @@
 import type { DurationMs } from "@rouse/contract";
-import type { Turns } from "../agents/turns.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import { removeOldAudit } from "../audit/remove-old-audit.ts";
 import type { Help } from "../build-services.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
 
@@ -16,7 +16,7 @@ const tidyAgain: DurationMs = 100;
 interface TidyingParts {
   readonly store: Store;
   readonly audit: AuditTrail;
-  readonly turns: Turns;
+  readonly engine: Pick<Engine, "addToTrail">;
   readonly commits: GroupCommit;
   readonly help: Pick<Help, "tasks" | "checkpoints">;
   readonly log: Log;
@@ -29,6 +29,8 @@ export function tidyAway(parts: TidyingParts): () => Promise<DurationMs> {
   const { store, help, log, config, readClock } = parts;
   const oldAudit = removeOldAudit(parts);
   return async () => {
+    // What is old is now for the monitor that took over to say.
+    if (parts.commits.isReplaced()) return tidyEvery;
     const { beats, history } = config().retention;
     const { now, time } = readClock();
     try {

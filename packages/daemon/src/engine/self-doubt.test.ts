@@ -1,5 +1,5 @@
-import { killBudgetFrom, minutes, seconds, selfCheckFrom, settingsOf } from "@rouse/contract";
-import { keepKillBudget, newRecord, watchFleet } from "@rouse/core";
+import { minutes, seconds, selfCheckFrom, settingsOf } from "@rouse/contract";
+import { newRecord, watchFleet } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { canaryMissing, doubtSelf } from "./self-doubt.ts";
 
@@ -7,12 +7,11 @@ const noIncidents = { silentWith: () => null, diedWith: () => null, mayDieWithOt
 
 const dawn = 1_700_000_000_000;
 const policy = selfCheckFrom(settingsOf("fleet"));
-const budget = () => killBudgetFrom(settingsOf("fleet"));
 const release = seconds(32);
 
 function doubter() {
   const fleet = watchFleet(() => policy);
-  const doubt = doubtSelf(fleet, noIncidents, keepKillBudget(budget), dawn);
+  const doubt = doubtSelf(fleet, noIncidents, () => null, dawn);
   const agent = newRecord(
     { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 },
     dawn,
@@ -32,7 +31,7 @@ describe("gaps", () => {
       doubtSelf(
         watchFleet(() => policy),
         noIncidents,
-        keepKillBudget(budget),
+        () => null,
         dawn + 9000,
       ).openGap("restart", dawn + 4000, dawn + 9000).id,
     ).toBeGreaterThan(third.id);

@@ -1,12 +1,12 @@
 import type { DurationMs, GapCause, MonoMs, SelfCheckPolicy } from "@rouse/contract";
 import {
   type AgentRecord,
+  type Brake,
   type Doubt,
   type FleetIncidents,
   type FleetWatch,
   type Gap,
   type Hold,
-  type KillBudgetKeeper,
   lastGap,
 } from "@rouse/core";
 
@@ -26,13 +26,13 @@ export interface Frozen {
 }
 
 /** Agents that name no node are taken to be on this machine. */
-export const hostOf = ({ node }: Pick<AgentRecord, "node">): string => node ?? "here";
+export const hostOf = ({ identity: { node } }: Pick<AgentRecord, "identity">): string => node ?? "here";
 
 /** What the monitor knows against itself: gaps, lag, the canary, how many it has stopped, and whether a person told it to keep still. */
 export function doubtSelf(
   fleet: FleetWatch,
   incidents: Pick<FleetIncidents, "silentWith" | "diedWith" | "mayDieWithOthers">,
-  budget: KillBudgetKeeper,
+  brakeOf: (host: string, now: MonoMs) => Brake | null,
   started: MonoMs,
 ) {
   let gaps: readonly Gap[] = [];
@@ -47,7 +47,7 @@ export function doubtSelf(
   const currentLag = (now: MonoMs): DurationMs => Math.round(lag * Math.max(0, 1 - (now - lagAt) / lagFades));
 
   /** Only whom it is about: what others wait with is no graver for its own trouble. */
-  function countBlocked({ agentId, taskId }: AgentRecord): number {
+  function countBlocked({ agentId, task: { id: taskId } }: AgentRecord): number {
     for (const [blocked, last] of criticalBlocked)
       if (last === agentId && (taskId === null || taskId === blocked)) return criticalBlocked.size;
     return 0;
@@ -114,7 +114,7 @@ export function doubtSelf(
     gaps: (): readonly Gap[] => gaps,
 
     about(record: AgentRecord, now: MonoMs): Doubt {
-      const around = fleet.around(record.agentId, record.node);
+      const around = fleet.around(record.agentId, record.identity.node);
       return {
         gaps,
         lag: lag === 0 ? 0 : currentLag(now),
@@ -123,10 +123,10 @@ export function doubtSelf(
         peersHeardAt: around.peersHeardAt,
         frozen: frozen !== null,
         // Only whom something is the matter with could be stopped at all.
-        brake: record.incident === null ? null : budget.brake(hostOf(record), now),
-        silentWith: record.findings.length === 0 ? null : incidents.silentWith(record.agentId),
-        diedWith: record.terminal === null ? null : incidents.diedWith(record.agentId),
-        mayDieWithOthers: record.terminal !== null && incidents.mayDieWithOthers(now),
+        brake: record.ladder.incident === null ? null : brakeOf(hostOf(record), now),
+        silentWith: record.health.findings.length === 0 ? null : incidents.silentWith(record.agentId),
+        diedWith: record.seen.terminal === null ? null : incidents.diedWith(record.agentId),
+        mayDieWithOthers: record.seen.terminal !== null && incidents.mayDieWithOthers(now),
         criticalBlocked: countBlocked(record),
       };
     },

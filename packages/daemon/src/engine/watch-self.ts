@@ -1,8 +1,8 @@
 import type { DurationMs, Fault, GapCause, MonoMs } from "@rouse/contract";
 import type { FleetWatch } from "@rouse/core";
-import type { Turns } from "../agents/turns.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Log } from "../ports/log.ts";
+import type { Engine } from "./engine.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
 
@@ -12,7 +12,7 @@ export interface SelfParts {
   readonly fleet: FleetWatch;
   readonly log: Log;
   readonly config: () => Config;
-  readonly turns: () => Turns;
+  readonly engine: () => Pick<Engine, "saveEvents">;
   /** Has everybody who is held looked at anew: what was seen before a gap says little about now. */
   readonly lookAnew: () => void;
 }
@@ -26,7 +26,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
   function noteGap(cause: GapCause, from: MonoMs, moment: Moment, detail: string): void {
     const gap = doubt.openGap(cause, from, moment.now);
     const lastedSeconds = Math.round((gap.to - gap.from) / 100) / 10;
-    parts.turns().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
+    parts.engine().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
     parts.lookAnew();
     log.warn(
       { cause, lastedSeconds },
@@ -59,7 +59,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       doubt.canaryFailed(moment.now);
       if (!isNew) return;
       const payload = { because: "path-unproven", scope: "fleet", silent: 0, of: fleet.size() } as const;
-      parts.turns().saveEvents([{ type: "HOLD_STARTED", payload }], moment.time, null);
+      parts.engine().saveEvents([{ type: "HOLD_STARTED", payload }], moment.time, null);
     },
 
     /** True when the doubt about our path has just ended, one TTL after it was shown to work. */
@@ -70,16 +70,14 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       if (!doubt.endPathHold(moment.now, ttl + policy.amnestyMargin)) return false;
       const lastedSeconds = Math.round((moment.now - since) / 1000);
       const payload = { because: "path-unproven", scope: "fleet", lastedSeconds } as const;
-      parts.turns().saveEvents([{ type: "HOLD_ENDED", payload }], moment.time, null);
+      parts.engine().saveEvents([{ type: "HOLD_ENDED", payload }], moment.time, null);
       return true;
     },
 
     storeWentDown(fault: Fault): void {
-      outageSince = clock.read().now;
-      log.error(
-        { code: fault.code },
-        `the store cannot be written, so nobody is judged and beats are refused: ${fault.message}`,
-      );
+      outageSince ??= clock.read().now;
+      const what = fault.code === "epoch-lost" ? "this monitor was replaced" : "the store cannot be written";
+      log.error({ code: fault.code }, `${what}, so nobody is judged and beats are refused: ${fault.message}`);
     },
 
     storeDownSince: (): MonoMs | null => outageSince,

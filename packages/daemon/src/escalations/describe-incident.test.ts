@@ -1,5 +1,6 @@
 import { minutes } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { policySubject } from "../agents/policy-subject.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { dawn, taskWorld } from "../tasks/task-world.test-support.ts";
 import { describeEscalation } from "./describe-incident.ts";
@@ -10,10 +11,10 @@ describe("an open question", () => {
   it("is to be acknowledged five minutes after it became SEV-1, not after it was asked", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "IDLE" });
-    world.turns.take(world.mustWatch("a"), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
+    world.agents.take(world.mustWatch("a"), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
     const acknowledgeBy = () => {
       const { record } = world.mustWatch("a");
-      return describeEscalation(record, config.policyFor(record), (at) => dawn + at)?.acknowledgeBy;
+      return describeEscalation(record, config.policyFor(policySubject(record)), (at) => dawn + at)?.acknowledgeBy;
     };
     expect(acknowledgeBy()).toBeNull();
     world.pass(minutes(0.2));

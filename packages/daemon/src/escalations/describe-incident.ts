@@ -11,7 +11,7 @@ import { type AgentRecord, type Incident, openEscalation } from "@rouse/core";
 type Iso = (at: MonoMs) => string;
 
 export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport | null {
-  const { incident, nudge } = record;
+  const { incident, nudge } = record.ladder;
   if (incident === null) return null;
   const nextAt = nextOf(incident);
   return {
@@ -54,16 +54,16 @@ export function describeEscalation(
   toWall: (at: MonoMs) => EpochMs,
 ): EscalationReport | null {
   const escalation = openEscalation(record);
-  const { incident } = record;
+  const { incident } = record.ladder;
   if (escalation === null || incident === null) return null;
   const iso: Iso = (at) => toIso(toWall(at));
   const { acknowledged, severity, severeSince } = escalation;
-  const reasons = record.findings.filter(({ level }) => level !== "note").map(({ text }) => text);
+  const reasons = record.health.findings.filter(({ level }) => level !== "note").map(({ text }) => text);
   return {
     id: escalation.id,
     agentId: record.agentId,
-    incarnation: record.incarnation,
-    taskId: record.taskId,
+    incarnation: record.life.incarnation,
+    taskId: record.task.id,
     incident: incident.id,
     severity,
     illness: incident.illness,

@@ -54,10 +54,10 @@ export async function escalationDesk(changes: PartialSettings = {}) {
     escalations,
     notice,
     beat,
-    registers: (agentId: string): void => void world.turns.register({ agentId }, readClock()),
+    registers: (agentId: string): void => void world.agents.register({ agentId }, readClock()),
     /** Also what others would have saved. */
     happened: (event: RouseEvent & { payload: { agentId: string } }): void =>
-      world.turns.saveEvents([event], readClock().time, event.payload.agentId),
+      world.engine.saveEvents([event], readClock().time, event.payload.agentId),
     heldBy: (agentId: string, hold: Partial<Hold> = {}): AgentRecord => world.holds({ ...hold, agentId }).record,
     /** Time passes; they beat every minute, always the same. */
     passesFor(agents: string | readonly string[], duration: number, said: Partial<Heartbeat> = {}): void {

@@ -39,9 +39,16 @@ async function stuckDesk(changes: Parameters<typeof escalationDesk>[0] = {}): Pr
 /** The same trouble of an agent that Rouse holds. */
 async function heldDesk(changes: Parameters<typeof escalationDesk>[0] = {}): Promise<EscalationDesk> {
   const desk = await stuckDesk(changes);
-  const { terminal } = (await escalationDesk()).heldBy("worker-1");
-  desk.becomes({ ...desk.record("worker-1"), terminal });
+  const { terminal } = (await escalationDesk()).heldBy("worker-1").seen;
+  const record = desk.record("worker-1");
+  desk.becomes({ ...record, seen: { ...record.seen, terminal } });
   return desk;
+}
+
+/** A checkpoint that nobody can read. */
+function keepsOnlyName(desk: EscalationDesk): void {
+  const record = desk.record("worker-1");
+  desk.becomes({ ...record, task: { ...record.task, checkpoint: "abc" } });
 }
 
 async function noticeOf(desk: EscalationDesk, id = "worker-1.1"): Promise<EscalationNotice> {
@@ -165,7 +172,10 @@ describe("the notice of an escalation", () => {
       [Array.from({ length: 4 }, () => attempt("other", minutes(30))), 1],
       [Array.from({ length: 9 }, () => attempt("bd-288", minutes(30))), 0],
     ] as const) {
-      desk.becomes({ ...record, recoveries, restarts: [now - minutes(61), now - minutes(59)] });
+      desk.becomes({
+        ...record,
+        recovery: { ...record.recovery, attempts: recoveries, restarts: [now - minutes(61), now - minutes(59)] },
+      });
       const { recovery } = (await noticeOf(desk)).context;
       expect(recovery).toMatchObject({ recoveriesLeft: left, restartsLeft: 2 });
     }
@@ -208,7 +218,7 @@ describe("what each decision would lead to", () => {
 
   it("knows the checkpoint by its name even where it cannot be read", async () => {
     const desk = await heldDesk();
-    desk.becomes({ ...desk.record("worker-1"), checkpoint: "abc" });
+    keepsOnlyName(desk);
     expect((await noticeOf(desk)).context.recovery).toMatchObject({
       supervised: true,
       checkpoint: { id: "abc", step: null, stepName: null, time: null },
@@ -230,8 +240,8 @@ describe("what each decision would lead to", () => {
     for (const change of [{ attached: 1 }, { holder: "lost" as const }]) {
       const desk = await heldDesk();
       const record = desk.record("worker-1");
-      if (record.terminal === null) throw new Error("it is held");
-      desk.becomes({ ...record, terminal: { ...record.terminal, ...change } });
+      if (record.seen.terminal === null) throw new Error("it is held");
+      desk.becomes({ ...record, seen: { ...record.seen, terminal: { ...record.seen.terminal, ...change } } });
       expect(await effects(desk)).toMatchObject({ [handoff]: "handed-to-a-person", [stop]: "handed-to-a-person" });
     }
   });
@@ -251,7 +261,7 @@ describe("what a decision leads to", () => {
     "one that is stuck": () => heldDesk(),
     "one with a checkpoint": async () => {
       const desk = await heldDesk();
-      desk.becomes({ ...desk.record("worker-1"), checkpoint: "abc" });
+      keepsOnlyName(desk);
       return desk;
     },
     "one with a warning": async () => {
@@ -277,7 +287,8 @@ describe("what a decision leads to", () => {
 
   /** What has become of it, read off the record. */
   function becameOf(desk: EscalationDesk): DecisionEffect[] {
-    const { incident, stop, handedOver } = desk.record("worker-1");
+    const { incident, handedOver } = desk.record("worker-1").ladder;
+    const { stop } = desk.record("worker-1").ending;
     if (handedOver !== null) return handedOver.because === "handed-off" ? ["told-only"] : ["handed-to-a-person"];
     if (incident?.stage.kind === "more-time") return ["waits-longer"];
     if (incident?.stage.kind !== "stopping" || stop === null) return ["left-alone", "told-only"];

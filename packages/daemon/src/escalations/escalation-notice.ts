@@ -47,7 +47,7 @@ function describeContext(parts: NoticeParts): EscalationContext {
     hints: hintsFor(
       report,
       gravestFirst.map(({ kind }) => kind),
-      record.terminal !== null,
+      record.seen.terminal !== null,
     ),
     answer: {
       path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
@@ -59,7 +59,10 @@ function describeContext(parts: NoticeParts): EscalationContext {
 const gravity = (level: FindingLevel): number => findingLevels.indexOf(level);
 
 /** Named, because the numbers of incidents and of lives look alike. */
-const traceIdsOf = (report: EscalationReport, { agentId, incarnation, lineage, taskId }: AgentRecord): string[] => [
+const traceIdsOf = (
+  report: EscalationReport,
+  { agentId, life: { incarnation }, identity: { lineage }, task: { id: taskId } }: AgentRecord,
+): string[] => [
   `escalation:${report.id}`,
   `incident:${report.incident}`,
   `incarnation:${agentId}/${incarnation}`,

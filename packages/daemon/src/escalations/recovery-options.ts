@@ -23,16 +23,17 @@ export interface OptionParts {
 export function describeOptions(parts: OptionParts): RecoveryOptions {
   const { report, record, policy, now } = parts;
   const newest = parts.checkpoint;
-  const known = record.checkpoint === null ? null : { id: record.checkpoint, step: null, stepName: null, time: null };
+  const known =
+    record.task.checkpoint === null ? null : { id: record.task.checkpoint, step: null, stepName: null, time: null };
   const checkpoint =
     newest === null ? known : { id: newest.id, step: newest.step, stepName: newest.stepName, time: newest.time };
   return {
-    supervised: record.terminal !== null,
+    supervised: record.seen.terminal !== null,
     checkpoint,
     recoveriesLeft: recoveriesLeft(record, policy, now),
     restartsLeft: Math.max(
       0,
-      restartsAllowed(record, policy) - countSince(record.restarts, now - policy.restart.window),
+      restartsAllowed(record, policy) - countSince(record.recovery.restarts, now - policy.restart.window),
     ),
     options: report.decisions.map((decision) => ({
       decision,
@@ -46,7 +47,11 @@ const hour: DurationMs = 3_600_000;
 const countSince = (times: readonly MonoMs[], since: MonoMs): number => times.filter((at) => at > since).length;
 
 /** Counted as core counts: of the same task ever, without a task in the last hour; and of any in the last hour. */
-function recoveriesLeft({ recoveries, taskId }: AgentRecord, policy: Policy, now: MonoMs): number {
+function recoveriesLeft(
+  { recovery: { attempts: recoveries }, task: { id: taskId } }: AgentRecord,
+  policy: Policy,
+  now: MonoMs,
+): number {
   const ofTask = recoveries.filter((one) => one.taskId === taskId && (taskId !== null || one.at > now - hour)).length;
   const ofHour = countSince(
     recoveries.map(({ at }) => at),
@@ -60,7 +65,7 @@ function effectOf(
   { report, record, policy }: OptionParts,
   hasCheckpoint: boolean,
 ): DecisionEffect {
-  const { terminal } = record;
+  const { terminal } = record.seen;
   const isOver = terminal !== null && terminal.exit !== null;
   switch (decision) {
     case "allow_more_time":

@@ -21,10 +21,11 @@ import {
   openEscalation,
   type Signal,
 } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
 import { describeFleetQuestion } from "../fleet/fleet-matters.ts";
@@ -36,20 +37,14 @@ import { recallEnding } from "./recall-ending.ts";
 interface WordParts {
   readonly roster: Roster;
   readonly incidents: FleetIncidents;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly store: Store;
   readonly clock: Pick<SteadyClock, "toWall">;
   readonly readClock: () => Moment;
   readonly config: () => Config;
 }
-
-/** What its tasks mean for an agent: a word to it or a look at it, for whose answer nobody waits. */
-export type TellAgent = (
-  agentId: string,
-  signal: Extract<Signal, { kind: "reflection-wanted" | "task-taken" | "assigned" | "wake" }>,
-  moment: Moment,
-) => void;
 
 /** What became of a decision or an acknowledgement: taken in, too late, or for what was never asked. */
 export type Answered =
@@ -58,27 +53,19 @@ export type Answered =
   | { readonly outcome: "unknown" };
 
 /** Words of people, of the orchestrator and of agents about agents: taken in, saved, and answered with what came of them. */
-export function takeWords({ roster, incidents, turns, commits, store, clock, readClock, config }: WordParts) {
-  function mustFind(agentId: string): Watched {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
-    return watched;
+export function takeWords({ roster, incidents, engine, agents, commits, store, clock, readClock, config }: WordParts) {
+  function mustFind(agentId: string, life: number | null = null): Watched {
+    commits.refuseWhileDown();
+    return roster.mustFind(agentId, life);
   }
 
   async function tell(watched: Watched, signal: Signal): Promise<void> {
-    turns.take(watched, signal, readClock());
+    agents.take(watched, signal, readClock());
     await commits.saved();
   }
 
-  const tellAgent: TellAgent = (agentId, signal, moment) => {
-    const watched = roster.find(agentId);
-    if (watched !== undefined) turns.take(watched, signal, moment);
-  };
-
   const report = (record: AgentRecord): EscalationReport | null =>
-    describeEscalation(record, config().policyFor(record), clock.toWall);
+    describeEscalation(record, config().policyFor(policySubject(record)), clock.toWall);
 
   const reportFleet = (incident: FleetIncident): EscalationReport | null =>
     describeFleetQuestion(incident, readClock().now, clock.toWall);
@@ -97,10 +84,10 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     return { outcome: "over", ended };
   }
 
-  const note = (order: GivenOrder): void => turns.addToTrail(orderLine(order, readClock().time));
+  const note = (order: GivenOrder): void => engine.addToTrail(orderLine(order, readClock().time));
 
   async function refuse(order: GivenOrder, because: string): Promise<void> {
-    turns.addToTrail(refusalLine(order, because, readClock().time));
+    engine.addToTrail(refusalLine(order, because, readClock().time));
     await commits.saved();
   }
 
@@ -109,13 +96,12 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     order: GivenOrder,
     answer: (moment: Moment) => FleetDoings | null,
   ): Promise<Answered | null> {
-    const down = commits.down();
-    if (down !== null) throw down;
+    commits.refuseWhileDown();
     const moment = readClock();
     const doings = answer(moment);
     if (doings === null) return null;
     note(order);
-    turns.takeFleet(doings, moment);
+    agents.takeFleet(doings, moment);
     await commits.saved();
     return { outcome: "taken" };
   }
@@ -133,7 +119,7 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
       const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
       const found = incident === undefined ? null : reportFleet(incident);
       if (incident === undefined || found === null) return null;
-      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.terminal != null;
+      const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.seen.terminal != null;
       return { report: found, held: incident.members.filter(isHeld).length };
     },
     /** The open question with its record, for whoever tells more about it. */
@@ -172,26 +158,23 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
       return { outcome: "taken" };
     },
     async answer(agentId: string, answer: AgentAnswer, life: number | null): Promise<void> {
-      const watched = mustFind(agentId);
-      refuseFormerLife(watched, life);
+      const watched = mustFind(agentId, life);
       await tell(watched, { kind: "answered", answer });
     },
     async checkIn(agentId: string, life: number | null): Promise<CheckInAnswer> {
-      const watched = mustFind(agentId);
-      refuseFormerLife(watched, life);
-      const reply = turns.take(watched, { kind: "checked-in" }, readClock());
+      const watched = mustFind(agentId, life);
+      const reply = agents.take(watched, { kind: "checked-in" }, readClock());
       await commits.saved();
       return { agentId, commands: [...(reply?.commands ?? [])] };
     },
-    tellAgent,
     async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
       const watched = mustFind(agentId);
-      const before = watched.record.nudge;
+      const before = watched.record.ladder.nudge;
       const text = message === null ? null : printable(message, 2000);
       const order = { order: "nudge", subject: agentId, actor, as, reason: text === null ? "reminder" : "operator" };
       note(order);
       await tell(watched, { kind: "nudge-ordered", actor, text });
-      const { nudge } = watched.record;
+      const { nudge } = watched.record.ladder;
       if (nudge === null || nudge.id === before?.id) {
         const because = whyNot(watched.record);
         await refuse(order, because);
@@ -218,13 +201,8 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
   };
 }
 
-function refuseFormerLife({ record: { agentId, incarnation } }: Watched, life: number | null): void {
-  if (life === null || life === incarnation) return;
-  throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${incarnation}`);
-}
-
 /** A person can do something about most of the reasons, so they are told apart. */
-function whyNot({ agentId, terminal, beats }: AgentRecord): string {
+function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
   if (terminal !== null && terminal.exit !== null) return "it has ended";
   const takesInput = terminal?.holder === "here" && terminal.input !== "none";
   if (beats.accepted > 0 || takesInput) return "all interventions are frozen; `rouse thaw` allows them again";

@@ -8,6 +8,7 @@ import {
   type MonoMs,
   type SavedEvent,
 } from "@rouse/contract";
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -65,14 +66,15 @@ export function tellEscalations({ words, store, checkpoints, config, readClock, 
       const found = words.findEscalation(escalation);
       if (found === null) return null;
       const { report, record } = found;
-      const { agentId, taskId } = record;
+      const { agentId } = record;
+      const { id: taskId } = record.task;
       const lastEvents = await readLastEvents(agentId);
       const chain = taskId === null ? null : await checkpoints.list(taskId, 1);
       return writeNotice({
         report,
         record,
-        policy: config().policyFor(record),
-        settings: config().settingsFor(record),
+        policy: config().policyFor(policySubject(record)),
+        settings: config().settingsFor(policySubject(record)),
         lastEvents,
         checkpoint: chain?.checkpoints[0] ?? null,
         now: readClock().now,

@@ -5,13 +5,14 @@ import { describeStanding } from "./describe-standing.ts";
 
 const policy = policyFrom("fleet", settingsOf("fleet"));
 const birth = { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 };
-const beating: AgentRecord = { ...newRecord(birth, 0), heard: true, beats: { ...noBeats, accepted: 3 } };
+const born = newRecord(birth, 0);
+const beating: AgentRecord = { ...born, life: { ...born.life, heard: true }, beats: { ...noBeats, accepted: 3 } };
 const exit = { code: 7, signal: null, cause: "exited", at: 5 };
 
 it("one that beats is a member of the fleet, held or not, and none once its process is over", () => {
   const held = (exit: unknown): AgentRecord => ({
     ...beating,
-    terminal: { exit } as unknown as AgentRecord["terminal"],
+    seen: { ...beating.seen, terminal: { exit } as unknown as AgentRecord["seen"]["terminal"] },
   });
   expect(describeStanding(beating, policy).watched).toBe(true);
   expect(describeStanding(held(null), policy).watched).toBe(true);

@@ -143,4 +143,13 @@ describe("the question about many that fell silent together", () => {
     expect(effects(0)).toEqual(["waits-longer", "handed-to-a-person", "handed-to-a-person"]);
     expect(effects(2)).toEqual(["waits-longer", "told-and-stopped", "resumes-after-checkpoint"]);
   });
+
+  it("names no command that asks about the fleet as if it were an agent", async () => {
+    const [report] = (await fallSilent()).monitor.help.words.escalations();
+    for (const reason of ["mass-silence", "mass-failure"]) {
+      const { hints } = writeFleetNotice({ ...report, reason } as never, 2, {} as never, []).context;
+      expect(hints.map(({ because }) => because)).toContain(reason);
+      expect(hints.map(({ command }) => command).join()).not.toContain(fleetId);
+    }
+  });
 });

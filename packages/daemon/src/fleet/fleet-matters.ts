@@ -25,7 +25,7 @@ import {
   summariseFleet,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
-import type { DraftFiller } from "../engine/fill-draft.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { hintsFor } from "../escalations/remediation-hints.ts";
@@ -50,20 +50,19 @@ const policyOfAll = (config: Config) => config.policyFor(nobody);
 /** How one agent stands, for the incidents of the fleet. */
 export const standsSo = (record: AgentRecord): StandsSo => ({
   agentId: record.agentId,
-  node: record.node,
+  node: record.identity.node,
   presence: presenceOf(record),
-  needy: record.handedOver !== null && !isSettled(record.handedOver),
+  needy: record.ladder.handedOver !== null && !isSettled(record.ladder.handedOver),
 });
 
 interface KeepingParts {
   readonly incidents: FleetIncidents;
   readonly commits: GroupCommit;
-  readonly saveEvents: DraftFiller["saveEvents"];
-  readonly intend: DraftFiller["intend"];
+  readonly engine: Pick<Engine, "saveEvents" | "intend">;
 }
 
 /** Puts what is done about an incident of the fleet into the next commit, and the incident with it. */
-export function keepFleetMatters({ incidents, commits, saveEvents, intend }: KeepingParts) {
+export function keepFleetMatters({ incidents, commits, engine }: KeepingParts) {
   let saved = incidents.changes();
 
   function save(): void {
@@ -74,8 +73,8 @@ export function keepFleetMatters({ incidents, commits, saveEvents, intend }: Kee
 
   return {
     carry({ events, actions }: FleetDoings, { time }: Moment): void {
-      if (events.length > 0) saveEvents(events, time, fleetId);
-      for (const action of actions) intend(action, time);
+      if (events.length > 0) engine.saveEvents(events, time, fleetId);
+      for (const action of actions) engine.intend(action, time);
       if (events.length > 0 || actions.length > 0) save();
     },
     /** Who joined and left since; not with each of them, because many come at once. */
@@ -145,7 +144,8 @@ export function writeFleetNotice(
         ...{ supervised: held > 0, checkpoint: null, recoveriesLeft: 0, restartsLeft: 0 },
         options: decisions.map((decision) => ({ decision, effect: effectOf(decision) })),
       },
-      hints: hintsFor(report, [report.reason === "mass-failure" ? "process-exited" : "missed-beats"], held > 0),
+      // What helps with the end of one names that one, and these are many.
+      hints: hintsFor(report, report.reason === "mass-failure" ? [] : ["missed-beats"], held > 0),
       answer: {
         path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
         command: `rouse escalations decide ${report.id} DECISION`,

@@ -1,3 +1,4 @@
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
 
@@ -18,10 +19,10 @@ export const fleetSight =
   ({ roster, config }: { readonly roster: Roster; readonly config: () => Config }): MaySee =>
   ({ agentId, elsewhere }, other) => {
     const own = roster.find(agentId)?.record;
-    const reads = (own === undefined ? config().settings : config().settingsFor(own)).fleet_read;
+    const reads = (own === undefined ? config().settings : config().settingsFor(policySubject(own))).fleet_read;
     if (reads !== "own-node") return reads === "all";
     if (elsewhere) return false;
     const seen = other === null ? undefined : roster.find(other)?.record;
     // Of whom nobody has heard there is nothing to see, and that may be said.
-    return seen === undefined || seen.terminal !== null || seen.node === null;
+    return seen === undefined || seen.seen.terminal !== null || seen.identity.node === null;
   };

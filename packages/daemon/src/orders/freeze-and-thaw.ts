@@ -1,13 +1,13 @@
-import type { Roster } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
+import type { Agents } from "../agents/host-agents.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Frozen, SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 
 interface FreezingParts {
-  readonly roster: Roster;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly doubt: SelfDoubt;
   readonly tasks: Tasks;
@@ -15,16 +15,14 @@ interface FreezingParts {
 }
 
 /** A person's word that nothing may be done to anybody, and its end. It outlives the monitor. */
-export function freezeAndThaw({ roster, turns, commits, doubt, tasks, readClock }: FreezingParts) {
+export function freezeAndThaw({ engine, agents, commits, doubt, tasks, readClock }: FreezingParts) {
   async function setFrozen(frozen: boolean, actor: string, reason: string, as?: string): Promise<void> {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const moment = readClock();
+    const moment = engine.begin();
     const order = { actor, reason, ...(as === undefined ? {} : { as }) };
     const by: Frozen | null = frozen ? { since: moment.now, ...order } : null;
     commits.draft().marks["frozen"] = by === null ? null : JSON.stringify(by);
     const type = frozen ? "MONITOR_FROZEN" : "MONITOR_THAWED";
-    turns.saveEvents([{ type, payload: order }], moment.time, null);
+    engine.saveEvents([{ type, payload: order }], moment.time, null);
     await commits.saved();
     doubt.freeze(by);
     if (!frozen) wakeHeld(readClock());
@@ -32,12 +30,9 @@ export function freezeAndThaw({ roster, turns, commits, doubt, tasks, readClock 
 
   /** What was put off by the freeze is looked at again. */
   function wakeHeld(moment: Moment): void {
-    for (const watched of roster.all()) {
-      const { terminal, incident } = watched.record;
-      if (terminal !== null || incident !== null) turns.wake(watched, moment);
-    }
+    agents.wakeAll(moment, ({ seen, ladder }) => seen.terminal !== null || ladder.incident !== null);
     tasks.wakeAll(moment);
-    turns.wakeConcerned(moment);
+    engine.deliver(moment);
     commits.schedule();
   }
 

@@ -1,5 +1,6 @@
 import { printable, type SpeechRefusal } from "@rouse/contract";
-import type { Turns } from "../agents/turns.ts";
+import type { Agents } from "../agents/host-agents.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 
@@ -14,13 +15,14 @@ export interface RefusedSpeaker {
 }
 
 interface NotingParts {
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
 }
 
 /** What was refused at the door is not taken, but it is not forgotten either. */
-export function noteRefusals({ turns, commits, readClock }: NotingParts) {
+export function noteRefusals({ engine, commits, readClock }: NotingParts) {
   const refusedSpeech = new Map<string, number>();
 
   function countSpeech(key: string): number {
@@ -33,14 +35,14 @@ export function noteRefusals({ turns, commits, readClock }: NotingParts) {
 
   return {
     noteRefusedConfig(problems: string[]): void {
-      turns.saveEvents([{ type: "CONFIG_REFUSED", payload: { problems } }], readClock().time, null);
+      engine.saveEvents([{ type: "CONFIG_REFUSED", payload: { problems } }], readClock().time, null);
       commits.schedule();
     },
     noteRefusedSpeaker({ agentId, claimed, because }: RefusedSpeaker): void {
       const times = countSpeech(`${agentId} ${because}`);
       if ((times & (times - 1)) !== 0) return;
       const payload = { agentId, claimed: printable(claimed, 127), because };
-      turns.saveEvents([{ type: "AGENT_SPEECH_REFUSED", payload }], readClock().time, agentId);
+      engine.saveEvents([{ type: "AGENT_SPEECH_REFUSED", payload }], readClock().time, agentId);
       commits.schedule();
     },
     noteRefusedRole(principal: string, asked: string): void {
@@ -48,13 +50,13 @@ export function noteRefusals({ turns, commits, readClock }: NotingParts) {
       if ((times & (times - 1)) !== 0) return;
       const { time } = readClock();
       const line = { time, actor: principal, action: "request-refused", subject: null, reason: "not-for-this-role" };
-      turns.addToTrail({ ...line, evidence: { asked, times }, policy: null });
+      engine.addToTrail({ ...line, evidence: { asked, times }, policy: null });
       commits.schedule();
     },
     noteBadSignature(escalation: string, because: string): void {
       const { time } = readClock();
       const line = { time, actor: "unknown", action: "decision-refused", subject: escalation, reason: because };
-      turns.addToTrail({ ...line, evidence: { because }, policy: null });
+      engine.addToTrail({ ...line, evidence: { because }, policy: null });
       commits.schedule();
     },
   };

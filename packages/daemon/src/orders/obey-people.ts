@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { detailsOf, Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
+import type { Agents } from "../agents/host-agents.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 
 interface ObeyingParts {
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   /** Calls back after every commit, until it is told to stop. */
@@ -27,31 +28,29 @@ const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
 };
 
 /** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
-export function obeyPeople({ roster, turns, commits, readClock, afterCommits, after }: ObeyingParts) {
+export function obeyPeople({ roster, engine, agents, commits, readClock, afterCommits, after }: ObeyingParts) {
   async function order(
     what: "stop" | "restart",
     agentId: string,
     { actor, as, reason, force }: Given<OrderRequest>,
   ): Promise<OrderAnswer> {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
-    if (watched.record.terminal === null)
+    commits.refuseWhileDown();
+    const watched = roster.mustFind(agentId);
+    if (watched.record.seen.terminal === null)
       throw await refuseUnheld({ order: what, subject: agentId, actor, as, reason, evidence: { force } });
     // One that is just being started again is stopped in the life that begins, and not in the one that is over.
     if (what === "stop") await until(() => !isStartingAgain(watched.record));
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
-    const { incarnation } = before;
-    turns.addToTrail(
+    const { incarnation } = before.life;
+    engine.addToTrail(
       orderLine(
         { order: what, subject: agentId, actor, as, reason, evidence: { key, incarnation, force } },
         moment.time,
       ),
     );
-    turns.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
+    agents.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
     if (what === "stop" && isCancelled(watched.record, before)) return { agentId, outcome: "restart-cancelled" };
     const refused = refusalOf(watched.record, before, key);
@@ -62,8 +61,8 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
 
   async function refuseUnheld(order: GivenOrder): Promise<Fault> {
     const { time } = readClock();
-    turns.addToTrail(orderLine(order, time));
-    turns.addToTrail(refusalLine(order, "not-supervised", time));
+    engine.addToTrail(orderLine(order, time));
+    engine.addToTrail(refusalLine(order, "not-supervised", time));
     await commits.saved();
     return new Fault(
       "not-supervised",
@@ -109,23 +108,25 @@ export function obeyPeople({ roster, turns, commits, readClock, afterCommits, af
 }
 
 /** It was between two lives, and stays down. */
-const isCancelled = ({ handedOver, terminal }: AgentRecord, before: AgentRecord): boolean =>
-  terminal?.exit != null && handedOver !== before.handedOver && handedOver?.because === "ended-by-person";
+const isCancelled = ({ ladder: { handedOver }, seen: { terminal } }: AgentRecord, before: AgentRecord): boolean =>
+  terminal?.exit != null && handedOver !== before.ladder.handedOver && handedOver?.because === "ended-by-person";
 
 const refusal = (because: StopRefusal): Fault => new Fault("order-refused", refusals[because] ?? `refused: ${because}`);
 
 /** Why the order led to nothing; `null` while it is under way. */
 function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopRefusal | null {
   const isUnderWay =
-    isTheirs(record, before, key) || record.restart !== before.restart || record.incarnation !== before.incarnation;
-  return isUnderWay ? null : record.stopRefused;
+    isTheirs(record, before, key) ||
+    record.ending.restart !== before.ending.restart ||
+    record.life.incarnation !== before.life.incarnation;
+  return isUnderWay ? null : record.ending.refused;
 }
 
 /** Their own stop, or one that was under way when the order came and is theirs since then. */
-const isTheirs = ({ stop }: AgentRecord, before: AgentRecord, key: string): boolean =>
+const isTheirs = ({ ending: { stop } }: AgentRecord, before: AgentRecord, key: string): boolean =>
   stop !== null &&
   (stop.key === key ||
-    (stop.cause === "ordered" && before.stop?.outcome === null && goesBackTo(stop.key, before.stop.key)));
+    (stop.cause === "ordered" && before.ending.stop?.outcome === null && goesBackTo(stop.key, before.ending.stop.key)));
 
 /** One that had to go out again has a key made from the first. */
 const goesBackTo = (key: string, first: string): boolean => key === first || key.startsWith(`${first}/again`);
@@ -133,14 +134,18 @@ const goesBackTo = (key: string, first: string): boolean => key === first || key
 /** What has become of an order, read off the record. `null`: nothing yet. */
 function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "restart", key: string): OrderAnswer | null {
   const { agentId } = record;
-  if (record.incarnation > before.incarnation)
-    return { agentId, outcome: "restarted", incarnation: record.incarnation };
-  const stop = record.stop !== null && isTheirs(record, before, key) ? record.stop.outcome : null;
+  if (record.life.incarnation > before.life.incarnation)
+    return { agentId, outcome: "restarted", incarnation: record.life.incarnation };
+  const stop = record.ending.stop !== null && isTheirs(record, before, key) ? record.ending.stop.outcome : null;
   if (stop?.kind === "termination_incomplete")
     return { agentId, outcome: "termination_incomplete", survivors: [...stop.survivors] };
   if (stop?.kind === "refused") return { agentId, outcome: "refused", because: stop.because };
-  if (record.restart !== null && record.restart.problem !== null && record.restart !== before.restart)
-    return { agentId, outcome: "not-restarted", problem: record.restart.problem };
+  if (
+    record.ending.restart !== null &&
+    record.ending.restart.problem !== null &&
+    record.ending.restart !== before.ending.restart
+  )
+    return { agentId, outcome: "not-restarted", problem: record.ending.restart.problem };
   if (what === "restart" || stop === null) return null;
   if (stop.kind !== "stopped") return { agentId, outcome: "already-over", ...detailsOf({ spared: stop.spared }) };
   const { forced, tier } = stop;

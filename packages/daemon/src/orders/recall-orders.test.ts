@@ -1,5 +1,5 @@
 import { type AuditRecord, minutes, type Sight, seconds } from "@rouse/contract";
-import type { Action, AgentRecord } from "@rouse/core";
+import { type Action, readRecord, type StopLife } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
@@ -94,9 +94,18 @@ const life = {
   outcome: null,
 };
 
-function write(disk: MemoryDisk, change: Partial<AgentRecord>, action: Action): void {
-  for (const [no, saved] of disk.records)
-    disk.records.set(no, { ...saved, record: JSON.stringify({ ...JSON.parse(saved.record), ...change }) });
+interface Forged {
+  readonly stop?: StopLife;
+  readonly incarnation?: number;
+}
+
+function write(disk: MemoryDisk, { stop, incarnation }: Forged, action: Action): void {
+  for (const [no, saved] of disk.records) {
+    const record = readRecord(saved.record);
+    const life = { ...record.life, incarnation: incarnation ?? record.life.incarnation };
+    const ending = { ...record.ending, stop: stop ?? record.ending.stop };
+    disk.records.set(no, { ...saved, record: JSON.stringify({ ...record, life, ending }) });
+  }
   const { key } = action;
   disk.actions.set(key, { key, agentId: "a", createdAt: 0, body: JSON.stringify(action) });
 }

@@ -1,5 +1,5 @@
 import type { AuditRecord } from "@rouse/contract";
-import type { Action, AgentRecord } from "@rouse/core";
+import { type Action, type AgentRecord, readRecord } from "@rouse/core";
 import { hashOfLine, sealedText } from "../audit/audit-trail.ts";
 import { isSignedBy, readPublicKey } from "../audit/sign-head.ts";
 import type { Resumption, SavedRecord, Store } from "../ports/store.ts";
@@ -23,7 +23,7 @@ export async function recallOrders(
     hashOfLine(line) === line.hash &&
     isSignedBy(key, sealedText(storeId, line), line.signature);
   const backed = new Set<string>();
-  for (const record of resumption.records.filter(mayBeOrdered).map(({ record }) => JSON.parse(record) as AgentRecord)) {
+  for (const record of resumption.records.filter(mayBeOrdered).map(({ record }) => readRecord(record))) {
     if (!hasOpenOrder(record)) continue;
     const lines = await store.readAudit({ subject: record.agentId, limit: linesToRead, newestFirst: true });
     if (lines.some((line) => isOrderOf(line, record) && isOurs(line))) backed.add(record.agentId);
@@ -31,7 +31,8 @@ export async function recallOrders(
   return backed;
 }
 
-export const hasOpenOrder = ({ stop }: AgentRecord): boolean => stop?.cause === "ordered" && stop.outcome === null;
+export const hasOpenOrder = ({ ending: { stop } }: AgentRecord): boolean =>
+  stop?.cause === "ordered" && stop.outcome === null;
 
 /** Spares reading every record twice. */
 const mayBeOrdered = ({ record }: SavedRecord): boolean => record.includes('"ordered"');
@@ -39,7 +40,7 @@ const mayBeOrdered = ({ record }: SavedRecord): boolean => record.includes('"ord
 /** The order itself, or our own stop that somebody took over: for this very life, so that no order of another time can be used again. */
 function isOrderOf(
   { action, actor, subject, evidence }: AuditRecord,
-  { agentId, incarnation, stop }: AgentRecord,
+  { agentId, life: { incarnation }, ending: { stop } }: AgentRecord,
 ): boolean {
   if (!["order-stop", "order-restart", "termination-ordered"].includes(action)) return false;
   const ordered = evidence["key"];

@@ -1,22 +1,24 @@
 import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
 import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
+import type { Agents } from "../agents/host-agents.ts";
+import { policySubject } from "../agents/policy-subject.ts";
 import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
 import { describeStanding } from "../fleet/describe-standing.ts";
 import type { Holders } from "../ports/holders.ts";
-import type { Tasks } from "../tasks/keep-tasks.ts";
+import type { Tasks } from "../tasks/host-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 
 interface RemovingParts {
   readonly roster: Roster;
   readonly records: RecordKeeper;
-  readonly turns: Turns;
+  readonly engine: Engine;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly fleet: FleetWatch;
   readonly incidents: FleetIncidents;
@@ -39,10 +41,10 @@ const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = 
 
 /** Takes agents that are over out of the list, for good: on record first, then what its holder left, then what the store keeps. */
 export function removeAgents(parts: RemovingParts) {
-  const { roster, records, turns, commits, fleet, incidents, holders, tasks, clock, config } = parts;
+  const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, clock, config } = parts;
 
   const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
-    refuseRemoval(record, config().policyFor(record)) ??
+    refuseRemoval(record, config().policyFor(policySubject(record))) ??
     (isAskedAboutWithOthers(record.agentId) ? "question-open" : null) ??
     (tasks.heldBy(record.agentId).length > 0 ? "holds-task" : null);
 
@@ -50,7 +52,7 @@ export function removeAgents(parts: RemovingParts) {
     incidents.open().some(({ stage, members }) => stage.kind === "asked" && members.includes(agentId));
 
   async function refuse(order: GivenOrder, because: RemovalRefusal): Promise<never> {
-    turns.addToTrail(refusalLine(order, because, clock.read().time));
+    engine.addToTrail(refusalLine(order, because, clock.read().time));
     await commits.saved();
     throw new Fault("order-refused", refusals[because](order.subject), { retryable: because === "held" });
   }
@@ -59,29 +61,29 @@ export function removeAgents(parts: RemovingParts) {
   function takeOut(watched: Watched, { actor, reason }: GivenOrder, moment: Moment): void {
     const { now, time } = moment;
     const { record } = watched;
-    const { agentId, incarnation, alert } = record;
+    const { agentId } = record;
+    const { incarnation } = record.life;
+    const { alert } = record.health;
     const events: RouseEvent[] = [{ type: "AGENT_REMOVED", payload: { agentId, incarnation, actor, reason } }];
     if (alert !== null) {
       events.push({ type: "ALERT_RESOLVED", payload: { agentId, alert: alert.key } });
-      turns.intend({ kind: "resolve-alert", key: `${alert.key}/resolved`, agentId }, time);
+      engine.intend({ kind: "resolve-alert", key: `${alert.key}/resolved`, agentId }, time);
     }
-    turns.saveEvents(events, time, agentId);
+    engine.saveEvents(events, time, agentId);
     tasks.forgetAgent(agentId, moment);
-    const standing = describeStanding(record, config().policyFor(record));
-    turns.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
-    turns.takeFleet(incidents.forget(agentId, now), moment);
+    const standing = describeStanding(record, config().policyFor(policySubject(record)));
+    agents.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
+    agents.takeFleet(incidents.forget(agentId, now), moment);
     commits.draft().marks[usedNumbersMark] = roster.remove(watched);
     records.remove(watched);
   }
 
   return async (agentId: string, { actor, as, reason }: Given<RemoveRequest>): Promise<RemovedAgent> => {
-    const down = commits.down();
-    if (down !== null) throw down;
-    const watched = roster.find(agentId);
-    if (watched === undefined) throw unknownAgent(agentId, roster);
-    const { incarnation } = watched.record;
+    commits.refuseWhileDown();
+    const watched = roster.mustFind(agentId);
+    const { incarnation } = watched.record.life;
     const order: GivenOrder = { order: "remove", subject: agentId, actor, as, reason, evidence: { incarnation } };
-    turns.addToTrail(orderLine(order, clock.read().time));
+    engine.addToTrail(orderLine(order, clock.read().time));
     const refused = refusalOf(watched);
     if (refused !== null) return refuse(order, refused);
     await commits.saved();
@@ -89,7 +91,7 @@ export function removeAgents(parts: RemovingParts) {
     // Somebody may have started it again, or removed it, while we waited for its holder.
     const changed = refusalOf(watched);
     if (changed !== null) return refuse(order, changed);
-    const over = howOver(watched.record, config().policyFor(watched.record));
+    const over = howOver(watched.record, config().policyFor(policySubject(watched.record)));
     if (roster.find(agentId) === watched) takeOut(watched, order, clock.read());
     await commits.saved();
     return { agentId, incarnation, over: describeOver(over, clock.toWall) };

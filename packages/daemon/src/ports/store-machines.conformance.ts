@@ -202,7 +202,7 @@ export const taskOf = (taskId: string): KeptMachine => thingOf(taskMachine, task
 
 const stateHashOf = (taskId: string, number: number): string => `state of ${taskId} at ${number}`;
 
-function checkpointOf(taskId: string, number: number, stateHash = stateHashOf(taskId, number)): SavedCheckpoint {
+export function checkpointOf(taskId: string, number: number, stateHash = stateHashOf(taskId, number)): SavedCheckpoint {
   const time = noon + number + 0.25;
   const head = JSON.stringify({ taskId, step: number, stateHash, stateBytes: 100, time: toIso(time) });
   return { id: `${taskId}/${number}`, taskId, number, time, head, state: JSON.stringify({ number }) };

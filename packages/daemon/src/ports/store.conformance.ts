@@ -11,13 +11,16 @@ import {
 } from "./store.ts";
 import { auditConformance, lineOf } from "./store-audit.conformance.ts";
 import { machineConformance, taskOf } from "./store-machines.conformance.ts";
+import { shardConformance } from "./store-shards.conformance.ts";
 
 export interface StoreUnderTest {
   readonly store: Store;
   /** A second monitor on the same data while the first lives. */
   openSecond(): Promise<Store>;
-  /** The first monitor dies without a word; the next one opens what is on disk. */
-  reopen(): Promise<Store>;
+  /** Another shard of the same data. */
+  openShard(shard: number): Promise<Store>;
+  /** The monitor of a shard, of 0 if none is named, dies without a word; the next one opens what is on disk. */
+  reopen(shard?: number): Promise<Store>;
   cleanup(): Promise<void>;
 }
 
@@ -414,6 +417,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
 
     machineConformance(() => under);
     auditConformance(() => under);
+    shardConformance(() => under);
   });
 }
 

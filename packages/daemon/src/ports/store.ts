@@ -1,4 +1,13 @@
-import type { AuditRecord, DurationMs, EpochMs, EventType, MonoMs, RouseEvent, SavedEvent } from "@rouse/contract";
+import {
+  type AuditRecord,
+  type DurationMs,
+  type EpochMs,
+  type EventType,
+  Fault,
+  type MonoMs,
+  type RouseEvent,
+  type SavedEvent,
+} from "@rouse/contract";
 
 /** A fact that came in, as it is kept. `at` is the monitor's steady time, `time` the wall clock at the same instant. */
 export interface SavedSignal {
@@ -111,6 +120,8 @@ export interface AuditQuery {
 
 /** Everything one turn of the event loop wants kept, all of it or nothing. */
 export interface Commit {
+  /** The one it was decided under, from `takeOver`; 0 where nobody has taken the shard over yet. */
+  readonly epoch: number;
   /** Numbers of agents that are taken out, before anything else of this commit is written. */
   readonly removed: readonly number[];
   readonly signals: readonly SavedSignal[];
@@ -128,6 +139,7 @@ export interface Commit {
 }
 
 export const emptyCommit: Commit = {
+  epoch: 0,
   removed: [],
   signals: [],
   records: [],
@@ -139,6 +151,10 @@ export const emptyCommit: Commit = {
   audit: [],
   marks: {},
 };
+
+/** Another monitor has taken the shard over since: whatever this one wants to write was decided without knowing what that one did. */
+export const epochLost = (lost: number, taken: number): Fault =>
+  new Fault("epoch-lost", `another monitor has taken over (epoch ${taken}), so this one (epoch ${lost}) saves nothing`);
 
 /** What a monitor that starts needs to go on where the last one stopped. */
 export interface Resumption {
@@ -188,10 +204,14 @@ export interface RetentionOrder {
 }
 
 /**
- * Where Rouse keeps what it must not forget. The promises:
+ * Where Rouse keeps what it must not forget: one shard of it. Several shards may lie in one place; whoever holds several has a store of each. Embedded,
+ * there is one, number 0. The promises:
+ * - A shard has its own records, machines, events, checkpoints, marks, numbers and audit trail, and shows nothing of another's.
  * - A commit that resolved is on disk, whole, and survives the death of the process and of the machine.
  * - A commit that rejected left nothing behind; the same commit may be tried again. Rejections are `Fault`s: `store-unavailable`
  *   (retryable: full disk, read-only, IO error) or `database-damaged`.
+ * - A commit whose epoch is not the one taken last is refused with `epoch-lost`, and nothing of it is kept. It is checked in the transaction that
+ *   writes it, so a monitor that was replaced cannot write, however late it learns of that.
  * - Commits are applied in the order they were called.
  * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already there changes nothing: a
  *   retry is harmless. What is saved of a machine is as it was saved last.
@@ -203,10 +223,12 @@ export interface RetentionOrder {
  * - Of the audit trail only the beginning is ever removed, never the last line: what is left is still a chain, and the next line finds its end.
  * - Reads see every commit that resolved before they were called.
  * - `tidy` works in small steps so that a commit never waits long for it; it resolves to true while there is more to do.
- * - One monitor per store: a second `open` rejects with `daemon-running` for as long as the first lives, however it dies.
+ * - One monitor per shard: a second `open` rejects with `daemon-running` for as long as the first lives, however it dies.
  * - `close` waits for what is under way; calling it twice is fine.
  */
 export interface Store {
+  /** Takes the shard over from the monitor before, with a higher epoch than any it has had. Resume after it: then nobody else adds to what was read. */
+  takeOver(): Promise<number>;
   resume(): Promise<Resumption>;
   commit(commit: Commit): Promise<void>;
   readEvents(query: EventQuery): Promise<SavedEvent[]>;

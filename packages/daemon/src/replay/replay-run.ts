@@ -142,7 +142,7 @@ export function startReplay(trace: string, policy: Policy, ended = false): Repla
 
   function noteEnding(): void {
     // Who spoke last and called nothing has given its answer: it did not end in the middle.
-    if (state.record.steps?.owner === "person") return;
+    if (state.record.seen.steps?.owner === "person") return;
     const standing = state.verdict === "suspect" ? judge(state.record).because.filter(isPlainLoop) : [];
     if (standing.length === 0 || !isGraver("stuck", worst?.verdict ?? "healthy")) return;
     const because = standing.map((finding) => ({ ...finding, text: `${finding.text}, and the run ended there` }));
@@ -197,7 +197,7 @@ function followTime(): (event: StepEvent, now: MonoMs) => MonoMs {
 
 const byState: Readonly<Partial<Record<HealthState, Verdict>>> = { STUCK: "stuck", FAILING: "failing" };
 
-function judge({ health, findings }: AgentRecord): { verdict: Verdict; because: readonly Finding[] } {
+function judge({ health, health: { findings } }: AgentRecord): { verdict: Verdict; because: readonly Finding[] } {
   const grave = byState[health.state];
   if (grave !== undefined)
     return { verdict: grave, because: findings.filter(({ level }) => level === "stuck" || level === "failing") };

@@ -14,7 +14,7 @@ interface Shown {
 }
 
 /** An agent's last steps with a letter for each distinct digest: what repeats is seen, what it was is not. */
-export function describeSteps({ steps, findings }: AgentRecord): StepReport[] {
+export function describeSteps({ seen: { steps }, health: { findings } }: AgentRecord): StepReport[] {
   if (steps === null) return [];
   const evidence = evidenceOf(findings);
   const letterOfArgs = letters();

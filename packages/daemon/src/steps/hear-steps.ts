@@ -1,6 +1,7 @@
 import { AgentId, Fault, type StepsAck } from "@rouse/contract";
+import type { Agents } from "../agents/host-agents.ts";
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
-import type { Turns } from "../agents/turns.ts";
 import type { Config } from "../config/read-config.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -9,7 +10,7 @@ import { readSteps } from "./read-steps.ts";
 
 interface HearingParts {
   readonly roster: Roster;
-  readonly turns: Turns;
+  readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   readonly config: () => Config;
@@ -20,19 +21,19 @@ interface HearingParts {
 export type HearSteps = (agentId: string, sent: readonly unknown[], life: number | null) => Promise<StepsAck>;
 
 /** Takes what an agent tells of its steps, and answers once it is saved. */
-export function hearSteps({ roster, turns, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
+export function hearSteps({ roster, agents, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
   return async (agentId, sent, life) => {
     refuseName(agentId);
-    const subject = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
+    const known = roster.find(agentId)?.record;
+    const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
     const keepsText = config().settingsFor(subject).loops.keep_text;
     const ack: StepsAck = { accepted: 0, rejected: [] };
     await eachSlice(sent, (slice, from) => {
-      const down = commits.down();
-      if (down !== null) throw down;
+      commits.refuseWhileDown();
       const { events, rejected } = readSteps(slice, keepsText, from);
       ack.accepted += events.length;
       ack.rejected.push(...rejected);
-      if (events.length > 0) turns.takeSteps(agentId, events, life, readClock());
+      if (events.length > 0) agents.takeSteps(agentId, events, life, readClock());
     });
     if (ack.accepted > 0) await commits.saved();
     return ack;

@@ -1,8 +1,9 @@
-import { Fault, type StepEvent } from "@rouse/contract";
+import type { StepEvent } from "@rouse/contract";
+import type { Reply, Signal } from "@rouse/core";
 import type { AgentEnroller } from "../agents/enroll-agents.ts";
 import type { TurnKeeper } from "../agents/keep-turn.ts";
-import type { Roster } from "../agents/roster.ts";
-import type { TurnRunner } from "../agents/run-turn.ts";
+import type { Roster, Watched } from "../agents/roster.ts";
+import type { Engine, Host } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { KeptSteps } from "./recall-steps.ts";
@@ -13,8 +14,8 @@ interface TakingParts {
   readonly enroll: AgentEnroller["enroll"];
   readonly register: AgentEnroller["register"];
   readonly keepSignal: TurnKeeper["keepSignal"];
-  readonly run: TurnRunner["run"];
-  readonly wakeConcerned: TurnRunner["wakeConcerned"];
+  readonly engine: Pick<Engine, "deliver">;
+  readonly run: Host<Watched, Signal, Reply | null>["run"];
 }
 
 /** `life`: the incarnation that speaks, where its token says so. */
@@ -25,18 +26,17 @@ export type TakeSteps = (agentId: string, events: readonly StepEvent[], life: nu
  * one signal. A life that is over has no say any more; one that is not known yet begins with its first step.
  */
 export function takeSteps(parts: TakingParts): TakeSteps {
-  const { roster, commits, enroll, register, keepSignal, run, wakeConcerned } = parts;
+  const { engine, roster, commits, enroll, register, keepSignal, run } = parts;
   return (agentId, events, life, moment) => {
+    roster.refuseFormerLife(agentId, life);
     const known = roster.find(agentId);
-    const present = known?.record.incarnation ?? 0;
-    if (life !== null && life < present)
-      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+    const present = known?.record.life.incarnation ?? 0;
     const watched = known ?? enroll(agentId, { incarnation: life ?? 1 }, moment);
     if (known !== undefined && life !== null && life > present) register({ agentId, incarnation: life }, moment);
-    const kept: KeptSteps = { incarnation: watched.record.incarnation, events };
+    const kept: KeptSteps = { incarnation: watched.record.life.incarnation, events };
     keepSignal(watched, "steps", JSON.stringify(kept), moment);
     for (const event of events) run(watched, { kind: "stepped", events: [event] }, moment);
-    wakeConcerned(moment);
+    engine.deliver(moment);
     commits.schedule();
   };
 }

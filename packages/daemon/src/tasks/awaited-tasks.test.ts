@@ -60,7 +60,10 @@ describe("a task that an agent was started for and cannot have yet", () => {
     await world.service.claim("t", { agentId: "b" });
     world.beats({ agentId: "a", taskId: "t" });
     const watched = world.mustWatch("a");
-    watched.record = { ...watched.record, health: { ...watched.record.health, state: "UNRESPONSIVE" } };
+    watched.record = {
+      ...watched.record,
+      health: { ...watched.record.health, ...{ ...watched.record.health, state: "UNRESPONSIVE" } },
+    };
     await world.service.release("t", { agentId: "b" });
     expect(world.status("t")).toBe("pending");
   });

@@ -14,7 +14,8 @@ export function chooseTaskRules({ roster, config }: RuleParts) {
   function subjectOf(taskId: string, agentId: string | null): PolicySubject {
     const record = agentId === null ? undefined : roster.find(agentId)?.record;
     if (record === undefined) return { agentId: agentId ?? "", agentType: null, taskId };
-    const { agentType, policy, terminal } = record;
+    const { agentType, policy } = record.identity;
+    const { terminal } = record.seen;
     return { agentId: record.agentId, agentType, taskId, policy, terminal };
   }
 

@@ -56,8 +56,8 @@ describe("several critical tasks that wait for a person", () => {
   it("are told as SEV-1 when the second one blocks, and what is asked about their agents is SEV-1 at once", async () => {
     const world = await threeAtWork();
     for (const agentId of ["a", "c"])
-      world.turns.take(world.mustWatch(agentId), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
-    const severityOf = (agentId: string) => world.mustWatch(agentId).record.incident?.severity;
+      world.agents.take(world.mustWatch(agentId), { kind: "escalation-ordered", actor: "ann" }, world.readClock());
+    const severityOf = (agentId: string) => world.mustWatch(agentId).record.ladder.incident?.severity;
     await block(world, "x", "a");
     expect(["a", "c"].map(severityOf)).toEqual(["SEV-3", "SEV-3"]);
     await block(world, "y", "b");

@@ -1,10 +1,9 @@
 import { agentOf, isCriticalBlocked, type TaskRecord } from "@rouse/core";
+import type { Engine } from "../engine/engine.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
-import type { Moment } from "../engine/steady-clock.ts";
-import type { TellAgent } from "../escalations/take-words.ts";
 
 /** Critical tasks that wait for a person, and who had each of them last. */
-export function countBlocked(doubt: Pick<SelfDoubt, "noteCriticalBlocked">, tellAgent: TellAgent) {
+export function countBlocked(doubt: Pick<SelfDoubt, "noteCriticalBlocked">, post: Engine["post"]) {
   const blocked = new Map<string, string | null>();
   let anew = false;
   doubt.noteCriticalBlocked(blocked);
@@ -18,11 +17,10 @@ export function countBlocked(doubt: Pick<SelfDoubt, "noteCriticalBlocked">, tell
     },
     othersThan: (taskId: string): number => blocked.size - Number(blocked.has(taskId)),
     /** What is asked about them may be graver now. Once for however many came to it at the same time. */
-    wakeConcerned(moment: Moment): void {
+    wakeConcerned(): void {
       if (!anew) return;
       anew = false;
-      for (const agentId of new Set(blocked.values()))
-        if (agentId !== null) tellAgent(agentId, { kind: "wake" }, moment);
+      for (const agentId of new Set(blocked.values())) if (agentId !== null) post("agent", agentId, { kind: "wake" });
     },
   };
 }

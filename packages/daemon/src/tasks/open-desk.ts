@@ -1,6 +1,6 @@
 import { agentOf } from "@rouse/core";
 import type { TaskDesk } from "../ports/task-source.ts";
-import type { Tasks } from "./keep-tasks.ts";
+import type { Tasks } from "./host-tasks.ts";
 import type { TaskService } from "./serve-tasks.ts";
 
 /** What a source of tasks is given to work with. */

@@ -18,7 +18,7 @@ const context: RecoveryContext = {
   workspace: null,
 };
 
-const partsIn = ({ roster, tasks, commits, readClock, turns: { addToTrail } }: TaskWorld) => ({
+const partsIn = ({ roster, tasks, commits, readClock, engine: { addToTrail } }: TaskWorld) => ({
   roster,
   tasks,
   commits,
@@ -70,7 +70,7 @@ describe("how far the recovery of a task has come", () => {
     for (const incarnation of [2, 3, 4]) await crashAndComeBack(world, incarnation);
     world.reports("a", 1, exited({ code: 1 }));
     world.pass(minutes(1));
-    expect(world.mustWatch("a").record.incident?.stage.kind).toBe("escalated");
+    expect(world.mustWatch("a").record.ladder.incident?.stage.kind).toBe("escalated");
     expect(recoveryIn(world).recoveryStatus("t")).toMatchObject({
       phase: "waiting",
       nextAttemptAt: null,

@@ -19,6 +19,7 @@ import {
   type TaskRecord,
   takenMeanwhile,
 } from "@rouse/core";
+import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
 import type { NewAuditLine } from "../audit/audit-trail.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
@@ -27,7 +28,7 @@ import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { type Given, orderLine, refusalLine } from "../orders/note-orders.ts";
 import type { Revival } from "../ports/holders.ts";
-import type { Tasks } from "./keep-tasks.ts";
+import type { Tasks } from "./host-tasks.ts";
 
 interface RecoveryParts {
   readonly roster: Roster;
@@ -51,14 +52,13 @@ export function recoverTasks(parts: RecoveryParts) {
     const agentId = task === undefined ? null : agentOf(task);
     const known = agentId === null ? undefined : roster.find(agentId);
     if (known !== undefined) return known;
-    for (const watched of roster.all()) if (watched.record.taskId === taskId) return watched;
+    for (const watched of roster.all()) if (watched.record.task.id === taskId) return watched;
     return undefined;
   }
 
   function mustFind(taskId: string): Watched | undefined {
     const watched = findAgent(taskId);
-    if (watched === undefined && tasks.find(taskId) === undefined)
-      throw new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
+    if (watched === undefined) tasks.mustFind(taskId);
     return watched;
   }
 
@@ -89,9 +89,11 @@ export function recoverTasks(parts: RecoveryParts) {
       const isAnothers = task !== undefined && takenMeanwhile(task, agentId) !== null;
       const { context, state } = await checkpoints.contextFor(isAnothers ? null : taskId, { reason, attempt });
       const record = roster.find(agentId)?.record;
-      const terminal = record?.terminal ?? null;
+      const terminal = record?.seen.terminal ?? null;
       const isFull =
-        record !== undefined && terminal !== null && isConversationFull(terminal, config().policyFor(record));
+        record !== undefined &&
+        terminal !== null &&
+        isConversationFull(terminal, config().policyFor(policySubject(record)));
       const session = terminal?.session?.id ?? null;
       return { context: { ...context, stateFile: null }, state, session, ...(isFull ? { sessionFull: true } : {}) };
     },
@@ -108,7 +110,7 @@ export function recoverTasks(parts: RecoveryParts) {
       if (watched === undefined) return nobody(taskId);
       const { record } = watched;
       const attempts = tasks.find(taskId)?.recoveries ?? countOwn(record, taskId);
-      const attemptsAllowed = config().policyFor(record).recovery.maxPerTask;
+      const attemptsAllowed = config().policyFor(policySubject(record)).recovery.maxPerTask;
       return { taskId, attempts, attemptsAllowed, ...describeRecovery(record, toWall) };
     },
   };
@@ -139,14 +141,17 @@ const nobody = (taskId: string): RecoveryStatus => ({
 });
 
 /** Of a task that nobody keeps, only its agent knows; what was started again after a crash is not told by task there. */
-const countOwn = ({ recoveries, restarts }: AgentRecord, taskId: string): number =>
+const countOwn = ({ recovery: { attempts: recoveries, restarts } }: AgentRecord, taskId: string): number =>
   Math.max(recoveries.filter((attempt) => attempt.taskId === taskId).length, restarts.length);
 
 function describeRecovery(
   record: AgentRecord,
   toWall: (at: MonoMs) => EpochMs,
 ): Omit<RecoveryStatus, "taskId" | "attempts" | "attemptsAllowed"> {
-  const { incident, recovered, agentId, incarnation } = record;
+  const { agentId } = record;
+  const { incident } = record.ladder;
+  const { recovered } = record.recovery;
+  const { incarnation } = record.life;
   const stage = incident?.stage;
   const iso = (at: MonoMs): string => toIso(toWall(at));
   return {
@@ -160,14 +165,16 @@ function describeRecovery(
   };
 }
 
-function whyOf({ handedOver, incident, restart }: AgentRecord): string | null {
+function whyOf({ ladder: { handedOver, incident }, ending: { restart } }: AgentRecord): string | null {
   if (handedOver !== null) return handedOver.because;
   if (incident !== null) return `${incident.illness}: ${incident.cause}`;
   return restart?.problem ?? null;
 }
 
 function phaseOf(record: AgentRecord): RecoveryPhase {
-  const { incident, handedOver, restart, recovered, stop } = record;
+  const { incident, handedOver } = record.ladder;
+  const { restart, stop } = record.ending;
+  const { recovered } = record.recovery;
   if (isStartingAgain(record)) return "starting";
   if (handedOver !== null) return "handed-to-a-person";
   if (incident?.stage.kind === "probation") return "probation";

@@ -19,8 +19,7 @@ import {
 import { newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
 import type { z } from "zod";
 import type { Roster } from "../agents/roster.ts";
-import { unknownAgent } from "../agents/unknown-agent.ts";
-import type { NewAuditLine } from "../audit/audit-trail.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -28,17 +27,17 @@ import { explainRefusal } from "../orders/explain-refusal.ts";
 import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "../orders/note-orders.ts";
 import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
 import { describeCircle, findCircle } from "./find-circle.ts";
-import type { Tasks } from "./keep-tasks.ts";
+import type { Tasks } from "./host-tasks.ts";
 import { listTasks, type TaskFilter } from "./list-tasks.ts";
 
 interface ServingParts {
+  readonly engine: Pick<Engine, "begin" | "addToTrail">;
   readonly tasks: Tasks;
   readonly roster: Roster;
-  readonly commits: Pick<GroupCommit, "saved" | "down" | "schedule">;
+  readonly commits: Pick<GroupCommit, "saved" | "schedule">;
   readonly doubt: SelfDoubt;
   readonly readClock: () => Moment;
   readonly toWall: (at: MonoMs) => EpochMs;
-  readonly addToTrail: (line: NewAuditLine) => void;
 }
 
 /** `life`: of which incarnation the agent speaks, where its token says so. */
@@ -48,12 +47,8 @@ type Life = number | null;
 type Principal = string | null;
 
 /** The tasks for everybody outside: takes what was sent, and answers once it is saved. What is refused is a `Fault` with one clear sentence. */
-export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail }: ServingParts) {
-  function begin(): Moment {
-    const down = commits.down();
-    if (down !== null) throw down;
-    return readClock();
-  }
+export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall }: ServingParts) {
+  const { addToTrail } = engine;
 
   const viewAt = (now: MonoMs): TaskView => ({
     now,
@@ -66,11 +61,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     dependentsOf: tasks.dependentsOf,
   });
 
-  function mustFind(taskId: string): TaskRecord {
-    const task = tasks.find(taskId);
-    if (task === undefined) throw new Fault("task-unknown", "no such task; `rouse tasks` lists those that are known");
-    return task;
-  }
+  const { mustFind } = tasks;
 
   /** What is told is what this request came to: while it is being saved, others may change the task again. */
   async function answer(
@@ -91,16 +82,10 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     return report;
   }
 
-  function refuseOldLife(agentId: string, life: Life): void {
-    const present = roster.find(agentId)?.record.incarnation;
-    if (life !== null && present !== undefined && life < present)
-      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
-  }
-
   function say(kind: WordSignal["kind"], taskId: string, word: TaskUpdate, life: Life): Promise<TaskReport> {
-    const moment = begin();
+    const moment = engine.begin();
     const { agentId, claim, note, status } = word;
-    refuseOldLife(agentId, life);
+    roster.refuseFormerLife(agentId, life);
     // The note of a last word is kept if it is still in time; whether the word itself is taken does not hang on it.
     if (kind !== "update" && note !== undefined) tasks.say(taskId, { kind: "update", agentId, claim, note }, moment);
     const signal: WordSignal = kind === "update" ? { kind, agentId, claim, note, status } : { kind, agentId, claim };
@@ -112,7 +97,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     sent: Given<TaskOrder>,
     signal: (order: Given<TaskOrder>) => TaskOrderSignal,
   ): Promise<TaskReport> {
-    const moment = begin();
+    const moment = engine.begin();
     mustFind(taskId);
     const given = signal(sent);
     return carryOut(`task-${given.kind}`, taskId, sent, moment, () => tasks.order(taskId, given, moment));
@@ -144,8 +129,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
   }
 
   function refuseUnknownAgent(agentId: string | null | undefined): void {
-    if (typeof agentId !== "string" || roster.find(agentId) !== undefined) return;
-    throw unknownAgent(agentId, roster);
+    if (typeof agentId === "string") roster.mustFind(agentId);
   }
 
   function refuseCircle(request: TaskRequest): void {
@@ -161,7 +145,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     /** The same request again, while nobody has touched the task, is the same request. */
     async create(sent: unknown, by: Principal = null): Promise<TaskReport> {
       const request = read(TaskRequest, sent, "task");
-      const moment = begin();
+      const moment = engine.begin();
       refuseCircle(request);
       const known = tasks.find(request.taskId);
       const again = known !== undefined && known.because === "created" && isSame(known, request);
@@ -180,14 +164,14 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
 
     async claim(taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> {
       const { agentId } = read(ClaimRequest, sent, "claim");
-      const moment = begin();
-      refuseOldLife(agentId, life);
+      const moment = engine.begin();
+      roster.refuseFormerLife(agentId, life);
       return answer(taskId, tasks.claim(taskId, agentId, moment, life), agentId, moment);
     },
     async claimNext(sent: unknown, life: Life = null): Promise<NextTask> {
       const { agentId } = read(ClaimRequest, sent, "claim");
-      const moment = begin();
-      refuseOldLife(agentId, life);
+      const moment = engine.begin();
+      roster.refuseFormerLife(agentId, life);
       const next = tasks.claimNext(agentId, moment, life);
       return { task: next === null ? null : await answer(next.taskId, next.reply, agentId, moment) };
     },
@@ -216,16 +200,16 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     /** What failed or was cancelled is tried again. */
     async retry(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
       const request = readOrder(PlainOrder, sent, by);
-      const moment = begin();
+      const moment = engine.begin();
       mustFind(taskId);
       return carryOut("task-retry", taskId, request, moment, () => tasks.retry(taskId, request.actor, moment));
     },
 
     async restoreAssignments(agentId: string, sent: unknown, by: Principal = null): Promise<AssignmentsReport> {
       const request = readOrder(PlainOrder, sent, by);
-      const moment = begin();
+      const moment = engine.begin();
       if (!AgentId.safeParse(agentId).success || (roster.find(agentId) ?? tasks.standingOf(agentId)) == null)
-        throw unknownAgent(agentId, roster);
+        throw roster.unknown(agentId);
       noteOrder("trust", agentId, request, moment);
       tasks.restoreAssignments(agentId, request.actor, moment);
       await commits.saved();

@@ -11,23 +11,23 @@ import {
   type StopOutcome,
   type TaskReport,
 } from "@rouse/contract";
-import { type Action, type ActionOutcome, keepKillBudget, watchFleet } from "@rouse/core";
+import { type Action, type ActionOutcome, type Signal, taskMachine, watchFleet } from "@rouse/core";
 import { systemTimers } from "../adapters/clock-system/system-clock.ts";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
+import { hostAgents } from "../agents/host-agents.ts";
 import { createRoster, type Watched } from "../agents/roster.ts";
-import { createTurns } from "../agents/turns.ts";
 import { keepAuditTrail, whereTrailEnds } from "../audit/audit-trail.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
+import { createEngine, type Engine } from "../engine/engine.ts";
 import { groupCommits } from "../engine/group-commit.ts";
 import { keepRecords } from "../engine/keep-records.ts";
 import { restoreAgents } from "../engine/resume.ts";
 import { doubtSelf } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { createWakeWheel } from "../engine/wake-wheel.ts";
 import { recallFleet } from "../fleet/fleet-matters.ts";
-import { type Commit, type Store, taskMachine } from "../ports/store.ts";
-import { keepTasks } from "./keep-tasks.ts";
+import type { Commit, Store } from "../ports/store.ts";
+import { hostTasks } from "./host-tasks.ts";
 import { serveTasks } from "./serve-tasks.ts";
 
 /** When every story begins. */
@@ -66,55 +66,59 @@ export async function taskWorld({
   const savedTasks = new Set<(taskIds: readonly string[]) => void>();
   const roster = createRoster();
   const fleet = watchFleet(() => config.selfCheck);
-  const budget = keepKillBudget(() => config.killBudget, []);
   const incidents = recallFleet(resumption, readClock(), () => config);
-  const doubt = doubtSelf(fleet, incidents, budget, now);
-  const commits = groupCommits(store, systemTimers, {
+  const doubt = doubtSelf(fleet, incidents, () => null, now);
+  const commits = groupCommits(store, 0, systemTimers, {
     committed: noteCommit,
     wentDown: () => undefined,
     cameBack: () => undefined,
   });
-  const wheel = createWakeWheel<Watched>();
-  const turns = createTurns({
-    roster,
-    wheel,
-    fleet,
-    incidents,
-    doubt,
-    commits,
-    records: keepRecords(commits),
-    config: () => config,
-    budget,
-    audit: keepAuditTrail({ last: whereTrailEnds(resumption), store: "store", isSealed: true, sign: () => "signed" }),
-    afterTurn: (before, after, moment) => tasks.noticeAgent(before, after, moment),
+  const audit = keepAuditTrail({
+    ...{ last: whereTrailEnds(resumption), store: "store", isSealed: true, sign: () => "signed" },
+  });
+  const engine = createEngine({ commits, audit, readClock, lastEventId: resumption.lastEventId });
+  const agents = hostAgents({
+    ...{ engine, roster, fleet, incidents, doubt, commits, records: keepRecords(commits), config: () => config },
+    spend: () => {},
     noteActivity: () => {},
     lastSignalId: resumption.lastSignalId,
-    lastEventId: resumption.lastEventId,
   });
-  const tasks = keepTasks({
-    roster,
-    commits,
-    doubt,
-    config: () => config,
-    toWall,
-    saveEvents: turns.saveEvents,
-    intend: turns.intend,
-    tellAgent: (agentId, signal, moment) => {
-      const watched = roster.find(agentId);
-      if (signal.kind === "reflection-wanted") told.push(`${agentId} ${signal.failed}/${signal.of}`);
-      if (signal.kind === "task-taken") told.push(`${agentId} ${signal.because}`);
-      if (watched !== undefined) turns.take(watched, signal, moment);
-    },
-  });
+  const tasks = hostTasks({ engine: observed(), roster, commits, doubt, config: () => config, toWall });
+
+  /** The same engine, and what tasks write to agents is noted. */
+  function observed(): Engine {
+    return {
+      ...engine,
+      post(machine, id, signal) {
+        noteLetter(id, signal);
+        engine.post(machine, id, signal);
+      },
+      host: (room) =>
+        engine.host({
+          ...room,
+          keep(turn) {
+            for (const { id, signal } of turn.stepped.letters ?? []) noteLetter(id, signal);
+            room.keep(turn);
+          },
+        }),
+    };
+  }
+
+  function noteLetter(agentId: string | null, letter: unknown): void {
+    const signal = letter as Signal;
+    if (signal.kind === "reflection-wanted") told.push(`${agentId} ${signal.failed}/${signal.of}`);
+    if (signal.kind === "task-taken") told.push(`${agentId} ${signal.because}`);
+  }
+
   restoreAgents(resumption, roster, config);
   tasks.restore(resumption);
-  const service = serveTasks({ tasks, roster, commits, doubt, readClock, toWall, addToTrail: turns.addToTrail });
+  const service = serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall });
 
   function noteCommit(commit: Commit): void {
     events.push(...commit.events.map(({ event }) => event));
     actions.push(...commit.actions.map(({ body }) => JSON.parse(body) as Action));
     for (const look of onCommit) look();
-    const saved = commit.machines.flatMap(({ machine, id }) => (machine === taskMachine ? id : []));
+    const saved = commit.machines.flatMap(({ machine, id }) => (machine === taskMachine.name ? id : []));
     if (saved.length > 0) for (const listener of savedTasks) listener(saved);
   }
 
@@ -128,10 +132,10 @@ export async function taskWorld({
   function pass(duration: number): void {
     for (const until = now + duration; now < until; ) {
       now = Math.min(until, now + 1000);
-      for (const watched of wheel.takeDue(now)) turns.wake(watched, readClock());
-      turns.takeNews(fleet.endHolds(now, 0), readClock());
-      turns.takeFleet(incidents.due(now), readClock());
-      turns.wakeConcerned(readClock());
+      for (const kept of engine.takeDue(now)) engine.wake(kept, readClock());
+      agents.takeNews(fleet.endHolds(now, 0), readClock());
+      agents.takeFleet(incidents.due(now), readClock());
+      engine.deliver(readClock());
       tasks.judgeDue(readClock());
     }
   }
@@ -143,7 +147,8 @@ export async function taskWorld({
     disk,
     roster,
     incidents,
-    turns,
+    engine,
+    agents,
     doubt,
     events,
     actions,
@@ -169,27 +174,27 @@ export async function taskWorld({
     },
     beats: (beat: Heartbeat): void => {
       const signal = { beat, checksum: "absent", agentTime: null, skew: null, waitsFor: null } as const;
-      turns.takeBeat({ kind: "heartbeat", ...signal }, readClock());
+      agents.takeBeat({ kind: "heartbeat", ...signal }, readClock());
     },
     holds: (hold: Partial<Hold> & { agentId: string }): Watched => {
-      turns.takeHold({ ...anyHold, startedAt: toWall(now), ...hold }, false, readClock());
+      agents.takeHold({ ...anyHold, startedAt: toWall(now), ...hold }, false, readClock());
       return mustWatch(hold.agentId);
     },
     reports(agentId: string, seq: number, over: Partial<HolderReport> = {}): void {
-      const { incarnation } = mustWatch(agentId).record;
+      const { incarnation } = mustWatch(agentId).record.life;
       const report: HolderReport = { ...anyReport, seq, at: toWall(now), ...over };
-      turns.take(mustWatch(agentId), { kind: "reported", incarnation, report, ago: 0 }, readClock());
+      agents.take(mustWatch(agentId), { kind: "reported", incarnation, report, ago: 0 }, readClock());
     },
     orders: (agentId: string, order: "stop" | "restart"): void => {
       const signal = { kind: "ordered", order, key: `${agentId}/order`, actor: "ann", force: true } as const;
-      turns.take(mustWatch(agentId), signal, readClock());
+      agents.take(mustWatch(agentId), signal, readClock());
     },
     /** The hands answer the last action of a kind. */
     async handsAnswer(kind: Action["kind"], outcome: ActionOutcome): Promise<void> {
       await commits.saved();
       const action = actions.findLast((one) => one.kind === kind);
       if (action === undefined) throw new Error(`nobody was asked to ${kind}`);
-      turns.actionDone(action, outcome, readClock());
+      agents.actionDone(action, outcome, readClock());
     },
     eventTypes: (): string[] => events.map(({ type }) => type),
     status: (taskId: string): string => service.show(taskId).status,

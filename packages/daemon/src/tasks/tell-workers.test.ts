@@ -1,5 +1,5 @@
 import { minutes, seconds } from "@rouse/contract";
-import type { AgentRecord } from "@rouse/core";
+import { type AgentRecord, readRecord } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { exited, type TaskWorld, taskWorld } from "./task-world.test-support.ts";
 
@@ -15,32 +15,32 @@ describe("a task taken from the queue", () => {
 
   it("is what its agent works on, for as long as it holds it, and its own word goes first", async () => {
     const world = await atWork();
-    expect(record(world)).toMatchObject({ taskId: "t", taskClaimed: true });
+    expect(record(world)).toMatchObject({ task: { id: "t", claimed: true } });
     expect(world.tasks.isWorkOf("a", "t")).toBe(true);
     await world.service.complete("t", { agentId: "a" });
-    expect(record(world)).toMatchObject({ taskId: null, taskAssignedAt: null });
+    expect(record(world)).toMatchObject({ task: { id: null, assignedAt: null } });
     expect(world.tasks.isWorkOf("a", "t")).toBe(false);
     world.holds({ agentId: "b", taskId: "other" });
     await world.service.create({ taskId: "u" });
     await world.service.claim("u", { agentId: "b" });
-    expect(world.mustWatch("b").record.taskId).toBe("other");
+    expect(world.mustWatch("b").record.task.id).toBe("other");
   });
 
   it("waits to be begun since it was claimed, whatever else is said of it", async () => {
     const world = await atWork();
-    const { taskAssignedAt } = record(world);
+    const { assignedAt } = record(world).task;
     world.pass(seconds(9));
     await world.service.refresh("t", { agentId: "a" });
-    expect(record(world).taskAssignedAt).toBe(taskAssignedAt);
+    expect(record(world).task.assignedAt).toBe(assignedAt);
   });
 
   it("while it has another is followed by that one", async () => {
     const world = await atWork();
     await world.service.create({ taskId: "u" });
     await world.service.claim("u", { agentId: "a" });
-    expect(record(world).taskId).toBe("u");
+    expect(record(world).task.id).toBe("u");
     await world.service.complete("u", { agentId: "a" });
-    expect(record(world)).toMatchObject({ taskId: "t", taskClaimed: true });
+    expect(record(world)).toMatchObject({ task: { id: "t", claimed: true } });
   });
 
   it("is known of an agent that was never heard before it claimed it", async () => {
@@ -48,7 +48,7 @@ describe("a task taken from the queue", () => {
     await world.service.create({ taskId: "t" });
     await world.service.claimNext({ agentId: "late" });
     world.beats({ agentId: "late" });
-    expect(world.mustWatch("late").record).toMatchObject({ taskId: "t", taskClaimed: true });
+    expect(world.mustWatch("late").record).toMatchObject({ task: { id: "t", claimed: true } });
   });
 
   it("is known of an agent to whom an earlier version gave it, which told nobody", async () => {
@@ -56,13 +56,15 @@ describe("a task taken from the queue", () => {
     await before.saved();
     await before.store.close();
     for (const [no, saved] of before.disk.records) {
-      const { taskClaimed: _, ...earlier } = { ...(JSON.parse(saved.record) as AgentRecord), taskId: null };
+      const known = readRecord(saved.record);
+      const { claimed: _, ...task } = { ...known.task, id: null };
+      const earlier = { ...known, task };
       before.disk.records.set(no, { ...saved, record: JSON.stringify(earlier) });
     }
     const world = await taskWorld({ disk: before.disk, at: minutes(1) });
-    expect(record(world).taskId).toBeNull();
+    expect(record(world).task.id).toBeNull();
     world.pass(seconds(1));
-    expect(record(world)).toMatchObject({ taskId: "t", taskClaimed: true });
+    expect(record(world)).toMatchObject({ task: { id: "t", claimed: true } });
   });
 
   it("after another that its agent was started for is done with is what it works on, and is brought back for", async () => {
@@ -70,11 +72,11 @@ describe("a task taken from the queue", () => {
     await world.service.create({ taskId: "first" });
     world.holds({ agentId: "a", taskId: "first" });
     await world.service.complete("first", { agentId: "a" });
-    expect(record(world).taskId).toBe("first");
+    expect(record(world).task.id).toBe("first");
     await world.service.create({ taskId: "second" });
     await world.service.claimNext({ agentId: "a" });
     world.holds({ agentId: "a", taskId: "first" });
-    expect(record(world)).toMatchObject({ taskId: "second", taskClaimed: true });
+    expect(record(world)).toMatchObject({ task: { id: "second", claimed: true } });
   });
 
   it("stays the one its agent is known by when another of its tasks is done", async () => {
@@ -84,18 +86,18 @@ describe("a task taken from the queue", () => {
       await world.service.claim(taskId, { agentId: "a" });
     }
     await world.service.complete("u", { agentId: "a" });
-    expect(record(world).taskId).toBe("v");
+    expect(record(world).task.id).toBe("v");
   });
 
   it("is taken away while its agent is down: that was not started for it, and is brought back", async () => {
     const world = await atWork();
     world.beats({ agentId: "a", taskId: "t" });
-    expect(record(world).taskClaimed).toBe(false);
+    expect(record(world).task.claimed).toBe(false);
     world.reports("a", 1, exited({ code: 1 }));
     await world.handsAnswer("restart-agent", { kind: "restarted", incarnation: 2, recovery: null });
     world.holds({ agentId: "a", taskId: null, incarnation: 2 });
     world.reports("a", 1, exited({ code: 1 }));
-    expect(record(world).incident?.stage.kind).toBe("down");
+    expect(record(world).ladder.incident?.stage.kind).toBe("down");
     await world.service.cancel("t", { actor: "ann" });
     world.pass(seconds(90));
     await world.saved();
@@ -152,7 +154,7 @@ describe("a task that runs over its timeout", () => {
   };
 
   it("leaves its agent with nothing of its own to do, or with the other it holds", async () => {
-    expect((await over(null)).overtime).toMatchObject({ taskId: "t" });
-    expect((await over("u")).overtime).toBeNull();
+    expect((await over(null)).task.overtime).toMatchObject({ taskId: "t" });
+    expect((await over("u")).task.overtime).toBeNull();
   });
 });

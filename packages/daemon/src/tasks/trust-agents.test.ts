@@ -83,7 +83,10 @@ describe("trust", () => {
     await world.service.create({ taskId: "new" });
     await world.service.claim("has", { agentId: "a" });
     const watched = world.mustWatch("a");
-    watched.record = { ...watched.record, health: { ...watched.record.health, state: "QUARANTINED" } };
+    watched.record = {
+      ...watched.record,
+      health: { ...watched.record.health, ...{ ...watched.record.health, state: "QUARANTINED" } },
+    };
     await expect(world.service.claim("new", { agentId: "a" })).rejects.toThrow("quarantined");
     expect((await world.service.claim("has", { agentId: "a" })).claim?.number).toBe(1);
     expect((await world.service.complete("has", { agentId: "a" })).status).toBe("completed");

@@ -26,8 +26,11 @@ export interface AgentShelf {
   readonly hours: Map<EpochMs, BeatStretch>;
 }
 
-/** What survives when the monitor dies: a store is opened on it, crashes, and the next one is opened on the same. */
+/** What survives when the monitor dies: a store is opened on it, crashes, and the next one is opened on the same. It is shard 0 itself. */
 export interface MemoryDisk {
+  /** The other shards, by their numbers. */
+  readonly others: Map<number, MemoryDisk>;
+  epoch: number;
   readonly keepBeatsPerAgent: number;
   readonly shelves: Map<number, AgentShelf>;
   readonly records: Map<number, SavedRecord>;
@@ -53,6 +56,8 @@ export interface MemoryDisk {
 
 export function createMemoryDisk({ keepBeatsPerAgent = Number.POSITIVE_INFINITY }: MemoryDiskOptions = {}): MemoryDisk {
   return {
+    others: new Map(),
+    epoch: 0,
     keepBeatsPerAgent,
     shelves: new Map(),
     records: new Map(),
@@ -68,8 +73,16 @@ export function createMemoryDisk({ keepBeatsPerAgent = Number.POSITIVE_INFINITY 
     holder: null,
     crash() {
       this.holder = null;
+      for (const other of this.others.values()) other.crash();
     },
   };
+}
+
+export function shardOf(disk: MemoryDisk, shard: number): MemoryDisk {
+  if (shard === 0) return disk;
+  const other = disk.others.get(shard) ?? createMemoryDisk(disk);
+  disk.others.set(shard, other);
+  return other;
 }
 
 export function shelfOf(disk: MemoryDisk, agentNo: number): AgentShelf {

@@ -1,14 +1,15 @@
 import { Fault } from "@rouse/contract";
 import type { Store } from "../../ports/store.ts";
 import { forgetOldStates } from "./forget-states.ts";
-import { createMemoryDisk, type MemoryDisk } from "./memory-disk.ts";
+import { createMemoryDisk, type MemoryDisk, shardOf } from "./memory-disk.ts";
 import { findAudit, findCheckpoints, isStateNeeded } from "./read-kept.ts";
 import { findBeats, findEvents, findHistory, findSteps, readResumption } from "./read-memory.ts";
 import { tidyDisk } from "./tidy-memory.ts";
 import { applyCommit } from "./write-memory.ts";
 
 /** The port in memory: for tests and simulations, and as quick as they need it. */
-export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Promise<Store> {
+export async function openMemoryStore(whole: MemoryDisk = createMemoryDisk(), shard = 0): Promise<Store> {
+  const disk = shardOf(whole, shard);
   if (disk.holder !== null) throw new Fault("daemon-running", "another store has this disk open");
   const self = {};
   disk.holder = self;
@@ -20,6 +21,7 @@ export async function openMemoryStore(disk: MemoryDisk = createMemoryDisk()): Pr
   }
 
   return {
+    takeOver: async () => ++stillOpen().epoch,
     resume: async () => readResumption(stillOpen()),
     commit: async (commit) => applyCommit(stillOpen(), commit),
     readEvents: async (query) => findEvents(stillOpen(), query),

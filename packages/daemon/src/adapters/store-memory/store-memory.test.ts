@@ -9,9 +9,10 @@ storeConformance("store in memory", async () => {
   return {
     store: await openMemoryStore(disk),
     openSecond: () => openMemoryStore(disk),
-    reopen: () => {
+    openShard: (shard) => openMemoryStore(disk, shard),
+    reopen: (shard) => {
       disk.crash();
-      return openMemoryStore(disk);
+      return openMemoryStore(disk, shard);
     },
     cleanup: async () => {},
   };

@@ -1,8 +1,15 @@
 import type { AuditRecord } from "@rouse/contract";
-import type { Commit, SavedCheckpoint, SavedMachine, SavedRecord } from "../../ports/store.ts";
+import {
+  type Commit,
+  epochLost,
+  type SavedCheckpoint,
+  type SavedMachine,
+  type SavedRecord,
+} from "../../ports/store.ts";
 import { type AgentShelf, insertById, type MemoryDisk, shelfOf } from "./memory-disk.ts";
 
 export function applyCommit(disk: MemoryDisk, commit: Commit): void {
+  if (commit.epoch !== disk.epoch) throw epochLost(commit.epoch, disk.epoch);
   for (const agentNo of commit.removed) {
     disk.records.delete(agentNo);
     disk.shelves.delete(agentNo);

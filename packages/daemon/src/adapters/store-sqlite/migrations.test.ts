@@ -60,7 +60,8 @@ describe("a database that version 2 of the schema left behind", () => {
       { machine: "trust", id: "*", record: "{}", overAt: null },
       { machine: "trust", id: "worker-1", record: '{"agentId":"worker-1"}', overAt: null },
     ]);
-    expect(marks).toEqual({ epoch: "3", assignment: "no standing", frozen: "{}" });
+    expect(marks).toEqual({ assignment: "no standing", frozen: "{}" });
+    expect(await store.takeOver()).toBe(4);
     while (await store.tidy({ now: 1770292800001, beats: 0, history: 0 }));
     expect((await store.resume()).machines.map(({ id }) => id)).toEqual(["fleet", "t-1", "*", "worker-1"]);
     expect(await store.readCheckpoints("t-2", 9)).toEqual([]);
@@ -92,7 +93,12 @@ describe("a database that version 1 of the schema left behind", () => {
     const trail = keepAuditTrail({ last: whereTrailEnds(resumption), store: "s", isSealed: true, sign: () => "" });
     const fact = { time: 0, actor: "ada", action: "freeze", subject: null, reason: "", evidence: {}, policy: null };
     const line = trail.append(fact);
-    await store.commit({ ...emptyCommit, audit: [line], marks: { [auditHeadMark]: auditHead(line) } });
+    await store.commit({
+      ...emptyCommit,
+      epoch: await store.takeOver(),
+      audit: [line],
+      marks: { [auditHeadMark]: auditHead(line) },
+    });
     expect(line.number).toBe(5);
     expect(await verify(store)).toMatchObject({ sound: true, entries: 5 });
     await store.close();
@@ -108,11 +114,12 @@ describe("a database that version 1 of the schema left behind", () => {
         actions: [{ key: "worker-1/stop/1" }],
         machines: [],
         lastAudit: { number: 4 },
-        marks: { epoch: "3" },
+        marks: {},
         lastSignalId: 2,
         lastEventId: 1,
       });
       expect(await store.readEvents({ limit: 9 })).toMatchObject([{ id: 1, type: "MONITOR_FROZEN" }]);
+      expect(await store.takeOver()).toBe(3 + start);
       await store.close();
     }
     const db = new DatabaseSync(join(folder, "rouse.db"), { readOnly: true });
@@ -125,7 +132,7 @@ describe("a database that version 1 of the schema left behind", () => {
   it("has no trail when nobody had done anything yet", async () => {
     leaveBehind("DELETE FROM audit");
     const store = await open();
-    expect(await store.resume()).toMatchObject({ lastAudit: null, marks: { epoch: "3" } });
+    expect(await store.resume()).toMatchObject({ lastAudit: null, marks: {} });
     expect(await verify(store)).toMatchObject({ sound: true, entries: 0 });
     await store.close();
   });

@@ -56,6 +56,10 @@ export const migrations: readonly Step[] = [
      SELECT 'trust', substr(key, length('assignments/') + 1), value FROM marks WHERE key GLOB 'assignments/*';
    INSERT INTO machines (machine, id, record) SELECT 'kill-budget', 'fleet', value FROM marks WHERE key = 'kills';
    DELETE FROM marks WHERE key GLOB 'assignments/*' OR key = 'kills';`,
+  `CREATE TABLE shard (only INTEGER PRIMARY KEY CHECK (only = 1), epoch INTEGER NOT NULL);
+   INSERT INTO shard (only, epoch)
+     SELECT 1, coalesce((SELECT CAST(value AS INTEGER) FROM marks WHERE key = 'epoch'), 0);
+   DELETE FROM marks WHERE key = 'epoch';`,
 ];
 
 /** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */

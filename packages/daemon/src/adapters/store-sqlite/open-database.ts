@@ -11,9 +11,10 @@ export interface OpenDatabase {
   close(): void;
 }
 
-export function openDatabase(folder: string): OpenDatabase {
-  const path = join(folder, "rouse.db");
-  const lock = lockFolder(folder);
+export function openDatabase(folder: string, shard: number): OpenDatabase {
+  const suffix = shard === 0 ? "" : `-${shard}`;
+  const path = join(folder, `rouse${suffix}.db`);
+  const lock = lockShard(folder, `lock${suffix}.db`);
   try {
     createPrivately(folder, path);
     refuseWhatIsNotOurs(path);
@@ -33,8 +34,8 @@ export function openDatabase(folder: string): OpenDatabase {
  * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies, however
  * that happens, and no stale lock file is left to explain.
  */
-function lockFolder(folder: string): DatabaseSync {
-  const path = join(folder, "lock.db");
+function lockShard(folder: string, file: string): DatabaseSync {
+  const path = join(folder, file);
   let lock: DatabaseSync | undefined;
   try {
     createPrivately(folder, path);

@@ -9,18 +9,21 @@ import type { CallName, Calls, HistoryQuestion, PackedEvent } from "./thread-mes
 export interface SqliteStoreOptions {
   /** Exists already, and only its owner may look into it. */
   readonly folder: string;
+  /** Embedded, there is one: 0. */
+  readonly shard?: number;
   /** The bundle of worker.ts; it is looked for beside this file's own bundle. */
   readonly workerFile?: URL;
 }
 
-/** The port on SQLite, which runs in a thread of its own. */
-export async function openSqliteStore({ folder, workerFile = bundledWorker() }: SqliteStoreOptions): Promise<Store> {
+/** The port on SQLite, which runs in a thread of its own. Each shard has its own file: one shard costs nothing for there being others. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { folder, shard = 0, workerFile = bundledWorker() } = options;
   let line: Promise<WorkerLine> | null = null;
   let closing: Promise<void> | undefined;
 
   /** A thread that died is replaced at the next call. */
   function reach(): Promise<WorkerLine> {
-    line ??= openLine(workerFile, folder, () => {
+    line ??= openLine(workerFile, { folder, shard }, () => {
       line = null;
     });
     return line;
@@ -43,6 +46,7 @@ export async function openSqliteStore({ folder, workerFile = bundledWorker() }: 
     commit: async (commit) => {
       await call("commit", packCommit(commit));
     },
+    takeOver: () => call("takeOver", null),
     resume: () => readResumption(call),
     readEvents: async (query) => (await call("readEvents", query)).map(toSavedEvent),
     readBeats: async (agentNo, limit) => unpackSignals(await call("readBeats", { agentNo, limit })),
@@ -61,11 +65,11 @@ export async function openSqliteStore({ folder, workerFile = bundledWorker() }: 
   };
 }
 
-async function openLine(workerFile: URL, folder: string, onEnd: () => void): Promise<WorkerLine> {
+async function openLine(workerFile: URL, which: Calls["open"]["ask"], onEnd: () => void): Promise<WorkerLine> {
   const line = startWorker(workerFile);
   void line.ended.then(onEnd);
   try {
-    await line.call("open", folder);
+    await line.call("open", which);
     return line;
   } catch (error) {
     await line.hangUp();

@@ -61,8 +61,9 @@ export function unpackRecords({ numbers, texts }: PackedRecords): SavedRecord[] 
 }
 
 export function packCommit(commit: Commit): PackedCommit {
-  const { removed, signals, records, events, actions, finished, machines, checkpoints, audit, marks } = commit;
+  const { epoch, removed, signals, records, events, actions, finished, machines, checkpoints, audit, marks } = commit;
   return {
+    epoch,
     removed,
     signals: packSignals(signals),
     records: packRecords(records),

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (where = folder) => openSqliteStore({ folder: where, workerFile: bundled.workerFile });
+const open = (where = folder, shard = 0) => openSqliteStore({ folder: where, shard, workerFile: bundled.workerFile });
 
 /** A commit of `count` signals and an event, so that a half of it would show. */
 const commitOf = (firstId: number, count: number): Commit => ({
@@ -45,27 +45,33 @@ describe("a store on SQLite and other processes", () => {
   });
 
   /**
-   * Another process that opens the store, says so, and commits one signal after the other, each with a task, a checkpoint and an audit line of
-   * the same number, printing each once it is saved.
+   * Another process that takes two shards over, says so, and commits one signal after the other to each, with a task, a checkpoint and an audit line
+   * of the same number, printing each once both are saved.
    */
   function startCommitting(): ChildProcess {
     const script = `
       import { openSqliteStore } from ${JSON.stringify(bundled.storeFile.href)};
-      const store = await openSqliteStore({ folder: ${JSON.stringify(folder)} });
-      let { lastSignalId: id } = await store.resume();
+      const folder = ${JSON.stringify(folder)};
+      const shards = [await openSqliteStore({ folder }), await openSqliteStore({ folder, shard: 1 })];
+      const epochs = [await shards[0].takeOver(), await shards[1].takeOver()];
+      const ids = (await Promise.all(shards.map((shard) => shard.resume()))).map(({ lastSignalId }) => lastSignalId);
       process.stdout.write("open\\n");
       const nothing = ${JSON.stringify(emptyCommit)};
-      for (;;) {
-        id++;
+      const commitTo = (shard) => {
+        const id = ++ids[shard];
         const texts = { actor: "", action: "", subject: null, reason: "", evidence: {}, policy: null, before: "", signature: null };
-        await store.commit({
+        return shards[shard].commit({
           ...nothing,
+          epoch: epochs[shard],
           signals: [{ id, agentNo: id % 7, at: id, time: id, kind: "heartbeat", body: "{}" }],
           machines: [{ machine: "task", id: "t-1", overAt: null, record: String(id) }],
           checkpoints: [{ id: String(id), taskId: "t-1", number: id, time: id, head: "{}", state: "{}" }],
           audit: [{ ...texts, number: id, time: "", hash: String(id) }],
         });
-        process.stdout.write(id + "\\n");
+      };
+      for (;;) {
+        await Promise.all([commitTo(0), commitTo(1)]);
+        process.stdout.write(ids.join(" ") + "\\n");
       }`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -83,29 +89,35 @@ describe("a store on SQLite and other processes", () => {
   it("keeps every commit that resolved, and its lock no longer, when the process is killed", {
     timeout: 60_000,
   }, async () => {
-    let last = 0;
+    let last = [0, 0];
     for (let round = 1; round <= 4; round++) {
       const child = startCommitting();
       const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
       let committed = 0;
       for await (const line of lines) {
         if (line === "open") continue;
-        last = Math.max(last, Number(line));
+        last = line.split(" ").map(Number);
         if (++committed === 100 * round) child.kill("SIGKILL"); // what it still prints until it is dead counts, too
       }
-      const store = await open();
-      const { signals, machines, lastAudit, lastSignalId } = await store.resume();
-      expect(lastSignalId).toBeGreaterThanOrEqual(last);
-      const all = Array.from({ length: lastSignalId }, (_, i) => i + 1);
-      expect(signals.map(({ id }) => id)).toEqual(all);
-      expect(machines).toEqual([{ machine: "task", id: "t-1", overAt: null, record: String(lastSignalId) }]);
-      expect((await store.readCheckpoints("t-1", 9999)).map(({ number }) => number).reverse()).toEqual(all);
-      expect((await store.readAudit({ limit: 9999 })).map(({ number }) => number)).toEqual(all);
-      expect(lastAudit).toEqual({ number: lastSignalId, hash: String(lastSignalId) });
-      await store.close();
+      for (const shard of [0, 1]) await expectWhole(shard, last[shard] ?? 0, round);
     }
-    expect(last).toBeGreaterThanOrEqual(1000);
+    expect(Math.min(...last)).toBeGreaterThanOrEqual(1000);
   });
+
+  async function expectWhole(shard: number, last: number, epoch: number): Promise<void> {
+    const store = await open(folder, shard);
+    const { signals, machines, lastAudit, lastSignalId } = await store.resume();
+    expect(lastSignalId).toBeGreaterThanOrEqual(last);
+    const all = Array.from({ length: lastSignalId }, (_, i) => i + 1);
+    expect(signals.map(({ id }) => id)).toEqual(all);
+    expect(machines).toEqual([{ machine: "task", id: "t-1", overAt: null, record: String(lastSignalId) }]);
+    expect((await store.readCheckpoints("t-1", 9999)).map(({ number }) => number).reverse()).toEqual(all);
+    expect((await store.readAudit({ limit: 9999 })).map(({ number }) => number)).toEqual(all);
+    expect(lastAudit).toEqual({ number: lastSignalId, hash: String(lastSignalId) });
+    expect(await store.takeOver()).toBe(2 * epoch);
+    await expect(store.commit({ ...emptyCommit, epoch: 2 * epoch - 1 })).rejects.toMatchObject({ code: "epoch-lost" });
+    await store.close();
+  }
 
   it("refuses a folder that another living process uses", { timeout: 20_000 }, async () => {
     const child = startCommitting();

@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (where = folder) => openSqliteStore({ folder: where, workerFile: bundled.workerFile });
+const open = (where = folder, shard = 0) => openSqliteStore({ folder: where, shard, workerFile: bundled.workerFile });
 
 storeConformance("store on SQLite", async () => {
   const first = await open();
@@ -43,13 +43,15 @@ storeConformance("store on SQLite", async () => {
   return {
     store: first,
     openSecond: async () => remember(await open()),
-    reopen: async () => {
+    openShard: async (shard) => remember(await open(folder, shard)),
+    reopen: async (shard = 0) => {
       // What the disk holds at this moment, without the first having been closed. Copied by another process, because SQLite's
       // locks are lost when this one closes any descriptor of the file.
       const copy = join(folder, `copy-${opened.length}`);
       mkdirSync(copy);
-      execFileSync("cp", [join(folder, "rouse.db"), join(folder, "rouse.db-wal"), copy]);
-      return remember(await open(copy));
+      const file = join(folder, shard === 0 ? "rouse.db" : `rouse-${shard}.db`);
+      execFileSync("cp", [file, `${file}-wal`, copy]);
+      return remember(await open(copy, shard));
     },
     cleanup: async () => {
       await Promise.all(opened.map((store) => store.close()));

@@ -45,6 +45,7 @@ export interface PackedLine extends Omit<AuditRecord, "evidence"> {
 }
 
 export interface PackedCommit {
+  readonly epoch: number;
   readonly removed: readonly number[];
   readonly signals: PackedSignals;
   readonly records: PackedRecords;
@@ -84,7 +85,8 @@ export interface HistoryPart {
 }
 
 export interface Calls {
-  open: { ask: string; answer: null };
+  open: { ask: { readonly folder: string; readonly shard: number }; answer: null };
+  takeOver: { ask: null; answer: number };
   commit: { ask: PackedCommit; answer: null };
   /** The next records after this agent number; none when there are no more. */
   readRecords: { ask: number; answer: PackedRecords };

@@ -44,7 +44,7 @@ function carryOut(ask: Ask): Answer {
 
 function answerTo([, name, what]: Ask): unknown {
   if (name === "open") {
-    database = openDatabase(what);
+    database = openDatabase(what.folder, what.shard);
     desk = openDesk(database);
     return null;
   }
@@ -56,12 +56,13 @@ function answerTo([, name, what]: Ask): unknown {
 function openDesk({ db, close }: OpenDatabase): Desk {
   const chains = openChains(db);
   const reading = prepareReading(db, chains);
-  const write = prepareWriting(db, chains);
+  const { write, takeOver } = prepareWriting(db, chains);
   return {
     commit(commit) {
       write(commit);
       return null;
     },
+    takeOver,
     ...prepareResuming(db, chains),
     readEvents: (query) => reading.readEvents(query),
     readBeats: ({ agentNo, limit }) => reading.readBeats(agentNo, limit),

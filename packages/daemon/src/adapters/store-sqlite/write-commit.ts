@@ -1,13 +1,13 @@
 import type { CheckpointHead } from "@rouse/contract";
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
-import type { SavedCheckpoint } from "../../ports/store.ts";
+import { epochLost, type SavedCheckpoint } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { kinds, numbersPerSignal } from "./pack.ts";
 import type { PackedCommit, PackedLine, PackedRecords, PackedSignals } from "./thread-messages.ts";
 import { transact } from "./transact.ts";
 import { toWhole } from "./whole-text.ts";
 
-export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: PackedCommit) => void {
+export function prepareWriting(db: DatabaseSync, chains: Chains) {
   const statements = prepare(db);
 
   /** Signals of one agent lie scattered among those of all, and are found by their chain. */
@@ -68,9 +68,15 @@ export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: Packe
     }
   }
 
-  return (commit) => {
+  function refuseLostEpoch(epoch: number): void {
+    const taken = statements.epoch.get()?.epoch ?? 0;
+    if (epoch !== taken) throw epochLost(epoch, taken);
+  }
+
+  function write(commit: PackedCommit): void {
     try {
       transact(db, () => {
+        refuseLostEpoch(commit.epoch);
         for (const agentNo of commit.removed) removeAgent(agentNo);
         writeSignals(commit.signals);
         writeRecords(commit.records);
@@ -82,7 +88,9 @@ export function prepareWriting(db: DatabaseSync, chains: Chains): (commit: Packe
       if (commit.signals.bodies.length > 0 || commit.removed.length > 0) chains.forget();
       throw error;
     }
-  };
+  }
+
+  return { write, takeOver: (): number => transact(db, () => statements.takeOver.get()?.epoch ?? 0) };
 }
 
 /** What is not JSON or made of hex digits. */
@@ -98,6 +106,8 @@ const withWholeTexts = (line: PackedLine) => ({
 /** Everything is written so that a second time changes nothing: a commit may be tried again after its fate was unclear. */
 function prepare(db: DatabaseSync) {
   return {
+    epoch: db.prepare<[], { epoch: number }>("SELECT epoch FROM shard"),
+    takeOver: db.prepare<[], { epoch: number }>("UPDATE shard SET epoch = epoch + 1 RETURNING epoch"),
     signal: db.prepare<[number, number, number, number, number, string, string]>(
       "INSERT INTO signals (id, agent_no, before, at, time, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
     ),

@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { makeProgram, type Program } from "../../../../holder/src/output/make-program.test-support.ts";
 import { createMemoryDisk, type MemoryDisk } from "../../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../../adapters/store-memory/open-memory-store.ts";
-import { addAuditRoutes } from "../../api/audit.ts";
+import { auditRoutes } from "../../api/audit.ts";
 import { createGuard } from "../../api/guard.ts";
-import { statusOf, toProblem } from "../../api/problem.ts";
+import { serveTable } from "../../api/serve-table.test-support.ts";
 import { hashOfLine, keepAuditTrail } from "../../audit/audit-trail.ts";
 import { readAuditOf } from "../../audit/read-audit.ts";
 import { sealOf } from "../../audit/seal-trail.ts";
@@ -87,18 +87,15 @@ afterEach(async () => {
   rmSync(home, { recursive: true });
 });
 
-async function serve(audit: Parameters<typeof addAuditRoutes>[1]): Promise<void> {
-  app = fastify();
+async function serve(audit: Parameters<typeof auditRoutes>[0]): Promise<void> {
+  app = serveTable(auditRoutes(audit));
   let port = 0;
-  const guard = createGuard({ token, home, now: () => 0, hosts: ["127.0.0.1"], port: () => port, secure: false });
+  const open = new Set<string>();
+  const guard = createGuard({ token, home, now: () => 0, hosts: ["127.0.0.1"], port: () => port, secure: false, open });
   app.addHook("onRequest", async (request) => {
     const speaker = guard(request.raw);
     if (speaker instanceof Fault) throw speaker;
   });
-  app.setErrorHandler((error, _, reply) =>
-    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(),
-  );
-  addAuditRoutes(app, audit);
   await app.listen({ host: "127.0.0.1", port: 0 });
   port = (app.server.address() as AddressInfo).port;
   url = `http://127.0.0.1:${port}`;

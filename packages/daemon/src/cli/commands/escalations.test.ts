@@ -6,7 +6,8 @@ import { Fault, minutes } from "@rouse/contract";
 import { type Command, CommanderError } from "commander";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { serveEscalations } from "../../api/serve-escalations.test-support.ts";
+import { escalationRoutes } from "../../api/escalations.ts";
+import { serveTable } from "../../api/serve-table.test-support.ts";
 import { type EscalationDesk, escalationDesk } from "../../escalations/escalation-desk.test-support.ts";
 import { createProgram } from "../create-program.ts";
 import { exitCodeOf } from "../exit-codes.ts";
@@ -22,13 +23,8 @@ let url: string;
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "rouse-escalations-"));
   desk = await escalationDesk();
-  app = serveEscalations(desk, {
-    agentOf: () => null,
-    principalOf: () => "owner",
-    secret: "s3cret-s3cret-s3cret",
-    now: desk.now,
-    noteBadSignature: () => undefined,
-  });
+  const door = { secret: "s3cret-s3cret-s3cret", now: desk.now, noteBadSignature: () => undefined };
+  app = serveTable(escalationRoutes(desk.escalations, door));
   await app.listen({ host: "127.0.0.1", port: 0 });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 });
@@ -106,7 +102,7 @@ describe("rouse escalations", () => {
     expect(await rouse(...words)).toEqual({ code: 0, out: "worker-1.1 is decided: allow more time.\n", err: "" });
     expect(desk.events.at(-1)?.payload).toMatchObject({ actor: "owner", reason: "a build" });
     expect(await desk.namesGiven("order-decision")).toEqual([`owner as ${userInfo().username}`]);
-    expect(desk.record("worker-1").incident?.stage).toMatchObject({ kind: "more-time" });
+    expect(desk.record("worker-1").ladder.incident?.stage).toMatchObject({ kind: "more-time" });
   });
 
   it("says of a decision that Rouse cannot carry out that a person has to", async () => {

@@ -4,10 +4,10 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { Fault, minutes, toIso } from "@rouse/contract";
 import { type Command, CommanderError } from "commander";
-import fastify, { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { statusOf, toProblem } from "../../api/problem.ts";
-import { addTaskRoutes } from "../../api/tasks.ts";
+import { ownerSpeaks, serveTable } from "../../api/serve-table.test-support.ts";
+import { taskRoutes } from "../../api/tasks.ts";
 import { mintAgentToken, readAgentToken } from "../../home/agent-token.ts";
 import { dawn, type TaskWorld, taskWorld } from "../../tasks/task-world.test-support.ts";
 import { createProgram } from "../create-program.ts";
@@ -25,17 +25,12 @@ let url: string;
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "rouse-tasks-cli-"));
   world = await taskWorld();
-  app = fastify();
-  app.setErrorHandler((error, _, reply) =>
-    error instanceof Fault ? reply.code(statusOf(error)).send(toProblem(error)) : reply.code(500).send(String(error)),
-  );
-  addTaskRoutes(app, world.service, {
-    principalOf: () => "owner",
-    agentOf: ({ headers }) => {
+  const { service } = world;
+  app = serveTable(taskRoutes({ service, noteRefusedSpeaker: () => undefined }), {
+    speakerOf: ({ headers }) => {
       const claims = readAgentToken(master, headers.authorization?.slice("Bearer ".length) ?? "");
-      return claims === null ? null : { kind: "agent", ...claims };
+      return claims === null ? ownerSpeaks : { kind: "agent", ...claims };
     },
-    noteRefusedSpeaker: () => undefined,
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

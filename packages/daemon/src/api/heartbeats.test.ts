@@ -1,6 +1,6 @@
 import type { HeartbeatAck } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { printAck, printAcks } from "./print-ack.ts";
+import { printAck, printAcks } from "./heartbeats.ts";
 
 const accepted: HeartbeatAck = {
   agentId: "worker-1",

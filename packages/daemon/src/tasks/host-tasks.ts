@@ -8,7 +8,6 @@ import {
   type TaskRequest,
 } from "@rouse/contract";
 import {
-  type Action,
   type AgentRecord,
   agentOf,
   chooseTask,
@@ -20,29 +19,34 @@ import {
   isLifeOver,
   isTaskOver,
   isTaskReady,
+  newAssignments,
   newTask,
-  superviseTask,
+  outcomeOf,
+  type TaskContext,
   type TaskOrderSignal,
   type TaskRecord,
   type TaskReply,
   type TaskSignal,
+  type TrustSignal,
+  taskMachine,
+  trustMachine,
   type WordSignal,
 } from "@rouse/core";
+import type { AgentTurned } from "../agents/host-agents.ts";
 import type { Roster } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Engine, Host, Kept } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
+import { hostMachine } from "../engine/host-machine.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { createWakeWheel, type Sleeper } from "../engine/wake-wheel.ts";
-import type { TellAgent } from "../escalations/take-words.ts";
-import { type Resumption, type SavedMachine, taskMachine } from "../ports/store.ts";
-import { keepHooks } from "./awaited-tasks.ts";
+import type { Resumption, SavedMachine } from "../ports/store.ts";
+import { keepHooks, type WantsClaim } from "./awaited-tasks.ts";
 import { chooseTaskRules } from "./choose-task-rules.ts";
 import { countBlocked } from "./count-blocked.ts";
 import { relateTasks } from "./relate-tasks.ts";
 import { retryTask } from "./retry-task.ts";
 import { tellWorkers } from "./tell-workers.ts";
-import { trustAgents } from "./trust-agents.ts";
 
 interface TaskParts {
   readonly roster: Roster;
@@ -50,88 +54,111 @@ interface TaskParts {
   readonly doubt: SelfDoubt;
   readonly config: () => Config;
   readonly toWall: (at: MonoMs) => EpochMs;
-  readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
-  readonly intend: (action: Action, time: EpochMs) => void;
-  readonly tellAgent: TellAgent;
+  readonly engine: Engine;
 }
 
 /** A few hundredths of a second. */
 const forgivenAtOnce = 2000;
 
 /** One task in memory. */
-class KeptTask implements Sleeper {
-  task: TaskRecord;
+class KeptTask implements Kept<TaskRecord> {
+  readonly machine = taskMachine.name;
+  readonly id: string;
+  record: TaskRecord;
   /** Since when it has its status. After a restart nobody knows better than that it was worked on before. */
   since: MonoMs;
   /** The store forgets it by itself in time. */
   ages: boolean;
   slot: number | null = null;
   constructor(task: TaskRecord, ages: boolean) {
-    this.task = task;
+    this.id = task.taskId;
+    this.record = task;
     this.since = task.updatedAt;
     this.ages = ages;
   }
   wakeAt(): MonoMs | null {
-    return this.task.wakeAt;
+    return taskMachine.wakeAt(this.record);
   }
 }
 
 /** The tasks the monitor knows: who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
-export function keepTasks(parts: TaskParts) {
-  const { roster, commits, doubt } = parts;
+export function hostTasks(parts: TaskParts) {
+  const { engine, roster, commits, doubt } = parts;
   const tasks = new Map<string, KeptTask>();
   const relations = relateTasks();
-  const trust = trustAgents(parts);
-  const wheel = createWakeWheel<KeptTask>();
+  const trust = hostMachine({
+    ...{ engine, commits, machine: trustMachine, begin: newAssignments, agentOf: (agentId) => agentId },
+    contextOf: (now) => ({ now }),
+  });
   const awaitingWork = new Set<KeptTask>();
   let gapForgiven = 0;
   let toForgive: KeptTask[] = [];
   const toRemind: string[] = [];
   const rulesFor = chooseTaskRules(parts);
-  const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.task;
-  const hooks = keepHooks({ roster, find, dependentsOf: relations.dependentsOf, claim });
-  const blocked = countBlocked(doubt, parts.tellAgent);
-  const workers = tellWorkers({ roster, find, heldBy: relations.heldBy, tellAgent: parts.tellAgent });
+  const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.record;
+  const hooks = keepHooks({ roster, find, dependentsOf: relations.dependentsOf, post: engine.post });
+  const blocked = countBlocked(doubt, engine.post);
+  const workers = tellWorkers({ roster, find, heldBy: relations.heldBy, post: engine.post });
 
-  function run(kept: KeptTask, signal: TaskSignal, moment: Moment): TaskReply | null {
-    const before = kept.task;
-    const rules = signal.kind === "claim" ? rulesFor(before, signal.agentId) : rulesFor(before);
-    const othersBlocked = blocked.othersThan(before.taskId);
-    const about = { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked };
-    const turn = superviseTask(before, signal, { now: moment.now, rules, doubt: about });
-    kept.task = turn.task;
-    wheel.file(kept);
-    if (turn.task === before) return turn.reply;
-    if (turn.task.state.status !== before.state.status) kept.since = moment.now;
-    listenFor(kept);
-    relations.note(before, turn.task);
-    blocked.note(before, turn.task);
-    for (const event of turn.events) parts.saveEvents([event], moment.time, agentIn(event));
-    for (const action of turn.actions) parts.intend(action, moment.time);
-    save(kept);
-    if (isTaskOver(turn.task) && !isTaskOver(before)) saveAgain(turn.task.dependsOn);
-    trust.noteTurn(before, turn.task, rules, moment);
-    workers.noteTurn(before, turn.task, moment);
-    hooks.noteTask(before, turn.task, moment);
-    return turn.reply;
+  const { run, submit } = engine.host<KeptTask, TaskRecord, TaskSignal, TaskContext, TaskReply | null>({
+    machine: taskMachine,
+    find: (taskId) => tasks.get(taskId),
+    contextOf({ record }, signal, { now }) {
+      const rules = signal.kind === "claim" ? rulesFor(record, signal.agentId) : rulesFor(record);
+      const othersBlocked = blocked.othersThan(record.taskId);
+      return { now, rules, doubt: { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked } };
+    },
+    keep({ kept, before, stepped, moment }) {
+      for (const event of stepped.events) engine.saveEvents([event], moment.time, agentIn(event));
+      if (kept.record !== before) save(kept);
+    },
+    after({ kept, before, context, moment }) {
+      const { record } = kept;
+      if (record === before) return;
+      if (record.state.status !== before.state.status) kept.since = moment.now;
+      listenFor(kept);
+      relations.note(before, record);
+      blocked.note(before, record);
+      if (isTaskOver(record) && !isTaskOver(before)) saveAgain(record.dependsOn);
+      tellTrust(before, record, context.rules);
+      workers.noteTurn(before, record);
+      hooks.noteTask(before, record);
+    },
+    hear(signal, moment) {
+      const letter = signal as AgentTurned | WantsClaim;
+      if (letter.kind === "agent-turned") noticeAgent(letter.before, letter.after, moment);
+      else runClaim(letter.taskId, letter.agentId, moment, null, run);
+    },
+    wake(kept, moment) {
+      hearAgent(kept, moment);
+      run(kept, { kind: "wake" }, moment);
+    },
+  });
+
+  /** What a turn of a task says about who worked on it. */
+  function tellTrust(before: TaskRecord, after: TaskRecord, { highErrorRate, mode }: TaskContext["rules"]): void {
+    const ended = outcomeOf(before, after);
+    if (ended === null) return;
+    const signal: TrustSignal = { kind: "task-ended", outcome: ended.outcome, rules: { highErrorRate, mode } };
+    engine.post(trustMachine.name, ended.agentId, signal);
   }
 
   /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */
   function listenFor(kept: KeptTask): void {
-    const { state } = kept.task;
+    const { state } = kept.record;
     const listens = isAtWork(state) && (state.status === "claimed" || state.stalled !== null);
     if (listens) awaitingWork.add(kept);
     else awaitingWork.delete(kept);
   }
 
-  const save = (kept: KeptTask): void => commits.saveMachine(taskMachine, kept.task.taskId, () => toSave(kept));
+  const save = (kept: KeptTask): void => commits.saveMachine(taskMachine.name, kept.id, () => toSave(kept));
 
   /** What is over and still waited for must not be forgotten, or what waits for it would never be ready. */
   function toSave(kept: KeptTask): Pick<SavedMachine, "record" | "overAt"> {
-    const { taskId, state } = kept.task;
+    const { taskId, state } = kept.record;
     const overAt = "overAt" in state && !isWaitedFor(taskId) ? parts.toWall(state.overAt) : null;
     kept.ages = overAt !== null;
-    return { record: JSON.stringify(kept.task), overAt };
+    return { record: JSON.stringify(kept.record), overAt };
   }
 
   /** Also by what failed or was cancelled: that may be tried again. */
@@ -141,7 +168,7 @@ export function keepTasks(parts: TaskParts) {
   function saveAgain(taskIds: readonly string[]): void {
     for (const taskId of taskIds) {
       const kept = tasks.get(taskId);
-      if (kept !== undefined && isTaskOver(kept.task)) save(kept);
+      if (kept !== undefined && isTaskOver(kept.record)) save(kept);
     }
   }
 
@@ -159,7 +186,7 @@ export function keepTasks(parts: TaskParts) {
     return kept;
   }
 
-  const isCompleted = (taskId: string): boolean => tasks.get(taskId)?.task.state.status === "completed";
+  const isCompleted = (taskId: string): boolean => tasks.get(taskId)?.record.state.status === "completed";
 
   /** Of whom nobody has heard, nobody knows that. */
   function isGone(agentId: string | null): boolean {
@@ -168,26 +195,35 @@ export function keepTasks(parts: TaskParts) {
   }
 
   /** `life`: which one of the agent's asks, where that is known better than by what was heard of it. */
-  function claim(taskId: string, agentId: string, moment: Moment, life: number | null = null): TaskReply {
+  function runClaim(
+    taskId: string,
+    agentId: string,
+    moment: Moment,
+    life: number | null,
+    step: Host<KeptTask, TaskSignal, TaskReply | null>["run"],
+  ): TaskReply {
     const kept = mustFind(taskId);
     const record = roster.find(agentId)?.record;
     if (record !== undefined && isLifeOver(record, life)) return refusal("agent-over");
-    if (record?.health.state === "QUARANTINED" && agentOf(kept.task) !== agentId) return refusal("quarantined");
+    if (record?.health.state === "QUARANTINED" && agentOf(kept.record) !== agentId) return refusal("quarantined");
     const heldClaims = relations.heldBy(agentId).filter((id) => id !== taskId).length;
-    const standing = trust.standingOf(agentId, moment.now);
-    const ready = isTaskReady(kept.task, isCompleted);
-    const incarnation = life ?? record?.incarnation ?? null;
-    return run(kept, { kind: "claim", agentId, incarnation, standing, heldClaims, ready }, moment) ?? refusal("taken");
+    const standing = trust.find(agentId)?.standing ?? "normal";
+    const ready = isTaskReady(kept.record, isCompleted);
+    const incarnation = life ?? record?.life.incarnation ?? null;
+    return step(kept, { kind: "claim", agentId, incarnation, standing, heldClaims, ready }, moment) ?? refusal("taken");
   }
+
+  const claim = (taskId: string, agentId: string, moment: Moment, life: number | null = null): TaskReply =>
+    runClaim(taskId, agentId, moment, life, submit);
 
   /** What it was given and has not begun comes first: whoever asks again may not have heard the answer. */
   function chooseFor(agentId: string): string | null {
-    const given = relations.heldBy(agentId).find((id) => tasks.get(id)?.task.state.status === "claimed");
+    const given = relations.heldBy(agentId).find((id) => tasks.get(id)?.record.state.status === "claimed");
     return given ?? chooseTask(records(), agentId)?.taskId ?? null;
   }
 
   function* records(): Iterable<TaskRecord> {
-    for (const { task } of tasks.values()) yield task;
+    for (const { record } of tasks.values()) yield record;
   }
 
   function meetFate(kept: KeptTask, fate: Fate, record: AgentRecord, moment: Moment): void {
@@ -200,8 +236,8 @@ export function keepTasks(parts: TaskParts) {
       run(kept, { kind: "agent-down", agentId, because, fate: kind, afterLimit }, moment);
     } else {
       // An agent that said it cannot go on and then ended has not done it; nor has one that took it from a queue and says nothing.
-      const isNamed = kept.task.taskId === record.taskId && !record.taskClaimed;
-      const isOwn = isNamed && isAtWork(kept.task.state) && agentOf(kept.task) === agentId;
+      const isNamed = kept.id === record.task.id && !record.task.claimed;
+      const isOwn = isNamed && isAtWork(kept.record.state) && agentOf(kept.record) === agentId;
       if (isOwn) run(kept, { kind: "complete", agentId }, moment);
       else run(kept, { kind: "agent-down", agentId, because: "agent-finished", fate: "released" }, moment);
     }
@@ -209,18 +245,36 @@ export function keepTasks(parts: TaskParts) {
 
   /** What its agent did counts as an update, as of when it did it, for a task whose agent works on nothing else and does not say so itself. */
   function hearAgent(kept: KeptTask, { time }: Moment): void {
-    const held = claimOf(kept.task);
+    const held = claimOf(kept.record);
     const record = held === null ? undefined : roster.find(held.agentId)?.record;
-    if (held === null || record === undefined || record.taskId !== kept.task.taskId) return;
-    const now = record.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
-    if (now <= kept.task.updatedAt) return;
+    if (held === null || record === undefined || record.task.id !== kept.id) return;
+    const now = record.seen.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
+    if (now <= kept.record.updatedAt) return;
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
+  }
+
+  /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
+  function noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
+    hooks.noteTurn(before, after);
+    if (after.life.heard && !before.life.heard) workers.remindOfClaim(after.agentId);
+    const fate = fateOfWork(before, after);
+    if (fate === null) return;
+    const { agentId } = after;
+    const { id: taskId } = after.task;
+    const own = new Set([...relations.heldBy(agentId), ...relations.meantFor(agentId)]);
+    // One that waits for a person has let go of everybody; its agent's own word still says whose it was.
+    if (taskId !== null && "because" in fate && fate.because === "recovered-by-person") own.add(taskId);
+    for (const id of own) {
+      const kept = tasks.get(id);
+      if (kept !== undefined) meetFate(kept, fate, after, moment);
+    }
+    if (fate.kind === "recovered") workers.tellOfLoss(after);
   }
 
   /** Gaps are known only while we run: what they mean for a task is kept with it. A part of them at a time, so that it makes no gap of its own. */
   function forgiveBlindness(moment: Moment): void {
     const gap = doubt.lastGap()?.id ?? gapForgiven;
-    if (gap !== gapForgiven) toForgive = [...tasks.values()].filter(({ task }) => claimOf(task) !== null);
+    if (gap !== gapForgiven) toForgive = [...tasks.values()].filter(({ record }) => claimOf(record) !== null);
     gapForgiven = gap;
     for (const kept of toForgive.splice(0, forgivenAtOnce)) run(kept, { kind: "wake" }, moment);
   }
@@ -229,24 +283,29 @@ export function keepTasks(parts: TaskParts) {
     /** After the agents were. */
     restore({ machines }: Pick<Resumption, "machines">): void {
       for (const { machine, record, overAt } of machines)
-        if (machine === taskMachine) wheel.file(add(JSON.parse(record) as TaskRecord, overAt !== null));
+        if (machine === taskMachine.name) engine.file(add(taskMachine.restore(record), overAt !== null));
       hooks.restore();
       trust.restore(machines);
-      for (const { task } of tasks.values()) blocked.note(null, task);
+      for (const { record } of tasks.values()) blocked.note(null, record);
       // Claims that an earlier version gave were told to nobody.
-      for (const { record } of roster.all()) if (record.taskId === null) toRemind.push(record.agentId);
+      for (const { record } of roster.all()) if (record.task.id === null) toRemind.push(record.agentId);
     },
 
     /** What an agent has on its hook. */
     heldBy: relations.heldBy,
 
     /** An agent was taken out of the list: with how much it is trusted goes with it. */
-    forgetAgent: trust.forget,
+    forgetAgent(agentId: string, { time }: Moment): void {
+      const alert = trust.forget(agentId)?.alert ?? null;
+      if (alert === null) return;
+      engine.saveEvents([{ type: "ALERT_RESOLVED", payload: { agentId, alert } }], time, agentId);
+      engine.intend({ kind: "resolve-alert", key: `${alert}/resolved`, agentId }, time);
+    },
 
     create(request: TaskRequest, moment: Moment): TaskReply {
       if (tasks.has(request.taskId)) return refusal("exists");
       const kept = add(newTask(request, moment.now));
-      const reply = run(kept, { kind: "created" }, moment) ?? refusal("exists");
+      const reply = submit(kept, { kind: "created" }, moment) ?? refusal("exists");
       saveAgain(request.dependsOn);
       return reply;
     },
@@ -254,15 +313,16 @@ export function keepTasks(parts: TaskParts) {
     /** What failed or was cancelled is tried again. */
     retry(taskId: string, actor: string, moment: Moment): TaskReply {
       const kept = mustFind(taskId);
-      const retried = retryTask(kept.task, actor, moment.now);
-      if (retried === null) return refusal(isTaskOver(kept.task) ? "over" : "exists");
-      const before = kept.task;
-      kept.task = retried.task;
+      const retried = retryTask(kept.record, actor, moment.now);
+      if (retried === null) return refusal(isTaskOver(kept.record) ? "over" : "exists");
+      const before = kept.record;
+      kept.record = retried.task;
       kept.since = moment.now;
-      parts.saveEvents([retried.event], moment.time, agentIn(retried.event));
+      engine.saveEvents([retried.event], moment.time, agentIn(retried.event));
       save(kept);
-      saveAgain(kept.task.dependsOn);
-      hooks.noteTask(before, kept.task, moment);
+      saveAgain(kept.record.dependsOn);
+      hooks.noteTask(before, kept.record);
+      engine.deliver(moment);
       return { kind: "granted", claim: null };
     },
 
@@ -279,54 +339,39 @@ export function keepTasks(parts: TaskParts) {
     },
 
     say: (taskId: string, word: WordSignal, moment: Moment): TaskReply =>
-      run(mustFind(taskId), word, moment) ?? refusal("not-yours"),
+      submit(mustFind(taskId), word, moment) ?? refusal("not-yours"),
 
     order(taskId: string, order: TaskOrderSignal, moment: Moment): TaskReply {
       const kept = mustFind(taskId);
-      if (order.kind === "reassign" && !isTaskOver(kept.task) && isGone(order.to)) return refusal("agent-over");
-      return run(kept, order, moment) ?? refusal("over");
+      if (order.kind === "reassign" && !isTaskOver(kept.record) && isGone(order.to)) return refusal("agent-over");
+      return submit(kept, order, moment) ?? refusal("over");
     },
 
     noteCheckpoint(taskId: string, checkpoint: string, agentId: string | null, moment: Moment): void {
       const kept = tasks.get(taskId);
-      if (kept !== undefined) run(kept, { kind: "checkpointed", checkpoint, agentId }, moment);
+      if (kept !== undefined) submit(kept, { kind: "checkpointed", checkpoint, agentId }, moment);
     },
 
-    /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
-    noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
-      hooks.noteTurn(before, after, moment);
-      if (after.heard && !before.heard) workers.remindOfClaim(after.agentId, moment);
-      const fate = fateOfWork(before, after);
-      if (fate === null) return;
-      const { agentId, taskId } = after;
-      const own = new Set([...relations.heldBy(agentId), ...relations.meantFor(agentId)]);
-      // One that waits for a person has let go of everybody; its agent's own word still says whose it was.
-      if (taskId !== null && "because" in fate && fate.because === "recovered-by-person") own.add(taskId);
-      for (const id of own) {
-        const kept = tasks.get(id);
-        if (kept !== undefined) meetFate(kept, fate, after, moment);
-      }
-      if (fate.kind === "recovered") workers.tellOfLoss(after, moment);
+    restoreAssignments(agentId: string, actor: string, moment: Moment): void {
+      if (trust.find(agentId) !== null) trust.submit(agentId, { kind: "given-back", actor }, moment);
     },
-
-    restoreAssignments: trust.giveBack,
 
     judgeDue(moment: Moment): void {
-      for (const agentId of toRemind.splice(0)) workers.remindOfClaim(agentId, moment);
+      for (const agentId of toRemind.splice(0)) workers.remindOfClaim(agentId);
       forgiveBlindness(moment);
       for (const kept of awaitingWork) hearAgent(kept, moment);
-      for (const kept of wheel.takeDue(moment.now)) {
-        hearAgent(kept, moment);
-        run(kept, { kind: "wake" }, moment);
-      }
-      blocked.wakeConcerned(moment);
+      engine.deliver(moment);
+      blocked.wakeConcerned();
+      engine.deliver(moment);
     },
     /** A thaw, or other settings: every clock may have changed. */
     wakeAll(moment: Moment): void {
-      for (const kept of tasks.values()) if (!isTaskOver(kept.task)) run(kept, { kind: "wake" }, moment);
+      for (const kept of tasks.values()) if (!isTaskOver(kept.record)) run(kept, { kind: "wake" }, moment);
+      engine.deliver(moment);
     },
 
     find,
+    mustFind: (taskId: string): TaskRecord => mustFind(taskId).record,
     isWorkOf: workers.isWorkOf,
     all: (): TaskRecord[] => [...records()],
     statusSince: (taskId: string): MonoMs => mustFind(taskId).since,
@@ -338,7 +383,7 @@ export function keepTasks(parts: TaskParts) {
     forgetOld({ now }: Moment, history: DurationMs): void {
       // Those that wait came after what they wait for: they go first.
       for (const kept of [...tasks.values()].reverse()) {
-        const { task } = kept;
+        const { record: task } = kept;
         if (!("overAt" in task.state) || now - task.state.overAt <= history || isWaitedFor(task.taskId)) continue;
         tasks.delete(task.taskId);
         relations.forget(task);
@@ -348,7 +393,7 @@ export function keepTasks(parts: TaskParts) {
   };
 }
 
-export type Tasks = ReturnType<typeof keepTasks>;
+export type Tasks = ReturnType<typeof hostTasks>;
 
 const refusal = (because: TaskRefusal): TaskReply => ({ kind: "refused", because });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leaveForeignTask } from "./own-task.ts";
+import { leaveForeignTask } from "./who-may.ts";
 
 const queueWorker = { kind: "agent", agentId: "w", taskId: null, incarnation: 1 } as const;
 const holds = (agentId: string, taskId: string) => agentId === "w" && taskId === "mine";

@@ -118,7 +118,12 @@ describe("a task whose agent ends", () => {
 describe("a task on an agent's hook", () => {
   const asIfUnhooked = (world: TaskWorld, agentId: string): void => {
     const { record } = world.mustWatch(agentId);
-    world.tasks.noticeAgent({ ...record, taskId: null }, record, world.readClock());
+    world.engine.post("task", null, {
+      kind: "agent-turned",
+      before: { ...record, task: { ...record.task, id: null } },
+      after: record,
+    });
+    world.engine.deliver(world.readClock());
   };
 
   it("is that agent's, whether the task or the agent was there first", async () => {
@@ -389,7 +394,7 @@ describe("an agent that is over", () => {
     const world = await taskWorld();
     world.holds({ agentId: "a" });
     const watched = world.mustWatch("a");
-    watched.record = { ...watched.record, activity: { kind: "FINISHED", since: 0 } };
+    watched.record = { ...watched.record, work: { ...watched.record.work, activity: { kind: "FINISHED", since: 0 } } };
     await world.service.create({ taskId: "t" });
     await world.service.reassign("t", { to: "a" });
     expect((await world.service.claim("t", { agentId: "a" }, 1)).status).toBe("claimed");

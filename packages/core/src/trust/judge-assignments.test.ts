@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../signal.ts";
 import { dawn } from "../story.test-support.ts";
+import { type TaskStory, taskStory } from "../tasks/task-story.test-support.ts";
 import {
   admitsClaim,
   judgeAssignments,
@@ -11,7 +12,6 @@ import {
   restoreAssignments,
   type TaskOutcome,
 } from "./judge-assignments.ts";
-import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
 const policy = { highErrorRate: 0.3, mode: "act" } as const;
 

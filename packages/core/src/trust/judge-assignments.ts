@@ -1,8 +1,16 @@
-import type { AssignmentStanding, MonoMs, RouseEvent, TaskPolicy, TaskRefusal } from "@rouse/contract";
+import type {
+  AlertSeverity,
+  AssignmentStanding,
+  MonoMs,
+  PolicyMode,
+  RouseEvent,
+  TaskPolicy,
+  TaskRefusal,
+} from "@rouse/contract";
+import type { Machine } from "../machine.ts";
 import type { Action } from "../signal.ts";
-import type { TaskRecord } from "./task-record.ts";
-import type { TaskRules } from "./task-signal.ts";
-import { tellStanding } from "./tell-standing.ts";
+import { tellRaised, tellResolved } from "../tasks/task-alert.ts";
+import type { TaskRecord } from "../tasks/task-record.ts";
 
 export type TaskOutcome = "done" | "failed";
 
@@ -21,6 +29,9 @@ export type Assignments = {
   /** `endedSince`: tasks that ended since it gets fewer. */
   | { readonly standing: "few"; readonly endedSince: number }
 );
+
+/** By what the task was watched. */
+export type TrustRules = Pick<TaskPolicy, "highErrorRate"> & { readonly mode: PolicyMode };
 
 export interface JudgedAssignments {
   readonly assignments: Assignments;
@@ -48,7 +59,7 @@ export function judgeAssignments(
   before: Assignments,
   outcome: TaskOutcome,
   now: MonoMs,
-  policy: Pick<TaskRules, "highErrorRate" | "mode">,
+  policy: TrustRules,
 ): JudgedAssignments {
   const { agentId, alert, alertsRaised } = before;
   const outcomes = [...before.outcomes, outcome].slice(-counted);
@@ -119,3 +130,68 @@ const silently = (assignments: Assignments): JudgedAssignments => ({
 
 const restored = (assignments: Assignments, actor: string): JudgedAssignments =>
   tellStanding(assignments, { type: "ASSIGNMENTS_RESTORED", payload: { agentId: assignments.agentId, actor } });
+
+type StandingEvent = Extract<RouseEvent, { type: `ASSIGNMENTS_${string}` }>;
+
+/** An agent gets fewer tasks, none, or as many as others again: never in silence. Its next alert takes the place of the one before. */
+function tellStanding(after: Assignments, event: StandingEvent): JudgedAssignments {
+  const { agentId } = after;
+  const closed = after.alert === null ? nothing : tellResolved(after.alert, agentId);
+  const wanted = wantedBy(event);
+  if (wanted === null)
+    return { assignments: { ...after, alert: null }, events: [event, ...closed.events], actions: closed.actions };
+  const alertsRaised = after.alertsRaised + 1;
+  const key = `assignments/${agentId}/${after.standing}/${alertsRaised}`;
+  const raised = tellRaised(key, agentId, wanted.severity, wanted.summary);
+  return {
+    assignments: { ...after, alert: key, alertsRaised },
+    events: [event, ...closed.events, ...raised.events],
+    actions: [...closed.actions, ...raised.actions],
+  };
+}
+
+const nothing = { events: [], actions: [] } as const;
+
+function wantedBy(event: StandingEvent): { readonly severity: AlertSeverity; readonly summary: string } | null {
+  switch (event.type) {
+    case "ASSIGNMENTS_REDUCED":
+      return { severity: "warning", summary: `${shareIn(event.payload)}: it gets one at a time` };
+    case "ASSIGNMENTS_STOPPED": {
+      const way = `\`rouse tasks trust ${event.payload.agentId}\``;
+      return { severity: "critical", summary: `${shareIn(event.payload)}: it gets none until ${way}` };
+    }
+    case "ASSIGNMENTS_RESTORED":
+      return null;
+  }
+}
+
+const shareIn = ({ agentId, failed, of }: { agentId: string; failed: number; of: number }): string =>
+  `${failed} of the last ${of} tasks of ${agentId} failed`;
+
+export type TrustSignal =
+  | { readonly kind: "task-ended"; readonly outcome: TaskOutcome; readonly rules: TrustRules }
+  | { readonly kind: "given-back"; readonly actor: string };
+
+/** With how many tasks an agent is trusted, by how its last ones ended. Who gets fewer is asked to think about it. */
+export const trustMachine: Machine<Assignments, TrustSignal, { readonly now: MonoMs }, null> = {
+  name: "trust",
+  step(before, signal, { now }) {
+    const { assignments, events, actions } =
+      signal.kind === "given-back"
+        ? restoreAssignments(before, signal.actor, now)
+        : judgeAssignments(before, signal.outcome, now, signal.rules);
+    const letters = events.flatMap((event) =>
+      event.type === "ASSIGNMENTS_REDUCED"
+        ? [{ machine: "agent", id: event.payload.agentId, signal: wantsReflection(event.payload) }]
+        : [],
+    );
+    return { record: assignments, reply: null, events, actions, letters };
+  },
+  wakeAt: () => null,
+  // One saved by an earlier version knows nothing of alerts.
+  restore: (saved) => ({ alert: null, alertsRaised: 0, ...JSON.parse(saved) }) as Assignments,
+  serialise: JSON.stringify,
+};
+
+const wantsReflection = ({ failed, of }: { failed: number; of: number }) =>
+  ({ kind: "reflection-wanted", failed, of }) as const;

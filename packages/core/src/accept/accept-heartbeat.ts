@@ -1,0 +1,349 @@
+import {
+  type AckReason,
+  type BeatPromise,
+  type DurationMs,
+  days,
+  type Heartbeat,
+  type MonoMs,
+  type Policy,
+  type RouseEvent,
+  seconds,
+} from "@rouse/contract";
+import type { Context } from "../context.ts";
+import { blindSince } from "../doubt.ts";
+import { type Activity, type BeatLedger, draftOfLedger, type Mark, noBeats } from "../facts.ts";
+import { isStanding } from "../limit.ts";
+import { type AgentRecord, type Identity, isOver, nextIncarnation } from "../record.ts";
+import type { HeartbeatSignal } from "../signal.ts";
+import { type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
+import {
+  type Accepted,
+  assignTask,
+  incarnationStarted,
+  isHeld,
+  isOursToNumber,
+  refusal,
+} from "./accept-registration.ts";
+import { beatRhythm } from "./beat-rhythm.ts";
+import { noteQuiet } from "./longest-quiet.ts";
+import { isNumberedAnew, type Ordered, orderBeat } from "./order-beat.ts";
+import { goesOn, readActivity } from "./read-activity.ts";
+import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
+import { answeredAfter, isBarelyBorn, noticeResumed } from "./read-limit.ts";
+import { claimEnd } from "./read-sights.ts";
+import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
+
+export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
+  const { now, policy } = context;
+  const { beat } = signal;
+  if (signal.checksum === "wrong") return refuse(record, beat.sequenceNumber, "wrong-checksum");
+  if (isOfAnotherTime(record, signal, now)) return refuse(record, beat.sequenceNumber, "absurd-time");
+  if (beat.incarnation !== undefined && beat.incarnation < record.life.incarnation) {
+    return refuse(record, beat.sequenceNumber, "old-incarnation");
+  }
+  if (beat.incarnation !== undefined && isOursToNumber(record, beat.incarnation)) {
+    return refuse(record, beat.sequenceNumber, "held");
+  }
+  if (beat.incarnation !== undefined && beat.incarnation > record.life.incarnation) {
+    return acceptNewLife(record, beat.incarnation, "announced-in-heartbeat", signal, context);
+  }
+  const afterSilence = now - record.life.heardAt > beatRhythm(record.work.activity, policy).degradedAfter;
+  const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
+  // Who names its incarnation is believed: it has not started over. Of one that has finished, nobody's death is hidden by a beat.
+  const startsOver =
+    ordered.startsOver || (record.work.activity.kind === "FINISHED" && isNumberedAnew({ beats: ordered.ledger }));
+  if (startsOver && beat.incarnation === undefined) {
+    if (isHeld(record)) return acceptProgram(record, signal, context);
+    return acceptNewLife(record, record.life.incarnation + 1, "sequence-started-over", signal, context);
+  }
+  // Late and repeated beats bring no news; whether somebody is there who sends them is another question.
+  const heard = isHeard(record, ordered, context)
+    ? hear(record, ordered, context)
+    : { ...record, beats: ordered.ledger };
+  if (ordered.status !== "accepted") return { record: leaveUnread(heard, context), answer: ordered, events: [] };
+  // What a process said before it ended may come after its end; it says nothing of what the agent does now.
+  const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, context));
+  const events = [...lostEvents(record, ordered), ...noticeResumed(record, next.seen.limit, now)];
+  return { record: next, answer: ordered, events };
+}
+
+/**
+ * Clocks are wrong by hours and zones, and some by years; but they go on like other clocks. A beat that is more than a month from our clock and leapt as
+ * far from where its agent's own clock must stand by now is not of now. That our own wall clock leaps changes nothing, nor that its agent's is set right.
+ */
+const absurd: DurationMs = days(30);
+
+function isOfAnotherTime({ beats }: AgentRecord, { agentTime, skew }: HeartbeatSignal, now: MonoMs): boolean {
+  if (skew === null || agentTime === null || beats.lastAgentTime === null || beats.lastAt === null) return false;
+  const leapt = agentTime - beats.lastAgentTime - (now - beats.lastAt);
+  return Math.abs(skew) > absurd && Math.abs(leapt) > absurd;
+}
+
+function acceptNewLife(
+  record: AgentRecord,
+  incarnation: number,
+  because: "announced-in-heartbeat" | "sequence-started-over",
+  signal: HeartbeatSignal,
+  context: Context,
+): Accepted {
+  const { now } = context;
+  const born = nextIncarnation(record, incarnation, now);
+  const ordered = orderBeat(born.beats, signal.beat.sequenceNumber, signal.agentTime);
+  return {
+    record: takeIn(hear(born, ordered, context), signal, ordered, context),
+    answer: ordered,
+    events: [incarnationStarted(record, incarnation, because)],
+  };
+}
+
+/** The next program in the same terminal: it counts its beats from the start and its work cannot be compared with what was before. */
+function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
+  const { now } = context;
+  const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
+  const heard = forgetMarks(hear(record, ordered, context), now);
+  return { record: takeIn(heard, signal, ordered, context), answer: ordered, events: [] };
+}
+
+/** What it says was not taken in: whoever seems to have started over is not judged by what it said before. */
+function leaveUnread(record: AgentRecord, { now, policy }: Context): AgentRecord {
+  const { startedOver, lastAt } = record.beats;
+  const isHeardNow = record.life.heardAt === now;
+  const heard = isHeardNow ? { ...record, beats: { ...record.beats, heardAt: now } } : record;
+  if (startedOver === null) return heard;
+  if (!startedOver.untimed) return forgetMarks(heard, now);
+  const isOverdue = now - (lastAt ?? now) > beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
+  return isHeardNow && isOverdue && isNumberedAnew(heard) ? forgetMarks(heard, now) : heard;
+}
+
+/** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */
+function forgetMarks(record: AgentRecord, now: MonoMs): AgentRecord {
+  const mark = markNow(record.work.clock, now);
+  const anew = (known: Mark | null): Mark | null => (known === null ? null : mark);
+  const { progress, toolCall, checkpoint, tokens } = record.seen.facts;
+  const facts = {
+    progress: anew(progress),
+    toolCall: anew(toolCall),
+    checkpoint: anew(checkpoint),
+    tokens: anew(tokens),
+  };
+  return { ...record, seen: { ...record.seen, facts: { ...record.seen.facts, ...facts } } };
+}
+
+function isHeard(
+  { beats, life: { heardAt }, work: { activity } }: AgentRecord,
+  { signOfLife }: Ordered,
+  { now, policy }: Context,
+): boolean {
+  if (signOfLife !== "for-one-beat") return signOfLife === "yes";
+  return now - (beats.lastAt ?? heardAt) <= beatRhythm(activity, policy).interval;
+}
+
+/** Work that nobody could see is not held against the agent: the clock leaves out a silence it has just ended. */
+function hear(record: AgentRecord, ordered: Ordered, { now, policy }: Context): AgentRecord {
+  const { life, work } = record;
+  const knownUntil = life.heardAt + beatRhythm(work.activity, policy).interval + policy.beatGrace;
+  const isMissed = now > knownUntil;
+  return {
+    agentId: record.agentId,
+    identity: record.identity,
+    life: {
+      incarnation: life.incarnation,
+      bornAt: life.bornAt,
+      heard: true,
+      heardAt: now,
+      formerEndAt: life.formerEndAt,
+      promise: life.promise,
+      checkIn: life.checkIn,
+      gapsSeen: life.gapsSeen,
+    },
+    task: record.task,
+    work: isMissed ? { ...work, clock: withoutStretch(work.clock, knownUntil, now) } : work,
+    beats: ordered.ledger,
+    seen: record.seen,
+    health: record.health,
+    ladder: record.ladder,
+    ending: record.ending,
+    recovery: record.recovery,
+    wakeAt: record.wakeAt,
+  };
+}
+
+/**
+ * The news of an accepted beat. Going from one task to the next is getting somewhere too. Records are written out here, because this is done for every
+ * beat: a spread with changes takes ten times as long.
+ */
+function takeIn(record: AgentRecord, signal: HeartbeatSignal, ordered: Ordered, context: Context): AgentRecord {
+  const { now, policy } = context;
+  const { beat } = signal;
+  const { life, task, work, seen } = record;
+  const moved = hasMoved(seen.facts, beat);
+  const nextTask = isSaid(beat.taskId) && beat.taskId !== task.id;
+  const { answered, isLimited } = readAnswer(record, beat, moved, now);
+  const said =
+    !isLimited && !leavesOpen(record, beat) && (saysWhatItDoes(beat) || !isReadOffTerminal(record))
+      ? readActivity(work.activity, signal, moved || nextTask, now)
+      : work.activity;
+  const claimed = said !== work.activity && said.kind === "FINISHED" ? claimEnd(record, context) : null;
+  const activity = claimed?.activity ?? said;
+  const clock = activity === work.activity ? work.clock : turnClock(work.clock, activity, life.bornAt, context);
+  // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
+  const isNews = moved || (seen.facts.progress !== null && (nextTask || takesAStep(work.activity, activity)));
+  const facts = readFacts(seen.facts, beat, {
+    activity,
+    isNews,
+    throughWork: countThroughWork(record, activity, ordered.lostBefore, context),
+    mark: markNow(clock, now),
+    spikeFactor: policy.tokenSpikeFactor,
+    failuresAllowed: policy.consecutiveFailures,
+  });
+  const promise = readPromise(life.promise, beat, policy);
+  const isNamed = task.claimed ? isSaid(beat.taskId) : beat.taskId !== undefined && beat.taskId !== task.id;
+  return {
+    agentId: record.agentId,
+    identity: readIdentity(record, beat),
+    life: promise === life.promise ? life : { ...life, promise },
+    task: isNamed ? assignTask(task, beat.taskId ?? null, now) : task,
+    work:
+      activity === work.activity && clock === work.clock ? work : { activity, clock, longestQuiet: work.longestQuiet },
+    beats: noteBeat(record, signal, ordered, now),
+    seen: {
+      facts,
+      steps: seen.steps,
+      terminal: readTerminal(seen.terminal, moved && !isLimited, claimed?.terminal ?? null),
+      limit: answered ?? seen.limit,
+    },
+    health: record.health,
+    ladder: record.ladder,
+    ending: record.ending,
+    recovery: record.recovery,
+    wakeAt: record.wakeAt,
+  };
+}
+
+/**
+ * A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool. Since the last beat, that is, which may
+ * have come before the limit; and whoever says that it waits for its provider does.
+ */
+function readAnswer(record: AgentRecord, beat: Heartbeat, moved: boolean, now: MonoMs) {
+  const { limit } = record.seen;
+  const metLimit = limit !== null && (record.beats.lastAt ?? 0) < limit.since;
+  const mayAnswer = moved && !metLimit && beat.waitingFor !== "provider" && !isBarelyBorn(record, now);
+  const answered = mayAnswer ? answeredAfter(limit, now) : null;
+  return { answered, isLimited: isStanding(limit) && answered === null && now < limit.until };
+}
+
+/** What its owner called it when they started it, they did: its policy is not the agent's to choose. */
+function readIdentity(record: AgentRecord, beat: Heartbeat): Identity {
+  const { identity } = record;
+  const agentType = isHeld(record) ? identity.agentType : (beat.agentType ?? identity.agentType);
+  const node = beat.node ?? identity.node;
+  const readsCommands = identity.readsCommands || (beat.seen !== undefined && beat.seen.length > 0);
+  const isKnown =
+    agentType === identity.agentType && node === identity.node && readsCommands === identity.readsCommands;
+  return isKnown ? identity : { ...identity, agentType, node, readsCommands };
+}
+
+/** Once it worked on, the next time that it says it waits is another wait. */
+function readTerminal(
+  terminal: TerminalFacts | null,
+  workedOn: boolean,
+  claimed: Partial<TerminalFacts> | null,
+): TerminalFacts | null {
+  if (terminal === null) return null;
+  const waits = workedOn && terminal.textWait !== null ? { ...terminal, textWait: null } : terminal;
+  return claimed === null ? waits : { ...waits, ...claimed };
+}
+
+/** What is a sign of life for one beat must not grant itself the next. */
+function noteBeat({ beats, life }: AgentRecord, { skew }: HeartbeatSignal, ordered: Ordered, now: MonoMs): BeatLedger {
+  const ledger = draftOfLedger(beats);
+  if (ordered.signOfLife === "yes") ledger.lastAt = now;
+  if (life.heardAt === now) ledger.heardAt = now;
+  ledger.skew = skew;
+  return ledger;
+}
+
+/** What it does not say of how late it may be is as its policy has it. */
+function readPromise(before: BeatPromise | null, beat: Heartbeat, policy: Policy): BeatPromise | null {
+  if (beat.everySeconds === undefined) return null;
+  const every = seconds(beat.everySeconds);
+  const grace = beat.graceSeconds === undefined ? policy.beatGrace : seconds(beat.graceSeconds);
+  return before?.every === every && before.grace === grace ? before : { every, grace };
+}
+
+const saysWhatItDoes = ({ status, waitingFor, open }: Heartbeat): boolean =>
+  status !== undefined || waitingFor !== undefined || isSaid(open);
+
+/** It is at work and does not say in what: the call that its stream told of is still open. */
+const leavesOpen = (
+  { work: { activity }, seen: { terminal } }: AgentRecord,
+  { status, waitingFor, open }: Heartbeat,
+): boolean =>
+  status === "RUNNING" &&
+  waitingFor === undefined &&
+  open === undefined &&
+  activity.kind === "RUNNING" &&
+  terminal !== null &&
+  tellsSteps(terminal);
+
+const isReadOffTerminal = ({ seen: { terminal } }: AgentRecord): boolean =>
+  terminal !== null && (terminal.wait !== null || terminal.tools.length > 0);
+
+/**
+ * Opening a tool, asking a person, getting an answer, being let go by a provider: each is a step, and whoever takes one gets the full time for the next.
+ * A provider that puts an agent off again and again is that agent's wait, not its standstill.
+ */
+const takesAStep = (before: Activity, after: Activity): boolean => after !== before && !goesOn(before, after);
+
+/** A TTL's worth of beats in the middle of one stretch of work: a timer sends them. */
+export const knownToBeatThroughWork = 3;
+
+/**
+ * Only beats at the expected rhythm count: one repeated within moments is a second try, one a good while later may have any reason, and one after a
+ * long silence, when the tool returned, shows the opposite, whatever was thought before.
+ */
+function countThroughWork(
+  before: AgentRecord,
+  activity: Activity,
+  lostBefore: number,
+  { now, policy, doubt }: Context,
+): number {
+  const counted = before.seen.facts.beatsThroughWork;
+  if (!goesOn(before.work.activity, activity)) return counted >= knownToBeatThroughWork ? counted : 0;
+  const lastAt = before.beats.lastAt ?? now;
+  const since = now - lastAt;
+  const longest = 2 * policy.beatInterval + policy.beatGrace;
+  // A silence that was our own shows nothing; numbers that were skipped show that it did beat, and that we did not hear it.
+  if (since > longest && since - blindSince(doubt, lastAt) > longest) return lostBefore > 0 ? counted : 0;
+  const inRhythm = since >= policy.beatInterval / 2 && since <= 1.25 * policy.beatInterval;
+  return inRhythm ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
+}
+
+/** A refused beat changes nothing but a counter. The first, second, fourth, eighth … is an event: enough to see, too few to flood. */
+function refuse(record: AgentRecord, given: number | undefined, because: AckReason): Accepted {
+  const refused = record.beats.refused + 1;
+  const sequenceNumber = given ?? null;
+  const isPowerOfTwo = (refused & (refused - 1)) === 0;
+  return {
+    record: { ...record, beats: { ...record.beats, refused } },
+    answer: refusal(sequenceNumber, because),
+    events: isPowerOfTwo
+      ? [{ type: "HEARTBEAT_REFUSED", payload: { agentId: record.agentId, because, sequenceNumber } }]
+      : [],
+  };
+}
+
+function lostEvents(record: AgentRecord, ordered: Ordered): RouseEvent[] {
+  if (ordered.lostBefore === 0 || record.beats.lastSequence === null) return [];
+  return [
+    {
+      type: "HEARTBEATS_LOST",
+      payload: {
+        agentId: record.agentId,
+        count: ordered.lostBefore,
+        afterSequence: record.beats.lastSequence,
+        beforeSequence: ordered.sequence,
+      },
+    },
+  ];
+}

@@ -1,0 +1,105 @@
+import type { AckReason, AckStatus, MonoMs, RouseEvent } from "@rouse/contract";
+import { type AgentRecord, isOver, isStartingAgain, nextIncarnation, type TaskAtHand } from "../record.ts";
+import type { Signal } from "../signal.ts";
+import { isSaid } from "./read-facts.ts";
+
+export interface Accepted {
+  readonly record: AgentRecord;
+  readonly answer: {
+    readonly status: AckStatus;
+    readonly sequence: number | null;
+    readonly because: AckReason | null;
+  } | null;
+  readonly events: readonly RouseEvent[];
+}
+
+/** Registering again starts a new life, unless the current one was never heard: then it is the same announcement repeated. */
+export function acceptRegistration(
+  record: AgentRecord,
+  signal: Extract<Signal, { kind: "registered" }>,
+  now: MonoMs,
+): Accepted {
+  const { registration } = signal;
+  const isNewLife = record.life.heard && !isHeld(record);
+  const wanted = registration.incarnation ?? (isNewLife ? record.life.incarnation + 1 : record.life.incarnation);
+  if (wanted < record.life.incarnation) return { record, answer: refusal(null, "old-incarnation"), events: [] };
+  if (isOursToNumber(record, wanted)) return { record, answer: refusal(null, "held"), events: [] };
+  const isNew = wanted > record.life.incarnation;
+  const base = isNew ? nextIncarnation(record, wanted, now) : record;
+  const { taskId } = registration;
+  const isNamed = base.task.claimed ? isSaid(taskId) : taskId !== undefined;
+  const next: AgentRecord = {
+    ...base,
+    identity: {
+      ...base.identity,
+      agentType: registration.agentType ?? base.identity.agentType,
+      node: registration.node ?? base.identity.node,
+    },
+    task: isNamed ? assignTask(base.task, taskId ?? null, now) : base.task,
+  };
+  const answer = { status: "accepted", sequence: null, because: null } as const;
+  return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
+}
+
+/** Of an agent whose process is held, its holder says when a life begins: a program it runs that starts over is still the same life. */
+export const isHeld = ({ seen: { terminal } }: AgentRecord): boolean => terminal !== null && terminal.exit === null;
+
+/**
+ * Lives of a held agent are ours alone to number, whoever speaks: a number from elsewhere would leave its holder behind for good. One that is being
+ * started again may be heard before its holder is, and then it has the next number.
+ */
+export const isOursToNumber = (record: AgentRecord, wanted: number): boolean =>
+  wanted > record.life.incarnation &&
+  (isHeld(record) || (isStartingAgain(record) && wanted > record.life.incarnation + 1));
+
+/** Who has nothing else to do and works on after that works on at what is no longer its own. */
+export function noteOvertime(
+  record: AgentRecord,
+  { taskId, because, alone }: Extract<Signal, { kind: "task-taken" }>,
+  now: MonoMs,
+): AgentRecord {
+  if (because !== "timed-out" || !alone || record.task.id !== taskId || isOver(record)) return record;
+  return { ...record, task: { ...record.task, overtime: { taskId, since: now } } };
+}
+
+/** Whoever works through a queue says what it works on by claiming it. Its own word goes first, until what it named is done with. */
+export function noteClaim(
+  record: AgentRecord,
+  { taskId, claim }: Extract<Signal, { kind: "assigned" }>,
+  now: MonoMs,
+): AgentRecord {
+  const isOwnWord = record.task.id !== null && !record.task.claimed;
+  if (claim === "held") {
+    const task = isOwnWord ? record.task : { ...assignTask(record.task, taskId, now), claimed: true };
+    // What it has now is its own, whatever it had before.
+    return { ...record, task: { ...task, overtime: null } };
+  }
+  if (record.task.id !== taskId) return record;
+  if (!isOwnWord) return { ...record, task: assignTask(record.task, null, now) };
+  // Its checkpoints are still the best there is to go on with, if a person brings it back.
+  return claim === "done" ? { ...record, task: { ...record.task, claimed: true } } : record;
+}
+
+export const assignTask = (task: TaskAtHand, id: string | null, now: MonoMs): TaskAtHand => ({
+  ...task,
+  id,
+  assignedAt: id === task.id ? task.assignedAt : id === null ? null : now,
+  claimed: false,
+});
+
+export const refusal = (sequence: number | null, because: AckReason) => ({
+  status: "rejected" as const,
+  sequence,
+  because,
+});
+
+export function incarnationStarted(
+  record: AgentRecord,
+  to: number,
+  because: "registered-again" | "announced-in-heartbeat" | "sequence-started-over",
+): RouseEvent {
+  return {
+    type: "AGENT_INCARNATION_STARTED",
+    payload: { agentId: record.agentId, from: record.life.incarnation, to, because },
+  };
+}

@@ -1,0 +1,146 @@
+import type { MonoMs } from "@rouse/contract";
+import type { Incident, NudgeLife } from "./incident.ts";
+import { type AgentRecord, newRecord } from "./record.ts";
+import type { TerminalFacts } from "./terminal-facts.ts";
+
+type GroupName = Exclude<keyof AgentRecord, "agentId" | "beats" | "wakeAt">;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Where each field lay before records had groups; `state`, `since` and `reason` lay in `health`. */
+const formerly: { readonly [G in GroupName]: { readonly [F in keyof AgentRecord[G]]: string } } = {
+  identity: {
+    agentType: "agentType",
+    node: "node",
+    lineage: "lineage",
+    policy: "policy",
+    readsCommands: "readsCommands",
+  },
+  life: {
+    incarnation: "incarnation",
+    bornAt: "bornAt",
+    heard: "heard",
+    heardAt: "heardAt",
+    formerEndAt: "formerEndAt",
+    promise: "promise",
+    checkIn: "checkIn",
+    gapsSeen: "gapsSeen",
+  },
+  task: {
+    id: "taskId",
+    assignedAt: "taskAssignedAt",
+    claimed: "taskClaimed",
+    overtime: "overtime",
+    checkpoint: "checkpoint",
+  },
+  work: { activity: "activity", clock: "work", longestQuiet: "longestQuiet" },
+  seen: { facts: "facts", steps: "steps", terminal: "terminal", limit: "limit" },
+  health: {
+    state: "state",
+    since: "since",
+    reason: "reason",
+    findings: "findings",
+    alert: "alert",
+    alertsRaised: "alertsRaised",
+    lastAlert: "lastAlert",
+  },
+  ladder: {
+    incident: "incident",
+    handedOver: "handedOver",
+    containment: "containment",
+    asked: "asked",
+    nudge: "nudge",
+    answers: "answers",
+    reached: "reached",
+    nudged: "nudged",
+    counts: "counts",
+  },
+  ending: { stop: "stop", refused: "stopRefused", restart: "restart" },
+  recovery: { restarts: "restarts", restartedAt: "restartedAt", attempts: "recoveries", recovered: "recovered" },
+};
+
+/** A record as it was saved, by this version or by one before it, which knew nothing of what came since. */
+export function readRecord(json: string): AgentRecord {
+  const parsed = JSON.parse(json);
+  const saved: AgentRecord = "life" in parsed ? parsed : inGroups(parsed);
+  const { agentId, identity, life, task, seen, ladder } = saved;
+  const { agentType, node } = identity;
+  const { incarnation, gapsSeen, bornAt } = life;
+  const born = newRecord({ agentId, agentType, node, incarnation, taskId: task.id, gapsSeen }, bornAt);
+  const { terminal = null } = seen;
+  return {
+    agentId,
+    identity: { ...born.identity, ...identity },
+    life: { ...born.life, ...life },
+    task: { ...born.task, ...task },
+    work: { ...born.work, ...saved.work },
+    beats: { ...born.beats, ...saved.beats },
+    seen: {
+      ...born.seen,
+      ...seen,
+      facts: { ...born.seen.facts, ...seen.facts },
+      terminal: terminal === null ? null : readTerminal(terminal, life.heardAt),
+    },
+    health: { ...born.health, ...saved.health },
+    ladder: { ...born.ladder, ...ladder, incident: readIncident(ladder.incident), nudge: readNudge(ladder.nudge) },
+    ending: { ...born.ending, ...saved.ending },
+    recovery: { ...born.recovery, ...saved.recovery },
+    wakeAt: saved.wakeAt,
+  };
+}
+
+function inGroups(flat: Fields & { readonly health: Fields }): AgentRecord {
+  const fields: Fields = { ...flat, ...flat.health };
+  const groups = Object.entries(formerly).map(([group, names]) => [
+    group,
+    Object.fromEntries(
+      Object.entries(names)
+        .filter(([, former]) => former in fields)
+        .map(([name, former]) => [name, fields[former]]),
+    ),
+  ]);
+  return { agentId: flat["agentId"], beats: flat["beats"], wakeAt: flat["wakeAt"], ...Object.fromEntries(groups) };
+}
+
+function readTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {
+  const { seenAt = heardAt, startedFor = null, idleKill = null, tree } = terminal;
+  const { waitBy = null, textWait = null, finishesAt = null, eyes = [] } = terminal;
+  const added = { seenAt, startedFor, idleKill, waitBy, textWait, finishesAt, eyes };
+  return {
+    ...terminal,
+    ...added,
+    tree: tree === null ? null : { ...unseenTree, ...tree, stirredAt: tree.stirredAt ?? tree.busyAt },
+  };
+}
+
+const unseenTree = {
+  network: null,
+  files: null,
+  lastRead: { bytes: null, changes: null },
+  readsTerminal: null,
+  youngestChildAt: null,
+  busyBy: [],
+};
+
+function readIncident(incident: Incident | null = null): Incident | null {
+  if (incident === null) return null;
+  const { stage, undelivered = 0 } = incident;
+  if (stage.kind === "stopping") {
+    const by = stage.cause === "decided" ? "orchestrator" : "rouse";
+    return { ...incident, undelivered, stage: { ...stage, actor: stage.actor ?? by, shut: stage.shut ?? null } };
+  }
+  if (stage.kind !== "escalated") return { ...incident, undelivered };
+  const {
+    severity,
+    openedAt,
+    severeSince = severity === "SEV-1" ? openedAt : null,
+    askedBefore = 0,
+  } = stage.escalation;
+  return {
+    ...incident,
+    undelivered,
+    stage: { ...stage, escalation: { ...stage.escalation, severeSince, askedBefore } },
+  };
+}
+
+const readNudge = (nudge: NudgeLife | null = null): NudgeLife | null =>
+  nudge === null ? null : { ...nudge, unseen: nudge.unseen ?? 0, receipt: nudge.receipt ?? false };

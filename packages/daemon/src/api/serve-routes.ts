@@ -1,0 +1,146 @@
+import type { IncomingMessage, RequestListener, Server } from "node:http";
+import { Fault } from "@rouse/contract";
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from "fastify";
+import type { Log } from "../ports/log.ts";
+import { principalOf, type Speaker } from "./guard.ts";
+import { parseJson, parseState } from "./parse-json.ts";
+import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
+import { type Ask, type Route, readQuery, readRequest, Sent } from "./route.ts";
+import { refuseSpeaker, type WhoMayParts } from "./who-may.ts";
+
+export interface ServeParts extends WhoMayParts {
+  /** Who made a request; the guard has seen to it. */
+  readonly speakerOf: (request: IncomingMessage) => Speaker;
+  readonly log: Pick<Log, "error">;
+  /** Makes the server and says what it does with each request; a plain one when not given. */
+  readonly serverFactory?: (route: RequestListener) => Server;
+}
+
+const largestBody = 1024 * 1024;
+
+/** Serves the lines of a table: who may, what is asked, what is sent, what comes of it. Nothing that is in no table is served. */
+export function serveRoutes(table: readonly Route[], parts: ServeParts): FastifyInstance {
+  const { speakerOf, serverFactory } = parts;
+  const settings: FastifyServerOptions = {
+    bodyLimit: largestBody,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 400, querystringParser: splitQuery },
+    // A path that cannot even be decoded never reaches the error handler below.
+    frameworkErrors: (error, { raw, method }, reply) => {
+      reply.hijack();
+      const refused = refuseSpeaker(speakerOf(raw), { method, path: pathOf(raw), route: null, id: "" }, parts);
+      sendProblem(reply.raw, refused ?? new Fault("bad-request", error.message));
+    },
+    ...(serverFactory === undefined ? {} : { serverFactory }),
+  };
+  const app = fastify(settings);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (request, body, done) => {
+    try {
+      done(null, parseBody(request, String(body)));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.setNotFoundHandler((_, reply) =>
+    reply.code(404).send(toProblem(new Fault("not-found", "no such path; /api/v1/openapi.json lists them"))),
+  );
+  app.setErrorHandler((error, request, reply) => answerFault(faultOf(error, request, parts), request, reply));
+  app.addHook("onRequest", async (request, reply) => {
+    const { raw, method } = request;
+    const line = lineOf(request);
+    const asked = { method, path: pathOf(raw), route: line, id: idOf(request) };
+    const refused = refuseSpeaker(speakerOf(raw), asked, parts);
+    if (refused !== null) throw refused;
+    if (method !== "HEAD") line?.request?.begin?.(raw, reply.raw);
+  });
+  for (const line of table) if (line.run !== null) addLine(app, line, parts);
+  return app;
+}
+
+function addLine(app: FastifyInstance, line: Route, parts: ServeParts): void {
+  const { method, path, request: shape, answer, run } = line;
+  const status = Number(Object.keys(answer)[0]);
+  app.route({
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    config: { line },
+    bodyLimit: shape?.limit?.bytes ?? largestBody,
+    async handler(request, reply) {
+      const query = readQuery(shape?.query ?? {}, request.query as Record<string, string>);
+      const isParsed = shape?.body !== undefined && shape.read !== "inside" && shape.as !== "text";
+      const body = isParsed ? readRequest(shape.body, request.body) : request.body;
+      reply.code(status);
+      return run?.({ ...whoAsks(request, reply, parts), query, body });
+    },
+  });
+}
+
+function whoAsks(request: FastifyRequest, reply: FastifyReply, parts: ServeParts): Omit<Ask, "query" | "body"> {
+  const speaker = parts.speakerOf(request.raw);
+  return {
+    id: idOf(request),
+    agent: speaker.kind === "agent" ? speaker : null,
+    principal: principalOf(speaker),
+    raw: request.raw,
+    reply,
+  };
+}
+
+/** The line of the table that the router found; `null` when there is none. */
+const lineOf = ({ routeOptions }: FastifyRequest): Route | null =>
+  (routeOptions.config as { readonly line?: Route }).line ?? null;
+
+const idOf = ({ params }: FastifyRequest): string => (params as { readonly id?: string } | null)?.id ?? "";
+
+const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
+
+/** A name that is given twice becomes a list, as it is written everywhere else: `types=A&types=B` is `types=A,B`. */
+function splitQuery(text: string): Record<string, string> {
+  const query: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) {
+    query[name] = query[name] === undefined ? value : `${query[name]},${value}`;
+  }
+  return query;
+}
+
+function parseBody(request: FastifyRequest, text: string): unknown {
+  const as = lineOf(request)?.request?.as ?? "json";
+  const isLines = as === "lines" && request.headers["content-type"]?.includes("ndjson") === true;
+  if (as === "text" || isLines) return new Sent(text);
+  if (text === "") return undefined;
+  return as === "state" ? parseState(text) : parseJson(text);
+}
+
+function answerFault(fault: Fault, { raw }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (fault.code !== "body-too-large") return reply.code(statusOf(fault)).send(toProblem(fault));
+  reply.hijack();
+  sendProblemEarly(raw, reply.raw, fault);
+  return reply;
+}
+
+function faultOf(error: unknown, request: FastifyRequest, parts: ServeParts): Fault {
+  if (error instanceof Fault) return error;
+  const { statusCode, message } = error as { statusCode?: number; message: string };
+  if (statusCode === 413) return refuseLarge(request, parts);
+  if (statusCode !== undefined && statusCode < 500) return new Fault("bad-request", message);
+  const { log } = parts;
+  log.error({ error: String((error as Error).stack ?? error) }, "a request failed because of a mistake in Rouse");
+  return new Fault("internal", "something went wrong inside Rouse; its log says what");
+}
+
+function refuseLarge(request: FastifyRequest, parts: ServeParts): Fault {
+  const { limit, tooLarge } = lineOf(request)?.request ?? {};
+  try {
+    tooLarge?.(whoAsks(request, null as never, parts));
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  return new Fault("body-too-large", limit?.told ?? `at most ${largestBody / 1024 / 1024} MiB in one request`);
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage, RequestListener } from "node:http";
+import type { Monitor } from "../monitor.ts";
+import { agentRoutes, type MaySee } from "./agents.ts";
+import { auditRoutes } from "./audit.ts";
+import { checkpointRoutes } from "./checkpoints.ts";
+import { escalationRoutes } from "./escalations.ts";
+import { eventRoutes } from "./events.ts";
+import { mcpRoutes } from "./mcp.ts";
+import { monitorRoutes } from "./monitor.ts";
+import { pingRoutes } from "./ping.ts";
+import type { Route } from "./route.ts";
+import { stepRoutes } from "./steps.ts";
+import { recoveryRoutes, taskRoutes } from "./tasks.ts";
+
+export interface TableOptions {
+  readonly version: string;
+  /** What signed decisions of the orchestrator are checked with. */
+  readonly secret: string;
+  /** Whether the token of a request that is still being answered is still good. */
+  readonly isStillWelcome: (request: IncomingMessage) => boolean;
+  readonly maySee: MaySee;
+  readonly door: () => RequestListener;
+}
+
+/** Everything that can be asked of a daemon, resource by resource. */
+export function apiTable(monitor: Monitor, options: TableOptions): { table: readonly Route[]; close(): Promise<void> } {
+  const now = () => monitor.readClock().time;
+  const { noteRefusedSpeaker, noteBadSignature, help } = monitor;
+  const { words, escalations, checkpoints, tasks, service, recovery } = help;
+  const { routes: mcp, close } = mcpRoutes({ door: options.door, now });
+  const table: readonly Route[] = tagged({
+    agents: [...agentRoutes(monitor, options.maySee), ...pingRoutes],
+    steps: stepRoutes(monitor),
+    tasks: [...taskRoutes({ service, noteRefusedSpeaker }), ...recoveryRoutes(recovery)],
+    checkpoints: checkpointRoutes({ checkpoints, noteRefusedSpeaker, holdsTask: tasks.isWorkOf }),
+    escalations: escalationRoutes(
+      { ...words, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded },
+      { secret: options.secret, now, noteBadSignature },
+    ),
+    events: eventRoutes(monitor, options.isStillWelcome),
+    audit: auditRoutes(monitor.audit),
+    monitor: monitorRoutes(monitor, options.version, () => table),
+    mcp,
+  });
+  return { table, close };
+}
+
+const tagged = (resources: Readonly<Record<string, readonly Route[]>>): readonly Route[] =>
+  Object.entries(resources).flatMap(([tag, lines]) => lines.map((line) => ({ ...line, tag })));

@@ -1,0 +1,144 @@
+import type { Letter, Machine, Stepped } from "@rouse/core";
+import { type DraftParts, fillDraft } from "./fill-draft.ts";
+import type { Moment } from "./steady-clock.ts";
+import { createWakeWheel, type Sleeper } from "./wake-wheel.ts";
+
+/** One thing of a machine in memory. */
+export interface Kept<R> extends Sleeper {
+  readonly machine: string;
+  readonly id: string;
+  record: R;
+}
+
+/** What the engine has to know to host a machine: where its things are, what they are judged by, what of a step is saved, and what it means for others. */
+export interface Room<K extends Kept<R>, R, S, C, A> {
+  readonly machine: Machine<R, S, C, A>;
+  find(id: string, moment: Moment): K | undefined;
+  contextOf(kept: K, signal: S, moment: Moment): C;
+  /** Puts into the next commit what came of it, besides its actions. */
+  keep(turn: KeptTurn<K, R, S, C, A>): void;
+  /** What it means for others: letters for other machines, and whoever only watches. */
+  after?(turn: KeptTurn<K, R, S, C, A>): void;
+  /** A letter to the whole room. */
+  hear?(signal: unknown, moment: Moment): void;
+  /** Its time has come. */
+  wake(kept: K, moment: Moment): void;
+}
+
+/** A step that was taken: `kept` has the record that came of it. `raw`: the signal as it was sent, where that is known. */
+export interface KeptTurn<K, R, S, C, A> {
+  readonly kept: K;
+  readonly before: R;
+  readonly signal: S;
+  readonly context: C;
+  readonly stepped: Stepped<R, A>;
+  readonly moment: Moment;
+  readonly raw: string | undefined;
+}
+
+/** How a room has its own things stepped. */
+export interface Host<K, S, A> {
+  /** One step. What it means for others waits in the mailbox. */
+  run(kept: K, signal: S, moment: Moment, raw?: string): A;
+  /** One step, and all that follows from it. */
+  submit(kept: K, signal: S, moment: Moment, raw?: string): A;
+}
+
+interface Hosted {
+  deliver(id: string | null, signal: unknown, moment: Moment): void;
+  wake(kept: Kept<unknown>, moment: Moment): void;
+}
+
+interface EngineParts extends DraftParts {
+  readonly readClock: () => Moment;
+}
+
+/**
+ * Hosts machines and knows none by name. One step at a time: core judges, what comes out goes into the next commit, and letters to others wait in the
+ * mailbox until the step is done. Everything is synchronous and saved in one commit; whoever answers somebody outside waits for that.
+ */
+export function createEngine(parts: EngineParts) {
+  const { commits, readClock } = parts;
+  const { saveEvents, addToTrail, addLines, intend, eventsSaved } = fillDraft(parts);
+  const wheel = createWakeWheel<Kept<unknown>>();
+  const hosts = new Map<string, Hosted>();
+  const mailbox: Letter[] = [];
+  let delivering = false;
+
+  function host<K extends Kept<R>, R, S, C, A>(room: Room<K, R, S, C, A>): Host<K, S, A> {
+    const { machine } = room;
+
+    function run(kept: K, signal: S, moment: Moment, raw?: string): A {
+      const before = kept.record;
+      const context = room.contextOf(kept, signal, moment);
+      const stepped = machine.step(before, signal, context);
+      kept.record = stepped.record;
+      for (const action of stepped.actions) intend(action, moment.time);
+      const turn = { kept, before, signal, context, stepped, moment, raw };
+      room.keep(turn);
+      wheel.file(kept);
+      if (stepped.letters !== undefined) mailbox.push(...stepped.letters);
+      room.after?.(turn);
+      return stepped.reply;
+    }
+
+    hosts.set(machine.name, {
+      deliver(id, signal, moment) {
+        if (id === null) return room.hear?.(signal, moment);
+        const kept = room.find(id, moment);
+        if (kept !== undefined) run(kept, signal as S, moment);
+      },
+      wake: (kept, moment) => room.wake(kept as K, moment),
+    });
+    return {
+      run,
+      submit(kept, signal, moment, raw) {
+        const reply = run(kept, signal, moment, raw);
+        deliver(moment);
+        commits.schedule();
+        return reply;
+      },
+    };
+  }
+
+  const post = (machine: string, id: string | null, signal: unknown): void => {
+    mailbox.push({ machine, id, signal });
+  };
+
+  /** First come, first served, until nobody has anything to say any more. */
+  function deliver(moment: Moment): void {
+    if (delivering || mailbox.length === 0) return;
+    delivering = true;
+    try {
+      for (let i = 0; i < mailbox.length; i++) {
+        const { machine, id, signal } = mailbox[i] as Letter;
+        hosts.get(machine)?.deliver(id, signal, moment);
+      }
+    } finally {
+      mailbox.length = 0;
+      delivering = false;
+    }
+  }
+
+  return {
+    host,
+    post,
+    deliver,
+    file: wheel.file,
+    /** Those whose time has come; each is woken by its own room. */
+    takeDue: wheel.takeDue,
+    wake: (kept: Kept<unknown>, moment: Moment): void => hosts.get(kept.machine)?.wake(kept, moment),
+    /** The one way in for whoever is outside: nothing is taken in while it could not be saved, and the clock is read once. */
+    begin(): Moment {
+      commits.refuseWhileDown();
+      return readClock();
+    },
+    saveEvents,
+    addToTrail,
+    addLines,
+    intend,
+    eventsSaved,
+  };
+}
+
+export type Engine = ReturnType<typeof createEngine>;

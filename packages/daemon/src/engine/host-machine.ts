@@ -1,0 +1,73 @@
+import type { MonoMs, RouseEvent } from "@rouse/contract";
+import type { Machine } from "@rouse/core";
+import type { KeptMachine } from "../ports/store.ts";
+import type { Engine, Kept } from "./engine.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Moment } from "./steady-clock.ts";
+
+interface HostingParts<R, S, C, A> {
+  readonly engine: Pick<Engine, "host" | "saveEvents" | "file">;
+  readonly commits: Pick<GroupCommit, "saveMachine">;
+  readonly machine: Machine<R, S, C, A>;
+  /** How one begins that nobody has heard of yet. */
+  readonly begin: (id: string, now: MonoMs) => R;
+  readonly contextOf: (now: MonoMs) => C;
+  /** Whom its events are about. */
+  readonly agentOf: (id: string) => string | null;
+  readonly wakeSignal?: S;
+}
+
+/** All that a machine needs whose records are saved with every change, and whose things begin with the first signal to them. */
+export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
+  const { engine, commits, machine, contextOf, agentOf, wakeSignal } = parts;
+  const things = new Map<string, Kept<R>>();
+
+  function add(id: string, record: R): Kept<R> {
+    const kept: Kept<R> = { machine: machine.name, id, record, slot: null, wakeAt: () => machine.wakeAt(kept.record) };
+    things.set(id, kept);
+    return kept;
+  }
+
+  const find = (id: string, { now }: Moment): Kept<R> => things.get(id) ?? add(id, parts.begin(id, now));
+
+  /** Written as it is when the commit starts; one that was forgotten meanwhile is removed. */
+  function save(id: string): void {
+    commits.saveMachine(machine.name, id, () => {
+      const kept = things.get(id);
+      return { record: kept === undefined ? null : machine.serialise(kept.record), overAt: null };
+    });
+  }
+
+  const saveEvents = (events: readonly RouseEvent[], id: string, { time }: Moment): void => {
+    if (events.length > 0) engine.saveEvents(events, time, agentOf(id));
+  };
+
+  const host = engine.host<Kept<R>, R, S, C, A>({
+    machine,
+    find,
+    contextOf: (_, __, { now }) => contextOf(now),
+    keep({ kept, before, stepped, moment }) {
+      saveEvents(stepped.events, kept.id, moment);
+      if (kept.record !== before) save(kept.id);
+    },
+    wake(kept, moment) {
+      if (wakeSignal !== undefined) host.run(kept, wakeSignal, moment);
+    },
+  });
+
+  return {
+    find: (id: string): R | null => things.get(id)?.record ?? null,
+    submit: (id: string, signal: S, moment: Moment): A => host.submit(find(id, moment), signal, moment),
+    /** One step whose letters wait: for whoever is in the middle of a step and cannot go on before this one is taken. */
+    run: (id: string, signal: S, moment: Moment): A => host.run(find(id, moment), signal, moment),
+    restore(saved: readonly KeptMachine[]): void {
+      for (const { machine: name, id, record } of saved)
+        if (name === machine.name) engine.file(add(id, machine.restore(record)));
+    },
+    forget(id: string): R | null {
+      const record = things.get(id)?.record ?? null;
+      if (things.delete(id)) save(id);
+      return record;
+    },
+  };
+}

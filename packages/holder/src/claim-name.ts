@@ -2,7 +2,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, r
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "@rouse/contract";
-import { isSame as isStillThere } from "./processes/read-processes.ts";
+import { areSame, isSame as isStillThere } from "./processes/read-processes.ts";
 import { holderFiles } from "./protocol/holder-files.ts";
 import type { HolderFile, ProcessId } from "./protocol/spec.ts";
 import { writeBeside, writeWhole } from "./write-whole.ts";
@@ -26,7 +26,7 @@ export function claimName(home: string, wanted: HolderFile, from: ProcessId | nu
     makePrivate(dirname(folder));
     makePrivate(folder);
     const before = from === null ? null : readClaim(file);
-    if (before !== null && from !== null && isSame(before.holder, from)) writeWhole(file, print(wanted));
+    if (before !== null && from !== null && areSame(before.holder, from)) writeWhole(file, print(wanted));
     else take(file, wanted);
   } catch (error) {
     throw nameTrouble(folder, error);
@@ -71,7 +71,7 @@ function ours(path: string, wanted: HolderFile): Claim {
     },
     release() {
       const there = readClaim(path);
-      if (there !== null && isSame(there.holder, file.holder)) rmSync(path, { force: true });
+      if (there !== null && areSame(there.holder, file.holder)) rmSync(path, { force: true });
     },
   };
 }
@@ -90,7 +90,7 @@ function take(file: string, wanted: HolderFile): void {
       const markers = succeed(file, standing, temporary);
       // Somebody may have come and gone since it was read.
       const now = readClaim(file);
-      const unchanged = now !== null && isSame(now.holder, standing.holder);
+      const unchanged = now !== null && areSame(now.holder, standing.holder);
       // Not written anew: the marker is another name of the same file, and whoever reads it meanwhile must find us in it.
       if (unchanged) renameSync(temporary, file);
       for (const marker of unchanged ? markers : markers.slice(-1)) rmSync(marker, { force: true });
@@ -169,5 +169,4 @@ function nameTrouble(folder: string, error: unknown): Fault {
   });
 }
 
-const isSame = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid && a.startTicks === b.startTicks;
 const print = (file: HolderFile): string => `${JSON.stringify(file, null, 2)}\n`;

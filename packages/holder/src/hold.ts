@@ -27,7 +27,6 @@ import { type HolderFiles, holderFiles } from "./protocol/holder-files.ts";
 import { makeSecret } from "./protocol/holder-secret.ts";
 import { inputOf } from "./protocol/input-of.ts";
 import { type HolderFile, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
-import { reserveExit } from "./reserve-exit.ts";
 import { obeyOrders } from "./socket/obey-orders.ts";
 import { linger, listenAt, patienceOf, placeSocket, serve } from "./socket/serve-socket.ts";
 import { readAgain } from "./socket/show-output.ts";
@@ -39,7 +38,7 @@ import { compilePatterns } from "./watch/compile-patterns.ts";
 import { keepReports } from "./watch/keep-reports.ts";
 import { openEyes } from "./watch/open-eyes.ts";
 import { watchAgent } from "./watch/watch-agent.ts";
-import { writeWhole } from "./write-whole.ts";
+import { reserveExit, writeWhole } from "./write-whole.ts";
 
 export interface HoldOptions {
   /** Whoever took the name for us. */

@@ -1,11 +1,9 @@
-import { readlinkSync } from "node:fs";
-import { basename } from "node:path";
 import type { RunningProcess, SparedProcess } from "@rouse/contract";
 import type { ProcessId } from "../protocol/spec.ts";
 import { type AgentGroup, mayLeaveGroup, openGroup } from "./cgroup.ts";
 import { whomToSpare } from "./find-tree.ts";
 import { createOwnerTest } from "./other-agents.ts";
-import { isSame, type ProcessInfo, readAllProcesses, readProcess } from "./read-processes.ts";
+import { executableOf, isSame, type ProcessInfo, readAllProcesses, readProcess } from "./read-processes.ts";
 import { apartFromOthers } from "./spare-others.ts";
 import { orphanedServers, withoutShared } from "./spare-shared.ts";
 import type { TreeWatch } from "./watch-tree.ts";
@@ -127,11 +125,6 @@ const terminalServers = new Set(["tmux", "screen", "dtach", "abduco", "zellij"])
 
 /** By its file. The server leads a session; those who look into it do not, or do so in the agent's own. */
 function servesTerminals({ pid, session }: ProcessInfo): boolean {
-  if (session !== pid) return false;
-  try {
-    const file = basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
-    return terminalServers.has(file.replace(/-.*/, "")); // Debian's screen is `screen-4.9`
-  } catch {
-    return false; // gone, or somebody else's
-  }
+  // Debian's screen is `screen-4.9`
+  return session === pid && terminalServers.has(executableOf(pid)?.replace(/-.*/, "") ?? "");
 }

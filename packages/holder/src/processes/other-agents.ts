@@ -1,10 +1,18 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { holderFiles, holdersFolder } from "../protocol/holder-files.ts";
 import type { ProcessId } from "../protocol/spec.ts";
 import { locateOwnGroup } from "./place-cgroup.ts";
-import { isSame, markVariable, type ProcessInfo, readProcess, type TreeRoot } from "./read-processes.ts";
+import {
+  areSame,
+  executableOf,
+  isSame,
+  markVariable,
+  type ProcessInfo,
+  readProcess,
+  type TreeRoot,
+} from "./read-processes.ts";
 
 /** What is asked of another agent's `holder.json`; read by hand, because a holder does without schemas. */
 interface Claim {
@@ -33,7 +41,7 @@ export function createOwnerTest(root: TreeRoot, read: (pid: number) => ProcessIn
   }
 
   function find(info: ProcessInfo): string | null {
-    if (isSameId(info, root.agent) || info.pid === process.pid || info.pid <= 1) return null;
+    if (areSame(info, root.agent) || info.pid === process.pid || info.pid <= 1) return null;
     const parent = read(info.ppid);
     const shown = heldBy(info) ?? groupOwner(info, root) ?? (parent === null ? null : heldBy(parent));
     if (shown !== null) return shown;
@@ -66,7 +74,7 @@ function spawnedFor(info: ProcessInfo, words: readonly string[]): string | null 
   const files = holderFiles(dirname(dirname(folder)), basename(folder));
   if (!existsSync(files.spec)) return null;
   const claim = readClaim(files.holder);
-  const isTheirs = claim === null || isSameId(claim.holder, info) || claim.holder.pid === info.ppid;
+  const isTheirs = claim === null || areSame(claim.holder, info) || claim.holder.pid === info.ppid;
   return isTheirs || !isSame(claim.holder) ? basename(folder) : null;
 }
 
@@ -81,7 +89,7 @@ function runsInForeground(info: ProcessInfo): string | null {
   for (const home of homesIn(environmentOf(info.pid))) {
     const found = namesIn(home)
       .map((agentId) => readClaim(holderFiles(home, agentId).holder))
-      .find((claim) => claim !== null && isSameId(claim.holder, info));
+      .find((claim) => claim !== null && areSame(claim.holder, info));
     if (found != null) return found.agentId;
   }
   if (lookedAt.size > 10_000) lookedAt.clear();
@@ -153,14 +161,7 @@ function environmentOf(pid: number): ReadonlyMap<string, string> {
   return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
 }
 
-const isSameId = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid && a.startTicks === b.startTicks;
-
-/** By its file: anybody may be started under any name. */
 function runsNode(pid: number): boolean {
-  try {
-    const file = basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
-    return file === basename(process.execPath) || /^node/.test(file);
-  } catch {
-    return false; // gone, or somebody else's
-  }
+  const file = executableOf(pid);
+  return file !== null && (file === basename(process.execPath) || /^node/.test(file));
 }

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
+import { basename } from "node:path";
 import type { ProcessId } from "../protocol/spec.ts";
 
 /** What a tree of processes is found by. */
@@ -94,6 +95,17 @@ export function identityOf(pid: number): ProcessId | null {
 
 export function isSame({ pid, startTicks }: ProcessId): boolean {
   return identityOf(pid)?.startTicks === startTicks;
+}
+
+export const areSame = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid && a.startTicks === b.startTicks;
+
+/** Its name is by its file, also when an update has taken that away: anybody may be started under any name. `null`: gone, or somebody else's. */
+export function executableOf(pid: number): string | null {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
+  } catch {
+    return null;
+  }
 }
 
 export const markVariable = "ROUSE_MARK";

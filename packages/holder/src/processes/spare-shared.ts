@@ -1,6 +1,7 @@
-import { readlinkSync, realpathSync } from "node:fs";
-import { basename, join } from "node:path";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
 import {
+  executableOf,
   hasMark,
   isAlive,
   markOf,
@@ -146,11 +147,4 @@ function homeOf(pid: number): string | null {
 
 const argumentsOf = (pid: number): string[] => readIfThere(`/proc/${pid}/cmdline`)?.split("\0").slice(0, -1) ?? [];
 
-/** By its file, also when an update has taken that away: anybody may be started under any name. */
-function runsCodex(pid: number): boolean {
-  try {
-    return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "")) === "codex";
-  } catch {
-    return false; // gone, or somebody else's
-  }
-}
+const runsCodex = (pid: number): boolean => executableOf(pid) === "codex";

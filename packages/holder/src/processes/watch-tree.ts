@@ -3,6 +3,7 @@ import type { ProcessFacts } from "@rouse/contract";
 import type { ProcessId } from "../protocol/spec.ts";
 import { findKin, type Kin } from "./find-tree.ts";
 import {
+  areSame,
   isAlive,
   type ProcessInfo,
   readAllProcesses,
@@ -115,7 +116,7 @@ function createYoungest(agent: ProcessId) {
         .filter(({ pid }) => pid !== agent.pid)
         .reduce<ProcessId | null>((a, b) => (a !== null && a.startTicks >= b.startTicks ? a : b), null);
       if (child === null) return null;
-      if (last?.pid === child.pid && last.startTicks === child.startTicks) return last.at;
+      if (last !== null && areSame(last, child)) return last.at;
       const ageMs = Math.max(0, (uptime() - child.startTicks / ticksPerSecond) * 1000);
       last = { pid: child.pid, startTicks: child.startTicks, at: Math.round(Date.now() - ageMs) };
       return last.at;

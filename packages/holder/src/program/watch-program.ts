@@ -16,6 +16,7 @@ import {
 } from "@rouse/core";
 import type { HolderLog } from "../holder-log.ts";
 import type { Containment } from "../nudge/contain-agent.ts";
+import { areSame } from "../processes/read-processes.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
 import { inputOf } from "../protocol/input-of.ts";
 import type { Spec } from "../protocol/spec.ts";
@@ -182,7 +183,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     const members = tree.look();
     const found = findRunning(tree.root().agent.pid, members);
     if (found === null && spec.family === "generic") leave();
-    else if (found !== null && !isSame(found, running)) enter(found);
+    else if (found !== null && (running === null || !areSame(found, running))) enter(found);
     if (running === null) return;
     if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
     else if (tail.conversation === undefined) searchLater(() => members);
@@ -377,6 +378,3 @@ function asStarted(spec: Spec, startedAt: number): Running | null {
   const { cwd, env } = spec;
   return { ...program, pid: 0, startTicks: 0, startedAt, cwd, env };
 }
-
-const isSame = (a: Running, b: Running | null): boolean =>
-  b !== null && a.pid === b.pid && a.startTicks === b.startTicks;

@@ -1,22 +1,30 @@
 import { z } from "zod";
 import { AgentHealth, HealthSnapshot, OverReport } from "./agent.ts";
 import { CallerName } from "./audit.ts";
+import { EscalationEnding } from "./escalation.ts";
 import { FleetCause, GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
 import { overKinds } from "./over-words.ts";
+import { Next } from "./page.ts";
 import { OrderRefusal, StopDetails, TreeTier } from "./terminal.ts";
 
-/** Every refused request gets this, with the matching HTTP status. */
+/** A `Fault` on the wire (RFC 9457): every refused request gets this as `application/problem+json`, with the matching HTTP status. */
 export const Problem = z
   .object({
-    error: z.object({
-      code: z.enum(faultCodes),
-      message: z.string(),
-      retryable: z.boolean(),
-      details: z.array(z.string()).optional(),
-    }),
+    /** `urn:rouse:problem:` and the code. */
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    /** What is wrong here, and what to do about it. */
+    detail: z.string(),
+    /** Stable: scripts and metrics may use it. */
+    code: z.enum(faultCodes),
+    /** The same request may succeed later. */
+    retryable: z.boolean(),
+    /** Only of `escalation-closed`: how the question ended. */
+    ended: EscalationEnding.optional(),
   })
   .meta({ id: "Problem" });
 export type Problem = z.infer<typeof Problem>;
@@ -38,7 +46,7 @@ export type HistoryReport = z.infer<typeof HistoryReport>;
 /** A kept beat: what the agent sent, and when it arrived by the monitor's clock. */
 export const KeptHeartbeat = Heartbeat.extend({ receivedAt: z.string() }).meta({ id: "KeptHeartbeat" });
 export type KeptHeartbeat = z.infer<typeof KeptHeartbeat>;
-export const HeartbeatList = z.object({ heartbeats: z.array(KeptHeartbeat) }).meta({ id: "Heartbeats" });
+export const HeartbeatList = z.object({ heartbeats: z.array(KeptHeartbeat), next: Next }).meta({ id: "Heartbeats" });
 
 /** What the monitor holds against itself right now. */
 export const SelfDoubtReport = z
@@ -69,9 +77,9 @@ export const SelfDoubtReport = z
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
 
-/** Everybody, and what the monitor that says so holds against itself. */
+/** Agents, and what the monitor that says so holds against itself. */
 export const AgentList = z
-  .object({ agents: z.array(AgentHealth), monitor: SelfDoubtReport.optional() })
+  .object({ agents: z.array(AgentHealth), monitor: SelfDoubtReport.optional(), next: Next })
   .meta({ id: "Agents" });
 export type AgentList = z.infer<typeof AgentList>;
 
@@ -268,4 +276,4 @@ export const ConfigReport = z
   })
   .meta({ id: "ConfigReport" });
 
-export const EventPage = z.object({ events: z.array(SavedEvent) }).meta({ id: "Events" });
+export const EventPage = z.object({ events: z.array(SavedEvent), next: Next }).meta({ id: "Events" });

@@ -8,7 +8,7 @@ import type {
   NudgeResult,
 } from "@rouse/contract";
 import { agentPath, escalationPath } from "./agent-path.ts";
-import { ask } from "./call-api.ts";
+import { ask, askAll, searchFor } from "./call-api.ts";
 import type { Line } from "./open-line.ts";
 
 /** Questions about agents that are not well: who asks, who answers, and what the agents themselves say. */
@@ -22,12 +22,16 @@ export interface AskAndAnswer extends EscalationService {
   checkIn(agentId: string): Promise<CheckInAnswer>;
 }
 
+interface OpenPage {
+  readonly escalations: EscalationReport[];
+  readonly next: string | null;
+}
+
 export function askAndAnswer(line: Line): AskAndAnswer {
   return {
     async escalations({ agentId } = {}) {
-      const search = agentId === undefined ? "" : `?agentId=${encodeURIComponent(agentId)}`;
-      return (await ask<{ escalations: EscalationReport[] }>(line, { path: `/api/v1/escalations${search}` }))
-        .escalations;
+      const pages = await askAll<OpenPage>(line, "/api/v1/escalations", searchFor({ agentId }));
+      return pages.flatMap(({ escalations }) => escalations);
     },
     escalation: async (id) => ask(line, { path: escalationPath(id) }),
     decide: async (id, decision) => ask(line, { path: `${escalationPath(id)}/decision`, body: decision }),

@@ -5,6 +5,7 @@ import {
   Fault,
   type FreezeRequest,
   type HealthMonitoringService,
+  type HealthState,
   type Heartbeat,
   type HeartbeatAck,
   type HistoryReport,
@@ -24,7 +25,7 @@ import {
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
-import { ask, type Call, faultOf, send } from "./call-api.ts";
+import { ask, askAll, type Call, faultOf, searchFor, send, withSearch } from "./call-api.ts";
 import {
   type EventFilter,
   type EventStreamOptions,
@@ -42,9 +43,9 @@ export interface RouseClient
     AskAndAnswer,
     CheckpointCalls,
     TaskCalls {
-  getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
+  getAllAgentHealth(only?: AgentQuery): Promise<AgentHealth[]>;
   /** The same with what the monitor holds against itself: freeze, hold, amnesty. */
-  fleet(): Promise<AgentList>;
+  fleet(only?: AgentQuery): Promise<AgentList>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
@@ -73,6 +74,26 @@ export interface RouseClient
   removeAgent(agentId: string, order?: Partial<RemoveRequest>): Promise<RemovedAgent>;
 }
 
+/** What is given narrows the list. */
+export interface AgentQuery {
+  readonly filter?: "unhealthy";
+  readonly state?: HealthState | readonly HealthState[];
+  readonly type?: string;
+  readonly node?: string;
+  readonly task?: string;
+  /** Part of a name: of the agent, its type, node or task. */
+  readonly q?: string;
+}
+
+const agentsPerPage = 5000;
+
+async function listAgents(line: Line, only: AgentQuery): Promise<AgentList> {
+  const search = searchFor({ ...only, limit: agentsPerPage });
+  const [first, ...rest] = await askAll<AgentList>(line, "/api/v1/agents", search);
+  if (rest.length === 0) return first;
+  return { ...first, agents: [first, ...rest].flatMap(({ agents }) => agents), next: null };
+}
+
 export function connectRouse(options: ConnectOptions): RouseClient {
   const line = openLine(options);
   return {
@@ -95,11 +116,8 @@ export function connectRouse(options: ConnectOptions): RouseClient {
 function agentCalls(line: Line) {
   return {
     getAgentHealth: async (agentId: string) => ask<AgentHealth>(line, { path: agentPath(agentId) }),
-    async getAllAgentHealth(only: { filter?: "unhealthy" } = {}) {
-      const search = only.filter === undefined ? "" : `?filter=${only.filter}`;
-      return (await ask<{ agents: AgentHealth[] }>(line, { path: `/api/v1/agents${search}` })).agents;
-    },
-    fleet: () => ask<AgentList>(line, { path: "/api/v1/agents" }),
+    getAllAgentHealth: async (only: AgentQuery = {}) => (await listAgents(line, only)).agents,
+    fleet: (only: AgentQuery = {}) => listAgents(line, only),
     async getHealthHistory(agentId: string, duration: number) {
       const path = `${agentPath(agentId)}/history?duration=${duration}ms`;
       return (await ask<HistoryReport>(line, { path })).history;
@@ -132,7 +150,7 @@ function agentCalls(line: Line) {
     recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
       ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
     steps: async (agentId: string, query: StepQuery = {}) =>
-      ask<StepPage>(line, { path: `${agentPath(agentId)}/steps${stepSearch(query)}` }),
+      ask<StepPage>(line, { path: withSearch(`${agentPath(agentId)}/steps`, searchFor(query)) }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
 }
@@ -141,12 +159,6 @@ function agentCalls(line: Line) {
 function noneOfUnknown(error: unknown): never[] {
   if (error instanceof Fault && error.code === "agent-unknown") return [];
   throw error;
-}
-
-function stepSearch(query: StepQuery): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return search.size === 0 ? "" : `?${search}`;
 }
 
 /** A refused beat has an acknowledgement too, and it says why: an agent should read it, not crash over it. */

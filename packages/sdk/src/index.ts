@@ -40,7 +40,7 @@ export type {
 } from "@rouse/contract";
 export { Fault } from "@rouse/contract";
 export type { AskAndAnswer } from "./ask-and-answer.ts";
-export { connectRouse, type RouseClient } from "./connect-rouse.ts";
+export { type AgentQuery, connectRouse, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";

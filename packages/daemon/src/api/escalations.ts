@@ -13,6 +13,7 @@ import {
   EscalationId,
   EscalationList,
   EscalationNotice,
+  type EscalationReport,
   EscalationResult,
   Fault,
   NudgeRequest,
@@ -24,8 +25,21 @@ import type { FastifyReply } from "fastify";
 import { givenBy } from "../runtime/note-orders.ts";
 import type { Answered, Words } from "../runtime/take-words.ts";
 import { parseJson } from "./parse-json.ts";
-import { toProblem } from "./problem.ts";
-import { deciders, owner, ownerAnd, type Route, readers, readRequest, route, Sent, text } from "./route.ts";
+import { answerProblem } from "./problem.ts";
+import {
+  cursorText,
+  deciders,
+  limit,
+  owner,
+  ownerAnd,
+  pageOf,
+  type Route,
+  readers,
+  readRequest,
+  route,
+  Sent,
+  text,
+} from "./route.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations
@@ -64,12 +78,15 @@ function questionRoutes(escalations: Escalations): Route[] {
         path,
         who: readers,
         id: `listEscalations${short}`,
-        about: "What waits for an answer",
-        request: { query: { agentId: text("only about this agent") } },
+        about: "What waits for an answer, what waits longest first",
+        request: { query: { agentId: text("only about this agent"), limit: limit(1000, 1000), cursor: cursorText } },
         answer: { 200: EscalationList },
-        run({ query: { agentId } }) {
-          const open = escalations.escalations();
-          return { escalations: agentId === undefined ? open : open.filter((one) => one.agentId === agentId) };
+        run({ query: { agentId, limit, cursor } }) {
+          const open = escalations.escalations().filter((one) => agentId === undefined || one.agentId === agentId);
+          const sorted = open.sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0));
+          const rest = sorted.slice(cursor === undefined ? 0 : startAfter(sorted, cursor));
+          const { page, next } = pageOf(rest, limit, ({ openedAt, id }) => `${openedAt} ${id}`);
+          return { escalations: page, next };
         },
       }),
     ),
@@ -99,6 +116,16 @@ function questionRoutes(escalations: Escalations): Route[] {
         tellOutcome(id, isEscalation(id) ? await escalations.acknowledge(id, principal, body.actor) : never, reply),
     }),
   ];
+}
+
+/** They come and go: a page goes on after the one before ended, or with what has waited as long where that is not open any more. */
+function startAfter(open: readonly EscalationReport[], cursor: string): number {
+  const [openedAt = "", id, ...rest] = cursor.split(" ");
+  if (id === undefined || rest.length > 0) throw new Fault("bad-request", "cursor: `next` of the page before");
+  const same = open.findIndex((one) => one.id === id);
+  if (same !== -1) return same + 1;
+  const later = open.findIndex((one) => one.openedAt >= openedAt);
+  return later === -1 ? open.length : later;
 }
 
 const never: Answered = { outcome: "unknown" };
@@ -159,7 +186,7 @@ function tellOutcome(escalation: string, answered: Answered, reply: FastifyReply
 function tellEnd(id: string, ended: EscalationEnding | null, reply: FastifyReply): FastifyReply {
   const fault = tooLate(id, ended);
   if (ended === null) throw fault;
-  return reply.code(409).send({ ...toProblem(fault), ended });
+  return answerProblem(reply, fault, { ended });
 }
 
 /** For whoever answers, or asks about, what does not wait for an answer. `null`: it was never asked. */

@@ -99,9 +99,10 @@ function createApp(monitor: Monitor, options: ListenOptions, log: Log, port: () 
     serverFactory(route) {
       const server = createHttpServer(options);
       const admit = boundConnections(server, boundsFor(readOpenFiles()));
-      const takeBeats = takeHeartbeats(monitor, log);
+      const beats = beatsOf(table);
+      const takeBeats = takeHeartbeats(monitor, beats, log);
       const takePing = takePings(monitor, log);
-      door = guarded({ guard, admit, parts, beats: beatsOf(table), takeBeats, takePing, speakers, route });
+      door = guarded({ guard, admit, parts, beats, takeBeats, takePing, speakers, route });
       return server.on("request", door);
     },
   });

@@ -27,7 +27,7 @@ const tokens: Readonly<Record<Exclude<TokenRole, "ping">, string>> = {
 /** What every route may be refused with. */
 const always: readonly FaultCode[] = ["bad-request", "host-refused", "origin-refused", "internal"];
 const withToken: readonly FaultCode[] = ["unauthorized", "forbidden", "too-many-attempts"];
-const withBody: readonly FaultCode[] = ["body-too-large", "store-unavailable"];
+const withBody: readonly FaultCode[] = ["body-too-large", "media-type-refused", "store-unavailable"];
 
 /** The document at /api/v1/openapi.json, made from the table that is served. */
 export function openApiDocument(table: readonly Route[], version: string): object {

@@ -144,6 +144,40 @@ export const limit = (otherwise: number, most: number) => ({
   otherwise,
 });
 
+const nextWanted = "`next` of the page before";
+
+/** Where the page before ended, as a number. */
+export const cursor: Param<number> = {
+  about: `${nextWanted}; the first page when not given`,
+  schema: { type: "string" },
+  read(given, name) {
+    if (/^\d{1,15}$/.test(given)) return Number(given);
+    throw wanted(name, nextWanted);
+  },
+};
+
+/** The same where it is more than a number; the list itself reads it. */
+export const cursorText: Param<string> = text(cursor.about);
+
+/** Of a list that grows at its end: on from `after`, oldest first, or back from the newest. */
+export function stretchOf({
+  after,
+  cursor,
+}: {
+  readonly after?: number | undefined;
+  readonly cursor?: number | undefined;
+}) {
+  if (after !== undefined) return { after: Math.max(after, cursor ?? 0) };
+  return { newestFirst: true, ...(cursor === undefined ? {} : { before: cursor }) };
+}
+
+/** What was found, one more than was asked for where there is more. */
+export function pageOf<T>(found: readonly T[], limit: number, place: (last: T) => number | string) {
+  const page = found.slice(0, limit);
+  const last = page[page.length - 1];
+  return { page, next: found.length > limit && last !== undefined ? String(place(last)) : null };
+}
+
 /** An empty body asks for the defaults. */
 export function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body ?? {});
@@ -166,6 +200,21 @@ export function readQuery<Q extends Params>(known: Q, given: Readonly<Record<str
   }
   return asked as Asked<Q>;
 }
+
+/** Nobody has to say that it is JSON, but whoever says that it is something else is not understood. */
+export const takesType = ({ request }: Route, type: string | undefined): boolean =>
+  type === undefined ||
+  request?.body === undefined ||
+  /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type) ||
+  (request.as === "lines" && isLines(type));
+
+export const refuseType = ({ request }: Route): Fault =>
+  new Fault(
+    "media-type-refused",
+    `what is sent here is ${request?.as === "lines" ? "application/json or application/x-ndjson" : "application/json"}; say so in Content-Type`,
+  );
+
+export const isLines = (type: string | undefined): boolean => /^application\/(?:x-)?ndjson\s*(?:;|$)/i.test(type ?? "");
 
 /** A body as it was sent: a signature is over these very bytes, and lines are parsed one by one. */
 export class Sent {

@@ -2,7 +2,7 @@ import { Fault, StepEvent, StepPage, StepsAck } from "@rouse/contract";
 import type { Monitor } from "../runtime/monitor.ts";
 import { mostSteps } from "../runtime/recall-steps.ts";
 import { parseJson } from "./parse-json.ts";
-import { limit, ownerAnd, type Route, readersAnd, route, Sent, text } from "./route.ts";
+import { cursorText, limit, ownerAnd, type Route, readersAnd, route, Sent, text } from "./route.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostEvents = 10_000;
@@ -36,21 +36,21 @@ export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route
       path: "/api/v1/agents/{id}/steps",
       who: readersAnd("itself"),
       id: "listSteps",
-      about: "What is kept of its steps, oldest first",
+      about: "What is kept of its steps: the newest, oldest first; the next page is older",
       request: {
         query: {
           limit: limit(1000, mostSteps),
           after: text("only what came after `last` of an earlier answer"),
-          before: text("only what came before `first` of an earlier answer"),
+          cursor: cursorText,
         },
       },
       answer: { 200: StepPage },
       faults: ["agent-unknown"],
-      run: ({ id, query: { limit, after, before } }) =>
+      run: ({ id, query: { limit, after, cursor } }) =>
         monitor.steps(id, {
           limit,
           ...(after === undefined ? {} : { after }),
-          ...(before === undefined ? {} : { before }),
+          ...(cursor === undefined ? {} : { cursor }),
         }),
     }),
   ];

@@ -21,6 +21,7 @@ import type { TaskRecovery } from "../runtime/recover-tasks.ts";
 import type { TaskService } from "../runtime/serve-tasks.ts";
 import {
   type Ask,
+  cursorText,
   limit,
   owner,
   ownerAnd,
@@ -72,6 +73,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
           status: someOf("only these", TaskStatus.options),
           agentId: text("only what this agent has, ended, or is meant to have"),
           limit: limit(1000, 10_000),
+          cursor: cursorText,
         },
       },
       answer: { 200: TaskPage },

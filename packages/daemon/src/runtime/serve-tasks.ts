@@ -24,7 +24,7 @@ import { explainRefusal } from "./explain-refusal.ts";
 import { describeCircle, findCircle } from "./find-circle.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Tasks } from "./keep-tasks.ts";
-import { listTasks, type TaskFilter } from "./list-tasks.ts";
+import { listTasks, pageOfTasks, type TaskFilter } from "./list-tasks.ts";
 import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "./note-orders.ts";
 import type { Roster } from "./roster.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
@@ -170,10 +170,11 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       if (again || actor === undefined) return answer(taskId, create(), null, moment);
       return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create);
     },
-    list(filter: TaskFilter & { readonly limit: number }): TaskPage {
+    list(filter: TaskFilter & { readonly limit: number; readonly cursor?: string | undefined }): TaskPage {
       const found = listTasks(tasks.all(), filter);
+      const { page, next } = pageOfTasks(found, filter.limit, filter.cursor);
       const view = viewAt(readClock().now);
-      return { tasks: found.slice(0, filter.limit).map((task) => describeTask(task, view)), total: found.length };
+      return { tasks: page.map((task) => describeTask(task, view)), total: found.length, next };
     },
     show: (taskId: string): TaskReport => describeTask(mustFind(taskId), viewAt(readClock().now)),
     health: (): TaskHealth => describeTaskHealth(tasks.all(), viewAt(readClock().now)),

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { CallerName } from "./audit.ts";
 import { escalationIdPattern, isEscalationId, longestEscalationId } from "./ids.ts";
-import { Next } from "./page.ts";
 
 /** How bad an incident is. SEV-1: several critical tasks blocked, or nobody answers for the orchestrator. SEV-2: over a limit. SEV-3: one agent. */
 export const Severity = z.enum(["SEV-1", "SEV-2", "SEV-3"]).meta({ id: "Severity" });
@@ -180,10 +179,6 @@ export const EscalationReport = z
   })
   .meta({ id: "Escalation" });
 export type EscalationReport = z.infer<typeof EscalationReport>;
-
-export const EscalationList = z
-  .object({ escalations: z.array(EscalationReport), next: Next })
-  .meta({ id: "Escalations" });
 
 /** What sendNudge answers: it is on its way, by which channel and under which id; its life is told by events. */
 export const NudgeResult = z

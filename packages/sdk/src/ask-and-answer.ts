@@ -2,24 +2,32 @@ import type {
   AgentAnswer,
   AnswerAck,
   CheckInAnswer,
+  ClosedEscalation,
   EscalationReport,
   EscalationResult,
   EscalationService,
   NudgeResult,
 } from "@rouse/contract";
 import { agentPath, escalationPath } from "./agent-path.ts";
-import { ask, askAll, searchFor } from "./call-api.ts";
+import { ask, askAll, type Once, searchFor, withSearch } from "./call-api.ts";
 import type { Line } from "./open-line.ts";
 
 /** Questions about agents that are not well: who asks, who answers, and what the agents themselves say. */
 export interface AskAndAnswer extends EscalationService {
   /** Puts words to an agent by the best way there is; without a message, the policy's reminder. */
-  sendNudge(agentId: string, message?: string, actor?: string): Promise<NudgeResult>;
+  sendNudge(agentId: string, message?: string, actor?: string, once?: Once): Promise<NudgeResult>;
+  /** Questions that do not wait for an answer any more, with how they ended, the last first. */
+  closedEscalations(page?: { agentId?: string; limit?: number; cursor?: string }): Promise<ClosedPage>;
   escalateToOrchestrator(agentId: string, reason: string, actor?: string): Promise<EscalationResult>;
   /** For the agent itself: it goes on, wants to hand over, or is blocked. Its own token is enough. */
   answerNudge(agentId: string, answer: AgentAnswer): Promise<AnswerAck>;
   /** For the agent itself: fetches the nudges it has not seen; they count as seen from here on. It owes no heartbeats for it. */
   checkIn(agentId: string): Promise<CheckInAnswer>;
+}
+
+export interface ClosedPage {
+  readonly escalations: ClosedEscalation[];
+  readonly next: string | null;
 }
 
 interface OpenPage {
@@ -36,8 +44,10 @@ export function askAndAnswer(line: Line): AskAndAnswer {
     escalation: async (id) => ask(line, { path: escalationPath(id) }),
     decide: async (id, decision) => ask(line, { path: `${escalationPath(id)}/decision`, body: decision }),
     acknowledge: async (id, by = {}) => ask(line, { path: `${escalationPath(id)}/acknowledge`, body: by }),
-    sendNudge: async (agentId, message, actor) =>
-      ask(line, { path: `${agentPath(agentId)}/nudge`, body: { message, actor } }),
+    closedEscalations: async (page = {}) =>
+      ask(line, { path: withSearch("/api/v1/escalations", searchFor({ state: "closed", ...page })) }),
+    sendNudge: async (agentId, message, actor, once) =>
+      ask(line, { path: `${agentPath(agentId)}/nudge`, body: { message, actor }, key: once?.key }),
     escalateToOrchestrator: async (agentId, reason, actor) =>
       ask(line, { path: `${agentPath(agentId)}/escalate`, body: { reason, actor } }),
     answerNudge: async (agentId, answer) => ask(line, { path: `${agentPath(agentId)}/answers`, body: answer }),

@@ -6,7 +6,14 @@ export interface Call {
   readonly method?: "DELETE";
   readonly path: string;
   readonly body?: unknown;
+  /** The same call again with the same key is answered as it was first. */
+  readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** For calls that create something: with a key of your own, one that was not answered can be made again and is obeyed once. */
+export interface Once {
+  readonly key?: string;
 }
 
 export interface Answer {
@@ -60,7 +67,12 @@ export async function send(line: Line, call: Call): Promise<Answer> {
   try {
     const response = await line.fetch(line.base + call.path, {
       ...body,
-      headers: { ...authorised(line), accept: "application/json", "content-type": "application/json" },
+      headers: {
+        ...authorised(line),
+        accept: "application/json",
+        "content-type": "application/json",
+        ...(call.key === undefined ? {} : { "idempotency-key": call.key }),
+      },
       redirect: "manual",
       signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
     });

@@ -9,9 +9,11 @@ import {
   type Heartbeat,
   type HeartbeatAck,
   type HistoryReport,
+  type IncidentList,
   type KeptHeartbeat,
   type OrderAnswer,
   type OrderRequest,
+  type RecoveryList,
   type RecoveryStatus,
   type RemovedAgent,
   type RemoveRequest,
@@ -25,7 +27,7 @@ import {
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
-import { ask, askAll, type Call, faultOf, searchFor, send, withSearch } from "./call-api.ts";
+import { ask, askAll, type Call, faultOf, type Once, searchFor, send, withSearch } from "./call-api.ts";
 import {
   type EventFilter,
   type EventStreamOptions,
@@ -52,7 +54,7 @@ export interface RouseClient
    * Tells what an agent did: calls, results, messages, errors, in order. Digests are enough; where there is text, Rouse makes digests of it and keeps
    * nothing else. Events that cannot be read are named in the answer, the others are taken.
    */
-  recordSteps(agentId: string, events: readonly StepEvent[]): Promise<StepsAck>;
+  recordSteps(agentId: string, events: readonly StepEvent[], once?: Once): Promise<StepsAck>;
   /** What is kept of an agent's steps, oldest first. */
   steps(agentId: string, query?: StepQuery): Promise<StepPage>;
   /** One page, oldest first: what came after an event, or without `after` the newest. */
@@ -62,6 +64,10 @@ export interface RouseClient
    * off; the iteration ends when `signal` is aborted, and throws when the first connection fails or going on makes no sense.
    */
   streamEvents(options?: EventStreamOptions): AsyncIterable<StreamedEvent>;
+  /** One page: what is wrong now, or was. */
+  incidents(page?: PastQuery & { state?: "open" | "closed" }): Promise<IncidentList>;
+  /** One page: how agents were brought back, the last first. */
+  recoveries(page?: PastQuery): Promise<RecoveryList>;
   status(): Promise<SystemStatus>;
   freeze(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
   thaw(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
@@ -83,6 +89,13 @@ export interface AgentQuery {
   readonly task?: string;
   /** Part of a name: of the agent, its type, node or task. */
   readonly q?: string;
+}
+
+export interface PastQuery {
+  readonly agentId?: string;
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
 }
 
 const agentsPerPage = 5000;
@@ -107,6 +120,8 @@ export function connectRouse(options: ConnectOptions): RouseClient {
       return (await ask<{ events: SavedEvent[] }>(line, { path: `/api/v1/events?${search}` })).events;
     },
     streamEvents: (stream = {}) => followEvents(line, stream),
+    incidents: (page = {}) => ask(line, { path: withSearch("/api/v1/incidents", searchFor(page)) }),
+    recoveries: (page = {}) => ask(line, { path: withSearch("/api/v1/recoveries", searchFor(page)) }),
     status: () => ask(line, { path: "/api/health/status" }),
     freeze: (order = {}) => ask(line, { path: "/api/v1/freeze", body: order }),
     thaw: (order = {}) => ask(line, { path: "/api/v1/thaw", body: order }),
@@ -147,8 +162,8 @@ function agentCalls(line: Line) {
     getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
     removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
       ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
-    recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
-      ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
+    recordSteps: async (agentId: string, events: readonly StepEvent[], once?: Once) =>
+      ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events, key: once?.key }),
     steps: async (agentId: string, query: StepQuery = {}) =>
       ask<StepPage>(line, { path: withSearch(`${agentPath(agentId)}/steps`, searchFor(query)) }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),

@@ -10,7 +10,7 @@ import type {
   TaskUpdate,
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
-import { ask, searchFor, withSearch } from "./call-api.ts";
+import { ask, type Once, searchFor, withSearch } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 /** Only the id is needed. */
@@ -35,7 +35,7 @@ type Order = Partial<Omit<TaskOrder, "to">>;
 
 /** Tasks, for whoever hands them out and for the agents that do them. What is refused rejects with a `Fault` (`task-refused`) that says why. */
 export interface TaskCalls {
-  createTask(task: NewTask): Promise<TaskReport>;
+  createTask(task: NewTask, once?: Once): Promise<TaskReport>;
   tasks(query?: TaskQuery): Promise<TaskPage>;
   task(taskId: string): Promise<TaskReport>;
   taskHealth(): Promise<TaskHealth>;
@@ -67,7 +67,7 @@ export function workOnTasks(line: Line): TaskCalls {
   const say = async (taskId: string, word: string, body: object = {}): Promise<TaskReport> =>
     ask(line, { path: `${taskPath(taskId)}/${word}`, body });
   return {
-    createTask: async (task) => ask(line, { path: "/api/v1/tasks", body: task }),
+    createTask: async (task, once) => ask(line, { path: "/api/v1/tasks", body: task, key: once?.key }),
     tasks: async (query = {}) => ask(line, { path: withSearch("/api/v1/tasks", searchFor(query)) }),
     task: async (taskId) => ask(line, { path: taskPath(taskId) }),
     taskHealth: async () => ask(line, { path: "/api/health/tasks" }),

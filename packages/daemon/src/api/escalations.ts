@@ -4,6 +4,7 @@ import {
   AgentAnswer,
   AnswerAck,
   CheckInAnswer,
+  type ClosedEscalation,
   DecisionRequest,
   DecisionResult,
   Empty,
@@ -19,9 +20,11 @@ import {
   NudgeRequest,
   NudgeResult,
   printable,
+  type SavedEvent,
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyReply } from "fastify";
+import type { EventQuery } from "../ports/store.ts";
 import { givenBy } from "../runtime/note-orders.ts";
 import type { Answered, Words } from "../runtime/take-words.ts";
 import { parseJson } from "./parse-json.ts";
@@ -30,14 +33,17 @@ import {
   cursorText,
   deciders,
   limit,
+  oneOf,
   owner,
   ownerAnd,
   pageOf,
+  placeIn,
   type Route,
   readers,
   readRequest,
   route,
   Sent,
+  stretchOf,
   text,
 } from "./route.ts";
 
@@ -46,6 +52,8 @@ export interface Escalations
   extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer" | "checkIn"> {
   /** One that waits for an answer, with all that is known; `null` when it does not wait (any more). */
   escalationNotice(id: string): Promise<EscalationNotice | null>;
+  /** What happened, to look back. */
+  events(query: EventQuery): Promise<SavedEvent[]>;
   /** `null` when it was never asked. */
   howItEnded(id: string): Promise<EscalationEnding | null>;
 }
@@ -78,13 +86,20 @@ function questionRoutes(escalations: Escalations): Route[] {
         path,
         who: readers,
         id: `listEscalations${short}`,
-        about: "What waits for an answer, what waits longest first",
-        request: { query: { agentId: text("only about this agent"), limit: limit(1000, 1000), cursor: cursorText } },
+        about: "What waits for an answer, what waits longest first; or what does not any more, the last first",
+        request: {
+          query: {
+            state: oneOf("open when not given", ["open", "closed"]),
+            agentId: text("only about this agent"),
+            limit: limit(100, 1000),
+            cursor: cursorText,
+          },
+        },
         answer: { 200: EscalationList },
-        run({ query: { agentId, limit, cursor } }) {
+        run({ query: { state, agentId, limit, cursor } }) {
+          if (state === "closed") return listClosed(escalations, { agentId, limit, cursor });
           const open = escalations.escalations().filter((one) => agentId === undefined || one.agentId === agentId);
-          const sorted = open.sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0));
-          const rest = sorted.slice(cursor === undefined ? 0 : startAfter(sorted, cursor));
+          const rest = open.slice(cursor === undefined ? 0 : startAfter(open, cursor));
           const { page, next } = pageOf(rest, limit, ({ openedAt, id }) => `${openedAt} ${id}`);
           return { escalations: page, next };
         },
@@ -116,6 +131,32 @@ function questionRoutes(escalations: Escalations): Route[] {
         tellOutcome(id, isEscalation(id) ? await escalations.acknowledge(id, principal, body.actor) : never, reply),
     }),
   ];
+}
+
+interface ClosedQuery {
+  readonly agentId: string | undefined;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+/** By the events that tell that they were asked; those that are open are left out. */
+async function listClosed(escalations: Escalations, { agentId, limit, cursor }: ClosedQuery) {
+  const asked = await escalations.events({
+    limit: limit + 1,
+    ...stretchOf({ cursor: cursor === undefined ? undefined : placeIn(cursor) }),
+    types: ["ESCALATION_TRIGGERED"],
+    ...(agentId === undefined ? {} : { agentId }),
+  });
+  const { page, next } = pageOf(asked, limit, ({ id }) => id);
+  const open = new Set(escalations.escalations().map(({ id }) => id));
+  const closed: ClosedEscalation[] = [];
+  for (const event of page) {
+    if (event.type !== "ESCALATION_TRIGGERED" || open.has(event.payload.escalation)) continue;
+    const { escalation: id, agentId, incident, reason, severity } = event.payload;
+    const ended = await escalations.howItEnded(id);
+    if (ended !== null) closed.push({ id, agentId, incident, reason, severity, openedAt: event.time, ended });
+  }
+  return { escalations: closed, next };
 }
 
 /** They come and go: a page goes on after the one before ended, or with what has waited as long where that is not open any more. */
@@ -218,10 +259,10 @@ function wordRoutes(escalations: Escalations): Route[] {
       who: deciders,
       id: "nudgeAgent",
       about: "Nudge it in these words, or with the policy's reminder",
-      request: { body: NudgeRequest },
+      request: { body: NudgeRequest, once: true },
       answer: { 200: NudgeResult },
       faults: ["agent-unknown"],
-      run: ({ id, body, principal }) => escalations.nudge(id, principal, body.message ?? null, body.actor),
+      run: ({ id, body, principal, keep }) => escalations.nudge(id, principal, body.message ?? null, body.actor, keep),
     }),
     route({
       method: "POST",

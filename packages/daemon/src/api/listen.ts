@@ -92,7 +92,7 @@ function createApp(monitor: Monitor, options: ListenOptions, log: Log, port: () 
     open: new Set(table.flatMap(({ path, who }) => (who.nobody ? [path] : []))),
   });
   const { noteRefusedSpeaker, noteRefusedRole } = monitor;
-  const parts = { maySee, noteRefusedSpeaker, noteRefusedRole, log };
+  const parts = { maySee, noteRefusedSpeaker, noteRefusedRole, log, once: monitor.answerOnce };
   const app = serveRoutes(table, {
     ...parts,
     speakerOf: (request) => speakers.get(request) ?? anyone,

@@ -3,6 +3,7 @@ import { describeIssues, Fault, type FaultCode } from "@rouse/contract";
 import type { FastifyReply } from "fastify";
 import type { z } from "zod";
 import type { TokenRole } from "../home/issued-tokens.ts";
+import type { Keep } from "../runtime/answer-once.ts";
 import type { AgentSpeaker } from "./guard.ts";
 
 /**
@@ -54,12 +55,14 @@ export interface RequestShape<Q extends Params, B> {
   readonly read?: "inside";
   /** JSON where nothing is said. `lines`: also one value per line. `text`: as it was sent. `state`: JSON with many values. */
   readonly as?: "json" | "lines" | "text" | "state";
+  /** With an `Idempotency-Key`, the same request sent again is answered as it was answered first. */
+  readonly once?: true;
   /** The largest body in bytes, and what whoever sends more is told. */
   readonly limit?: { readonly bytes: number; readonly told: string };
   /** Called when a request begins; what it throws is answered. */
   readonly begin?: (request: IncomingMessage, response: ServerResponse) => void;
   /** Called for a body that is too large. */
-  readonly tooLarge?: (ask: Omit<Ask, "query" | "body">) => void;
+  readonly tooLarge?: (ask: Omit<Ask, "query" | "body" | "keep">) => void;
 }
 
 /** By status, what is answered: JSON by its schema, or other kinds of content. The first is what `run` answers with when it says nothing else. */
@@ -78,6 +81,8 @@ export interface Ask<Q extends Params = Params, B = unknown> {
   readonly agent: AgentSpeaker | null;
   /** Who made it, by its token. What a request says of that itself is a name beside it. */
   readonly principal: string;
+  /** Only of one that came with a key, for what is obeyed once: keeps what came of it. */
+  readonly keep: Keep | undefined;
   readonly raw: IncomingMessage;
   readonly reply: FastifyReply;
 }
@@ -150,11 +155,13 @@ const nextWanted = "`next` of the page before";
 export const cursor: Param<number> = {
   about: `${nextWanted}; the first page when not given`,
   schema: { type: "string" },
-  read(given, name) {
-    if (/^\d{1,15}$/.test(given)) return Number(given);
-    throw wanted(name, nextWanted);
-  },
+  read: placeIn,
 };
+
+export function placeIn(given: string): number {
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw wanted("cursor", nextWanted);
+}
 
 /** The same where it is more than a number; the list itself reads it. */
 export const cursorText: Param<string> = text(cursor.about);

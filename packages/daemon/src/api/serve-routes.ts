@@ -7,6 +7,7 @@ import fastify, {
   type FastifyServerOptions,
 } from "fastify";
 import type { Log } from "../ports/log.ts";
+import type { AnswerOnce } from "../runtime/answer-once.ts";
 import { principalOf, type Speaker } from "./guard.ts";
 import { parseJson, parseState } from "./parse-json.ts";
 import { answerProblem, sendProblem, sendProblemEarly } from "./problem.ts";
@@ -17,6 +18,7 @@ export interface ServeParts extends WhoMayParts {
   /** Who made a request; the guard has seen to it. */
   readonly speakerOf: (request: IncomingMessage) => Speaker;
   readonly log: Pick<Log, "error">;
+  readonly once: AnswerOnce;
   /** Makes the server and says what it does with each request; a plain one when not given. */
   readonly serverFactory?: (route: RequestListener) => Server;
 }
@@ -94,12 +96,28 @@ function addLine(app: FastifyInstance, line: Route, parts: ServeParts): void {
       const isParsed = shape?.body !== undefined && shape.read !== "inside" && shape.as !== "text";
       const body = isParsed ? readRequest(shape.body, request.body) : request.body;
       reply.code(status);
-      return run?.({ ...whoAsks(request, reply, parts), query, body });
+      const ask = { ...whoAsks(request, reply, parts), query, body };
+      const key = shape?.once === true ? keyOf(request) : null;
+      if (key === null) return run?.({ ...ask, keep: undefined });
+      const sent = body instanceof Sent ? body.text : JSON.stringify(body);
+      const keyed = { principal: ask.principal, key, request: `${method} ${request.url}\n${sent}` };
+      return parts.once(keyed, async (keep) => run?.({ ...ask, keep }));
     },
   });
 }
 
-function whoAsks(request: FastifyRequest, reply: FastifyReply, parts: ServeParts): Omit<Ask, "query" | "body"> {
+function keyOf({ headers }: FastifyRequest): string | null {
+  const key = headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new Fault("bad-request", "Idempotency-Key: 1 to 255 visible ASCII characters, new for each request");
+}
+
+function whoAsks(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: ServeParts,
+): Omit<Ask, "query" | "body" | "keep"> {
   const speaker = parts.speakerOf(request.raw);
   return {
     id: idOf(request),

@@ -20,13 +20,14 @@ export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route
         body: StepEvent,
         read: "inside",
         as: "lines",
+        once: true,
         limit: { bytes: largestBody, told: `at most ${largestBody / 1024 / 1024} MiB in one request` },
       },
       answer: { 200: StepsAck, 400: StepsAck },
-      async run({ id, body, agent, reply }) {
+      async run({ id, body, agent, reply, keep }) {
         const { sent, many } = readEvents(body);
         if (sent.length > mostEvents) throw new Fault("body-too-large", `at most ${mostEvents} events in one request`);
-        const ack = await monitor.takeSteps(id, sent, agent?.incarnation ?? null);
+        const ack = await monitor.takeSteps(id, sent, agent?.incarnation ?? null, keep);
         if (!many && ack.accepted === 0) reply.code(400);
         return ack;
       },

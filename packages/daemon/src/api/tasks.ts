@@ -85,10 +85,10 @@ export function taskRoutes(parts: TaskParts): Route[] {
       who: owner,
       id: "createTask",
       about: "A new task",
-      request: { body: TaskRequest, read: "inside" },
+      request: { body: TaskRequest, read: "inside", once: true },
       answer: { 201: TaskReport },
       faults: ["task-refused"],
-      run: ({ body, principal }) => service.create(body, principal),
+      run: ({ body, principal, keep }) => service.create(body, principal, keep),
     }),
     route({
       method: "GET",

@@ -40,6 +40,7 @@ export async function escalationDesk(changes: PartialSettings = {}) {
 
   const escalations: Escalations = {
     ...words,
+    events: store.readEvents,
     escalationNotice: notice,
     async howItEnded(id) {
       await world.saved();

@@ -1,5 +1,6 @@
 import { AgentId, Fault, type StepsAck } from "@rouse/contract";
 import type { Config } from "../config/read-config.ts";
+import type { Keep } from "./answer-once.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { readSteps } from "./read-steps.ts";
 import type { Roster } from "./roster.ts";
@@ -16,15 +17,21 @@ interface HearingParts {
   readonly eachSlice: EachSlice;
 }
 
-/** `life`: the incarnation that speaks, where its token says so. */
-export type HearSteps = (agentId: string, sent: readonly unknown[], life: number | null) => Promise<StepsAck>;
+/** `life`: the incarnation that speaks, where its token says so. `keep`: of a request that may be sent again, how much of it was taken. */
+export type HearSteps = (
+  agentId: string,
+  sent: readonly unknown[],
+  life: number | null,
+  keep?: Keep,
+) => Promise<StepsAck>;
 
 /** Takes what an agent tells of its steps, and answers once it is saved. */
 export function hearSteps({ roster, turns, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
-  return async (agentId, sent, life) => {
+  return async (agentId, sent, life, keep) => {
     refuseName(agentId);
     const subject = roster.find(agentId)?.record ?? { agentId, agentType: null, taskId: null };
     const keepsText = config().settingsFor(subject).loops.keep_text;
+    const takenBefore = typeof keep?.before === "number" ? keep.before : 0;
     const ack: StepsAck = { accepted: 0, rejected: [] };
     await eachSlice(sent, (slice, from) => {
       const down = commits.down();
@@ -32,7 +39,10 @@ export function hearSteps({ roster, turns, commits, readClock, config, eachSlice
       const { events, rejected } = readSteps(slice, keepsText, from);
       ack.accepted += events.length;
       ack.rejected.push(...rejected);
-      if (events.length > 0) turns.takeSteps(agentId, events, life, readClock());
+      const again = Math.min(Math.max(0, takenBefore - from), slice.length);
+      const news = again === 0 ? events : readSteps(slice.slice(again), keepsText, from + again).events;
+      if (news.length > 0) turns.takeSteps(agentId, news, life, readClock());
+      if (news.length > 0) keep?.progress(from + slice.length);
     });
     if (ack.accepted > 0) await commits.saved();
     return ack;

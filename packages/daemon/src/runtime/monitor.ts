@@ -22,6 +22,7 @@ import type { States } from "../ports/states.ts";
 import type { AuditPlace, Commit, Store } from "../ports/store.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
 import { anchorSeals } from "./anchor-seals.ts";
+import { type AnswerOnce, answerOnce } from "./answer-once.ts";
 import { applyConfig } from "./apply-config.ts";
 import { arrangeHelp, type Help } from "./arrange-help.ts";
 import { whereTrailEnds } from "./audit-trail.ts";
@@ -89,6 +90,8 @@ export interface Monitor extends Reports {
   recover(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
   /** Takes an agent that is over out of the list. */
   remove(agentId: string, request: Given<RemoveRequest>): Promise<RemovedAgent>;
+  /** Requests that carry a key are obeyed once. */
+  readonly answerOnce: AnswerOnce;
   /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
@@ -178,6 +181,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     eachSlice,
     takeSteps: hearSteps(common),
     register: hearRegistrations(common),
+    answerOnce: answerOnce({ ...common, resumption }),
     help,
     audit: readAuditOf({ ...common, storeId: seals.store, end: () => savedEnd, anchors: anchoring.names }),
     readClock,

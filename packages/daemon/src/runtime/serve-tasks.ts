@@ -18,6 +18,7 @@ import {
 } from "@rouse/contract";
 import { newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
 import type { z } from "zod";
+import type { Keep } from "./answer-once.ts";
 import type { NewAuditLine } from "./audit-trail.ts";
 import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
 import { explainRefusal } from "./explain-refusal.ts";
@@ -78,6 +79,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     reply: TaskReply,
     agentId: string | null,
     { now }: Moment,
+    keep?: Pick<Keep, "answer">,
   ): Promise<TaskReport> {
     const task = mustFind(taskId);
     if (reply.kind === "refused") {
@@ -87,6 +89,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       throw explainRefusal(reply.because, { task, agentId, waitsFor });
     }
     const report = describeTask(task, viewAt(now));
+    keep?.answer(report);
     await commits.saved();
     return report;
   }
@@ -124,11 +127,12 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
     sent: Given<TaskOrder>,
     moment: Moment,
     obey: () => TaskReply,
+    keep?: Pick<Keep, "answer">,
   ): Promise<TaskReport> {
     const given = noteOrder(kind, taskId, sent, moment);
     const reply = obey();
     if (reply.kind === "refused") addToTrail(refusalLine(given, reply.because, moment.time));
-    return answer(taskId, reply, sent.to ?? null, moment);
+    return answer(taskId, reply, sent.to ?? null, moment, keep);
   }
 
   /** What becomes of it is a line of its own; only here is why a person wanted it. */
@@ -159,7 +163,7 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
 
   return {
     /** The same request again, while nobody has touched the task, is the same request. */
-    async create(sent: unknown, by: Principal = null): Promise<TaskReport> {
+    async create(sent: unknown, by: Principal = null, keep?: Pick<Keep, "answer">): Promise<TaskReport> {
       const request = read(TaskRequest, sent, "task");
       const moment = begin();
       refuseCircle(request);
@@ -167,8 +171,8 @@ export function serveTasks({ tasks, roster, commits, doubt, readClock, toWall, a
       const again = known !== undefined && known.because === "created" && isSame(known, request);
       const { taskId, actor } = request;
       const create = (): TaskReply => (again ? { kind: "granted", claim: null } : tasks.create(request, moment));
-      if (again || actor === undefined) return answer(taskId, create(), null, moment);
-      return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create);
+      if (again || actor === undefined) return answer(taskId, create(), null, moment, keep);
+      return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create, keep);
     },
     list(filter: TaskFilter & { readonly limit: number; readonly cursor?: string | undefined }): TaskPage {
       const found = listTasks(tasks.all(), filter);

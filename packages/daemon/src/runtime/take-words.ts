@@ -23,6 +23,7 @@ import {
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
 import type { Store } from "../ports/store.ts";
+import type { Keep } from "./answer-once.ts";
 import { describeEscalation } from "./describe-incident.ts";
 import { describeFleetQuestion } from "./fleet-matters.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -124,10 +125,12 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
     watched !== undefined && openEscalation(watched.record)?.id === escalation;
 
   return {
-    escalations: (): EscalationReport[] => [
-      ...incidents.open().flatMap((incident) => reportFleet(incident) ?? []),
-      ...[...roster.all()].flatMap(({ record }) => report(record) ?? []),
-    ],
+    /** What waits longest first. */
+    escalations: (): EscalationReport[] =>
+      [
+        ...incidents.open().flatMap((incident) => reportFleet(incident) ?? []),
+        ...[...roster.all()].flatMap(({ record }) => report(record) ?? []),
+      ].sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
     /** The open question about many, with how many of them Rouse holds. */
     findFleetQuestion(escalation: string): { report: EscalationReport; held: number } | null {
       const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
@@ -184,20 +187,29 @@ export function takeWords({ roster, incidents, turns, commits, store, clock, rea
       return { agentId, commands: [...(reply?.commands ?? [])] };
     },
     tellAgent,
-    async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
+    async nudge(
+      agentId: string,
+      actor: string,
+      message: string | null,
+      as?: string,
+      keep?: Pick<Keep, "answer">,
+    ): Promise<NudgeResult> {
       const watched = mustFind(agentId);
       const before = watched.record.nudge;
       const text = message === null ? null : printable(message, 2000);
       const order = { order: "nudge", subject: agentId, actor, as, reason: text === null ? "reminder" : "operator" };
       note(order);
-      await tell(watched, { kind: "nudge-ordered", actor, text });
+      turns.take(watched, { kind: "nudge-ordered", actor, text }, readClock());
       const { nudge } = watched.record;
-      if (nudge === null || nudge.id === before?.id) {
-        const because = whyNot(watched.record);
-        await refuse(order, because);
-        return { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because };
-      }
-      return { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text };
+      const isNew = nudge !== null && nudge.id !== before?.id;
+      const because = whyNot(watched.record);
+      if (!isNew) turns.addToTrail(refusalLine(order, because, readClock().time));
+      const result: NudgeResult = isNew
+        ? { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text }
+        : { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because };
+      keep?.answer(result);
+      await commits.saved();
+      return result;
     },
     async escalate(agentId: string, actor: string, reason: string, as?: string): Promise<EscalationResult> {
       const watched = mustFind(agentId);

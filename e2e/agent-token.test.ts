@@ -51,9 +51,9 @@ const recorded = (refusal: Refusal): Promise<Refusal> =>
   );
 
 function expectForbidden({ status, json }: Answered, agentId: string): void {
-  const { error } = json as Problem;
-  expect({ status, code: error.code }).toEqual({ status: 403, code: "forbidden" });
-  expect(error.message).toContain(`speaks only for ${agentId} `);
+  const { code, detail } = json as Problem;
+  expect({ status, code }).toEqual({ status: 403, code: "forbidden" });
+  expect(detail).toContain(`speaks only for ${agentId} `);
 }
 
 async function expectUnknown(agentId: string): Promise<void> {
@@ -404,7 +404,7 @@ describe("a token that is none of ours", () => {
     const target = { url: daemon.url, token: make(daemon.token) };
     for (const path of ["/api/v1/agents/own", "/readyz", "/metrics"]) {
       const { status, json } = await sendRequest(target, { path });
-      expect({ status, code: (json as Problem).error.code }).toEqual({ status: 401, code: "unauthorized" });
+      expect({ status, code: (json as Problem).code }).toEqual({ status: 401, code: "unauthorized" });
     }
     expect((await sendBeat(target, { agentId: "own" })).status).toBe(401);
   });

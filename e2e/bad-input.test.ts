@@ -37,9 +37,9 @@ async function send(sent: Sent): Promise<Answered> {
 
 async function refusal(sent: Sent): Promise<{ status: number; code: string }> {
   const { status, json } = await send(sent);
-  const { error } = json as Problem;
-  expect(error.message).toMatch(/\w+ \w+/);
-  return { status, code: error.code };
+  const { code, detail } = json as Problem;
+  expect(detail).toMatch(/\w+ \w+/);
+  return { status, code };
 }
 
 async function accepted(beat: Record<string, unknown>): Promise<void> {
@@ -347,7 +347,7 @@ describe("a request from somebody who may not", () => {
     for (const path of ["/api/v1/heartbeats", "/api/v1/freeze", "/livez"]) {
       expect((await send({ method: "OPTIONS", path, headers: { ...asks, authorization: null } })).status).toBe(403);
       const ours = await send({ method: "OPTIONS", path, headers: { ...asks, origin: daemon.url } });
-      expect(ours.status).toBe(404);
+      expect(ours.status).toBe(405);
     }
   });
 });
@@ -364,9 +364,41 @@ describe("a request for something that is not there", () => {
     expect(await refusal({ path: `/api/v1/agents/nobody${rest}` })).toEqual({ status: 404, code: "agent-unknown" });
   });
 
-  it.each(["GET", "PUT", "DELETE", "PATCH"])("is answered 404 for a %s of the heartbeats", async (method) => {
-    expect(await refusal({ method })).toEqual({ status: 404, code: "not-found" });
+  it.each(["GET", "PUT", "DELETE", "PATCH"])("is answered 405 for a %s of the heartbeats", async (method) => {
+    expect(await refusal({ method })).toEqual({ status: 405, code: "method-not-allowed" });
+    expect((await send({ method })).headers["allow"]).toBe("POST");
   });
+
+  it.each([
+    ["POST", "/livez", "GET"],
+    ["DELETE", "/api/v1/agents", "POST, GET"],
+    ["PUT", "/api/v1/agents/bystander", "GET, DELETE"],
+    ["GET", "/api/v1/agents/bystander/nudge", "POST"],
+  ])("is answered 405 and what it takes: %s %s takes %s", async (method, path, allow) => {
+    expect(await refusal({ method, path })).toEqual({ status: 405, code: "method-not-allowed" });
+    expect((await send({ method, path })).headers["allow"]).toBe(allow);
+  });
+
+  it.each([
+    ["/api/v1/heartbeats", "text/plain"],
+    ["/api/v1/heartbeats", "application/x-www-form-urlencoded"],
+    ["/api/v1/agents", "text/plain;charset=UTF-8"],
+    ["/api/v1/freeze", "application/xml"],
+    ["/api/v1/freeze", "application/x-ndjson"],
+    ["/api/v1/tasks/t/checkpoints", "multipart/form-data; boundary=x"],
+  ])("is answered 415 at %s for %s", async (path, type) => {
+    const sent = { path, body: beat("typed"), headers: { "content-type": type } };
+    expect(await refusal(sent)).toEqual({ status: 415, code: "media-type-refused" });
+    expect((await send(sent)).headers["content-type"]).toContain("application/problem+json");
+  });
+
+  it.each(["application/json; charset=utf-8", "Application/JSON", "application/vnd.api+json"])(
+    "is understood as %s",
+    async (type) => {
+      const { status } = await send({ body: beat("typed-well"), headers: { "content-type": type } });
+      expect(status).toBe(200);
+    },
+  );
 
   it.each([
     "/api/v1/agents/%E0%A4%A",
@@ -378,6 +410,11 @@ describe("a request for something that is not there", () => {
     "/api/v1/agents/bystander/history?duration=forever",
     "/api/v1/agents/bystander/history?duration=1h&duration=2h",
     "/api/v1/agents?filter=purple",
+    "/api/v1/agents?states=HEALTHY",
+    "/api/v1/agents?cursor=x",
+    "/api/v1/agents/bystander?verbose",
+    "/api/v1/tasks?cursor=x",
+    "/api/health/status?x=1",
   ])("is answered 400 with a reason at %s", async (path) => {
     expect(await refusal({ path })).toEqual({ status: 400, code: "bad-request" });
   });

@@ -38,9 +38,9 @@ describe.skipIf(!mayMount)("a full disk", () => {
     });
     expect(refused.status).toBe(503);
     expect(refused.headers["retry-after"]).toBe("1");
-    const { error } = refused.json as Problem;
-    expect(error).toMatchObject({ code: "store-unavailable", retryable: true });
-    expect(error.message).toMatch(/cannot save to .*rouse\.db for now: .*full/);
+    const problem = refused.json as Problem;
+    expect(problem).toMatchObject({ code: "store-unavailable", retryable: true });
+    expect(problem.detail).toMatch(/cannot save to .*rouse\.db for now: .*full/);
     expect((await sendRequest(daemon, { path: "/readyz" })).status).toBe(503);
     expect((await sendRequest(daemon, { path: "/livez", headers: { authorization: null } })).status).toBe(200);
     expect((await daemon.rouse.status()).status).toBe("store-unavailable");

@@ -37,7 +37,7 @@ describe("a ping address", () => {
     expect(unknown.text).toContain("start, running, idle, done, fail");
     for (const query of ["exit=3", "state=done&state=fail", "state=done&agentId=other"])
       expect([query, (await get(`${address}?${query}`)).status]).toEqual([query, 400]);
-    expect((await get(address, { method: "PUT" })).status).toBe(400);
+    expect((await get(address, { method: "PUT" })).status).toBe(405);
   });
 
   it("that says fail is told to somebody once, shown in plain words, and cleared by the next good one", async () => {

@@ -108,7 +108,7 @@ describe("an agent that tells its steps", () => {
     expect(await daemon.rouse.getAgentHealth("own")).toMatchObject({ incarnation: 2 });
     expect((await sendRequest(as("own", 2), { path: "/api/v1/agents/own/steps" })).status).toBe(200);
     const other = await post(as("liar", 1), "own", body);
-    expect(other).toMatchObject({ status: 403, json: { error: { code: "forbidden" } } });
+    expect(other).toMatchObject({ status: 403, json: { code: "forbidden" } });
     expect((await sendRequest(as("liar", 1), { path: "/api/v1/agents/own/steps" })).status).toBe(403);
     expect((await post(as("own", 1), "own", body)).status).toBe(403);
     expect((await post(as("own", 3), "own", body)).status).toBe(200);
@@ -243,8 +243,10 @@ describe("rouse record", () => {
       sendRequest(daemon, { path: `/api/v1/agents/long/steps?${search}` }).then(({ json }) => json as StepPage);
     const newest = await page("limit=3");
     expect(newest.steps.map(({ kind }) => kind)).toEqual(["tool_result", "tool_call", "tool_result"]);
-    const older = await page(`limit=2&before=${newest.first}`);
-    expect((await page(`after=${older.first}`)).steps).toHaveLength(4);
+    const older = await page(`limit=2&cursor=${newest.next}`);
+    expect((await page(`limit=3&cursor=${older.next}`)).steps).toHaveLength(3);
+    expect((await page(`after=${older.last}`)).steps).toHaveLength(3);
+    expect((await page("limit=10000")).next).not.toBeNull();
   });
 });
 

@@ -24,6 +24,8 @@ O C V – – – – –  GET    /api/health/agents
 O C V – – – – –  GET    /api/health/tasks
 O C V – – – – –  GET    /api/v1/openapi.json
 O C V – – – – –  GET    /api/v1/events
+O C V – – – – –  GET    /api/v1/incidents
+O C V – – – – –  GET    /api/v1/recoveries
 O C V – – – – –  GET    /api/v1/audit
 O C V – – – – –  GET    /api/v1/audit/head
 O – – – – – – –  GET    /api/v1/config

@@ -1,22 +1,32 @@
 import { z } from "zod";
 import { AgentHealth, HealthSnapshot, OverReport } from "./agent.ts";
 import { CallerName } from "./audit.ts";
+import { LostWork } from "./checkpoint.ts";
+import { EscalationEnding } from "./escalation.ts";
 import { FleetCause, GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
+import { EndingReason, IncidentEnding, IncidentReport } from "./incident.ts";
 import { overKinds } from "./over-words.ts";
+import { Next } from "./page.ts";
 import { OrderRefusal, StopDetails, TreeTier } from "./terminal.ts";
 
-/** Every refused request gets this, with the matching HTTP status. */
+/** A `Fault` on the wire (RFC 9457): every refused request gets this as `application/problem+json`, with the matching HTTP status. */
 export const Problem = z
   .object({
-    error: z.object({
-      code: z.enum(faultCodes),
-      message: z.string(),
-      retryable: z.boolean(),
-      details: z.array(z.string()).optional(),
-    }),
+    /** `urn:rouse:problem:` and the code. */
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    /** What is wrong here, and what to do about it. */
+    detail: z.string(),
+    /** Stable: scripts and metrics may use it. */
+    code: z.enum(faultCodes),
+    /** The same request may succeed later. */
+    retryable: z.boolean(),
+    /** Only of `escalation-closed`: how the question ended. */
+    ended: EscalationEnding.optional(),
   })
   .meta({ id: "Problem" });
 export type Problem = z.infer<typeof Problem>;
@@ -38,25 +48,27 @@ export type HistoryReport = z.infer<typeof HistoryReport>;
 /** A kept beat: what the agent sent, and when it arrived by the monitor's clock. */
 export const KeptHeartbeat = Heartbeat.extend({ receivedAt: z.string() }).meta({ id: "KeptHeartbeat" });
 export type KeptHeartbeat = z.infer<typeof KeptHeartbeat>;
-export const HeartbeatList = z.object({ heartbeats: z.array(KeptHeartbeat) }).meta({ id: "Heartbeats" });
+export const HeartbeatList = z.object({ heartbeats: z.array(KeptHeartbeat), next: Next }).meta({ id: "Heartbeats" });
+
+/** Many that fell silent, or ended, together, as one matter. `members` of those that `came` are silent or down still; `escalation`: the question about them, while it is open. */
+export const FleetIncidentReport = z
+  .object({
+    id: z.string(),
+    because: FleetCause,
+    scope: z.string(),
+    since: z.string(),
+    members: z.number(),
+    came: z.number(),
+    escalation: z.string().nullable(),
+  })
+  .meta({ id: "FleetIncident" });
 
 /** What the monitor holds against itself right now. */
 export const SelfDoubtReport = z
   .object({
     lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
     holds: z.array(z.object({ because: HoldCause, scope: z.string(), since: z.string() })),
-    /** Many that fell silent, or ended, together, as one matter. `members` of those that `came` are silent or down still; `escalation`: the question about them, while it is open. */
-    fleetIncidents: z.array(
-      z.object({
-        id: z.string(),
-        because: FleetCause,
-        scope: z.string(),
-        since: z.string(),
-        members: z.number(),
-        came: z.number(),
-        escalation: z.string().nullable(),
-      }),
-    ),
+    fleetIncidents: z.array(FleetIncidentReport),
     lagSeconds: z.number(),
     frozen: z
       .object({ since: z.string(), actor: z.string(), as: z.string().optional(), reason: z.string() })
@@ -69,9 +81,9 @@ export const SelfDoubtReport = z
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
 
-/** Everybody, and what the monitor that says so holds against itself. */
+/** Agents, and what the monitor that says so holds against itself. */
 export const AgentList = z
-  .object({ agents: z.array(AgentHealth), monitor: SelfDoubtReport.optional() })
+  .object({ agents: z.array(AgentHealth), monitor: SelfDoubtReport.optional(), next: Next })
   .meta({ id: "Agents" });
 export type AgentList = z.infer<typeof AgentList>;
 
@@ -268,4 +280,71 @@ export const ConfigReport = z
   })
   .meta({ id: "ConfigReport" });
 
-export const EventPage = z.object({ events: z.array(SavedEvent) }).meta({ id: "Events" });
+export const EventPage = z.object({ events: z.array(SavedEvent), next: Next }).meta({ id: "Events" });
+
+/** Of one agent or of the fleet, open or over. */
+export const IncidentList = z
+  .object({
+    incidents: z.array(
+      z.union([
+        IncidentReport.extend({
+          state: z.literal("open"),
+          of: z.literal("agent"),
+          agentId: z.string(),
+          taskId: z.string().nullable(),
+        }),
+        FleetIncidentReport.extend({ state: z.literal("open"), of: z.literal("fleet") }),
+        z.object({
+          state: z.literal("closed"),
+          of: z.literal("agent"),
+          id: z.string(),
+          agentId: z.string(),
+          ending: IncidentEnding,
+          because: EndingReason,
+          closedAt: z.string(),
+          lastedSeconds: z.number(),
+        }),
+        z.object({
+          state: z.literal("closed"),
+          of: z.literal("fleet"),
+          id: z.string(),
+          scope: z.string(),
+          because: z.string(),
+          came: z.number(),
+          closedAt: z.string(),
+          lastedSeconds: z.number(),
+        }),
+      ]),
+    ),
+    next: Next,
+  })
+  .meta({ id: "Incidents" });
+export type IncidentList = z.infer<typeof IncidentList>;
+
+/** One attempt to bring an agent back. `tried-again`: the next attempt began before this one had come to anything. */
+export const Recovery = z
+  .object({
+    agentId: z.string(),
+    taskId: z.string().nullable(),
+    attempt: z.number(),
+    because: z.string(),
+    fromCheckpoint: z.string().nullable(),
+    startedAt: z.string(),
+    outcome: z.enum(["under-way", "completed", "failed", "tried-again"]),
+    endedAt: z.string().nullable(),
+    completed: z
+      .object({
+        newAgentId: z.string(),
+        incarnation: z.number(),
+        fromCheckpoint: z.string().nullable(),
+        step: z.number().nullable(),
+        lost: LostWork,
+        tookSeconds: z.number(),
+      })
+      .optional(),
+    failed: z.object({ reason: z.string() }).optional(),
+  })
+  .meta({ id: "Recovery" });
+export type Recovery = z.infer<typeof Recovery>;
+export const RecoveryList = z.object({ recoveries: z.array(Recovery), next: Next }).meta({ id: "Recoveries" });
+export type RecoveryList = z.infer<typeof RecoveryList>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Next } from "./page.ts";
 
 /** Whom a caller says it is. A word beside the truth: who authenticated is known from the token. */
 export const CallerName = z.string().min(1).max(100);
@@ -28,7 +29,7 @@ export const AuditRecord = z
   .meta({ id: "AuditRecord" });
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
-export const AuditList = z.object({ entries: z.array(AuditRecord) }).meta({ id: "Audit" });
+export const AuditList = z.object({ entries: z.array(AuditRecord), next: Next }).meta({ id: "Audit" });
 
 /** A signed line as it is kept outside the database. It can be checked with the public key alone. */
 export const AuditSeal = z

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CallerName } from "./audit.ts";
 import { AgentId } from "./heartbeat.ts";
 import { checkpointIdPattern } from "./ids.ts";
+import { Next } from "./page.ts";
 
 const Sha256 = z.string().regex(checkpointIdPattern, "must be 64 hex digits");
 export const CheckpointId = Sha256.meta({ id: "CheckpointId" });
@@ -88,7 +89,7 @@ export const CheckpointCheck = z
 export type CheckpointCheck = z.infer<typeof CheckpointCheck>;
 
 export const CheckpointList = z
-  .object({ taskId: z.string(), checkpoints: z.array(Checkpoint) })
+  .object({ taskId: z.string(), checkpoints: z.array(Checkpoint), next: Next })
   .meta({ id: "Checkpoints" });
 export type CheckpointList = z.infer<typeof CheckpointList>;
 /** Newest first. `more`: there are older ones that were not looked at. */

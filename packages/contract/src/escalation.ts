@@ -1,7 +1,15 @@
 import { z } from "zod";
 import { SavedEvent } from "./event.ts";
 import { FindingKind, FindingReport } from "./health.ts";
-import { EndingReason, EscalationDecision, EscalationReason, EscalationReport, IncidentEnding } from "./incident.ts";
+import {
+  EndingReason,
+  EscalationDecision,
+  EscalationReason,
+  EscalationReport,
+  IncidentEnding,
+  Severity,
+} from "./incident.ts";
+import { Next } from "./page.ts";
 import { Settings } from "./policy.ts";
 
 /** What a decision would lead to here and now. `left-alone`: one that is not ill is not stopped. */
@@ -122,6 +130,25 @@ export const EscalationEnding = z
   ])
   .meta({ id: "EscalationEnding" });
 export type EscalationEnding = z.infer<typeof EscalationEnding>;
+
+/** A question that does not wait for an answer any more. */
+export const ClosedEscalation = z
+  .object({
+    id: z.string(),
+    agentId: z.string(),
+    incident: z.string(),
+    reason: EscalationReason,
+    severity: Severity,
+    openedAt: z.string(),
+    ended: EscalationEnding,
+  })
+  .meta({ id: "ClosedEscalation" });
+export type ClosedEscalation = z.infer<typeof ClosedEscalation>;
+
+/** Those that are open, or, where that was asked for, those that are over. */
+export const EscalationList = z
+  .object({ escalations: z.array(z.union([EscalationReport, ClosedEscalation])), next: Next })
+  .meta({ id: "Escalations" });
 
 /** What is not taken in is a fault that says how the question ended. */
 export const DecisionResult = z

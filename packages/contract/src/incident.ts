@@ -180,8 +180,6 @@ export const EscalationReport = z
   .meta({ id: "Escalation" });
 export type EscalationReport = z.infer<typeof EscalationReport>;
 
-export const EscalationList = z.object({ escalations: z.array(EscalationReport) }).meta({ id: "Escalations" });
-
 /** What sendNudge answers: it is on its way, by which channel and under which id; its life is told by events. */
 export const NudgeResult = z
   .object({

@@ -11,6 +11,7 @@ export * from "./heartbeat.ts";
 export * from "./ids.ts";
 export * from "./incident.ts";
 export * from "./over-words.ts";
+export * from "./page.ts";
 export * from "./policy.ts";
 export * from "./presets.ts";
 export * from "./recognise-heartbeat.ts";

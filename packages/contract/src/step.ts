@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Next } from "./page.ts";
 
 const digest = z.string().max(128).nullish();
 
@@ -45,16 +46,17 @@ export const KeptStep = StepEvent.extend({ trace: z.string(), at: z.number(), re
 });
 export type KeptStep = z.infer<typeof KeptStep>;
 
-/** Oldest first. `first` and `last` name the ends of the answer, to ask for what came before or after; `null` when it is empty. */
+/** Oldest first; the next page is older. `last` names the end of the answer, to ask later for what came after; `null` when it is empty. */
 export const StepPage = z
-  .object({ steps: z.array(KeptStep), first: z.string().nullable(), last: z.string().nullable() })
+  .object({ steps: z.array(KeptStep), last: z.string().nullable(), next: Next })
   .meta({ id: "Steps" });
 export type StepPage = z.infer<typeof StepPage>;
 
 export interface StepQuery {
   /** At most so many events, the newest ones. */
   readonly limit?: number;
-  /** Only what came after or before an event: `last` or `first` of an earlier answer. */
+  /** Only what came after an event: `last` of an earlier answer. */
   readonly after?: string;
-  readonly before?: string;
+  /** `next` of the page before. */
+  readonly cursor?: string;
 }

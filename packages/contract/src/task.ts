@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CallerName } from "./audit.ts";
 import { AgentId, Id } from "./heartbeat.ts";
+import { Next } from "./page.ts";
 
 /** `blocked`: it needs a person. `recovering`: its agent went down and is being brought back; nobody else may take it meanwhile. */
 export const TaskStatus = z
@@ -174,7 +175,9 @@ export const TaskHealth = z
 export type TaskHealth = z.infer<typeof TaskHealth>;
 
 /** `total`: how many there are, of which this may be the first page. */
-export const TaskPage = z.object({ tasks: z.array(TaskReport), total: z.number().int() }).meta({ id: "Tasks" });
+export const TaskPage = z
+  .object({ tasks: z.array(TaskReport), total: z.number().int(), next: Next })
+  .meta({ id: "Tasks" });
 export type TaskPage = z.infer<typeof TaskPage>;
 
 /** `null`: there is nothing to do at the moment. */

@@ -22,6 +22,7 @@ import { type AuditReader, readAuditOf } from "./audit/read-audit.ts";
 import { recallSeals, sealRuns } from "./audit/seal-trail.ts";
 import { buildServices, type Help } from "./build-services.ts";
 import type { Config } from "./config/read-config.ts";
+import { type AnswerOnce, answerOnce } from "./engine/answer-once.ts";
 import { applyConfig } from "./engine/apply-config.ts";
 import { buildEngine } from "./engine/build-engine.ts";
 import { canaryEvery, provePath } from "./engine/canary.ts";
@@ -88,6 +89,8 @@ export interface Monitor extends Reports {
   recover(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
   /** Takes an agent that is over out of the list. */
   remove(agentId: string, request: Given<RemoveRequest>): Promise<RemovedAgent>;
+  /** Requests that carry a key are obeyed once. */
+  readonly answerOnce: AnswerOnce;
   /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
@@ -180,6 +183,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     eachSlice,
     takeSteps: hearSteps(common),
     register: hearRegistrations(common),
+    answerOnce: answerOnce({ ...common, resumption }),
     help,
     audit: readAuditOf({ ...common, storeId: seals.store, end: () => savedEnd, anchors: anchoring.names }),
     readClock,

@@ -113,7 +113,8 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
       if (ack === undefined) throw new Error("one beat gets one acknowledgement");
       return ack;
     },
-    getLastHeartbeat: async (agentId) => withoutReceipt((await monitor.heartbeats(agentId, 1).catch(noneOfUnknown))[0]),
+    getLastHeartbeat: async (agentId) =>
+      withoutReceipt((await monitor.heartbeats(agentId, 1).catch(noneOfUnknown)).heartbeats[0]),
     sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "owner", message ?? null, "program"),
     ...answerEscalations(monitor.help),
     escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "owner", reason, "program"),
@@ -132,8 +133,8 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
 }
 
 /** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
-function noneOfUnknown(error: unknown): never[] {
-  if (error instanceof Fault && error.code === "agent-unknown") return [];
+function noneOfUnknown(error: unknown): { heartbeats: never[] } {
+  if (error instanceof Fault && error.code === "agent-unknown") return { heartbeats: [] };
   throw error;
 }
 

@@ -45,7 +45,7 @@ describe("asking and answering", () => {
     const message = "a.7 was decided by ada";
     noted.answer = {
       status: 409,
-      body: { error: { code: "escalation-closed", message, retryable: false }, ended: {} },
+      body: { code: "escalation-closed", detail: message, retryable: false, ended: {} },
     };
     const fault = await rouse.decide("a.7", { decision: "force_handoff" }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Fault);

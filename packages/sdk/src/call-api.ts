@@ -6,7 +6,14 @@ export interface Call {
   readonly method?: "DELETE";
   readonly path: string;
   readonly body?: unknown;
+  /** The same call again with the same key is answered as it was first. */
+  readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** For calls that create something: with a key of your own, one that was not answered can be made again and is obeyed once. */
+export interface Once {
+  readonly key?: string;
 }
 
 export interface Answer {
@@ -22,6 +29,37 @@ export async function ask<T>(line: Line, call: Call): Promise<T> {
   return answer.body as T;
 }
 
+/** A page of a list, whatever it is a list of. */
+interface Page {
+  readonly next: string | null;
+}
+
+/** Every page of a list, one after the other. What comes and goes meanwhile may be told or not; nothing else is left out. */
+export async function askAll<P extends Page>(
+  line: Line,
+  path: string,
+  search = new URLSearchParams(),
+): Promise<[P, ...P[]]> {
+  const pages: [P, ...P[]] = [await ask<P>(line, { path: withSearch(path, search) })];
+  for (let next = pages[0].next; typeof next === "string"; ) {
+    search.set("cursor", next);
+    const page = await ask<P>(line, { path: withSearch(path, search) });
+    pages.push(page);
+    next = page.next;
+  }
+  return pages;
+}
+
+/** What is given, lists separated by commas. */
+export function searchFor(query: object): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search;
+}
+
+export const withSearch = (path: string, search: URLSearchParams): string =>
+  search.size === 0 ? path : `${path}?${search}`;
+
 /** Resolves with any answer at all; only a connection that yields none rejects. */
 export async function send(line: Line, call: Call): Promise<Answer> {
   const body = call.body === undefined ? {} : { method: call.method ?? "POST", body: JSON.stringify(call.body) };
@@ -29,7 +67,12 @@ export async function send(line: Line, call: Call): Promise<Answer> {
   try {
     const response = await line.fetch(line.base + call.path, {
       ...body,
-      headers: { ...authorised(line), accept: "application/json", "content-type": "application/json" },
+      headers: {
+        ...authorised(line),
+        accept: "application/json",
+        "content-type": "application/json",
+        ...(call.key === undefined ? {} : { "idempotency-key": call.key }),
+      },
       redirect: "manual",
       signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
     });
@@ -47,15 +90,14 @@ export function faultOf(line: Line, { status, body }: Answer): Fault {
     const message = `what answers at ${line.base} is not a Rouse that this client understands (HTTP ${status})`;
     return new Fault("daemon-unreachable", message, { retryable: status >= 500 });
   }
-  const { code, message, retryable, details = [] } = body.error;
-  return new Fault(code, [message, ...details].join("\n"), { retryable });
+  return new Fault(body.code, body.detail, { retryable: body.retryable });
 }
 
 export function unreachable(line: Line, cause: unknown): Fault {
-  return new Fault("daemon-unreachable", describeTrouble(line, cause), { retryable: true, cause });
+  return new Fault("daemon-unreachable", describeFailure(line, cause), { retryable: true, cause });
 }
 
-function describeTrouble({ base, timeout }: Line, error: unknown): string {
+function describeFailure({ base, timeout }: Line, error: unknown): string {
   if (error instanceof Error && error.name === "TimeoutError")
     return `no answer from ${base} within ${timeout / 1000} s`;
   const cause = error instanceof Error ? error.cause : undefined;
@@ -68,8 +110,8 @@ function describeTrouble({ base, timeout }: Line, error: unknown): string {
 }
 
 function isProblem(body: unknown): body is Problem {
-  const error = (body as Partial<Problem> | null)?.error;
-  return typeof error?.message === "string" && faultCodes.includes(error.code as FaultCode);
+  const { detail, code } = (body ?? {}) as Partial<Problem>;
+  return typeof detail === "string" && faultCodes.includes(code as FaultCode);
 }
 
 function parse(text: string): unknown {

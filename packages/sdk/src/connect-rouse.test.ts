@@ -27,7 +27,7 @@ function answer(response: ServerResponse, body: unknown, status = 200): void {
 }
 
 const refuse = (response: ServerResponse, status: number, code: string, message: string, retryable = false) =>
-  answer(response, { error: { code, message, retryable } }, status);
+  answer(response, { code, detail: message, retryable }, status);
 
 async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
@@ -62,12 +62,12 @@ describe("a call", () => {
       asked.push([request.method, request.url, request.method === "POST" ? await readBody(request) : null]);
       answer(
         response,
-        request.method === "POST" ? { accepted: 1, rejected: [] } : { steps: [], first: null, last: null },
+        request.method === "POST" ? { accepted: 1, rejected: [] } : { steps: [], last: null, next: null },
       );
     });
     const event = { kind: "message", role: "agent", text_digest: "d" } as const;
     expect(await rouse.recordSteps("a:b", [event])).toEqual({ accepted: 1, rejected: [] });
-    expect(await rouse.steps("a:b", { limit: 5, after: "3.1" })).toEqual({ steps: [], first: null, last: null });
+    expect(await rouse.steps("a:b", { limit: 5, after: "3.1" })).toEqual({ steps: [], last: null, next: null });
     await rouse.steps("a:b");
     expect(asked).toEqual([
       ["POST", "/api/v1/agents/a%3Ab/steps", [event]],
@@ -79,16 +79,19 @@ describe("a call", () => {
   it("unwraps lists, history and the last heartbeat as the service promises them", async () => {
     const rouse = await connect((request, response) => {
       const answers: Record<string, unknown> = {
-        "/api/v1/agents": { agents: [{ agentId: "a" }, { agentId: "b" }] },
-        "/api/v1/agents?filter=unhealthy": { agents: [{ agentId: "b" }] },
+        "/api/v1/agents?limit=5000": { agents: [{ agentId: "a" }], next: "7" },
+        "/api/v1/agents?limit=5000&cursor=7": { agents: [{ agentId: "b" }], next: null },
+        "/api/v1/agents?filter=unhealthy&state=STUCK%2CFAILING&limit=5000": { agents: [{ agentId: "b" }], next: null },
         "/api/v1/agents/a/history?duration=300000ms": { agentId: "a", history: [{ beats: 3 }] },
         "/api/v1/agents/a/heartbeats?limit=1": { heartbeats: [{ agentId: "a", receivedAt: "2026-02-05T10:30:00Z" }] },
         "/api/v1/agents/b/heartbeats?limit=1": { heartbeats: [] },
       };
       answer(response, answers[request.url ?? ""]);
     });
-    expect(await rouse.getAllAgentHealth()).toHaveLength(2);
-    expect(await rouse.getAllAgentHealth({ filter: "unhealthy" })).toEqual([{ agentId: "b" }]);
+    expect(await rouse.getAllAgentHealth()).toEqual([{ agentId: "a" }, { agentId: "b" }]);
+    expect(await rouse.fleet()).toEqual({ agents: [{ agentId: "a" }, { agentId: "b" }], next: null });
+    const ill = { filter: "unhealthy", state: ["STUCK", "FAILING"] } as const;
+    expect(await rouse.getAllAgentHealth(ill)).toEqual([{ agentId: "b" }]);
     expect(await rouse.getHealthHistory("a", minutes(5))).toEqual([{ beats: 3 }]);
     expect(await rouse.getLastHeartbeat("a")).toEqual({ agentId: "a" });
     expect(await rouse.getLastHeartbeat("b")).toBeNull();

@@ -5,12 +5,15 @@ import {
   Fault,
   type FreezeRequest,
   type HealthMonitoringService,
+  type HealthState,
   type Heartbeat,
   type HeartbeatAck,
   type HistoryReport,
+  type IncidentList,
   type KeptHeartbeat,
   type OrderAnswer,
   type OrderRequest,
+  type RecoveryList,
   type RecoveryStatus,
   type RemovedAgent,
   type RemoveRequest,
@@ -24,7 +27,7 @@ import {
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
-import { ask, type Call, faultOf, send } from "./call-api.ts";
+import { ask, askAll, type Call, faultOf, type Once, searchFor, send, withSearch } from "./call-api.ts";
 import {
   type EventFilter,
   type EventStreamOptions,
@@ -42,16 +45,16 @@ export interface RouseClient
     AskAndAnswer,
     CheckpointCalls,
     TaskCalls {
-  getAllAgentHealth(only?: { filter?: "unhealthy" }): Promise<AgentHealth[]>;
+  getAllAgentHealth(only?: AgentQuery): Promise<AgentHealth[]>;
   /** The same with what the monitor holds against itself: freeze, hold, amnesty. */
-  fleet(): Promise<AgentList>;
+  fleet(only?: AgentQuery): Promise<AgentList>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
    * Tells what an agent did: calls, results, messages, errors, in order. Digests are enough; where there is text, Rouse makes digests of it and keeps
    * nothing else. Events that cannot be read are named in the answer, the others are taken.
    */
-  recordSteps(agentId: string, events: readonly StepEvent[]): Promise<StepsAck>;
+  recordSteps(agentId: string, events: readonly StepEvent[], once?: Once): Promise<StepsAck>;
   /** What is kept of an agent's steps, oldest first. */
   steps(agentId: string, query?: StepQuery): Promise<StepPage>;
   /** One page, oldest first: what came after an event, or without `after` the newest. */
@@ -61,6 +64,10 @@ export interface RouseClient
    * off; the iteration ends when `signal` is aborted, and throws when the first connection fails or going on makes no sense.
    */
   streamEvents(options?: EventStreamOptions): AsyncIterable<StreamedEvent>;
+  /** One page: what is wrong now, or was. */
+  incidents(page?: PastQuery & { state?: "open" | "closed" }): Promise<IncidentList>;
+  /** One page: how agents were brought back, the last first. */
+  recoveries(page?: PastQuery): Promise<RecoveryList>;
   status(): Promise<SystemStatus>;
   freeze(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
   thaw(order?: Partial<FreezeRequest>): Promise<SystemStatus>;
@@ -71,6 +78,33 @@ export interface RouseClient
   initiateRecovery(taskId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
   /** Takes an agent that is over out of the list. Rejects with `order-refused` and the reason while something of it is there or may come back. */
   removeAgent(agentId: string, order?: Partial<RemoveRequest>): Promise<RemovedAgent>;
+}
+
+/** What is given narrows the list. */
+export interface AgentQuery {
+  readonly filter?: "unhealthy";
+  readonly state?: HealthState | readonly HealthState[];
+  readonly type?: string;
+  readonly node?: string;
+  readonly task?: string;
+  /** Part of a name: of the agent, its type, node or task. */
+  readonly q?: string;
+}
+
+export interface PastQuery {
+  readonly agentId?: string;
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
+}
+
+const agentsPerPage = 5000;
+
+async function listAgents(line: Line, only: AgentQuery): Promise<AgentList> {
+  const search = searchFor({ ...only, limit: agentsPerPage });
+  const [first, ...rest] = await askAll<AgentList>(line, "/api/v1/agents", search);
+  if (rest.length === 0) return first;
+  return { ...first, agents: [first, ...rest].flatMap(({ agents }) => agents), next: null };
 }
 
 export function connectRouse(options: ConnectOptions): RouseClient {
@@ -86,6 +120,8 @@ export function connectRouse(options: ConnectOptions): RouseClient {
       return (await ask<{ events: SavedEvent[] }>(line, { path: `/api/v1/events?${search}` })).events;
     },
     streamEvents: (stream = {}) => followEvents(line, stream),
+    incidents: (page = {}) => ask(line, { path: withSearch("/api/v1/incidents", searchFor(page)) }),
+    recoveries: (page = {}) => ask(line, { path: withSearch("/api/v1/recoveries", searchFor(page)) }),
     status: () => ask(line, { path: "/api/health/status" }),
     freeze: (order = {}) => ask(line, { path: "/api/v1/freeze", body: order }),
     thaw: (order = {}) => ask(line, { path: "/api/v1/thaw", body: order }),
@@ -95,11 +131,8 @@ export function connectRouse(options: ConnectOptions): RouseClient {
 function agentCalls(line: Line) {
   return {
     getAgentHealth: async (agentId: string) => ask<AgentHealth>(line, { path: agentPath(agentId) }),
-    async getAllAgentHealth(only: { filter?: "unhealthy" } = {}) {
-      const search = only.filter === undefined ? "" : `?filter=${only.filter}`;
-      return (await ask<{ agents: AgentHealth[] }>(line, { path: `/api/v1/agents${search}` })).agents;
-    },
-    fleet: () => ask<AgentList>(line, { path: "/api/v1/agents" }),
+    getAllAgentHealth: async (only: AgentQuery = {}) => (await listAgents(line, only)).agents,
+    fleet: (only: AgentQuery = {}) => listAgents(line, only),
     async getHealthHistory(agentId: string, duration: number) {
       const path = `${agentPath(agentId)}/history?duration=${duration}ms`;
       return (await ask<HistoryReport>(line, { path })).history;
@@ -129,10 +162,10 @@ function agentCalls(line: Line) {
     getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
     removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
       ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
-    recordSteps: async (agentId: string, events: readonly StepEvent[]) =>
-      ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events }),
+    recordSteps: async (agentId: string, events: readonly StepEvent[], once?: Once) =>
+      ask<StepsAck>(line, { path: `${agentPath(agentId)}/steps`, body: events, key: once?.key }),
     steps: async (agentId: string, query: StepQuery = {}) =>
-      ask<StepPage>(line, { path: `${agentPath(agentId)}/steps${stepSearch(query)}` }),
+      ask<StepPage>(line, { path: withSearch(`${agentPath(agentId)}/steps`, searchFor(query)) }),
     why: async (agentId: string) => ask<WhyReport>(line, { path: `${agentPath(agentId)}/why` }),
   };
 }
@@ -141,12 +174,6 @@ function agentCalls(line: Line) {
 function noneOfUnknown(error: unknown): never[] {
   if (error instanceof Fault && error.code === "agent-unknown") return [];
   throw error;
-}
-
-function stepSearch(query: StepQuery): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return search.size === 0 ? "" : `?${search}`;
 }
 
 /** A refused beat has an acknowledgement too, and it says why: an agent should read it, not crash over it. */

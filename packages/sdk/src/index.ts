@@ -7,6 +7,7 @@ export type {
   Checkpoint,
   CheckpointVerdict,
   CheckpointWithState,
+  ClosedEscalation,
   Decision,
   DecisionResult,
   EscalationDecision,
@@ -21,10 +22,12 @@ export type {
   HealthSnapshot,
   Heartbeat,
   HeartbeatAck,
+  IncidentList,
   KeptStep,
   NewCheckpoint,
   NudgeResult,
   RecoveryContext,
+  RecoveryList,
   SavedEvent,
   StepEvent,
   StepPage,
@@ -39,8 +42,9 @@ export type {
   WhyReport,
 } from "@rouse/contract";
 export { Fault } from "@rouse/contract";
-export type { AskAndAnswer } from "./ask-and-answer.ts";
-export { connectRouse, type RouseClient } from "./connect-rouse.ts";
+export type { AskAndAnswer, ClosedPage } from "./ask-and-answer.ts";
+export type { Once } from "./call-api.ts";
+export { type AgentQuery, connectRouse, type PastQuery, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";

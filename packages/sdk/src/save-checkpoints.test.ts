@@ -55,8 +55,8 @@ describe("checkpoints", () => {
 
   it("that are refused say why", async () => {
     const rouse = await connect((_, response) => {
-      const error = { code: "checkpoint-refused", message: "the chain would have a hole", retryable: false };
-      response.writeHead(409).end(JSON.stringify({ error }));
+      const problem = { code: "checkpoint-refused", detail: "the chain would have a hole", retryable: false };
+      response.writeHead(409).end(JSON.stringify(problem));
     });
     const fault = await rouse.saveCheckpoint("t", { step: 1 }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Fault);

@@ -9,7 +9,7 @@ import {
   type NewCheckpoint,
   seconds,
 } from "@rouse/contract";
-import { ask } from "./call-api.ts";
+import { ask, searchFor, withSearch } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 export interface CheckpointCalls {
@@ -31,8 +31,8 @@ export function checkpointCalls(line: Line): CheckpointCalls {
     saveCheckpoint: async (taskId, checkpoint) =>
       ask(checkpoint.workspace === true ? waitForSnapshot(line) : line, { path: chainPath(taskId), body: checkpoint }),
     async checkpoints(taskId, { limit } = {}) {
-      const search = limit === undefined ? "" : `?limit=${limit}`;
-      return (await ask<CheckpointList>(line, { path: `${chainPath(taskId)}${search}` })).checkpoints;
+      return (await ask<CheckpointList>(line, { path: withSearch(chainPath(taskId), searchFor({ limit })) }))
+        .checkpoints;
     },
     async checkpoint(id) {
       if (!isCheckpointId(id))

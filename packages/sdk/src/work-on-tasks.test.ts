@@ -65,7 +65,7 @@ describe("working on tasks", () => {
 
   it("rejects with the reason when it is refused", async () => {
     const message = "task a is v's by claim 1 (taken)";
-    noted.answer = { status: 409, body: { error: { code: "task-refused", message, retryable: false } } };
+    noted.answer = { status: 409, body: { code: "task-refused", detail: message, retryable: false } };
     await expect(rouse.claimTask("a", "w")).rejects.toMatchObject({ code: "task-refused", message });
   });
 

@@ -10,7 +10,7 @@ import type {
   TaskUpdate,
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
-import { ask } from "./call-api.ts";
+import { ask, type Once, searchFor, withSearch } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 /** Only the id is needed. */
@@ -27,13 +27,15 @@ export interface TaskQuery {
   readonly agentId?: string;
   /** 1000 when not given. */
   readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
 }
 
 type Order = Partial<Omit<TaskOrder, "to">>;
 
 /** Tasks, for whoever hands them out and for the agents that do them. What is refused rejects with a `Fault` (`task-refused`) that says why. */
 export interface TaskCalls {
-  createTask(task: NewTask): Promise<TaskReport>;
+  createTask(task: NewTask, once?: Once): Promise<TaskReport>;
   tasks(query?: TaskQuery): Promise<TaskPage>;
   task(taskId: string): Promise<TaskReport>;
   taskHealth(): Promise<TaskHealth>;
@@ -65,8 +67,8 @@ export function workOnTasks(line: Line): TaskCalls {
   const say = async (taskId: string, word: string, body: object = {}): Promise<TaskReport> =>
     ask(line, { path: `${taskPath(taskId)}/${word}`, body });
   return {
-    createTask: async (task) => ask(line, { path: "/api/v1/tasks", body: task }),
-    tasks: async (query = {}) => ask(line, { path: `/api/v1/tasks${searchFor(query)}` }),
+    createTask: async (task, once) => ask(line, { path: "/api/v1/tasks", body: task, key: once?.key }),
+    tasks: async (query = {}) => ask(line, { path: withSearch("/api/v1/tasks", searchFor(query)) }),
     task: async (taskId) => ask(line, { path: taskPath(taskId) }),
     taskHealth: async () => ask(line, { path: "/api/health/tasks" }),
     claimTask: (taskId, agentId) => say(taskId, "claim", { agentId }),
@@ -85,11 +87,4 @@ export function workOnTasks(line: Line): TaskCalls {
     restoreAssignments: async (agentId, order = {}) =>
       ask(line, { path: `${agentPath(agentId)}/assignments/restore`, body: order }),
   };
-}
-
-function searchFor({ status, ...rest }: TaskQuery): string {
-  const search = new URLSearchParams();
-  if (status !== undefined) search.set("status", typeof status === "string" ? status : status.join(","));
-  for (const [name, value] of Object.entries(rest)) if (value !== undefined) search.set(name, String(value));
-  return search.size === 0 ? "" : `?${search}`;
 }

@@ -2,8 +2,8 @@ import {
   type AgentHealth,
   type DurationMs,
   Heartbeat,
+  type HeartbeatList,
   type HistoryReport,
-  type KeptHeartbeat,
   type MonoMs,
   renameSnakeCase,
   type SavedEvent,
@@ -15,6 +15,7 @@ import {
   type WhyReport,
 } from "@rouse/contract";
 import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
+import type { z } from "zod";
 import type { Config } from "../config/read-config.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
@@ -33,16 +34,24 @@ import type { Roster } from "./roster.ts";
 export interface Reports {
   agent(agentId: string): AgentHealth;
   agents(): AgentHealth[];
+  /** In the order they came to be known: those after a number, of which `next` is the last where there are more. */
+  agentsAfter(after: number, limit: number, wants: AgentFilter): { agents: AgentHealth[]; next: number | null };
   /** What the monitor holds against itself. */
   doubts(): SelfDoubtReport;
   why(agentId: string): Promise<WhyReport>;
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
-  /** Newest first. */
-  heartbeats(agentId: string, limit: number): Promise<KeptHeartbeat[]>;
+  /** Newest first, before the one that a page before ended with. */
+  heartbeats(agentId: string, limit: number, before?: number): Promise<z.infer<typeof HeartbeatList>>;
   readonly maySee: MaySee;
   steps(agentId: string, query: StepQuery): Promise<StepPage>;
   events(query: EventQuery): Promise<SavedEvent[]>;
   status(): SystemStatus;
+}
+
+/** Whom to show: by what is quickly known, then by what is told of it. */
+export interface AgentFilter {
+  readonly record: (record: AgentRecord) => boolean;
+  readonly shown: (agent: AgentHealth) => boolean;
 }
 
 interface ReportParts {
@@ -121,6 +130,20 @@ export function createReports(parts: ReportParts): Reports {
       const { now } = readClock();
       return [...roster.all()].map(({ record }) => show(record, now));
     },
+    agentsAfter(after, limit, { record: isWanted, shown: isShown }) {
+      const { now } = readClock();
+      const agents: AgentHealth[] = [];
+      let last = after;
+      const rest = [...roster.all()].filter(({ no, record }) => no > after && isWanted(record));
+      for (const { no, record } of rest.sort((a, b) => a.no - b.no)) {
+        const agent = show(record, now);
+        if (!isShown(agent)) continue;
+        if (agents.length === limit) return { agents, next: last };
+        agents.push(agent);
+        last = no;
+      }
+      return { agents, next: null };
+    },
     doubts: selfDoubt,
     async why(agentId) {
       const { record } = roster.mustFind(agentId);
@@ -142,9 +165,13 @@ export function createReports(parts: ReportParts): Reports {
       const { no, record } = roster.mustFind(agentId);
       return readHistory(store, { no, agentId, state: record.health.state }, readClock().time, duration);
     },
-    async heartbeats(agentId, limit) {
-      const beats = await store.readBeats(roster.mustFind(agentId).no, limit);
-      return beats.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) }));
+    async heartbeats(agentId, limit, before) {
+      const beats = await store.readBeats(roster.mustFind(agentId).no, limit + 1, before);
+      const page = beats.slice(0, limit);
+      return {
+        heartbeats: page.map(({ body, time }) => ({ ...asUnderstood(body), receivedAt: toIso(time) })),
+        next: beats.length > limit ? String(page.at(-1)?.id) : null,
+      };
     },
     async steps(agentId, query) {
       const { no, record } = roster.mustFind(agentId);

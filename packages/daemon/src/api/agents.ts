@@ -3,6 +3,7 @@ import {
   AgentList,
   AgentRegistration,
   Fault,
+  HealthState,
   Heartbeat,
   HeartbeatAck,
   HeartbeatAnswer,
@@ -16,11 +17,24 @@ import {
   RemoveRequest,
   WhyReport,
 } from "@rouse/contract";
+import type { AgentRecord } from "@rouse/core";
 import { durationWanted } from "../agents/read-history.ts";
 import type { Monitor } from "../monitor.ts";
 import { givenBy } from "../orders/note-orders.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { limit, oneOf, owner, ownerAnd, type Param, type Route, readersAnd, route } from "./route.ts";
+import {
+  cursor,
+  limit,
+  oneOf,
+  owner,
+  ownerAnd,
+  type Param,
+  type Route,
+  readersAnd,
+  route,
+  someOf,
+  text,
+} from "./route.ts";
 import { leaveForeignTask, refuseOverreach } from "./who-may.ts";
 
 /** How an agent sees another, or, of `null`, anybody at all. */
@@ -67,15 +81,26 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       path: "/api/v1/agents",
       who: readersAnd("fleet"),
       id: "listAgents",
-      about: "Every agent's health, and what the monitor holds against itself",
+      about: "Every agent's health, in the order they came to be known, and what the monitor holds against itself",
       request: {
-        query: { filter: oneOf("only those that are not well and not over, or a person's matter", ["unhealthy"]) },
+        query: {
+          state: someOf("only in these states", HealthState.options),
+          type: text("only of this type"),
+          node: text("only on this node"),
+          task: text("only on this task"),
+          q: text("only with this in the name of agent, type, node or task"),
+          filter: oneOf("only those that are not well and not over, or a person's matter", ["unhealthy"]),
+          limit: limit(1000, 10_000),
+          cursor,
+        },
       },
       answer: { 200: AgentList },
-      run({ query: { filter }, agent }) {
-        const all = monitor.agents();
-        const agents = agent === null ? all : all.filter(({ agentId }) => isInSight(agent, agentId));
-        return { agents: filter === undefined ? agents : agents.filter(isUnhealthy), monitor: monitor.doubts() };
+      run({ query, agent: reader }) {
+        const { agents, next } = monitor.agentsAfter(query.cursor ?? 0, query.limit, {
+          record: (record) => isWanted(record, query) && (reader === null || isInSight(reader, record.agentId)),
+          shown: (agent) => query.filter === undefined || isUnhealthy(agent),
+        });
+        return { agents, monitor: monitor.doubts(), next: next === null ? null : String(next) };
       },
     }),
     route({
@@ -115,10 +140,10 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       who: readersAnd("itself"),
       id: "listHeartbeats",
       about: "Its last heartbeats, newest first",
-      request: { query: { limit: limit(100, 1000) } },
+      request: { query: { limit: limit(100, 1000), cursor } },
       answer: { 200: HeartbeatList },
       faults: ["agent-unknown"],
-      run: async ({ id, query }) => ({ heartbeats: await monitor.heartbeats(id, query.limit) }),
+      run: ({ id, query }) => monitor.heartbeats(id, query.limit, query.cursor),
     }),
     ...orderRoutes(monitor),
   ];
@@ -161,6 +186,24 @@ function orderRoutes(monitor: Monitor): Route[] {
     }),
   ];
 }
+
+interface Wanted {
+  readonly state?: readonly HealthState[] | undefined;
+  readonly type?: string | undefined;
+  readonly node?: string | undefined;
+  readonly task?: string | undefined;
+  readonly q?: string | undefined;
+}
+
+const isWanted = (
+  { agentId, identity: { agentType, node }, task: { id: taskId }, health }: AgentRecord,
+  { state, type, node: onNode, task, q }: Wanted,
+): boolean =>
+  (state === undefined || state.includes(health.state)) &&
+  (type === undefined || agentType === type) &&
+  (onNode === undefined || node === onNode) &&
+  (task === undefined || taskId === task) &&
+  (q === undefined || [agentId, agentType, node, taskId].some((name) => name?.toLowerCase().includes(q.toLowerCase())));
 
 /** An agent announces the life its token is for and no other; without a number it would be the next one. */
 function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): unknown {

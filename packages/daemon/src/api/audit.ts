@@ -1,6 +1,6 @@
 import { AuditHead, AuditList } from "@rouse/contract";
 import type { AuditReader } from "../audit/read-audit.ts";
-import { limit, type Route, readers, route, text, wholeNumber } from "./route.ts";
+import { cursor, limit, pageOf, type Route, readers, route, stretchOf, text, wholeNumber } from "./route.ts";
 
 export function auditRoutes(audit: AuditReader): Route[] {
   return [
@@ -9,23 +9,24 @@ export function auditRoutes(audit: AuditReader): Route[] {
       path: "/api/v1/audit",
       who: readers,
       id: "listAudit",
-      about: "What was done and refused, by whom and why",
+      about: "What was done and refused, by whom and why: the newest lines, or those after one",
       request: {
         query: {
           after: wholeNumber("only lines with a larger number, from the oldest on", "the number of a line"),
           limit: limit(100, 1000),
+          cursor,
           agentId: text("only about this agent or task"),
         },
       },
       answer: { 200: AuditList },
-      async run({ query: { after, limit, agentId } }) {
-        const entries = await audit.read({
-          limit,
-          newestFirst: after === undefined,
-          ...(after === undefined ? {} : { after }),
+      async run({ query: { limit, agentId, ...where } }) {
+        const found = await audit.read({
+          limit: limit + 1,
+          ...stretchOf(where),
           ...(agentId === undefined ? {} : { subject: agentId }),
         });
-        return { entries: after === undefined ? entries.reverse() : entries };
+        const { page, next } = pageOf(found, limit, ({ number }) => number);
+        return { entries: where.after === undefined ? page.reverse() : page, next };
       },
     }),
     route({

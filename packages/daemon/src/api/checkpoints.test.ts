@@ -27,8 +27,8 @@ async function ask(path: string, sent?: unknown): Promise<Answer> {
 }
 
 const chain = `/api/v1/tasks/${task}/checkpoints`;
-const codeOf = ({ body }: Answer) => (body as Problem).error.code;
-const messageOf = ({ body }: Answer) => (body as Problem).error.message;
+const codeOf = ({ body }: Answer) => (body as Problem).code;
+const messageOf = ({ body }: Answer) => (body as Problem).detail;
 const idOf = ({ body }: Answer) => (body as { id: string }).id;
 
 describe("checkpoints over HTTP", () => {
@@ -39,8 +39,12 @@ describe("checkpoints over HTTP", () => {
     expect(again).toEqual({ status: 200, body: first.body });
     const second = await ask(chain, { step: 2, state: largeState("two"), parent: idOf(first) });
     expect(second.status).toBe(201);
-    expect(await ask(chain)).toEqual({ status: 200, body: { taskId: task, checkpoints: [second.body, first.body] } });
-    expect(await ask(`${chain}?limit=1`)).toMatchObject({ body: { checkpoints: [second.body] } });
+    expect(await ask(chain)).toEqual({
+      status: 200,
+      body: { taskId: task, checkpoints: [second.body, first.body], next: null },
+    });
+    expect(await ask(`${chain}?limit=1`)).toMatchObject({ body: { checkpoints: [second.body], next: "2" } });
+    expect(await ask(`${chain}?limit=1&cursor=2`)).toMatchObject({ body: { checkpoints: [first.body], next: null } });
     expect(await ask(`/api/v1/checkpoints/${idOf(second)}`)).toEqual({
       status: 200,
       body: { ...(second.body as object), state: largeState("two") },
@@ -88,7 +92,7 @@ describe("a state that is too large", () => {
     );
     while (world.told.length < 4) await new Promise((resolve) => setImmediate(resolve));
     const late = await ask(chain, { step: 1, state });
-    expect(late).toMatchObject({ status: 503, body: { error: { code: "store-unavailable", retryable: true } } });
+    expect(late).toMatchObject({ status: 503, body: { code: "store-unavailable", retryable: true } });
     release();
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect((await ask(chain, { step: 1, state })).status).toBe(201);
@@ -123,6 +127,7 @@ describe("whoever hangs up before the answer", () => {
     const left = Array.from({ length: 4 }, (_, i) =>
       fetch(`${served.base}/api/v1/tasks/t-${i}/checkpoints`, {
         method: "POST",
+        headers: { "content-type": "application/json" },
         body: JSON.stringify({ step: 1, state: `${i}${state}` }),
         signal: leaving.signal,
       }).catch(() => "left"),
@@ -131,7 +136,7 @@ describe("whoever hangs up before the answer", () => {
     leaving.abort();
     expect(await Promise.all(left)).toEqual(["left", "left", "left", "left"]);
     while ((await connections()) > 0) await turn();
-    expect(await ask(chain, { step: 1, state })).toMatchObject({ status: 503, body: { error: { retryable: true } } });
+    expect(await ask(chain, { step: 1, state })).toMatchObject({ status: 503, body: { retryable: true } });
     release();
     while (world.disk.checkpoints.size < 4) await turn();
     expect((await ask(chain, { step: 1, state })).status).toBe(201);

@@ -12,7 +12,7 @@ import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "../checkpoints/read-checkpoint.ts";
 import type { HoldsTask } from "../home/agent-token.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { limit, ownerAnd, type Route, readersAnd, route } from "./route.ts";
+import { cursor, limit, ownerAnd, type Route, readersAnd, route } from "./route.ts";
 import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 
 const mebibyte = 1024 * 1024;
@@ -72,11 +72,11 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
       who: readersAnd("any"),
       id: "listCheckpoints",
       about: "Its chain, newest first",
-      request: { query: { limit: limit(100, 1000) } },
+      request: { query: { limit: limit(100, 1000), cursor } },
       answer: { 200: CheckpointList },
       run({ id, query, agent }) {
         speakerOf(agent, id);
-        return checkpoints.list(id, query.limit);
+        return checkpoints.list(id, query.limit, query.cursor);
       },
     }),
     route({

@@ -17,7 +17,15 @@ interface Asked {
 /** Every method of the client, called with all it takes. */
 const calls: { readonly [M in keyof RouseClient]: (rouse: RouseClient) => unknown } = {
   getAgentHealth: (rouse) => rouse.getAgentHealth("w"),
-  getAllAgentHealth: (rouse) => rouse.getAllAgentHealth({ filter: "unhealthy" }),
+  getAllAgentHealth: (rouse) =>
+    rouse.getAllAgentHealth({
+      filter: "unhealthy",
+      state: ["STUCK", "FAILING"],
+      type: "t",
+      node: "n",
+      task: "t",
+      q: "w",
+    }),
   fleet: (rouse) => rouse.fleet(),
   getHealthHistory: (rouse) => rouse.getHealthHistory("w", 60_000),
   recordHeartbeat: (rouse) => rouse.recordHeartbeat({ agentId: "w", status: "RUNNING" }),
@@ -29,12 +37,15 @@ const calls: { readonly [M in keyof RouseClient]: (rouse: RouseClient) => unknow
   initiateRecovery: (rouse) => rouse.initiateRecovery("t", { reason: "r" }),
   getRecoveryStatus: (rouse) => rouse.getRecoveryStatus("t"),
   recordSteps: (rouse) => rouse.recordSteps("w", [{ kind: "tool_call", tool: "Bash" }]),
-  steps: (rouse) => rouse.steps("w", { limit: 5, after: "1.0" }),
+  steps: (rouse) => rouse.steps("w", { limit: 5, after: "1.0", cursor: "9.0" }),
   why: (rouse) => rouse.why("w"),
   events: (rouse) => rouse.events({ after: 1, agentId: "w", types: ["AGENT_FINISHED"], limit: 5 }),
   streamEvents: async (rouse) => {
     for await (const _ of rouse.streamEvents({ after: 1, agentId: "w", types: ["AGENT_FINISHED"] })) break;
   },
+  incidents: (rouse) => rouse.incidents({ state: "closed", agentId: "w", limit: 5, cursor: "7" }),
+  recoveries: (rouse) => rouse.recoveries({ agentId: "w", limit: 5, cursor: "7" }),
+  closedEscalations: (rouse) => rouse.closedEscalations({ agentId: "w", limit: 5, cursor: "7" }),
   status: (rouse) => rouse.status(),
   freeze: (rouse) => rouse.freeze({ reason: "r", actor: "ada" }),
   thaw: (rouse) => rouse.thaw({ reason: "r" }),
@@ -51,7 +62,7 @@ const calls: { readonly [M in keyof RouseClient]: (rouse: RouseClient) => unknow
   checkpoint: (rouse) => rouse.checkpoint("a".repeat(64)),
   verifyCheckpoints: (rouse) => rouse.verifyCheckpoints("t"),
   createTask: (rouse) => rouse.createTask({ taskId: "t", priority: "high", dependsOn: ["s"] }),
-  tasks: (rouse) => rouse.tasks({ status: ["pending", "running"], agentId: "w", limit: 5 }),
+  tasks: (rouse) => rouse.tasks({ status: ["pending", "running"], agentId: "w", limit: 5, cursor: "open.1.t" }),
   task: (rouse) => rouse.task("t"),
   taskHealth: (rouse) => rouse.taskHealth(),
   claimTask: (rouse) => rouse.claimTask("t", "w"),

@@ -81,7 +81,19 @@ describe("open escalations", () => {
     }
     const { json } = await get("/api/v1/escalations?agentId=team.worker%3A2");
     expect(json.escalations.map(({ id }: { id: string }) => id)).toEqual(["team.worker:2.1"]);
-    expect((await get("/api/v1/escalations?agentId=nobody")).json).toEqual({ escalations: [] });
+    expect((await get("/api/v1/escalations?agentId=nobody")).json).toEqual({ escalations: [], next: null });
+  });
+
+  it("are told page by page, also when one of them is answered meanwhile", async () => {
+    for (const agentId of ["a", "b", "c"]) await askAbout(agentId);
+    const first = (await get("/api/v1/escalations?limit=1")).json;
+    const second = (await get(`/api/v1/escalations?limit=1&cursor=${encodeURIComponent(first.next)}`)).json;
+    expect([first, second].map(({ escalations }) => escalations[0].id)).toEqual(["a.1", "b.1"]);
+    await post(decisionOf("b.1"), { decision: "allow_more_time" });
+    const rest = (await get(`/api/v1/escalations?cursor=${encodeURIComponent(second.next)}`)).json;
+    expect(rest.escalations.map(({ id }: { id: string }) => id)).toContain("c.1");
+    expect(rest.next).toBeNull();
+    expect((await get("/api/v1/escalations?cursor=x")).status).toBe(400);
   });
 
   it("are told one by one with all that is known", async () => {
@@ -104,7 +116,7 @@ describe("open escalations", () => {
     ]) {
       expect(await get(`/api/v1/escalations/${id}`), id).toMatchObject({
         status: 404,
-        json: { error: { code: "escalation-unknown" } },
+        json: { code: "escalation-unknown" },
       });
       expect(await post(decisionOf(id), { decision: "force_handoff" }), id).toMatchObject({ status: 404 });
       expect(await post(`/api/v1/escalations/${id}/acknowledge`), id).toMatchObject({ status: 404 });
@@ -133,10 +145,8 @@ describe("a decision", () => {
     expect(second).toMatchObject({
       status: 409,
       json: {
-        error: {
-          code: "escalation-closed",
-          message: `worker-1.1 was decided at 2026-02-05T10:00:00.000Z: allow_more_time, by orchestrator:planner (long build)`,
-        },
+        code: "escalation-closed",
+        detail: `worker-1.1 was decided at 2026-02-05T10:00:00.000Z: allow_more_time, by orchestrator:planner (long build)`,
         ended: { how: "decided", decision: "allow_more_time", actor: "orchestrator:planner" },
       },
     });
@@ -165,7 +175,7 @@ describe("a decision", () => {
     const before = desk.events.length;
     expect(await post(decisionOf(late), { decision: "allow_more_time" })).toMatchObject({
       status: 409,
-      json: { error: { message: expect.stringContaining("nobody answered for 900 s") }, ended: { how: "unanswered" } },
+      json: { detail: expect.stringContaining("nobody answered for 900 s"), ended: { how: "unanswered" } },
     });
     expect(desk.events).toHaveLength(before);
   });
@@ -175,7 +185,7 @@ describe("a decision", () => {
     desk.beat("worker-1", { progressIndicator: "something new" });
     expect(await post(decisionOf(id), { decision: "terminate_and_recover" })).toMatchObject({
       status: 409,
-      json: { error: { message: expect.stringContaining("recovered (well-again)") } },
+      json: { detail: expect.stringContaining("recovered (well-again)") },
     });
   });
 
@@ -184,7 +194,7 @@ describe("a decision", () => {
     await post(decisionOf(id), { decision: "allow_more_time", actor: "\u001b[2Jada", reason: "a\nb" });
     const { json } = await post(decisionOf(id), { decision: "allow_more_time" });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-    expect(json.error.message).not.toMatch(/[\u0000-\u001f]/);
+    expect(json.detail).not.toMatch(/[\u0000-\u001f]/);
   });
 
   it.each<[string, unknown, RegExp]>([
@@ -197,7 +207,7 @@ describe("a decision", () => {
     const id = getStuck("worker-1");
     expect(await post(decisionOf(id), body)).toMatchObject({
       status: 400,
-      json: { error: { code: "bad-request", message: expect.stringMatching(message) } },
+      json: { code: "bad-request", detail: expect.stringMatching(message) },
     });
     expect(await desk.notice(id)).not.toBeNull();
   });
@@ -223,7 +233,7 @@ describe("a decision with a signature", () => {
     const id = getStuck("worker-1");
     expect(await post(decisionOf(id), body, headers())).toMatchObject({
       status: 401,
-      json: { error: { code: "unauthorized", message: expect.stringContaining("Rouse-Signature") } },
+      json: { code: "unauthorized", detail: expect.stringContaining("Rouse-Signature") },
     });
     expect(await post(`/escalations/${id}/decision`, body, headers())).toMatchObject({ status: 401 });
     expect(badSignatures).toEqual([`${id} ${because}`, `${id} ${because}`]);

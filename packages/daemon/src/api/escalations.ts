@@ -4,6 +4,7 @@ import {
   AgentAnswer,
   AnswerAck,
   CheckInAnswer,
+  type ClosedEscalation,
   DecisionRequest,
   DecisionResult,
   Empty,
@@ -13,25 +14,46 @@ import {
   EscalationId,
   EscalationList,
   EscalationNotice,
+  type EscalationReport,
   EscalationResult,
   Fault,
   NudgeRequest,
   NudgeResult,
   printable,
+  type SavedEvent,
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyReply } from "fastify";
 import type { Answered, Words } from "../escalations/take-words.ts";
 import { givenBy } from "../orders/note-orders.ts";
+import type { EventQuery } from "../ports/store.ts";
 import { parseJson } from "./parse-json.ts";
-import { toProblem } from "./problem.ts";
-import { deciders, owner, ownerAnd, type Route, readers, readRequest, route, Sent, text } from "./route.ts";
+import { answerProblem } from "./problem.ts";
+import {
+  cursorText,
+  deciders,
+  limit,
+  oneOf,
+  owner,
+  ownerAnd,
+  pageOf,
+  placeIn,
+  type Route,
+  readers,
+  readRequest,
+  route,
+  Sent,
+  stretchOf,
+  text,
+} from "./route.ts";
 
 /** Questions about agents, and who may be asked for what. */
 export interface Escalations
   extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer" | "checkIn"> {
   /** One that waits for an answer, with all that is known; `null` when it does not wait (any more). */
   escalationNotice(id: string): Promise<EscalationNotice | null>;
+  /** What happened, to look back. */
+  events(query: EventQuery): Promise<SavedEvent[]>;
   /** `null` when it was never asked. */
   howItEnded(id: string): Promise<EscalationEnding | null>;
 }
@@ -64,12 +86,22 @@ function questionRoutes(escalations: Escalations): Route[] {
         path,
         who: readers,
         id: `listEscalations${short}`,
-        about: "What waits for an answer",
-        request: { query: { agentId: text("only about this agent") } },
+        about: "What waits for an answer, what waits longest first; or what does not any more, the last first",
+        request: {
+          query: {
+            state: oneOf("open when not given", ["open", "closed"]),
+            agentId: text("only about this agent"),
+            limit: limit(100, 1000),
+            cursor: cursorText,
+          },
+        },
         answer: { 200: EscalationList },
-        run({ query: { agentId } }) {
-          const open = escalations.escalations();
-          return { escalations: agentId === undefined ? open : open.filter((one) => one.agentId === agentId) };
+        run({ query: { state, agentId, limit, cursor } }) {
+          if (state === "closed") return listClosed(escalations, { agentId, limit, cursor });
+          const open = escalations.escalations().filter((one) => agentId === undefined || one.agentId === agentId);
+          const rest = open.slice(cursor === undefined ? 0 : startAfter(open, cursor));
+          const { page, next } = pageOf(rest, limit, ({ openedAt, id }) => `${openedAt} ${id}`);
+          return { escalations: page, next };
         },
       }),
     ),
@@ -99,6 +131,42 @@ function questionRoutes(escalations: Escalations): Route[] {
         tellOutcome(id, isEscalation(id) ? await escalations.acknowledge(id, principal, body.actor) : never, reply),
     }),
   ];
+}
+
+interface ClosedQuery {
+  readonly agentId: string | undefined;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+/** By the events that tell that they were asked; those that are open are left out. */
+async function listClosed(escalations: Escalations, { agentId, limit, cursor }: ClosedQuery) {
+  const asked = await escalations.events({
+    limit: limit + 1,
+    ...stretchOf({ cursor: cursor === undefined ? undefined : placeIn(cursor) }),
+    types: ["ESCALATION_TRIGGERED"],
+    ...(agentId === undefined ? {} : { agentId }),
+  });
+  const { page, next } = pageOf(asked, limit, ({ id }) => id);
+  const open = new Set(escalations.escalations().map(({ id }) => id));
+  const closed: ClosedEscalation[] = [];
+  for (const event of page) {
+    if (event.type !== "ESCALATION_TRIGGERED" || open.has(event.payload.escalation)) continue;
+    const { escalation: id, agentId, incident, reason, severity } = event.payload;
+    const ended = await escalations.howItEnded(id);
+    if (ended !== null) closed.push({ id, agentId, incident, reason, severity, openedAt: event.time, ended });
+  }
+  return { escalations: closed, next };
+}
+
+/** They come and go: a page goes on after the one before ended, or with what has waited as long where that is not open any more. */
+function startAfter(open: readonly EscalationReport[], cursor: string): number {
+  const [openedAt = "", id, ...rest] = cursor.split(" ");
+  if (id === undefined || rest.length > 0) throw new Fault("bad-request", "cursor: `next` of the page before");
+  const same = open.findIndex((one) => one.id === id);
+  if (same !== -1) return same + 1;
+  const later = open.findIndex((one) => one.openedAt >= openedAt);
+  return later === -1 ? open.length : later;
 }
 
 const never: Answered = { outcome: "unknown" };
@@ -159,7 +227,7 @@ function tellOutcome(escalation: string, answered: Answered, reply: FastifyReply
 function tellEnd(id: string, ended: EscalationEnding | null, reply: FastifyReply): FastifyReply {
   const fault = tooLate(id, ended);
   if (ended === null) throw fault;
-  return reply.code(409).send({ ...toProblem(fault), ended });
+  return answerProblem(reply, fault, { ended });
 }
 
 /** For whoever answers, or asks about, what does not wait for an answer. `null`: it was never asked. */
@@ -191,10 +259,10 @@ function wordRoutes(escalations: Escalations): Route[] {
       who: deciders,
       id: "nudgeAgent",
       about: "Nudge it in these words, or with the policy's reminder",
-      request: { body: NudgeRequest },
+      request: { body: NudgeRequest, once: true },
       answer: { 200: NudgeResult },
       faults: ["agent-unknown"],
-      run: ({ id, body, principal }) => escalations.nudge(id, principal, body.message ?? null, body.actor),
+      run: ({ id, body, principal, keep }) => escalations.nudge(id, principal, body.message ?? null, body.actor, keep),
     }),
     route({
       method: "POST",

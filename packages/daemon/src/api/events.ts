@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventPage, type EventType, eventTypes, SavedEvent, toIso } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
-import { limit, type Route, readers, route, someOf, text, wholeNumber } from "./route.ts";
+import { cursor, limit, pageOf, type Route, readers, route, someOf, stretchOf, text, wholeNumber } from "./route.ts";
 
 const pageSize = 500;
 const keepAliveEvery = 15_000;
@@ -24,6 +24,7 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
           agent: text("only this agent's"),
           types: someOf("only these types", eventTypes),
           limit: limit(100, 1000),
+          cursor,
         },
       },
       answer: { 200: { content: { "application/json": EventPage, "text/event-stream": SavedEvent } } },
@@ -35,15 +36,16 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
           types: query.types ?? null,
         };
         if (raw.headers.accept?.includes("application/json")) {
-          const { after, agentId, types } = filter;
-          const events = await monitor.events({
-            limit: query.limit,
-            newestFirst: after === null,
-            ...(after === null ? {} : { after }),
+          const { agentId, types } = filter;
+          const after = filter.after ?? undefined;
+          const found = await monitor.events({
+            limit: query.limit + 1,
+            ...stretchOf({ after, cursor: query.cursor }),
             ...(agentId === null ? {} : { agentId }),
             ...(types === null ? {} : { types }),
           });
-          return { events: after === null ? events.reverse() : events };
+          const { page, next } = pageOf(found, query.limit, ({ id }) => id);
+          return { events: after === undefined ? page.reverse() : page, next };
         }
         reply.hijack();
         streamEvents({ monitor, filter, isStillWelcome }, raw, reply.raw);

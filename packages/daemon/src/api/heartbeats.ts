@@ -7,6 +7,7 @@ import type { Log } from "../ports/log.ts";
 import type { AgentSpeaker } from "./guard.ts";
 import { parseJson } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly } from "./problem.ts";
+import { isLines, type Route, refuseType, takesType } from "./route.ts";
 import { leaveForeignTask, refuseAgent } from "./who-may.ts";
 
 const largestBody = 4 * 1024 * 1024;
@@ -30,12 +31,14 @@ export type TakeHeartbeats = (request: IncomingMessage, response: ServerResponse
 /**
  * The one hot path, straight on node:http: agents beat here all day. Answers only after what it acknowledges is on disk.
  */
-export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
+export function takeHeartbeats(monitor: Monitor, line: Route, log: Log): TakeHeartbeats {
   return (request, response, agent) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const declared = Number(request.headers["content-length"] ?? 0);
     if (declared > largestBody) return refuseLarge(request, response);
+    const type = request.headers["content-type"];
+    if (type !== "application/json" && !takesType(line, type)) return sendProblem(response, refuseType(line), true);
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > largestBody) {
@@ -47,7 +50,7 @@ export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
       const text =
         chunks.length === 1 ? (chunks[0] as Buffer).toString("utf8") : Buffer.concat(chunks).toString("utf8");
       try {
-        const { sent, many } = readBody(text, request.headers["content-type"]);
+        const { sent, many } = readBody(text, type);
         const take = (beats: readonly SentBeat[]): void =>
           monitor.takeBeats(
             beats,
@@ -69,7 +72,7 @@ export function takeHeartbeats(monitor: Monitor, log: Log): TakeHeartbeats {
 }
 
 function readBody(text: string, type: string | undefined): { sent: readonly SentBeat[]; many: boolean } {
-  if (type?.includes("ndjson")) return { sent: readLines(text), many: true };
+  if (type !== "application/json" && isLines(type)) return { sent: readLines(text), many: true };
   const sent = parseJson(text);
   if (!Array.isArray(sent)) return { sent: [{ beat: sent, text }], many: false };
   checkCount(sent.length);

@@ -49,7 +49,7 @@ it.each([
 ])("a state of 100 MB %s gets a clear answer, and the daemon does not grow by it", async (_, announces) => {
   const { status, problem, grew } = await sendAll(announces);
   expect(status).toBe(413);
-  expect(problem.error.message).toMatch(/at most 17 MiB in one request.*keep large data in the workspace/);
+  expect(problem.detail).toMatch(/at most 17 MiB in one request.*keep large data in the workspace/);
   expect(grew).toBeLessThan(60_000_000);
   const { world } = served;
   expect(world.disk.checkpoints.size).toBe(0);

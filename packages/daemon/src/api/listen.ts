@@ -92,16 +92,17 @@ function createApp(monitor: Monitor, options: ListenOptions, log: Log, port: () 
     open: new Set(table.flatMap(({ path, who }) => (who.nobody ? [path] : []))),
   });
   const { noteRefusedSpeaker, noteRefusedRole } = monitor;
-  const parts = { maySee, noteRefusedSpeaker, noteRefusedRole, log };
+  const parts = { maySee, noteRefusedSpeaker, noteRefusedRole, log, once: monitor.answerOnce };
   const app = serveRoutes(table, {
     ...parts,
     speakerOf: (request) => speakers.get(request) ?? anyone,
     serverFactory(route) {
       const server = createHttpServer(options);
       const admit = boundConnections(server, boundsFor(readOpenFiles()));
-      const takeBeats = takeHeartbeats(monitor, log);
+      const beats = beatsOf(table);
+      const takeBeats = takeHeartbeats(monitor, beats, log);
       const takePing = takePings(monitor, log);
-      door = guarded({ guard, admit, parts, beats: beatsOf(table), takeBeats, takePing, speakers, route });
+      door = guarded({ guard, admit, parts, beats, takeBeats, takePing, speakers, route });
       return server.on("request", door);
     },
   });

@@ -10,6 +10,7 @@ const tags: Readonly<Record<string, string>> = {
   tasks: "Tasks, who has them, and how they are brought back",
   checkpoints: "Where tasks stand, as a chain that can be verified",
   escalations: "Questions about agents, answers to them, and nudges",
+  incidents: "What is wrong and was, and how agents were brought back",
   events: "What happened",
   audit: "What was done and refused, by whom and why",
   monitor: "The monitor itself",
@@ -27,7 +28,7 @@ const tokens: Readonly<Record<Exclude<TokenRole, "ping">, string>> = {
 /** What every route may be refused with. */
 const always: readonly FaultCode[] = ["bad-request", "host-refused", "origin-refused", "internal"];
 const withToken: readonly FaultCode[] = ["unauthorized", "forbidden", "too-many-attempts"];
-const withBody: readonly FaultCode[] = ["body-too-large", "store-unavailable"];
+const withBody: readonly FaultCode[] = ["body-too-large", "media-type-refused", "store-unavailable"];
 
 /** The document at /api/v1/openapi.json, made from the table that is served. */
 export function openApiDocument(table: readonly Route[], version: string): object {
@@ -69,7 +70,7 @@ function operationOf(line: Route): object {
     tags: [tag],
     summary: about,
     security: [...(who.nobody ? [{}] : []), ...roles.flatMap(securityOf)],
-    parameters: [...inPath, ...inQuery],
+    parameters: [...inPath, ...inQuery, ...(request?.once ? [keyParameter] : [])],
     ...bodyOf(line),
     responses: answersOf(line),
   };
@@ -86,6 +87,13 @@ const queryParameter = (name: string, { about, schema }: Param<unknown>): object
   schema,
 });
 
+const keyParameter: object = {
+  name: "Idempotency-Key",
+  in: "header",
+  description: "The same request sent again with the same key is answered as it was answered first, for a day",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+
 function bodyOf({ request }: Route): object {
   if (request?.body === undefined) return {};
   const one = ref(request.body);
@@ -98,7 +106,8 @@ function bodyOf({ request }: Route): object {
 
 function answersOf({ about, answer, who, request, faults = [], path }: Route): object {
   const common = [...always, ...(who.nobody ? [] : withToken), ...(request?.body === undefined ? [] : withBody)];
-  const codes = [...new Set([...common, ...faults, ...(path === "/readyz" ? (["store-unavailable"] as const) : [])])];
+  const special: FaultCode[] = path === "/readyz" ? ["store-unavailable"] : request?.once ? ["key-reused"] : [];
+  const codes = [...new Set([...common, ...faults, ...special])];
   const refusals = new Map<number, FaultCode[]>();
   for (const code of codes) {
     const status = statusOf(new Fault(code, ""));

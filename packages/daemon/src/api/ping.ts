@@ -39,6 +39,10 @@ export function takePings(monitor: Monitor, log: Log) {
     request.resume();
     request.on("error", () => response.destroy());
     try {
+      if (!methods.includes(request.method ?? "")) {
+        response.setHeader("allow", methods.join(", "));
+        throw new Fault("method-not-allowed", "a ping is a GET or a POST");
+      }
       const beat = readPing(request, speaker);
       monitor.takeBeats(
         [{ beat }],
@@ -54,8 +58,9 @@ export function takePings(monitor: Monitor, log: Log) {
   };
 }
 
-function readPing({ method = "", url = "" }: IncomingMessage, { agentId, every }: PingSpeaker): Heartbeat {
-  if (!["GET", "HEAD", "POST"].includes(method)) throw new Fault("bad-request", "a ping is a GET or a POST");
+const methods = ["GET", "HEAD", "POST"];
+
+function readPing({ url = "" }: IncomingMessage, { agentId, every }: PingSpeaker): Heartbeat {
   const query = [...new URLSearchParams(url.split("?")[1] ?? "")];
   // A failure told in other words must not count as a sign of life.
   if (query.length > 1 || query.some(([name]) => name !== "state"))

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DurationMs, Fault, FaultCode, Problem } from "@rouse/contract";
+import type { FastifyReply } from "fastify";
 import { retryAfterSeconds } from "./slow-wrong-tokens.ts";
 
 const statuses: Readonly<Record<FaultCode, number>> = {
@@ -24,6 +25,9 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "holder-unreachable": 502,
   "host-refused": 421,
   internal: 500,
+  "key-reused": 422,
+  "media-type-refused": 415,
+  "method-not-allowed": 405,
   "name-taken": 409,
   "not-executable": 422,
   "not-found": 404,
@@ -40,14 +44,24 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "unsupported-host": 501,
 };
 
-/** How a refusal is sent. */
-export const problemType = "application/json";
+/** How a refusal is sent (RFC 9457). */
+export const problemType = "application/problem+json";
 
 export const statusOf = (fault: Fault): number => statuses[fault.code];
 
 export function toProblem(fault: Fault): Problem {
-  return { error: { code: fault.code, message: fault.message, retryable: fault.retryable } };
+  const { code, message, retryable } = fault;
+  const title = code.replaceAll("-", " ");
+  return { type: `urn:rouse:problem:${code}`, title, status: statusOf(fault), detail: message, code, retryable };
 }
+
+/** By the router: a `Fault` as its problem, with more where there is more to say. */
+export const answerProblem = (reply: FastifyReply, fault: Fault, more: Partial<Problem> = {}): FastifyReply =>
+  reply
+    .code(statusOf(fault))
+    .headers(headersOf(fault))
+    .type(problemType)
+    .send(JSON.stringify({ ...toProblem(fault), ...more }));
 
 /** Answers and, where the rest of the body is not worth reading, hangs up. */
 export function sendProblem(response: ServerResponse, fault: Fault, hangUp = false): void {
@@ -80,11 +94,15 @@ export function sendProblemEarly(request: IncomingMessage, response: ServerRespo
 function beginProblem(response: ServerResponse, fault: Fault): string {
   const body = JSON.stringify(toProblem(fault));
   response.writeHead(statusOf(fault), {
-    "content-type": "application/json; charset=utf-8",
+    "content-type": problemType,
     "content-length": Buffer.byteLength(body),
-    ...(fault.code === "unauthorized" ? { "www-authenticate": "Bearer" } : {}),
-    ...(fault.retryable ? { "retry-after": "1" } : {}),
-    ...(fault.code === "too-many-attempts" ? { "retry-after": String(retryAfterSeconds) } : {}),
+    ...headersOf(fault),
   });
   return body;
 }
+
+const headersOf = (fault: Fault): Record<string, string> => ({
+  ...(fault.code === "unauthorized" ? { "www-authenticate": "Bearer" } : {}),
+  ...(fault.retryable ? { "retry-after": "1" } : {}),
+  ...(fault.code === "too-many-attempts" ? { "retry-after": String(retryAfterSeconds) } : {}),
+});

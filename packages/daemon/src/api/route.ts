@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { describeIssues, Fault, type FaultCode } from "@rouse/contract";
 import type { FastifyReply } from "fastify";
 import type { z } from "zod";
+import type { Keep } from "../engine/answer-once.ts";
 import type { TokenRole } from "../home/issued-tokens.ts";
 import type { AgentSpeaker } from "./guard.ts";
 
@@ -54,12 +55,14 @@ export interface RequestShape<Q extends Params, B> {
   readonly read?: "inside";
   /** JSON where nothing is said. `lines`: also one value per line. `text`: as it was sent. `state`: JSON with many values. */
   readonly as?: "json" | "lines" | "text" | "state";
+  /** With an `Idempotency-Key`, the same request sent again is answered as it was answered first. */
+  readonly once?: true;
   /** The largest body in bytes, and what whoever sends more is told. */
   readonly limit?: { readonly bytes: number; readonly told: string };
   /** Called when a request begins; what it throws is answered. */
   readonly begin?: (request: IncomingMessage, response: ServerResponse) => void;
   /** Called for a body that is too large. */
-  readonly tooLarge?: (ask: Omit<Ask, "query" | "body">) => void;
+  readonly tooLarge?: (ask: Omit<Ask, "query" | "body" | "keep">) => void;
 }
 
 /** By status, what is answered: JSON by its schema, or other kinds of content. The first is what `run` answers with when it says nothing else. */
@@ -78,6 +81,8 @@ export interface Ask<Q extends Params = Params, B = unknown> {
   readonly agent: AgentSpeaker | null;
   /** Who made it, by its token. What a request says of that itself is a name beside it. */
   readonly principal: string;
+  /** Only of one that came with a key, for what is obeyed once: keeps what came of it. */
+  readonly keep: Keep | undefined;
   readonly raw: IncomingMessage;
   readonly reply: FastifyReply;
 }
@@ -144,6 +149,42 @@ export const limit = (otherwise: number, most: number) => ({
   otherwise,
 });
 
+const nextWanted = "`next` of the page before";
+
+/** Where the page before ended, as a number. */
+export const cursor: Param<number> = {
+  about: `${nextWanted}; the first page when not given`,
+  schema: { type: "string" },
+  read: placeIn,
+};
+
+export function placeIn(given: string): number {
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw wanted("cursor", nextWanted);
+}
+
+/** The same where it is more than a number; the list itself reads it. */
+export const cursorText: Param<string> = text(cursor.about);
+
+/** Of a list that grows at its end: on from `after`, oldest first, or back from the newest. */
+export function stretchOf({
+  after,
+  cursor,
+}: {
+  readonly after?: number | undefined;
+  readonly cursor?: number | undefined;
+}) {
+  if (after !== undefined) return { after: Math.max(after, cursor ?? 0) };
+  return { newestFirst: true, ...(cursor === undefined ? {} : { before: cursor }) };
+}
+
+/** What was found, one more than was asked for where there is more. */
+export function pageOf<T>(found: readonly T[], limit: number, place: (last: T) => number | string) {
+  const page = found.slice(0, limit);
+  const last = page[page.length - 1];
+  return { page, next: found.length > limit && last !== undefined ? String(place(last)) : null };
+}
+
 /** An empty body asks for the defaults. */
 export function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body ?? {});
@@ -166,6 +207,21 @@ export function readQuery<Q extends Params>(known: Q, given: Readonly<Record<str
   }
   return asked as Asked<Q>;
 }
+
+/** Nobody has to say that it is JSON, but whoever says that it is something else is not understood. */
+export const takesType = ({ request }: Route, type: string | undefined): boolean =>
+  type === undefined ||
+  request?.body === undefined ||
+  /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type) ||
+  (request.as === "lines" && isLines(type));
+
+export const refuseType = ({ request }: Route): Fault =>
+  new Fault(
+    "media-type-refused",
+    `what is sent here is ${request?.as === "lines" ? "application/json or application/x-ndjson" : "application/json"}; say so in Content-Type`,
+  );
+
+export const isLines = (type: string | undefined): boolean => /^application\/(?:x-)?ndjson\s*(?:;|$)/i.test(type ?? "");
 
 /** A body as it was sent: a signature is over these very bytes, and lines are parsed one by one. */
 export class Sent {

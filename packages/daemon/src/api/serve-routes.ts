@@ -6,17 +6,19 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from "fastify";
+import type { AnswerOnce } from "../engine/answer-once.ts";
 import type { Log } from "../ports/log.ts";
 import { principalOf, type Speaker } from "./guard.ts";
 import { parseJson, parseState } from "./parse-json.ts";
-import { sendProblem, sendProblemEarly, statusOf, toProblem } from "./problem.ts";
-import { type Ask, type Route, readQuery, readRequest, Sent } from "./route.ts";
+import { answerProblem, sendProblem, sendProblemEarly } from "./problem.ts";
+import { type Ask, isLines, type Route, readQuery, readRequest, refuseType, Sent, takesType } from "./route.ts";
 import { refuseSpeaker, type WhoMayParts } from "./who-may.ts";
 
 export interface ServeParts extends WhoMayParts {
   /** Who made a request; the guard has seen to it. */
   readonly speakerOf: (request: IncomingMessage) => Speaker;
   readonly log: Pick<Log, "error">;
+  readonly once: AnswerOnce;
   /** Makes the server and says what it does with each request; a plain one when not given. */
   readonly serverFactory?: (route: RequestListener) => Server;
 }
@@ -47,9 +49,17 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
       done(error as Error);
     }
   });
-  app.setNotFoundHandler((_, reply) =>
-    reply.code(404).send(toProblem(new Fault("not-found", "no such path; /api/v1/openapi.json lists them"))),
-  );
+  const methodsOf = knowPaths(table);
+  app.setNotFoundHandler(({ method, raw }, reply) => {
+    const methods = methodsOf(pathOf(raw));
+    if (methods.length === 0)
+      return answerProblem(reply, new Fault("not-found", "no such path; /api/v1/openapi.json lists them"));
+    // Only what is served before the router comes here although there is such a line: with a query, which it does not take.
+    if (methods.includes(method)) return answerProblem(reply, new Fault("bad-request", "this path takes no query"));
+    const allowed = methods.join(", ");
+    reply.header("allow", allowed);
+    return answerProblem(reply, new Fault("method-not-allowed", `${method} is not for this path: it takes ${allowed}`));
+  });
   app.setErrorHandler((error, request, reply) => answerFault(faultOf(error, request, parts), request, reply));
   app.addHook("onRequest", async (request, reply) => {
     const { raw, method } = request;
@@ -57,10 +67,20 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
     const asked = { method, path: pathOf(raw), route: line, id: idOf(request) };
     const refused = refuseSpeaker(speakerOf(raw), asked, parts);
     if (refused !== null) throw refused;
+    if (line !== null && !takesType(line, raw.headers["content-type"])) throw refuseType(line);
     if (method !== "HEAD") line?.request?.begin?.(raw, reply.raw);
   });
   for (const line of table) if (line.run !== null) addLine(app, line, parts);
   return app;
+}
+
+/** By which methods a path is asked, of whatever agent or task it is. */
+function knowPaths(table: readonly Route[]): (path: string) => readonly string[] {
+  const known = table.map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  }));
+  return (path) => known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
 }
 
 function addLine(app: FastifyInstance, line: Route, parts: ServeParts): void {
@@ -76,12 +96,28 @@ function addLine(app: FastifyInstance, line: Route, parts: ServeParts): void {
       const isParsed = shape?.body !== undefined && shape.read !== "inside" && shape.as !== "text";
       const body = isParsed ? readRequest(shape.body, request.body) : request.body;
       reply.code(status);
-      return run?.({ ...whoAsks(request, reply, parts), query, body });
+      const ask = { ...whoAsks(request, reply, parts), query, body };
+      const key = shape?.once === true ? keyOf(request) : null;
+      if (key === null) return run?.({ ...ask, keep: undefined });
+      const sent = body instanceof Sent ? body.text : JSON.stringify(body);
+      const keyed = { principal: ask.principal, key, request: `${method} ${request.url}\n${sent}` };
+      return parts.once(keyed, async (keep) => run?.({ ...ask, keep }));
     },
   });
 }
 
-function whoAsks(request: FastifyRequest, reply: FastifyReply, parts: ServeParts): Omit<Ask, "query" | "body"> {
+function keyOf({ headers }: FastifyRequest): string | null {
+  const key = headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new Fault("bad-request", "Idempotency-Key: 1 to 255 visible ASCII characters, new for each request");
+}
+
+function whoAsks(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: ServeParts,
+): Omit<Ask, "query" | "body" | "keep"> {
   const speaker = parts.speakerOf(request.raw);
   return {
     id: idOf(request),
@@ -111,14 +147,13 @@ function splitQuery(text: string): Record<string, string> {
 
 function parseBody(request: FastifyRequest, text: string): unknown {
   const as = lineOf(request)?.request?.as ?? "json";
-  const isLines = as === "lines" && request.headers["content-type"]?.includes("ndjson") === true;
-  if (as === "text" || isLines) return new Sent(text);
+  if (as === "text" || (as === "lines" && isLines(request.headers["content-type"]))) return new Sent(text);
   if (text === "") return undefined;
   return as === "state" ? parseState(text) : parseJson(text);
 }
 
 function answerFault(fault: Fault, { raw }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (fault.code !== "body-too-large") return reply.code(statusOf(fault)).send(toProblem(fault));
+  if (fault.code !== "body-too-large") return answerProblem(reply, fault);
   reply.hijack();
   sendProblemEarly(raw, reply.raw, fault);
   return reply;

@@ -17,6 +17,7 @@ export function serveTable(
     maySee: () => false,
     noteRefusedSpeaker: (one) => void refused.push(one),
     noteRefusedRole: () => undefined,
+    once: (_, run) => run({ before: null, answer: () => undefined, progress: () => undefined }),
     log: {
       error: (facts) => {
         throw new Error(JSON.stringify(facts));

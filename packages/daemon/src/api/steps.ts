@@ -2,7 +2,7 @@ import { Fault, StepEvent, StepPage, StepsAck } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
 import { mostSteps } from "../steps/recall-steps.ts";
 import { parseJson } from "./parse-json.ts";
-import { limit, ownerAnd, type Route, readersAnd, route, Sent, text } from "./route.ts";
+import { cursorText, limit, ownerAnd, type Route, readersAnd, route, Sent, text } from "./route.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostEvents = 10_000;
@@ -20,13 +20,14 @@ export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route
         body: StepEvent,
         read: "inside",
         as: "lines",
+        once: true,
         limit: { bytes: largestBody, told: `at most ${largestBody / 1024 / 1024} MiB in one request` },
       },
       answer: { 200: StepsAck, 400: StepsAck },
-      async run({ id, body, agent, reply }) {
+      async run({ id, body, agent, reply, keep }) {
         const { sent, many } = readEvents(body);
         if (sent.length > mostEvents) throw new Fault("body-too-large", `at most ${mostEvents} events in one request`);
-        const ack = await monitor.takeSteps(id, sent, agent?.incarnation ?? null);
+        const ack = await monitor.takeSteps(id, sent, agent?.incarnation ?? null, keep);
         if (!many && ack.accepted === 0) reply.code(400);
         return ack;
       },
@@ -36,21 +37,21 @@ export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route
       path: "/api/v1/agents/{id}/steps",
       who: readersAnd("itself"),
       id: "listSteps",
-      about: "What is kept of its steps, oldest first",
+      about: "What is kept of its steps: the newest, oldest first; the next page is older",
       request: {
         query: {
           limit: limit(1000, mostSteps),
           after: text("only what came after `last` of an earlier answer"),
-          before: text("only what came before `first` of an earlier answer"),
+          cursor: cursorText,
         },
       },
       answer: { 200: StepPage },
       faults: ["agent-unknown"],
-      run: ({ id, query: { limit, after, before } }) =>
+      run: ({ id, query: { limit, after, cursor } }) =>
         monitor.steps(id, {
           limit,
           ...(after === undefined ? {} : { after }),
-          ...(before === undefined ? {} : { before }),
+          ...(cursor === undefined ? {} : { cursor }),
         }),
     }),
   ];

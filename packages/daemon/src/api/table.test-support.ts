@@ -1,19 +1,22 @@
+import { systemTimers } from "../adapters/clock-system/system-clock.ts";
+import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import { handWoundTimers } from "../engine/hand-wound-timers.test-support.ts";
 import { handsOff } from "../hands-off.test-support.ts";
 import { type Monitor, startMonitor } from "../monitor.ts";
 import type { Route } from "./route.ts";
 import { apiTable } from "./table.ts";
 
-/** The whole table, over a real monitor that watches nobody. */
-export async function tableOfMonitor(): Promise<{ table: readonly Route[]; monitor: Monitor }> {
+/** The whole table, over a real monitor whose clock stands still. */
+export async function tableOfMonitor(
+  disk: MemoryDisk = createMemoryDisk(),
+): Promise<{ table: readonly Route[]; monitor: Monitor }> {
   const clock = { mono: 0, boot: 0, wall: Date.UTC(2026, 0, 1) };
   const monitor = await startMonitor({
     ...handsOff,
-    store: await openMemoryStore(),
+    store: await openMemoryStore(disk),
     clock: { mono: () => clock.mono, wall: () => clock.wall, read: () => clock },
-    timers: handWoundTimers().timers,
+    timers: systemTimers,
     alerts: { deliver: async () => undefined },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     config: requireConfig(readConfig({ file: { name: "test", text: "preset: default" } })),

@@ -5,6 +5,7 @@ import { auditRoutes } from "./audit.ts";
 import { checkpointRoutes } from "./checkpoints.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { eventRoutes } from "./events.ts";
+import { incidentRoutes } from "./incidents.ts";
 import { mcpRoutes } from "./mcp.ts";
 import { monitorRoutes } from "./monitor.ts";
 import { pingRoutes } from "./ping.ts";
@@ -34,9 +35,10 @@ export function apiTable(monitor: Monitor, options: TableOptions): { table: read
     tasks: [...taskRoutes({ service, noteRefusedSpeaker }), ...recoveryRoutes(recovery)],
     checkpoints: checkpointRoutes({ checkpoints, noteRefusedSpeaker, holdsTask: tasks.isWorkOf }),
     escalations: escalationRoutes(
-      { ...words, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded },
+      { ...words, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded, events: monitor.events },
       { secret: options.secret, now, noteBadSignature },
     ),
+    incidents: incidentRoutes(monitor),
     events: eventRoutes(monitor, options.isStillWelcome),
     audit: auditRoutes(monitor.audit),
     monitor: monitorRoutes(monitor, options.version, () => table),

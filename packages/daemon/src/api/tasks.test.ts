@@ -32,7 +32,7 @@ afterEach(() => app.close());
 
 interface Answer {
   readonly status: number;
-  readonly body: TaskReport & { task?: TaskReport | null; error?: { code: string; message: string } };
+  readonly body: TaskReport & { task?: TaskReport | null; code?: string; detail?: string };
 }
 
 async function send(
@@ -89,7 +89,7 @@ describe("a task over HTTP", () => {
   it("that is completed or created once more, because the answer was lost, is the same", async () => {
     await add("t", { dependsOn: ["a"], timeoutMinutes: 0.1 });
     expect((await add("t", { dependsOn: ["a"], timeoutMinutes: 0.1 })).status).toBe(201);
-    expect((await add("t", { dependsOn: ["b"], timeoutMinutes: 0.1 })).body.error?.message).toContain("(exists)");
+    expect((await add("t", { dependsOn: ["b"], timeoutMinutes: 0.1 })).body.detail).toContain("(exists)");
     await add("u");
     await post("/u/claim", { agentId: "w" });
     expect((await add("u")).status).toBe(409);
@@ -108,7 +108,7 @@ describe("a task over HTTP", () => {
     expect((await add("u")).status).toBe(503);
     expect(await post("/t/claim", { agentId: "w" })).toMatchObject({
       status: 503,
-      body: { error: { code: "store-unavailable" } },
+      body: { code: "store-unavailable" },
     });
     expect(world.tasks.find("t")?.claims).toBe(0);
     world.storeMends();
@@ -140,7 +140,7 @@ describe("work", () => {
     await add("t");
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => post("/t/claim", { agentId: `w${n}` })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    const messages = answers.flatMap(({ body }) => body.error?.message ?? []);
+    const messages = answers.flatMap(({ body }) => body.detail ?? []);
     expect(new Set(messages)).toEqual(new Set(["task t is w0's by claim 1 (taken)"]));
   });
 });
@@ -152,7 +152,7 @@ describe("what cannot be", () => {
     await post("/a/claim", { agentId: "w" });
     const because = async (path: string, body: object = {}) => {
       const { status, body: problem } = await post(path, body);
-      return `${status} ${problem.error?.code}: ${problem.error?.message}`;
+      return `${status} ${problem.code}: ${problem.detail}`;
     };
     expect(await because("/a/claim", { agentId: "v" })).toBe("409 task-refused: task a is w's by claim 1 (taken)");
     expect(await because("/b/claim", { agentId: "v" })).toBe("409 task-refused: task b waits for a, x (not-ready)");
@@ -178,7 +178,7 @@ describe("what cannot be", () => {
     for (let n = 0; n < 30; n++) await add(`t${n}`, { dependsOn: [n === 0 ? "root" : `t${n - 1}`] });
     const { status, body } = await post("", { taskId: "root", dependsOn: ["t29"] });
     expect(status).toBe(400);
-    expect(body.error?.message).toContain("root → t29 → t28 → t27 → (24 more) → t2 → t1 → t0 → root");
+    expect(body.detail).toContain("root → t29 → t28 → t27 → (24 more) → t2 → t1 → t0 → root");
   });
 
   it.each([
@@ -196,7 +196,7 @@ describe("what cannot be", () => {
     await add("leaf", { dependsOn: ["root"] });
     const answer = await post(path, body);
     expect(answer.status).toBe(400);
-    expect(answer.body.error?.message).toContain(problem);
+    expect(answer.body.detail).toContain(problem);
   });
 });
 
@@ -281,7 +281,7 @@ describe("lists", () => {
     expect(await page("?status=completed,%20cancelled")).toEqual(["b a", 2]);
     expect(await page("?agentId=w")).toEqual(["c a", 2]);
     expect(await page("?limit=1")).toEqual(["c", 4]);
-    expect((await get("?status=done")).body.error?.message).toContain("status: one or more of pending, claimed");
+    expect((await get("?status=done")).body.detail).toContain("status: one or more of pending, claimed");
     expect((await get("?limit=0")).status).toBe(400);
   });
 
@@ -338,7 +338,7 @@ describe("an agent with its own token", () => {
     await add("t");
     await post("/t/claim", { agentId: "v" });
     for (const word of ["claim", "refresh", "update", "complete", "fail", "release"]) {
-      expect((await post(`/t/${word}`, { agentId: "v" }, worker)).body.error?.code).toBe("forbidden");
+      expect((await post(`/t/${word}`, { agentId: "v" }, worker)).body.code).toBe("forbidden");
     }
     expect((await post("/claim-next", { agentId: "v" }, worker)).status).toBe(403);
     expect(refused).toHaveLength(7);
@@ -356,7 +356,7 @@ describe("an agent with its own token", () => {
       ["/claim-next", {}],
     ] as const) {
       const { status, body: problem } = await post(path, body, worker);
-      expect([status, problem.error?.message]).toEqual([403, "incarnation 1 of w is over; the current one is 2"]);
+      expect([status, problem.detail]).toEqual([403, "incarnation 1 of w is over; the current one is 2"]);
     }
     const later = await post("/t/claim", {}, { ...worker, incarnation: 2 });
     expect(later.body.claim?.number).toBe(2);

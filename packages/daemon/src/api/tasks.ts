@@ -21,6 +21,7 @@ import type { TaskRecovery } from "../tasks/recover-tasks.ts";
 import type { TaskService } from "../tasks/serve-tasks.ts";
 import {
   type Ask,
+  cursorText,
   limit,
   owner,
   ownerAnd,
@@ -72,6 +73,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
           status: someOf("only these", TaskStatus.options),
           agentId: text("only what this agent has, ended, or is meant to have"),
           limit: limit(1000, 10_000),
+          cursor: cursorText,
         },
       },
       answer: { 200: TaskPage },
@@ -83,10 +85,10 @@ export function taskRoutes(parts: TaskParts): Route[] {
       who: owner,
       id: "createTask",
       about: "A new task",
-      request: { body: TaskRequest, read: "inside" },
+      request: { body: TaskRequest, read: "inside", once: true },
       answer: { 201: TaskReport },
       faults: ["task-refused"],
-      run: ({ body, principal }) => service.create(body, principal),
+      run: ({ body, principal, keep }) => service.create(body, principal, keep),
     }),
     route({
       method: "GET",

@@ -46,10 +46,12 @@ export function recallCheckpoints(parts: RecallParts) {
   const asked = new Map<string, Promise<CheckpointVerdict>>();
 
   /** Newest first; one whose head cannot be read is found by `verify` only. */
-  async function list(taskId: string, limit: number): Promise<CheckpointList> {
+  async function list(taskId: string, limit: number, before?: number): Promise<CheckpointList> {
     refuseName(taskId);
-    const saved = await store.readCheckpoints(taskId, limit);
-    return { taskId, checkpoints: saved.flatMap((one) => readHead(one).checkpoint ?? []) };
+    const saved = await store.readCheckpoints(taskId, limit + 1, before);
+    const page = saved.slice(0, limit);
+    const next = saved.length > limit ? String(page.at(-1)?.number) : null;
+    return { taskId, checkpoints: page.flatMap((one) => readHead(one).checkpoint ?? []), next };
   }
 
   /** One checkpoint and its state as canonical JSON. One that is not what was saved is not given out. */

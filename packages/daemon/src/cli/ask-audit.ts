@@ -64,8 +64,8 @@ async function get<T>({ url, token, fetch }: DaemonAddress, path: string): Promi
 }
 
 function faultOf(url: string, body: unknown): Fault {
-  const { code, message, retryable } = (body as Partial<Problem> | null)?.error ?? {};
-  if (!faultCodes.includes(code as FaultCode) || typeof message !== "string")
+  const { code, detail, retryable } = (body ?? {}) as Partial<Problem>;
+  if (!faultCodes.includes(code as FaultCode) || typeof detail !== "string")
     return new Fault("daemon-unreachable", `what answers at ${url} is not a Rouse that has an audit trail`);
-  return new Fault(code as FaultCode, message, { retryable: retryable === true });
+  return new Fault(code as FaultCode, detail, { retryable: retryable === true });
 }

@@ -73,8 +73,8 @@ const frame = (id: number) => `id: ${id}\ndata: ${JSON.stringify(event(id))}\n\n
 /** Knows two agents, one of them stuck, and asks for the token. */
 const twoAgents: RequestListener = (request, response) => {
   const bodies: Record<string, unknown> = {
-    "/api/v1/agents": { agents: [stuck, healthy] },
-    "/api/v1/agents?filter=unhealthy": { agents: [stuck] },
+    "/api/v1/agents?limit=5000": { agents: [stuck, healthy], next: null },
+    "/api/v1/agents?filter=unhealthy&limit=5000": { agents: [stuck], next: null },
     "/api/v1/agents/worker-1": stuck,
     "/api/v1/agents/worker-10": healthy,
     "/api/v1/agents/worker-1/why": why,
@@ -85,7 +85,7 @@ const twoAgents: RequestListener = (request, response) => {
   };
   const body = bodies[request.url ?? ""];
   const authorised = request.headers.authorization === `Bearer ${token}`;
-  const problem = (code: string, message: string) => ({ error: { code, message, retryable: false } });
+  const problem = (code: string, message: string) => ({ code, detail: message, retryable: false });
   if (!authorised) response.writeHead(401).end(JSON.stringify(problem("unauthorized", "send the token")));
   else if (body === undefined) response.writeHead(404).end(JSON.stringify(problem("agent-unknown", "no such agent")));
   else response.writeHead(200).end(JSON.stringify(body));

@@ -28,7 +28,7 @@ export async function escalationDesk(changes: PartialSettings = {}) {
   const words = takeWords({ ...world, clock: { toWall }, config: () => config });
   let checkpoint: Checkpoint | null = null;
   const checkpoints = {
-    list: async (taskId: string) => ({ taskId, checkpoints: checkpoint === null ? [] : [checkpoint] }),
+    list: async (taskId: string) => ({ taskId, checkpoints: checkpoint === null ? [] : [checkpoint], next: null }),
   };
   const { readClock, store } = world;
   const teller = tellEscalations({ words, store, checkpoints, config: () => config, readClock, toWall });
@@ -40,6 +40,7 @@ export async function escalationDesk(changes: PartialSettings = {}) {
 
   const escalations: Escalations = {
     ...words,
+    events: store.readEvents,
     escalationNotice: notice,
     async howItEnded(id) {
       await world.saved();

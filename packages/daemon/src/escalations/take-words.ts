@@ -25,6 +25,7 @@ import type { Agents } from "../agents/host-agents.ts";
 import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Keep } from "../engine/answer-once.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
@@ -110,10 +111,12 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
     watched !== undefined && openEscalation(watched.record)?.id === escalation;
 
   return {
-    escalations: (): EscalationReport[] => [
-      ...incidents.open().flatMap((incident) => reportFleet(incident) ?? []),
-      ...[...roster.all()].flatMap(({ record }) => report(record) ?? []),
-    ],
+    /** What waits longest first. */
+    escalations: (): EscalationReport[] =>
+      [
+        ...incidents.open().flatMap((incident) => reportFleet(incident) ?? []),
+        ...[...roster.all()].flatMap(({ record }) => report(record) ?? []),
+      ].sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
     /** The open question about many, with how many of them Rouse holds. */
     findFleetQuestion(escalation: string): { report: EscalationReport; held: number } | null {
       const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
@@ -167,20 +170,29 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
       await commits.saved();
       return { agentId, commands: [...(reply?.commands ?? [])] };
     },
-    async nudge(agentId: string, actor: string, message: string | null, as?: string): Promise<NudgeResult> {
+    async nudge(
+      agentId: string,
+      actor: string,
+      message: string | null,
+      as?: string,
+      keep?: Pick<Keep, "answer">,
+    ): Promise<NudgeResult> {
       const watched = mustFind(agentId);
       const before = watched.record.ladder.nudge;
       const text = message === null ? null : printable(message, 2000);
       const order = { order: "nudge", subject: agentId, actor, as, reason: text === null ? "reminder" : "operator" };
       note(order);
-      await tell(watched, { kind: "nudge-ordered", actor, text });
+      agents.take(watched, { kind: "nudge-ordered", actor, text }, readClock());
       const { nudge } = watched.record.ladder;
-      if (nudge === null || nudge.id === before?.id) {
-        const because = whyNot(watched.record);
-        await refuse(order, because);
-        return { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because };
-      }
-      return { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text };
+      const isNew = nudge !== null && nudge.id !== before?.id;
+      const because = whyNot(watched.record);
+      if (!isNew) engine.addToTrail(refusalLine(order, because, readClock().time));
+      const result: NudgeResult = isNew
+        ? { agentId, nudge: nudge.id, state: nudge.state, channel: nudge.channel, message: nudge.text }
+        : { agentId, nudge: null, state: "not-sent", channel: null, message: text ?? "", because };
+      keep?.answer(result);
+      await commits.saved();
+      return result;
     },
     async escalate(agentId: string, actor: string, reason: string, as?: string): Promise<EscalationResult> {
       const watched = mustFind(agentId);

@@ -34,6 +34,7 @@ export function auditConformance(under: () => StoreUnderTest): void {
       expect(await numbers({ after: 2, limit: 2 })).toEqual([3, 4]);
       expect(await numbers({ limit: 2, newestFirst: true })).toEqual([5, 4]);
       expect(await numbers({ after: 3, newestFirst: true })).toEqual([5, 4]);
+      expect(await numbers({ before: 4, limit: 2, newestFirst: true })).toEqual([3, 2]);
       expect(await numbers({ subject: "odd" })).toEqual([1, 3, 5]);
       expect(await numbers({ subject: "odd", after: 1, newestFirst: true, limit: 1 })).toEqual([5]);
       expect(await numbers({ subject: "nobody" })).toEqual([]);

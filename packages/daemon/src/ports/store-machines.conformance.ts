@@ -68,6 +68,7 @@ export function machineConformance(under: () => StoreUnderTest): void {
       await save({ checkpoints: [checkpointOf("t-1", 1), checkpointOf("t-1", 2), other, checkpointOf("t-1", 10)] });
       expect(await numbers("t-1")).toEqual([10, 2, 1]);
       expect(await numbers("t-1", 2)).toEqual([10, 2]);
+      expect((await under().store.readCheckpoints("t-1", 9, 10)).map(({ number }) => number)).toEqual([2, 1]);
       expect(await numbers("nobody's")).toEqual([]);
       expect(await under().store.findCheckpoint(other.id)).toEqual(other);
       expect(await under().store.findCheckpoint("unknown")).toBeNull();

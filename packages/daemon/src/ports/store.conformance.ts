@@ -221,6 +221,8 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       expect(await ids({ limit: 2, newestFirst: true })).toEqual([5, 4]);
       expect(await ids({ limit: 9, after: 3 })).toEqual([4, 5]);
       expect(await ids({ limit: 9, after: 3, newestFirst: true })).toEqual([5, 4]);
+      expect(await ids({ limit: 2, before: 4, newestFirst: true })).toEqual([3, 2]);
+      expect(await ids({ limit: 9, after: 1, before: 4 })).toEqual([2, 3]);
       expect(await ids({ limit: 9, agentId: "a" })).toEqual([1, 2, 4]);
       expect(await ids({ limit: 9, agentId: "a", types: ["HEARTBEAT_MISSED"], newestFirst: true })).toEqual([4, 1]);
       expect(await ids({ limit: 9, types: ["AGENT_RECOVERED", "MONITOR_STOPPED"] })).toEqual([2, 5]);
@@ -239,6 +241,9 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       });
       expect((await store.readBeats(1, 9)).map(({ id }) => id)).toEqual([4, 2]);
       expect((await store.readBeats(1, 1)).map(({ id }) => id)).toEqual([4]);
+      expect((await store.readBeats(1, 9, 4)).map(({ id }) => id)).toEqual([2]);
+      expect((await store.readBeats(1, 9, 3)).map(({ id }) => id)).toEqual([2]);
+      expect(await store.readBeats(1, 9, 2)).toEqual([]);
     });
 
     it("reads what was told of an agent's steps newest first, from any place back", async () => {

@@ -112,6 +112,8 @@ export interface StoredTrail {
 export interface AuditQuery {
   /** Only lines with a larger number. */
   readonly after?: number;
+  /** Only lines with a smaller number. */
+  readonly before?: number;
   readonly subject?: string;
   readonly limit: number;
   /** Newest first instead of oldest first. */
@@ -174,6 +176,8 @@ export interface Resumption {
 export interface EventQuery {
   /** Only events with a larger id. */
   readonly after?: number;
+  /** Only events with a smaller id. */
+  readonly before?: number;
   readonly agentId?: string;
   readonly types?: readonly EventType[];
   readonly since?: EpochMs;
@@ -232,15 +236,15 @@ export interface Store {
   resume(): Promise<Resumption>;
   commit(commit: Commit): Promise<void>;
   readEvents(query: EventQuery): Promise<SavedEvent[]>;
-  /** Newest first. */
-  readBeats(agentNo: number, limit: number): Promise<SavedSignal[]>;
+  /** Newest first, only ids below `before` where that is given. */
+  readBeats(agentNo: number, limit: number, before?: number): Promise<SavedSignal[]>;
   /** What agents and holders told of steps, and so may tell (`steps` and `holder`): newest first, only ids below `before` where that is given. */
   readSteps(agentNo: number, before: number | null, limit: number): Promise<SavedSignal[]>;
   /** Stretches of `step` covering (from, to], oldest first; stretches without a beat are left out. */
   readHistory(agentNo: number, from: EpochMs, to: EpochMs, step: DurationMs): Promise<BeatStretch[]>;
   readAudit(query: AuditQuery): Promise<AuditRecord[]>;
-  /** Newest first, without their states: those are large, and read one by one. */
-  readCheckpoints(taskId: string, limit: number): Promise<SavedHead[]>;
+  /** Newest first, only numbers below `before` where that is given. Without their states: those are large, and read one by one. */
+  readCheckpoints(taskId: string, limit: number, before?: number): Promise<SavedHead[]>;
   findCheckpoint(id: string): Promise<SavedCheckpoint | null>;
   /** Whether any checkpoint that is kept has its state in the file of this hash. */
   refersToState(stateHash: string): Promise<boolean>;

@@ -3,6 +3,7 @@ import type { Agents } from "../agents/host-agents.ts";
 import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
+import type { Keep } from "../engine/answer-once.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { EachSlice } from "../engine/take-in-slices.ts";
@@ -17,23 +18,32 @@ interface HearingParts {
   readonly eachSlice: EachSlice;
 }
 
-/** `life`: the incarnation that speaks, where its token says so. */
-export type HearSteps = (agentId: string, sent: readonly unknown[], life: number | null) => Promise<StepsAck>;
+/** `life`: the incarnation that speaks, where its token says so. `keep`: of a request that may be sent again, how much of it was taken. */
+export type HearSteps = (
+  agentId: string,
+  sent: readonly unknown[],
+  life: number | null,
+  keep?: Keep,
+) => Promise<StepsAck>;
 
 /** Takes what an agent tells of its steps, and answers once it is saved. */
 export function hearSteps({ roster, agents, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
-  return async (agentId, sent, life) => {
+  return async (agentId, sent, life, keep) => {
     refuseName(agentId);
     const known = roster.find(agentId)?.record;
     const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
     const keepsText = config().settingsFor(subject).loops.keep_text;
+    const takenBefore = typeof keep?.before === "number" ? keep.before : 0;
     const ack: StepsAck = { accepted: 0, rejected: [] };
     await eachSlice(sent, (slice, from) => {
       commits.refuseWhileDown();
       const { events, rejected } = readSteps(slice, keepsText, from);
       ack.accepted += events.length;
       ack.rejected.push(...rejected);
-      if (events.length > 0) agents.takeSteps(agentId, events, life, readClock());
+      const again = Math.min(Math.max(0, takenBefore - from), slice.length);
+      const news = again === 0 ? events : readSteps(slice.slice(again), keepsText, from + again).events;
+      if (news.length > 0) agents.takeSteps(agentId, news, life, readClock());
+      if (news.length > 0) keep?.progress(from + slice.length);
     });
     if (ack.accepted > 0) await commits.saved();
     return ack;

@@ -41,9 +41,9 @@ export async function recallSteps(
 ): Promise<StepPage> {
   const limit = query.limit ?? usualSteps;
   const after = query.after === undefined ? null : readPlace(query.after);
-  let before = query.before === undefined ? null : readPlace(query.before);
+  let before = query.cursor === undefined ? null : readPlace(query.cursor);
   const found: Found[] = [];
-  for (let isMore = true; isMore && found.length < limit; ) {
+  for (let isMore = true; isMore && found.length <= limit; ) {
     const signals = await store.readSteps(agent.no, before === null ? null : before.signal + 1, signalsPerLook);
     for (const signal of signals) {
       const events = eventsIn(signal, agent.structured).toReversed();
@@ -53,17 +53,18 @@ export async function recallSteps(
     isMore = signals.length === signalsPerLook && oldest !== undefined && oldest.id > (after?.signal ?? 0);
     if (oldest !== undefined) before = { signal: oldest.id, index: 0 };
   }
-  return page(agent.agentId, found.slice(0, limit).reverse(), iso);
+  const next = found.length > limit ? tellPlace(found[limit - 1]) : null;
+  return { ...page(agent.agentId, found.slice(0, limit).reverse(), iso), next };
 }
 
-function page(agentId: string, found: readonly Found[], iso: (at: MonoMs) => string): StepPage {
+function page(agentId: string, found: readonly Found[], iso: (at: MonoMs) => string): Omit<StepPage, "next"> {
   const began = new Map<number, MonoMs>();
   const steps = found.map(({ incarnation, at, event }): KeptStep => {
     const since = began.get(incarnation) ?? at;
     began.set(incarnation, since);
     return { trace: `${agentId}/${incarnation}`, ...event, at: Math.max(0, at - since) / 1000, receivedAt: iso(at) };
   });
-  return { steps, first: tellPlace(found[0]), last: tellPlace(found[found.length - 1]) };
+  return { steps, last: tellPlace(found[found.length - 1]) };
 }
 
 const isWithin = (place: Place, after: Place | null, before: Place | null): boolean =>
@@ -77,7 +78,7 @@ const tellPlace = (found: Found | undefined): string | null =>
 function readPlace(text: string): Place {
   const [, signal, index] = /^(\d{1,15})\.(\d{1,9})$/.exec(text) ?? [];
   if (signal === undefined || index === undefined)
-    throw new Fault("bad-request", "after, before: `first` or `last` of an earlier answer");
+    throw new Fault("bad-request", "after, cursor: `last` or `next` of an earlier answer");
   return { signal: Number(signal), index: Number(index) };
 }
 

@@ -1,4 +1,4 @@
-import type { TaskStatus } from "@rouse/contract";
+import { Fault, type TaskStatus } from "@rouse/contract";
 import { agentOf, type TaskRecord } from "@rouse/core";
 
 /** What is given narrows the list. */
@@ -21,3 +21,48 @@ const matches = (task: TaskRecord, { status, agentId }: TaskFilter): boolean =>
   (agentId === undefined || agentOf(task) === agentId || task.reservedFor === agentId);
 
 const endOf = ({ state }: TaskRecord): number => ("overAt" in state ? state.overAt : 0);
+
+/** Where a task stands in the list: what is open before what is over, each by its own time. */
+interface Place {
+  readonly over: boolean;
+  readonly time: number;
+}
+
+const placeOf = ({ state, createdAt }: TaskRecord): Place =>
+  "overAt" in state ? { over: true, time: state.overAt } : { over: false, time: createdAt };
+
+/**
+ * One page of a list, after the task that the page before ended with. Tasks move while somebody turns pages: where that one is gone, the page begins with
+ * what stands at its place, so that nothing is left out.
+ */
+export function pageOfTasks(
+  found: readonly TaskRecord[],
+  limit: number,
+  cursor: string | undefined,
+): { readonly page: readonly TaskRecord[]; readonly next: string | null } {
+  const first = cursor === undefined ? 0 : startAfter(found, cursor);
+  const page = found.slice(first, first + limit);
+  const last = page[page.length - 1];
+  const isMore = found.length > first + limit && last !== undefined;
+  return { page, next: isMore ? tellPlace(last) : null };
+}
+
+function startAfter(found: readonly TaskRecord[], cursor: string): number {
+  const [, over, time, taskId] = /^(open|over)\.(-?\d{1,15}(?:\.\d{1,9})?)\.(.{1,128})$/.exec(cursor) ?? [];
+  if (taskId === undefined) throw new Fault("bad-request", "cursor: `next` of the page before");
+  const place = { over: over === "over", time: Number(time) };
+  const same = found.findIndex(
+    (task) => task.taskId === taskId && !isBefore(placeOf(task), place) && !isBefore(place, placeOf(task)),
+  );
+  if (same !== -1) return same + 1;
+  const later = found.findIndex((task) => !isBefore(placeOf(task), place));
+  return later === -1 ? found.length : later;
+}
+
+const isBefore = (a: Place, b: Place): boolean =>
+  a.over === b.over ? (a.over ? a.time > b.time : a.time < b.time) : b.over;
+
+function tellPlace(task: TaskRecord): string {
+  const { over, time } = placeOf(task);
+  return `${over ? "over" : "open"}.${time}.${task.taskId}`;
+}

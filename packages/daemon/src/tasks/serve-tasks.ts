@@ -19,6 +19,7 @@ import {
 import { newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
 import type { z } from "zod";
 import type { Roster } from "../agents/roster.ts";
+import type { Keep } from "../engine/answer-once.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
@@ -28,7 +29,7 @@ import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "..
 import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
 import { describeCircle, findCircle } from "./find-circle.ts";
 import type { Tasks } from "./host-tasks.ts";
-import { listTasks, type TaskFilter } from "./list-tasks.ts";
+import { listTasks, pageOfTasks, type TaskFilter } from "./list-tasks.ts";
 
 interface ServingParts {
   readonly engine: Pick<Engine, "begin" | "addToTrail">;
@@ -69,6 +70,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     reply: TaskReply,
     agentId: string | null,
     { now }: Moment,
+    keep?: Pick<Keep, "answer">,
   ): Promise<TaskReport> {
     const task = mustFind(taskId);
     if (reply.kind === "refused") {
@@ -78,6 +80,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
       throw explainRefusal(reply.because, { task, agentId, waitsFor });
     }
     const report = describeTask(task, viewAt(now));
+    keep?.answer(report);
     await commits.saved();
     return report;
   }
@@ -109,11 +112,12 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     sent: Given<TaskOrder>,
     moment: Moment,
     obey: () => TaskReply,
+    keep?: Pick<Keep, "answer">,
   ): Promise<TaskReport> {
     const given = noteOrder(kind, taskId, sent, moment);
     const reply = obey();
     if (reply.kind === "refused") addToTrail(refusalLine(given, reply.because, moment.time));
-    return answer(taskId, reply, sent.to ?? null, moment);
+    return answer(taskId, reply, sent.to ?? null, moment, keep);
   }
 
   /** What becomes of it is a line of its own; only here is why a person wanted it. */
@@ -143,7 +147,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
 
   return {
     /** The same request again, while nobody has touched the task, is the same request. */
-    async create(sent: unknown, by: Principal = null): Promise<TaskReport> {
+    async create(sent: unknown, by: Principal = null, keep?: Pick<Keep, "answer">): Promise<TaskReport> {
       const request = read(TaskRequest, sent, "task");
       const moment = engine.begin();
       refuseCircle(request);
@@ -151,13 +155,14 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
       const again = known !== undefined && known.because === "created" && isSame(known, request);
       const { taskId, actor } = request;
       const create = (): TaskReply => (again ? { kind: "granted", claim: null } : tasks.create(request, moment));
-      if (again || actor === undefined) return answer(taskId, create(), null, moment);
-      return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create);
+      if (again || actor === undefined) return answer(taskId, create(), null, moment, keep);
+      return carryOut("task-create", taskId, readOrder(PlainOrder, { actor }, by), moment, create, keep);
     },
-    list(filter: TaskFilter & { readonly limit: number }): TaskPage {
+    list(filter: TaskFilter & { readonly limit: number; readonly cursor?: string | undefined }): TaskPage {
       const found = listTasks(tasks.all(), filter);
+      const { page, next } = pageOfTasks(found, filter.limit, filter.cursor);
       const view = viewAt(readClock().now);
-      return { tasks: found.slice(0, filter.limit).map((task) => describeTask(task, view)), total: found.length };
+      return { tasks: page.map((task) => describeTask(task, view)), total: found.length, next };
     },
     show: (taskId: string): TaskReport => describeTask(mustFind(taskId), viewAt(readClock().now)),
     health: (): TaskHealth => describeTaskHealth(tasks.all(), viewAt(readClock().now)),

@@ -27,12 +27,12 @@ const byMachineAndId = (a: KeptMachine, b: KeptMachine): number =>
   a.machine === b.machine ? (a.id < b.id ? -1 : 1) : a.machine < b.machine ? -1 : 1;
 
 export function findEvents(disk: MemoryDisk, query: EventQuery): SavedEvent[] {
-  const { after = 0, limit, newestFirst = false } = query;
+  const { after = 0, before = Number.POSITIVE_INFINITY, limit, newestFirst = false } = query;
   const found: SavedEvent[] = [];
   const first = firstAfter(disk.events, after);
   for (let n = 0; first + n < disk.events.length && found.length < limit; n++) {
     const kept = disk.events[newestFirst ? disk.events.length - 1 - n : first + n] as EventToSave;
-    if (isAskedFor(kept, query)) found.push({ id: kept.id, time: toIso(kept.time), ...kept.event });
+    if (kept.id < before && isAskedFor(kept, query)) found.push({ id: kept.id, time: toIso(kept.time), ...kept.event });
   }
   return found;
 }
@@ -43,12 +43,17 @@ function isAskedFor({ agentId, event, time }: EventToSave, query: EventQuery): b
   return time >= (query.since ?? Number.NEGATIVE_INFINITY) && time <= (query.until ?? Number.POSITIVE_INFINITY);
 }
 
-export function findBeats(disk: MemoryDisk, agentNo: number, limit: number): SavedSignal[] {
+export function findBeats(
+  disk: MemoryDisk,
+  agentNo: number,
+  limit: number,
+  before = Number.POSITIVE_INFINITY,
+): SavedSignal[] {
   const found: SavedSignal[] = [];
   const signals = disk.shelves.get(agentNo)?.signals ?? [];
   for (let i = signals.length - 1; i >= 0 && found.length < limit; i--) {
     const signal = signals[i] as SavedSignal;
-    if (signal.kind === "heartbeat") found.push(signal);
+    if (signal.kind === "heartbeat" && signal.id < before) found.push(signal);
   }
   return found;
 }

@@ -49,11 +49,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     takeOver: () => call("takeOver", null),
     resume: () => readResumption(call),
     readEvents: async (query) => (await call("readEvents", query)).map(toSavedEvent),
-    readBeats: async (agentNo, limit) => unpackSignals(await call("readBeats", { agentNo, limit })),
+    readBeats: async (agentNo, limit, before) =>
+      unpackSignals(await call("readBeats", { agentNo, before: before ?? null, limit })),
     readSteps: async (agentNo, before, limit) => unpackSignals(await call("readSteps", { agentNo, before, limit })),
     readHistory: (agentNo, from, to, step) => readHistory({ agentNo, from, to, step, resumeAt: null }, call),
     readAudit: async (query) => (await call("readAudit", query)).map(unpackLine),
-    readCheckpoints: (taskId, limit) => call("readCheckpoints", { taskId, limit }),
+    readCheckpoints: (taskId, limit, before = Number.MAX_SAFE_INTEGER) =>
+      call("readCheckpoints", { taskId, before, limit }),
     findCheckpoint: (id) => call("findCheckpoint", id),
     refersToState: (stateHash) => call("refersToState", stateHash),
     forgetOldStates: (taskId, keep) => call("forgetOldStates", { taskId, keep }),

@@ -31,8 +31,9 @@ export const prepareSignals = <P extends unknown[]>(db: DatabaseSync, which: str
 
 export function prepareReading(db: DatabaseSync, chains: Chains) {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
-  /** The agent's newest signal below an id, which need not be one of its own, nor be there any more. */
-  function olderThan(agentNo: number, before: number): number {
+  /** The agent's newest signal, or the newest below an id, which need not be one of its own, nor be there any more. */
+  function newestBelow(agentNo: number, before: number | null): number {
+    if (before === null) return chains.newestOf(agentNo);
     const row = signalById.get(before);
     if (row?.[1] === agentNo) return row[2];
     let id = chains.newestOf(agentNo);
@@ -53,13 +54,11 @@ export function prepareReading(db: DatabaseSync, chains: Chains) {
   }
 
   return {
-    readBeats: (agentNo: number, limit: number): PackedSignals =>
-      readBack(chains.newestOf(agentNo), limit, (kind) => kind === "heartbeat"),
+    readBeats: (agentNo: number, before: number | null, limit: number): PackedSignals =>
+      readBack(newestBelow(agentNo, before), limit, (kind) => kind === "heartbeat"),
 
-    readSteps(agentNo: number, before: number | null, limit: number): PackedSignals {
-      const from = before === null ? chains.newestOf(agentNo) : olderThan(agentNo, before);
-      return readBack(from, limit, tellsOfSteps);
-    },
+    readSteps: (agentNo: number, before: number | null, limit: number): PackedSignals =>
+      readBack(newestBelow(agentNo, before), limit, tellsOfSteps),
 
     readEvents: (query: EventQuery): PackedEvent[] => readEvents(db, query),
   };
@@ -68,6 +67,7 @@ export function prepareReading(db: DatabaseSync, chains: Chains) {
 function readEvents(db: DatabaseSync, query: EventQuery): PackedEvent[] {
   const { where, values } = narrow([
     ["id > ?", query.after],
+    ["id < ?", query.before],
     ["agent_id = ?", query.agentId],
     ["type IN (SELECT value FROM json_each(?))", query.types && JSON.stringify(query.types)],
     ["time >= ?", query.since],

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import type { AuditQuery, SavedCheckpoint, SavedHead } from "../../ports/store.ts";
 import { narrow } from "./narrow.ts";
-import type { PackedLine } from "./thread-messages.ts";
+import type { Calls, PackedLine } from "./thread-messages.ts";
 import { fromWhole, selectWhole } from "./whole-text.ts";
 
 /** The audit, marks and checkpoints: few, and each found by an index of its own. */
 export function prepareReadingKept(db: DatabaseSync) {
   const head = "id, task_id AS taskId, number, time, head";
-  const heads = db.prepare<[string, number], SavedHead>(
-    `SELECT ${head} FROM checkpoints WHERE task_id = ? ORDER BY number DESC LIMIT ?`,
+  const heads = db.prepare<[string, number, number], SavedHead>(
+    `SELECT ${head} FROM checkpoints WHERE task_id = ? AND number < ? ORDER BY number DESC LIMIT ?`,
   );
   const checkpoint = db.prepare<[string], CheckpointRow>(
     `SELECT ${head}, state, state_file AS stateFile FROM checkpoints WHERE id = ?`,
@@ -18,8 +18,8 @@ export function prepareReadingKept(db: DatabaseSync) {
   return {
     readAudit: (query: AuditQuery): PackedLine[] => readAudit(db, query),
     readMark: (key: string): string | null => mark.get(key)?.value ?? null,
-    readCheckpoints: ({ taskId, limit }: { readonly taskId: string; readonly limit: number }): SavedHead[] =>
-      heads.all(taskId, limit),
+    readCheckpoints: ({ taskId, before, limit }: Calls["readCheckpoints"]["ask"]): SavedHead[] =>
+      heads.all(taskId, before, limit),
     findCheckpoint(id: string): SavedCheckpoint | null {
       const row = checkpoint.get(id);
       return row === undefined ? null : toCheckpoint(row);
@@ -55,6 +55,7 @@ const auditColumns = `CAST(number AS REAL) AS number, ${auditTexts.map(selectWho
 function readAudit(db: DatabaseSync, query: AuditQuery): PackedLine[] {
   const { where, values } = narrow([
     ["number > ?", query.after],
+    ["number < ?", query.before],
     ["subject = ?", query.subject],
   ]);
   return db

@@ -84,6 +84,12 @@ export interface HistoryPart {
   readonly resumeAt: number | null;
 }
 
+interface SignalQuestion {
+  readonly agentNo: number;
+  readonly before: number | null;
+  readonly limit: number;
+}
+
 export interface Calls {
   open: { ask: { readonly folder: string; readonly shard: number }; answer: null };
   takeOver: { ask: null; answer: number };
@@ -95,14 +101,14 @@ export interface Calls {
   /** agentNo, through for each record. */
   readRest: { ask: Float64Array; answer: PackedRest };
   readEvents: { ask: EventQuery; answer: readonly PackedEvent[] };
-  readBeats: { ask: { readonly agentNo: number; readonly limit: number }; answer: PackedSignals };
-  readSteps: {
-    ask: { readonly agentNo: number; readonly before: number | null; readonly limit: number };
-    answer: PackedSignals;
-  };
+  readBeats: { ask: SignalQuestion; answer: PackedSignals };
+  readSteps: { ask: SignalQuestion; answer: PackedSignals };
   readHistory: { ask: HistoryQuestion; answer: HistoryPart };
   readAudit: { ask: AuditQuery; answer: readonly PackedLine[] };
-  readCheckpoints: { ask: { readonly taskId: string; readonly limit: number }; answer: SavedHead[] };
+  readCheckpoints: {
+    ask: { readonly taskId: string; readonly before: number; readonly limit: number };
+    answer: SavedHead[];
+  };
   findCheckpoint: { ask: string; answer: SavedCheckpoint | null };
   refersToState: { ask: string; answer: boolean };
   forgetOldStates: { ask: { readonly taskId: string; readonly keep: StatesToKeep }; answer: string[] };

@@ -65,7 +65,7 @@ function openDesk({ db, close }: OpenDatabase): Desk {
     takeOver,
     ...prepareResuming(db, chains),
     readEvents: (query) => reading.readEvents(query),
-    readBeats: ({ agentNo, limit }) => reading.readBeats(agentNo, limit),
+    readBeats: ({ agentNo, before, limit }) => reading.readBeats(agentNo, before, limit),
     readSteps: ({ agentNo, before, limit }) => reading.readSteps(agentNo, before, limit),
     readHistory: prepareHistory(db, chains),
     ...prepareReadingKept(db),

@@ -127,7 +127,7 @@ describe("rouse logs", () => {
     expect(await logs(["../holders/worker-1"])).toMatchObject({ code: 5, out: "" });
     const server = createHttpServer((request, response) => {
       const known = request.url === "/api/v1/agents/beats-only";
-      const problem = { error: { code: "agent-unknown", message: "no such agent", retryable: false } };
+      const problem = { code: "agent-unknown", detail: "no such agent", retryable: false };
       response
         .writeHead(known ? 200 : 404)
         .end(JSON.stringify(known ? { ...healthy, agentId: "beats-only" } : problem));

@@ -56,16 +56,16 @@ interface Told {
 async function readSince(rouse: RouseClient, agentId: string, after: string | null): Promise<Told> {
   const pages: (readonly KeptStep[])[] = [];
   let last: string | null = null;
-  for (let before: string | null = null, isMore = true; isMore; ) {
+  for (let cursor: string | null = null, isMore = true; isMore; ) {
     const page = await rouse.steps(agentId, {
       limit: eventsPerPage,
       ...(after === null ? {} : { after }),
-      ...(before === null ? {} : { before }),
+      ...(cursor === null ? {} : { cursor }),
     });
     pages.unshift(page.steps);
     last ??= page.last;
-    before = page.first;
-    isMore = page.steps.length === eventsPerPage && before !== null;
+    cursor = page.next;
+    isMore = cursor !== null;
   }
   return { steps: pages.flat(), last: last ?? after };
 }

@@ -19,7 +19,7 @@ const columns: readonly Column[] = [
 
 /** `rouse tasks`: what needs somebody first, then what is under way, then what waits. `over`: how many are not listed because they are over. */
 export function showTasks(
-  { tasks, total }: TaskPage,
+  { tasks, total }: Pick<TaskPage, "tasks" | "total">,
   over: number,
   now: EpochMs,
   width: number,

@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { type DurationMs, type EpochMs, Fault, hours } from "@rouse/contract";
+import type { GroupCommit } from "./group-commit.ts";
+import type { Moment } from "./steady-clock.ts";
+
+const keptFor: DurationMs = hours(24);
+const mostKept = 2000;
+/** So that nobody who sends many pushes out what others sent. */
+const mostOfOne = 200;
+
+/** A request that is not to be obeyed twice, however often it is sent. */
+export interface KeyedRequest {
+  /** Who authenticated: a key is good for whoever chose it. */
+  readonly principal: string;
+  readonly key: string;
+  /** All of it: under the same key nothing else may be asked. */
+  readonly request: string;
+}
+
+/** Keeps what came of a request, in the same commit as that: to be called in the same turn of the event loop. */
+export interface Keep {
+  /** What was kept when the request was sent before and not all of it was taken; `null` when nothing was. */
+  readonly before: unknown;
+  answer(answer: unknown): void;
+  /** Not all of it is taken yet. */
+  progress(progress: unknown): void;
+}
+
+export type AnswerOnce = <T>(asked: KeyedRequest, run: (keep: Keep) => Promise<T>) => Promise<T>;
+
+interface Kept {
+  readonly principal: string;
+  readonly hash: string;
+  readonly at: EpochMs;
+  readonly isDone: boolean;
+  readonly what: unknown;
+}
+
+interface OnceParts {
+  readonly commits: Pick<GroupCommit, "draft" | "saved" | "down">;
+  readonly readClock: () => Pick<Moment, "time">;
+  readonly resumption: { readonly marks: Readonly<Record<string, string>> };
+}
+
+const folder = "answered/";
+
+/**
+ * Answers a request that is sent again under the same key as it was answered first, also by the monitor after this one. What was refused changed nothing, so
+ * it is tried anew. What is kept is bounded, and forgotten after a day.
+ */
+export function answerOnce({ commits, readClock, resumption: { marks } }: OnceParts): AnswerOnce {
+  const kept = new Map<string, Kept>();
+  const running = new Map<string, { readonly hash: string; readonly answer: Promise<unknown> }>();
+  const saved = Object.entries(marks).filter(([mark]) => mark.startsWith(folder));
+  const restored = saved.map(([mark, value]) => [mark, JSON.parse(value) as Kept] as const);
+  for (const [mark, one] of restored.sort(([, a], [, b]) => a.at - b.at)) kept.set(mark, one);
+
+  function forget(mark: string): void {
+    kept.delete(mark);
+    commits.draft().marks[mark] = null;
+  }
+
+  function keep(mark: string, one: Kept): void {
+    kept.delete(mark);
+    kept.set(mark, one);
+    commits.draft().marks[mark] = JSON.stringify(one);
+    const own = [...kept].filter(([, { principal }]) => principal === one.principal);
+    if (own.length > mostOfOne) forget(own[0]?.[0] ?? mark);
+    for (const [oldest, { at }] of kept) {
+      if (kept.size <= mostKept && at > one.at - keptFor) break;
+      forget(oldest);
+    }
+  }
+
+  return async <T>({ principal, key, request }: KeyedRequest, run: (keep: Keep) => Promise<T>): Promise<T> => {
+    const mark = `${folder}${sha256(JSON.stringify([principal, key]))}`;
+    const hash = sha256(request);
+    const { time: at } = readClock();
+    const found = kept.get(mark);
+    const known = found === undefined || found.at <= at - keptFor ? null : found;
+    const same = running.get(mark);
+    if ((same ?? known ?? { hash }).hash !== hash)
+      throw new Fault("key-reused", "this Idempotency-Key was sent with another request; choose a new one for each");
+    if (same !== undefined) return same.answer as Promise<T>;
+    if (known?.isDone) {
+      // It may still be on its way to the disk.
+      await commits.saved();
+      return known.what as T;
+    }
+    const entry = { principal, hash, at };
+    const answer = run({
+      before: known?.what ?? null,
+      answer: (what) => keep(mark, { ...entry, isDone: true, what }),
+      progress: (what) => keep(mark, { ...entry, isDone: false, what }),
+    });
+    running.set(mark, { hash, answer });
+    try {
+      return await answer;
+    } finally {
+      running.delete(mark);
+    }
+  };
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -173,3 +173,44 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
 
   return { ask, alert, resolve };
 }
+
+/** One that is open, as it is kept at hand. */
+export interface Open extends Omit<FleetIncident, "members" | "returned"> {
+  readonly members: Set<string>;
+  readonly returned: Map<string, MonoMs>;
+  /** Those that a person has to see to, because nothing more is done about them by itself. */
+  readonly needy: Set<string>;
+  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
+  askAnewAt: MonoMs | null;
+  latest: MonoMs;
+  lost: boolean;
+  grown: boolean;
+  came: number;
+  stage: FleetStage;
+  alert: string | null;
+}
+
+export const newOpen = (id: string, because: FleetCause, scope: Scope, now: MonoMs): Open => ({
+  ...{ id, because, scope, openedAt: now, latest: now, came: 0, lost: false },
+  ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
+  ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
+});
+
+/** After a restart of the monitor. `heardBy`: when everybody had the time to be heard. */
+export function reopen(incident: FleetIncident, heardBy: MonoMs): Open {
+  const { because, stage, grown, members } = incident;
+  const isUntold = because === "mass-silence" && (stage.kind === "held" || (grown && stage.kind !== "asked"));
+  return {
+    ...incident,
+    ...{ members: new Set(members), returned: new Map(incident.returned) },
+    ...{ needy: new Set(stage.kind === "held" ? [] : members) },
+    ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
+    stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
+  };
+}
+
+export const asSaved = ({ needy, askAnewAt, ...one }: Open): FleetIncident => ({
+  ...one,
+  grown: one.grown || askAnewAt !== null,
+  ...{ members: [...one.members], returned: [...one.returned] },
+});

@@ -11,33 +11,22 @@ import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Escalation } from "../incident.ts";
 import type { ActionOutcome } from "../signal.ts";
 import {
+  asSaved,
   combine,
   type FleetDoings,
   type FleetIncident,
   type FleetStage,
+  newOpen,
   nothing,
+  type Open,
   readSaved,
+  reopen,
   type SavedFleet,
   tellOfFleet,
   withdraw,
 } from "./fleet-incident.ts";
 import { type Presence, watchDeaths } from "./watch-deaths.ts";
 import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
-
-interface Open extends Omit<FleetIncident, "members" | "returned"> {
-  readonly members: Set<string>;
-  readonly returned: Map<string, MonoMs>;
-  /** Those that a person has to see to, because nothing more is done about them by itself. */
-  readonly needy: Set<string>;
-  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
-  askAnewAt: MonoMs | null;
-  latest: MonoMs;
-  lost: boolean;
-  grown: boolean;
-  came: number;
-  stage: FleetStage;
-  alert: string | null;
-}
 
 /** How one agent stands after its turn. `needy`: its end is a person's matter, and nobody was asked about it alone. */
 export interface StandsSo {
@@ -75,21 +64,12 @@ export function keepFleetIncidents(
   for (const one of saved?.incidents ?? []) recall(readSaved(one));
 
   function recall(incident: FleetIncident): void {
-    const { because, stage, grown } = incident;
-    const members = new Set(incident.members);
+    const { because } = incident;
     // Nobody knows any more how far the doubt in our own path had come: everybody gets a TTL to be heard.
-    const heardBy = now + timeToBeHeard(policy());
-    const isSilence = because === "mass-silence";
-    const isUntold = isSilence && (stage.kind === "held" || (grown && stage.kind !== "asked"));
-    const open: Open = {
-      ...incident,
-      ...{ members, returned: new Map(incident.returned), needy: new Set(stage.kind === "held" ? [] : members) },
-      ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
-      stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
-    };
+    const open = reopen(incident, now + timeToBeHeard(policy()));
     incidents.add(open);
-    for (const agentId of members) memberOf[because].set(agentId, open);
-    if (!isSilence) for (const agentId of open.returned.keys()) memberOf[because].set(agentId, open);
+    for (const agentId of open.members) memberOf[because].set(agentId, open);
+    if (because === "mass-failure") for (const agentId of open.returned.keys()) memberOf[because].set(agentId, open);
   }
 
   const find = (because: FleetCause, scope: Scope): Open | undefined =>
@@ -106,11 +86,7 @@ export function keepFleetIncidents(
 
   function open(because: FleetCause, scope: Scope, now: MonoMs): Open {
     counts.incidents += 1;
-    const incident: Open = {
-      ...{ id: `${fleetId}/${counts.incidents}`, because, scope, openedAt: now, latest: now, came: 0, lost: false },
-      ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
-      ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
-    };
+    const incident = newOpen(`${fleetId}/${counts.incidents}`, because, scope, now);
     incidents.add(incident);
     return incident;
   }
@@ -325,12 +301,7 @@ export function keepFleetIncidents(
     return null;
   };
 
-  const listOpen = (): readonly FleetIncident[] =>
-    [...incidents].map(({ needy, askAnewAt, ...one }) => ({
-      ...one,
-      grown: one.grown || askAnewAt !== null,
-      ...{ members: [...one.members], returned: [...one.returned] },
-    }));
+  const listOpen = (): readonly FleetIncident[] => [...incidents].map(asSaved);
 
   return {
     holdBegan,

@@ -28,9 +28,9 @@ import { beatRhythm } from "./beat-rhythm.ts";
 import { noteQuiet } from "./longest-quiet.ts";
 import { isNumberedAnew, type Ordered, orderBeat } from "./order-beat.ts";
 import { goesOn, readActivity } from "./read-activity.ts";
+import { claimEnd } from "./read-completion.ts";
 import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
 import { answeredAfter, isBarelyBorn, noticeResumed } from "./read-limit.ts";
-import { claimEnd } from "./read-sights.ts";
 import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
 
 export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {

@@ -8,7 +8,7 @@ import { acceptHold, acceptLoss, acceptNobodyLeft, acceptReport } from "./accept
 import { acceptSteps } from "./accept-steps.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { noteQuiet } from "./longest-quiet.ts";
-import { finishIfQuiet } from "./read-sights.ts";
+import { finishIfQuiet } from "./read-completion.ts";
 import { markNow } from "./work-clock.ts";
 
 /** First stage: turns a signal into what is now known, without any judgement. */

@@ -13,6 +13,20 @@ import type { Activity } from "../facts.ts";
 import { isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Limit, TerminalFacts } from "../terminal-facts.ts";
+import {
+  afterword,
+  awaitWaker,
+  type Changing,
+  endQuestion,
+  goOn,
+  lastTool,
+  type Moment,
+  restsWith,
+  type SightContext,
+  type Sighted,
+  tellOfQuestion,
+  wakerOf,
+} from "./sighted.ts";
 
 type LimitSight = Extract<Sight, { kind: "rate-limited" }>;
 
@@ -180,9 +194,6 @@ interface Ending {
   readonly events: RouseEvent[];
 }
 
-/** A remark, a prompt: more than that is work. What is written with the end itself is how a program dies. */
-const afterword = 4;
-
 /**
  * It gives up, and its last word was that its provider refuses it. That we had stopped waiting for that by then makes no crash of it: it has run into its
  * limit once more. Of a program that nobody knows, nobody can say whose words they were. `before`: as it was before it told of its end.
@@ -235,3 +246,85 @@ export const noticeResumed = (
   now: MonoMs,
 ): readonly RouseEvent[] =>
   isStanding(limit) && !isStanding(after) ? [limitResumed(agentId, limit, "went-on", now)] : [];
+
+/** Lines that keep coming show that it is at work again. */
+export function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
+  const busy = sighted.terminal.tree?.busyAt === context.at;
+  sighted.limit = countLines(limit, novel, busy, context.at);
+  if (!isWorkedOn(sighted.limit, context.at)) return;
+  endLimit(sighted, context);
+  stopWaiting(sighted, context);
+}
+
+/** The model answers again, which is the only proof that a limit is over before its time. */
+export function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
+  const answered = answeredAfter(sighted.limit, at);
+  if (answered === null) return;
+  sighted.limit = answered;
+  sighted.events.push(limitResumed(agentId, answered, "went-on", at));
+}
+
+/** Told once for as long as it stands, and once more when its reset becomes known: the eye that is first may not know it. */
+export function readRateLimit(
+  sighted: Sighted,
+  sight: Extract<Sight, { kind: "rate-limited" }>,
+  context: SightContext,
+): void {
+  const { at, agentId, policy } = context;
+  const before = sighted.limit;
+  const resetsInMs = sight.resetsInMs === null ? null : Math.max(0, sight.resetsInMs - context.late);
+  const met = meetLimit(before, { ...sight, resetsInMs }, at, policy);
+  const until = met.by === "stream" ? met.until : Math.min(met.until, wordsCountUntil(sighted.terminal, context));
+  if (until <= at) return;
+  sighted.limit = { ...met, until };
+  sighted.terminal.putOff = { novel: sighted.terminal.novel };
+  waitForProvider(sighted, until, met.by, at);
+  const isNew = met.since === at && before?.since !== at;
+  // Whoever runs into the next one went on after the last, of which a person was told.
+  if (isNew && sighted.terminal.asks?.what === "limit") endQuestion(sighted, context);
+  const isSharper = before?.since === met.since && !before.named && met.named;
+  if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
+}
+
+/** A program that is put off for so long says by when it tries again: that is a limit with its reset. Less is a matter of its own. */
+const retryIsLimit = minutes(1);
+
+export function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retries" }>, context: SightContext): void {
+  const { inMs, status, attempt, cause = null } = sight;
+  sighted.terminal.retry = { attempt, status, cause };
+  const what = status === 429 ? "rate" : status === 529 ? "overloaded" : null;
+  if (what === null || inMs < retryIsLimit) return waitForProvider(sighted, context.at + inMs, "stream", context.at);
+  const limit = { kind: "rate-limited", pattern: `api ${status}`, resetsInMs: inMs, by: "stream", what } as const;
+  readRateLimit(sighted, limit, context);
+}
+
+/** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */
+function wordsCountUntil(terminal: Changing<TerminalFacts>, { at, policy }: SightContext): MonoMs {
+  const { textWait, novel } = terminal;
+  const since = textWait !== null && novel - textWait.novel <= afterword ? textWait.since : at;
+  terminal.textWait = { since, novel };
+  return since + policy.terminal.maxTextWait;
+}
+
+function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream", at: MonoMs): void {
+  const { activity, terminal } = sighted;
+  if (activity.kind === "FINISHED") return;
+  const same = activity.kind === "WAITING" && activity.for === "provider";
+  const ends = same && activity.until !== null ? Math.max(activity.until, until) : until;
+  if (!same || ends === until) terminal.waitBy = by;
+  terminal.wait = "provider";
+  sighted.activity = { kind: "WAITING", since: same ? activity.since : at, for: "provider", until: ends };
+}
+
+/** The provider answers again. A question that stood there all the while still stands. */
+export function stopWaiting(sighted: Sighted, context: SightContext): void {
+  const { terminal } = sighted;
+  const { asks } = terminal;
+  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
+  const waker = restsWith(asks.what) ? wakerOf(terminal) : null;
+  if (waker !== null) return awaitWaker(sighted, waker, context.at);
+  sighted.events.push(...tellOfQuestion(context.agentId, asks));
+  terminal.asks = { what: asks.what, since: asks.since };
+  terminal.wait = "input";
+  sighted.activity = { kind: "WAITING", since: asks.since, for: "input", until: null };
+}

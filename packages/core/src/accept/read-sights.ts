@@ -1,27 +1,25 @@
-import {
-  type DurationMs,
-  type MonoMs,
-  minutes,
-  type Policy,
-  type Question,
-  type RouseEvent,
-  type Sight,
-  seconds,
-} from "@rouse/contract";
-import type { Context } from "../context.ts";
-import type { Activity, Facts, Mark } from "../facts.ts";
+import type { MonoMs, Policy, Question, Sight } from "@rouse/contract";
+import type { Mark } from "../facts.ts";
 import { isStanding } from "../limit.ts";
-import type { AgentRecord } from "../record.ts";
 import { endTurn } from "../steps/find-loops.ts";
 import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
-import { type ErrorClass, type Limit, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
-import type { Accepted } from "./accept-registration.ts";
-import { awaitWaker, wakerOf } from "./await-waker.ts";
+import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
+import { finish, quietAfterMarker, readMarker, takeUpAgain } from "./read-completion.ts";
 import { addOutcome } from "./read-facts.ts";
-import { answeredAfter, countLines, isWorkedOn, limitReached, limitResumed, meetLimit } from "./read-limit.ts";
-import { turnClock } from "./work-clock.ts";
+import { endLimit, readRateLimit, readRetry, stopWaiting, workOn } from "./read-limit.ts";
+import {
+  afterword,
+  awaitWaker,
+  endQuestion,
+  goOn,
+  lastTool,
+  openTool,
+  restsWith,
+  type SightContext,
+  type Sighted,
+} from "./sighted.ts";
 
 /** Bounds of what is remembered of one terminal. */
 const mostErrorClasses = 6;
@@ -30,36 +28,6 @@ const mostTools = 16;
 
 /** The same error within this time is one event that was printed more than once. */
 const sameError = 5000;
-
-type Changing<T> = { -readonly [K in keyof T]: T[K] };
-
-/** What the sights of one report come to. */
-export interface Sighted {
-  terminal: Changing<TerminalFacts>;
-  facts: Changing<Facts>;
-  activity: Activity;
-  limit: Limit | null;
-  steps: StepTrail | null;
-  /** What was asked until work went on, in the same report: it may stand there still. */
-  answered?: { readonly asks: NonNullable<TerminalFacts["asks"]>; readonly told: RouseEvent | null } | undefined;
-  readonly events: RouseEvent[];
-}
-
-interface Moment {
-  readonly agentId: string;
-  readonly at: MonoMs;
-}
-
-interface SightContext extends Moment {
-  readonly mark: Mark;
-  /** How much earlier it was seen, of a life that nobody knew of then. */
-  readonly late: DurationMs;
-  /** We keep it from going on: that its turn ends is our doing. */
-  readonly heldBack: boolean;
-  /** The same report tells of a limit: what is drawn with that is no work. */
-  readonly limited: boolean;
-  readonly policy: Policy;
-}
 
 /** Takes in one sight. What it shows of the work counts as it would on a heartbeat; what it shows of waiting stops the clocks. */
 export function readSight(sighted: Sighted, sight: Sight, context: SightContext): void {
@@ -173,175 +141,9 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   if (terminal.novel - terminal.novelAtMarker > afterword) takeUpAgain(sighted, context);
 }
 
-/** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
-const afterword = 4;
-
-/** How long nothing may follow the marker before it is believed: a program that goes on does so within moments. */
-const quietAfterMarker = seconds(30);
-
-/**
- * It says that it is done. That is believed when its turn is over, or when nothing follows for a while. A stream always tells the end of a turn: there
- * quiet shows nothing, because an answer that takes long is quiet, too.
- */
-function readMarker(sighted: Sighted, context: SightContext): void {
-  const { terminal, activity } = sighted;
-  terminal.completedAt = context.at;
-  terminal.novelAtMarker = terminal.novel;
-  if (activity.kind === "FINISHED") return;
-  if (!terminal.structured) terminal.finishesAt = context.at + quietAfterMarker;
-  else if (terminal.turnEndedAt !== null) finish(sighted, context);
-}
-
-/**
- * A held agent says by its beat that it is done. Its process lives, so that is believed when nothing follows, like any other word of it: nobody talks
- * themselves out of being watched. Whom its owner wants stopped when it idles, idles. `null`: nobody holds it, and its word is all there is.
- */
-export function claimEnd(
-  { seen: { terminal }, work: { activity } }: AgentRecord,
-  { now, policy }: Context,
-): { readonly activity: Activity; readonly terminal: Partial<TerminalFacts> } | null {
-  if (terminal === null || terminal.exit !== null || terminal.holder === "lost") return null;
-  if (terminal.idleKill !== null || policy.terminal.stopOnIdle)
-    return { activity: activity.kind === "IDLE" ? activity : { kind: "IDLE", since: now }, terminal: {} };
-  const since = activity.kind === "RUNNING" ? activity.since : now;
-  const isKnown = terminal.completedAt !== null && terminal.finishesAt !== null;
-  const claim = { completedAt: now, finishesAt: now + quietAfterMarker, novelAtMarker: terminal.novel, tools: [] };
-  return { activity: { kind: "RUNNING", since, open: null }, terminal: isKnown ? {} : claim };
-}
-
-function finish(sighted: Sighted, context: Moment): void {
-  const { terminal } = sighted;
-  terminal.finishesAt = null;
-  terminal.wait = null;
-  endQuestion(sighted, context);
-  sighted.activity = { kind: "FINISHED", since: context.at };
-}
-
-/**
- * It said that it is done, and its holder has seen nothing follow. A quiet that nobody looked at is none; and who has a tool open or waits for
- * something is not done, whatever it said.
- */
-export function finishIfQuiet(accepted: Accepted, context: Context): Accepted {
-  const { record } = accepted;
-  const { terminal, facts, limit, steps } = record.seen;
-  const { activity } = record.work;
-  if (terminal === null || terminal.finishesAt === null || terminal.exit !== null) return accepted;
-  if (terminal.seenAt < terminal.finishesAt) return accepted;
-  const sighted: Sighted = { terminal: { ...terminal, finishesAt: null }, facts, activity, limit, steps, events: [] };
-  if (!isAtRest(sighted)) {
-    sighted.terminal.completedAt = null;
-    return { ...accepted, record: { ...record, seen: { ...record.seen, terminal: sighted.terminal } } };
-  }
-  finish(sighted, { agentId: record.agentId, at: terminal.seenAt });
-  const work = turnClock(record.work.clock, sighted.activity, record.life.bornAt, context);
-  const finished = {
-    ...record,
-    seen: { ...record.seen, terminal: sighted.terminal },
-    work: { ...record.work, activity: sighted.activity, clock: work },
-  };
-  return { ...accepted, record: finished, events: [...accepted.events, ...sighted.events] };
-}
-
-function isAtRest({ activity, terminal }: Sighted): boolean {
-  if (activity.kind === "RUNNING") return activity.open === null;
-  // What it left running may be a server that never ends: its word counts.
-  if (activity.kind === "WAITING" && activity.for === wakerOf(terminal)) return true;
-  return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
-}
-
-/** Its input stands there and it does nothing: its turn is over. */
-const restsWith = (what: Question): boolean => what === "prompt" || what === "draft";
-
-/** Somebody who quotes the marker goes on talking; somebody who means it does not. */
-function takeUpAgain(sighted: Sighted, { at }: SightContext): void {
-  const { terminal } = sighted;
-  if (terminal.completedAt === null) return;
-  terminal.completedAt = null;
-  terminal.finishesAt = null;
-  if (sighted.activity.kind === "FINISHED") sighted.activity = { kind: "RUNNING", since: at, open: null };
-}
-
 /** It wrote on for long enough: the limit it ran into is behind it. */
 export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, policy: Policy): boolean =>
   contextLimitAt !== null && output.worked - contextLimitAt.worked >= policy.terminal.completion / 2;
-
-/** Lines that keep coming show that it is at work again. */
-function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
-  const busy = sighted.terminal.tree?.busyAt === context.at;
-  sighted.limit = countLines(limit, novel, busy, context.at);
-  if (!isWorkedOn(sighted.limit, context.at)) return;
-  endLimit(sighted, context);
-  stopWaiting(sighted, context);
-}
-
-/** The model answers again, which is the only proof that a limit is over before its time. */
-function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
-  const answered = answeredAfter(sighted.limit, at);
-  if (answered === null) return;
-  sighted.limit = answered;
-  sighted.events.push(limitResumed(agentId, answered, "went-on", at));
-}
-
-/** Told once for as long as it stands, and once more when its reset becomes known: the eye that is first may not know it. */
-function readRateLimit(sighted: Sighted, sight: Extract<Sight, { kind: "rate-limited" }>, context: SightContext): void {
-  const { at, agentId, policy } = context;
-  const before = sighted.limit;
-  const resetsInMs = sight.resetsInMs === null ? null : Math.max(0, sight.resetsInMs - context.late);
-  const met = meetLimit(before, { ...sight, resetsInMs }, at, policy);
-  const until = met.by === "stream" ? met.until : Math.min(met.until, wordsCountUntil(sighted.terminal, context));
-  if (until <= at) return;
-  sighted.limit = { ...met, until };
-  sighted.terminal.putOff = { novel: sighted.terminal.novel };
-  waitForProvider(sighted, until, met.by, at);
-  const isNew = met.since === at && before?.since !== at;
-  // Whoever runs into the next one went on after the last, of which a person was told.
-  if (isNew && sighted.terminal.asks?.what === "limit") endQuestion(sighted, context);
-  const isSharper = before?.since === met.since && !before.named && met.named;
-  if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
-}
-
-/** A program that is put off for so long says by when it tries again: that is a limit with its reset. Less is a matter of its own. */
-const retryIsLimit = minutes(1);
-
-function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retries" }>, context: SightContext): void {
-  const { inMs, status, attempt, cause = null } = sight;
-  sighted.terminal.retry = { attempt, status, cause };
-  const what = status === 429 ? "rate" : status === 529 ? "overloaded" : null;
-  if (what === null || inMs < retryIsLimit) return waitForProvider(sighted, context.at + inMs, "stream", context.at);
-  const limit = { kind: "rate-limited", pattern: `api ${status}`, resetsInMs: inMs, by: "stream", what } as const;
-  readRateLimit(sighted, limit, context);
-}
-
-/** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */
-function wordsCountUntil(terminal: Changing<TerminalFacts>, { at, policy }: SightContext): MonoMs {
-  const { textWait, novel } = terminal;
-  const since = textWait !== null && novel - textWait.novel <= afterword ? textWait.since : at;
-  terminal.textWait = { since, novel };
-  return since + policy.terminal.maxTextWait;
-}
-
-function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream", at: MonoMs): void {
-  const { activity, terminal } = sighted;
-  if (activity.kind === "FINISHED") return;
-  const same = activity.kind === "WAITING" && activity.for === "provider";
-  const ends = same && activity.until !== null ? Math.max(activity.until, until) : until;
-  if (!same || ends === until) terminal.waitBy = by;
-  terminal.wait = "provider";
-  sighted.activity = { kind: "WAITING", since: same ? activity.since : at, for: "provider", until: ends };
-}
-
-/** The provider answers again. A question that stood there all the while still stands. */
-function stopWaiting(sighted: Sighted, context: SightContext): void {
-  const { terminal } = sighted;
-  const { asks } = terminal;
-  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
-  const waker = restsWith(asks.what) ? wakerOf(terminal) : null;
-  if (waker !== null) return awaitWaker(sighted, waker, context.at);
-  sighted.events.push(...tellOfQuestion(context.agentId, asks));
-  terminal.asks = { what: asks.what, since: asks.since };
-  terminal.wait = "input";
-  sighted.activity = { kind: "WAITING", since: asks.since, for: "input", until: null };
-}
 
 /** Told at once, and once for as long as it stands. */
 function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>, context: SightContext): void {
@@ -394,42 +196,6 @@ function stopAsking(sighted: Sighted, context: SightContext): void {
   if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
-function endQuestion(sighted: Sighted, { agentId, at }: Moment): void {
-  const { terminal, events } = sighted;
-  if (terminal.asks === null) return;
-  const told = terminal.asks.untold === true ? null : needsYouNoMore(agentId, terminal.asks.since, at);
-  if (told !== null) events.push(told);
-  sighted.answered = { asks: terminal.asks, told };
-  if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
-  terminal.asks = null;
-}
-
-/** What nobody was called for while it waited for its limit. */
-export const tellOfQuestion = (
-  agentId: string,
-  { what, untold }: NonNullable<TerminalFacts["asks"]>,
-): readonly RouseEvent[] =>
-  untold === true ? [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern: "its limit is over" } }] : [];
-
-export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
-  type: "AGENT_NEEDS_YOU_NO_MORE",
-  payload: { agentId, waitedSeconds: Math.max(0, Math.round((at - since) / 1000)) },
-});
-
-type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
-
-/** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
-function goOn(sighted: Sighted, open: Open, context: SightContext): void {
-  const { activity, terminal } = sighted;
-  if (activity.kind === "FINISHED") return;
-  const readOffTerminal = terminal.wait !== null || tellsSteps(terminal) || activity.kind === "STARTING";
-  if (!readOffTerminal) return;
-  terminal.wait = null;
-  endQuestion(sighted, context);
-  if (terminal.wokenBy != null) return awaitWaker(sighted, terminal.wokenBy, context.at);
-  sighted.activity = { kind: "RUNNING", since: activity.kind === "RUNNING" ? activity.since : context.at, open };
-}
-
 function beginTurn(terminal: Sighted["terminal"]): void {
   goOnWithTurn(terminal);
   terminal.wokenBy = null;
@@ -468,19 +234,6 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
   goOn(sighted, openTool(name, timeoutSeconds, context.at), context);
-}
-
-const openTool = (name: string, timeoutSeconds: number | null, since: MonoMs): Open => ({
-  kind: "tool",
-  name,
-  since,
-  ...(timeoutSeconds === null ? {} : { timeoutSeconds }),
-});
-
-/** The tool that runs, from now on: what came before was another's time, or was spent waiting. */
-function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
-  const last = tools[tools.length - 1];
-  return last === undefined ? null : openTool(last.name, last.timeoutSeconds, at);
 }
 
 /** A result is a fact of work. With the last one in, it is the model's turn. */

@@ -1,3 +1,4 @@
+import type { EndingReason } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
@@ -5,7 +6,6 @@ import { type AgentRecord, isStartingAgain } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
 import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
-import { finalTurn } from "./final-turn.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
 /** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
@@ -94,3 +94,16 @@ const endingOf = ({ otherwise }: Escalation) =>
 /** Stopped because it was not there, or gone by itself: started again. Stopped because it got nowhere or broke things: recovered. */
 const wayBack = ({ illness }: Incident, stage: Stage): "restart" | "recovery" =>
   stage.kind === "stopping" && illness !== "UNRESPONSIVE" ? "recovery" : "restart";
+
+/** Ends that the owner set, by the program's own names. */
+const caps: ReadonlySet<string> = new Set(["error_max_turns", "error_max_budget_usd"]);
+const accountTroubles =
+  /^(?:authentication_failed|oauth_org_not_allowed|billing_error|account_on_hold|verification_required)$| 40[123]$/;
+
+/** Why its next life would end as this one did: its last turn failed for what only a person can change. `null`: it need not. */
+function finalTurn({ seen: { terminal } }: AgentRecord): EndingReason | null {
+  const failed = terminal?.failedTurn ?? null;
+  if (failed === null || terminal?.exit?.cause !== "by-itself") return null;
+  if (caps.has(failed)) return "at-its-cap";
+  return accountTroubles.test(failed) ? "refused-by-provider" : null;
+}

@@ -1,10 +1,12 @@
 import {
+  type DurationMs,
   type EscalationDecision,
   type FleetCause,
   fleetId,
   type MonoMs,
   type Policy,
   type RouseEvent,
+  seconds,
 } from "@rouse/contract";
 import type { Escalation } from "../incident.ts";
 import { timeToAnswer } from "../intervene/escalation-life.ts";
@@ -173,3 +175,59 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
 
   return { ask, alert, resolve };
 }
+
+/** One that is open, as it is kept at hand. */
+export interface Open extends Omit<FleetIncident, "members" | "returned"> {
+  readonly members: Set<string>;
+  readonly returned: Map<string, MonoMs>;
+  /** Those that a person has to see to, because nothing more is done about them by itself. */
+  readonly needy: Set<string>;
+  /** Those of whom somebody was told since it was last asked about. */
+  readonly named: Set<string>;
+  /** Those that joined after it was asked about: what was granted or decided was not about them. */
+  readonly unasked: Set<string>;
+  /** Those that somebody is to be asked about. */
+  readonly wanting: Set<string>;
+  /** Somebody is told, or asked, then: still others may follow until then. */
+  tellAt: MonoMs | null;
+  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
+  askAnewAt: MonoMs | null;
+  latest: MonoMs;
+  lost: boolean;
+  grown: boolean;
+  came: number;
+  stage: FleetStage;
+  alert: string | null;
+}
+
+export const newOpen = (id: string, because: FleetCause, scope: Scope, now: MonoMs): Open => ({
+  ...{ id, because, scope, openedAt: now, latest: now, came: 0, lost: false },
+  ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
+  ...{ named: new Set<string>(), unasked: new Set<string>(), wanting: new Set<string>(), tellAt: null },
+  ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
+});
+
+/** Who dies within so long after another is told of with it. */
+export const gatheringTime: DurationMs = seconds(5);
+
+/** After a restart of the monitor. `heardBy`: when everybody had the time to be heard. */
+export function reopen(incident: FleetIncident, now: MonoMs, heardBy: MonoMs): Open {
+  const { because, stage, grown, members } = incident;
+  const isSilence = because === "mass-silence";
+  const isUntold = isSilence && (stage.kind === "held" || (grown && stage.kind !== "asked"));
+  return {
+    ...incident,
+    ...{ members: new Set(members), returned: new Map(incident.returned) },
+    needy: new Set(stage.kind === "held" || (grown && !isSilence) ? [] : members),
+    ...{ named: new Set(grown ? [] : members), unasked: new Set(grown ? members : []), wanting: new Set<string>() },
+    tellAt: grown && !isSilence ? now + gatheringTime : null,
+    ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
+    stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
+  };
+}
+
+export const asSaved = ({ needy, named, unasked, wanting, tellAt, askAnewAt, ...one }: Open): FleetIncident => ({
+  ...one,
+  grown: one.grown || askAnewAt !== null || tellAt !== null,
+  ...{ members: [...one.members], returned: [...one.returned] },
+});

@@ -6,47 +6,28 @@ import {
   type MonoMs,
   type Policy,
   type SelfCheckPolicy,
-  seconds,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import type { Escalation } from "../incident.ts";
 import type { ActionOutcome } from "../signal.ts";
 import {
+  asSaved,
   combine,
   type FleetDoings,
   type FleetIncident,
   type FleetStage,
+  gatheringTime,
+  newOpen,
   nothing,
+  type Open,
   readSaved,
+  reopen,
   type SavedFleet,
   tellOfFleet,
   withdraw,
 } from "./fleet-incident.ts";
 import { type Presence, watchDeaths } from "./watch-deaths.ts";
 import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
-
-interface Open extends Omit<FleetIncident, "members" | "returned"> {
-  readonly members: Set<string>;
-  readonly returned: Map<string, MonoMs>;
-  /** Those that a person has to see to, because nothing more is done about them by itself. */
-  readonly needy: Set<string>;
-  /** Those of whom somebody was told since it was last asked about. */
-  readonly named: Set<string>;
-  /** Those that joined after it was asked about: what was granted or decided was not about them. */
-  readonly unasked: Set<string>;
-  /** Those that somebody is to be asked about. */
-  readonly wanting: Set<string>;
-  /** Somebody is told, or asked, then: still others may follow until then. */
-  tellAt: MonoMs | null;
-  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
-  askAnewAt: MonoMs | null;
-  latest: MonoMs;
-  lost: boolean;
-  grown: boolean;
-  came: number;
-  stage: FleetStage;
-  alert: string | null;
-}
 
 /** How one agent stands after its turn. `needy`: its end is a person's matter, and nobody was asked about it alone. */
 export interface StandsSo {
@@ -55,9 +36,6 @@ export interface StandsSo {
   readonly presence: Presence;
   readonly needy: boolean;
 }
-
-/** Who dies within so long after another is told of with it. */
-const gatheringTime: DurationMs = seconds(5);
 
 /** Names that are told of so many; the rest is counted. */
 const mostNamed = 100;
@@ -87,24 +65,12 @@ export function keepFleetIncidents(
   for (const one of saved?.incidents ?? []) recall(readSaved(one));
 
   function recall(incident: FleetIncident): void {
-    const { because, stage, grown } = incident;
-    const members = new Set(incident.members);
+    const { because } = incident;
     // Nobody knows any more how far the doubt in our own path had come: everybody gets a TTL to be heard.
-    const heardBy = now + timeToBeHeard(policy());
-    const isSilence = because === "mass-silence";
-    const isUntold = isSilence && (stage.kind === "held" || (grown && stage.kind !== "asked"));
-    const open: Open = {
-      ...incident,
-      ...{ members, returned: new Map(incident.returned) },
-      needy: new Set(stage.kind === "held" || (grown && !isSilence) ? [] : members),
-      ...{ named: new Set(grown ? [] : members), unasked: new Set(grown ? members : []), wanting: new Set() },
-      tellAt: grown && !isSilence ? now + gatheringTime : null,
-      ...{ grown: false, askAnewAt: grown && stage.kind === "asked" ? heardBy : null },
-      stage: isUntold ? { kind: "more-time", until: heardBy } : stage,
-    };
+    const open = reopen(incident, now, now + timeToBeHeard(policy()));
     incidents.add(open);
-    for (const agentId of members) memberOf[because].set(agentId, open);
-    if (!isSilence) for (const agentId of open.returned.keys()) memberOf[because].set(agentId, open);
+    for (const agentId of open.members) memberOf[because].set(agentId, open);
+    if (because === "mass-failure") for (const agentId of open.returned.keys()) memberOf[because].set(agentId, open);
   }
 
   const find = (because: FleetCause, scope: Scope): Open | undefined =>
@@ -121,13 +87,7 @@ export function keepFleetIncidents(
 
   function open(because: FleetCause, scope: Scope, now: MonoMs): Open {
     counts.incidents += 1;
-    const incident: Open = {
-      ...{ id: `${fleetId}/${counts.incidents}`, because, scope, openedAt: now, latest: now, came: 0, lost: false },
-      ...{ members: new Set<string>(), returned: new Map<string, MonoMs>(), needy: new Set<string>() },
-      ...{ named: new Set<string>(), unasked: new Set<string>(), wanting: new Set<string>() },
-      ...{ tellAt: null, grown: false, askAnewAt: null },
-      ...{ stage: { kind: "held" }, alert: null },
-    };
+    const incident = newOpen(`${fleetId}/${counts.incidents}`, because, scope, now);
     incidents.add(incident);
     return incident;
   }
@@ -396,12 +356,7 @@ export function keepFleetIncidents(
     return null;
   };
 
-  const listOpen = (): readonly FleetIncident[] =>
-    [...incidents].map(({ needy, named, unasked, wanting, tellAt, askAnewAt, ...one }) => ({
-      ...one,
-      grown: one.grown || askAnewAt !== null || tellAt !== null,
-      ...{ members: [...one.members], returned: [...one.returned] },
-    }));
+  const listOpen = (): readonly FleetIncident[] => [...incidents].map(asSaved);
 
   return {
     holdBegan,

@@ -1,5 +1,4 @@
 import type {
-  Command,
   DurationMs,
   FindingKind,
   HealthReason,
@@ -190,7 +189,7 @@ function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
   return { ...record, ladder: { ...record.ladder, incident: { ...incident, undelivered: incident.undelivered + 1 } } };
 }
 
-function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
+export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
   const { now, policy } = context;
   const record = countSent(before, nudge, context);
   const { agentId } = record;
@@ -229,7 +228,7 @@ function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
   };
 }
 
-type Evidence = { readonly state: "seen" | "acted"; readonly by: string; readonly receipt?: boolean };
+export type Evidence = { readonly state: "seen" | "acted"; readonly by: string; readonly receipt?: boolean };
 
 /** Only the agent's side counts: it answers the nudge, shows that it has it, or after that does something it had not done before. */
 function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evidence | null {
@@ -280,7 +279,7 @@ function advanceFar(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, n
   return { ...second, events: [...first.events, ...second.events] };
 }
 
-function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
+export function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
   const { agentId } = record;
   const { state, by, receipt = nudge.receipt } = evidence;
   const marked = state === "seen" ? { seen: markSent(record, now) } : {};
@@ -364,60 +363,3 @@ export function noticeLostNudge(before: AgentRecord, after: AgentRecord, now: Mo
 /** When nobody waits for an open nudge any more. */
 export const nudgeExpires = ({ ladder: { nudge } }: AgentRecord): MonoMs | null =>
   nudge !== null && (nudge.state === "queued" || nudge.state === "sent") ? nudge.expiresAt : null;
-
-/** What rides on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
-export function giveCommands(
-  record: AgentRecord,
-  signal: Signal,
-  context: Context,
-): Intervened & { readonly commands: readonly Command[] } {
-  const { doubt } = context;
-  const nothing = { record, events: [], actions: [], commands: [] };
-  if (signal.kind !== "heartbeat" && signal.kind !== "checked-in") return nothing;
-  const give = signal.kind === "heartbeat" ? giveNudge : handOverNudge;
-  const nudged = doubt.frozen ? nothing : give(record, context);
-  const { recovered } = nudged.record.recovery;
-  // The answer of the hands may be here before the new life is: what is still heard then is the old one.
-  if (recovered === null || recovered.told || recovered.life !== record.life.incarnation) return nudged;
-  const because = recovered.context.reason;
-  const id = `${record.agentId}/${record.life.incarnation}/recovery`;
-  return {
-    ...nudged,
-    record: { ...nudged.record, recovery: { ...nudged.record.recovery, recovered: { ...recovered, told: true } } },
-    commands: [...nudged.commands, { id, kind: "recovery", because, recovery: recovered.context }],
-  };
-}
-
-function giveNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
-  const { now } = context;
-  const { nudge } = record.ladder;
-  const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
-  const isOver = nudge !== null && isReminder(nudge) && record.ladder.incident === null;
-  if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
-    return { record, events: [], actions: [], commands: [] };
-  const given = nudge.state === "queued" ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
-  return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
-}
-
-/**
- * The agent fetched it itself, so it is seen, by whichever way it was to go; also one that could not be given to it. One that its holder is at this
- * moment about to give is left to the holder: nobody is told the same twice.
- */
-function handOverNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
-  const { now } = context;
-  const { nudge } = record.ladder;
-  if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
-    return { record, events: [], actions: [], commands: [] };
-  const given = nudge.sent === null ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
-  const fetched: Evidence = { state: "seen", by: "fetched by checking in", receipt: true };
-  const seen = advance(given.record, given.record.ladder.nudge ?? nudge, fetched, now);
-  return {
-    record: seen.record,
-    events: [...given.events, ...seen.events],
-    actions: [],
-    commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }],
-  };
-}
-
-const isToBeFetched = ({ state, channel }: NudgeLife): boolean =>
-  state === "sent" || state === "not-sent" || (state === "queued" && channel === "acknowledgement");

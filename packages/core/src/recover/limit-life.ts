@@ -1,6 +1,6 @@
 import type { MonoMs, RouseEvent } from "@rouse/contract";
 import { limitResumed } from "../accept/read-limit.ts";
-import { tellOfQuestion } from "../accept/read-sights.ts";
+import { tellOfQuestion } from "../accept/sighted.ts";
 import { markNow, turnClock } from "../accept/work-clock.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";

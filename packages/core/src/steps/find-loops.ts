@@ -1,5 +1,4 @@
 import type { LoopKind, LoopPolicy } from "@rouse/contract";
-import { findCycles } from "./find-cycles.ts";
 import { changedSomething, isSameCall, isSameResult } from "./same-step.ts";
 import { type Step, type StepTrail, startAnew } from "./step.ts";
 import { type Detector, tell, windowOf } from "./window.ts";
@@ -70,6 +69,37 @@ const findIdenticalChanges: Detector = ({ steps }) => {
   if (last === undefined || last.args === null || !changedSomething(last)) return null;
   return tell(runBack(steps, (step) => isSameCall(step, last)));
 };
+
+const shortestCycle = 2;
+const longestCycle = 8;
+
+/** Rounds of the same two to eight steps. */
+const findCycles: Detector = ({ steps }) => {
+  let best = 0;
+  let period = 0;
+  for (let tried = shortestCycle; tried <= longestCycle; tried++) {
+    const rounds = roundsOf(steps, tried);
+    if (rounds < 2 || rounds <= best || isUniform(steps, tried)) continue;
+    best = rounds;
+    period = tried;
+  }
+  return best === 0 ? null : { times: best, shown: steps.slice(-best * period) };
+};
+
+function roundsOf(steps: readonly Step[], period: number): number {
+  let i = steps.length - 1;
+  while (i >= period && repeats(steps[i] as Step, steps[i - period] as Step)) i -= 1;
+  return Math.floor((steps.length - 1 - i + period) / period);
+}
+
+const repeats = (a: Step, b: Step): boolean => isSameCall(a, b) && (isSameResult(a, b) || changedSomething(a));
+
+/** A single call repeated is no cycle of several; it has detectors of its own. */
+function isUniform(steps: readonly Step[], period: number): boolean {
+  const last = steps[steps.length - 1] as Step;
+  for (let i = steps.length - period; i < steps.length; i++) if (!isSameCall(steps[i] as Step, last)) return false;
+  return true;
+}
 
 /** The same class of error, whatever is tried. Siblings that failed together are one failure. */
 const findErrorClass: Detector = ({ steps }) => {

@@ -1,0 +1,64 @@
+import type { Command } from "@rouse/contract";
+import type { Context } from "../context.ts";
+import type { NudgeLife } from "../incident.ts";
+import type { AgentRecord } from "../record.ts";
+import type { Signal } from "../signal.ts";
+import type { Intervened } from "./alert-life.ts";
+import { advance, type Evidence, isReminder, noteSent } from "./nudge-life.ts";
+
+/** What rides on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
+export function giveCommands(
+  record: AgentRecord,
+  signal: Signal,
+  context: Context,
+): Intervened & { readonly commands: readonly Command[] } {
+  const { doubt } = context;
+  const nothing = { record, events: [], actions: [], commands: [] };
+  if (signal.kind !== "heartbeat" && signal.kind !== "checked-in") return nothing;
+  const give = signal.kind === "heartbeat" ? giveNudge : handOverNudge;
+  const nudged = doubt.frozen ? nothing : give(record, context);
+  const { recovered } = nudged.record.recovery;
+  // The answer of the hands may be here before the new life is: what is still heard then is the old one.
+  if (recovered === null || recovered.told || recovered.life !== record.life.incarnation) return nudged;
+  const because = recovered.context.reason;
+  const id = `${record.agentId}/${record.life.incarnation}/recovery`;
+  return {
+    ...nudged,
+    record: { ...nudged.record, recovery: { ...nudged.record.recovery, recovered: { ...recovered, told: true } } },
+    commands: [...nudged.commands, { id, kind: "recovery", because, recovery: recovered.context }],
+  };
+}
+
+function giveNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
+  const { now } = context;
+  const { nudge } = record.ladder;
+  const open = nudge !== null && nudge.channel === "acknowledgement" && now < nudge.expiresAt;
+  const isOver = nudge !== null && isReminder(nudge) && record.ladder.incident === null;
+  if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
+    return { record, events: [], actions: [], commands: [] };
+  const given = nudge.state === "queued" ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
+  return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
+}
+
+/**
+ * The agent fetched it itself, so it is seen, by whichever way it was to go; also one that could not be given to it. One that its holder is at this
+ * moment about to give is left to the holder: nobody is told the same twice.
+ */
+function handOverNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
+  const { now } = context;
+  const { nudge } = record.ladder;
+  if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
+    return { record, events: [], actions: [], commands: [] };
+  const given = nudge.sent === null ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
+  const fetched: Evidence = { state: "seen", by: "fetched by checking in", receipt: true };
+  const seen = advance(given.record, given.record.ladder.nudge ?? nudge, fetched, now);
+  return {
+    record: seen.record,
+    events: [...given.events, ...seen.events],
+    actions: [],
+    commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }],
+  };
+}
+
+const isToBeFetched = ({ state, channel }: NudgeLife): boolean =>
+  state === "sent" || state === "not-sent" || (state === "queued" && channel === "acknowledgement");

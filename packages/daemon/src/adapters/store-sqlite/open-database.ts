@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { DatabaseSync, readOnce, readPragma, sqliteCodeOf } from "../../load-sqlite.ts";
 import { applicationId, migrate, migrations } from "./migrations.ts";
-import { foreignMessage, nameOpenTrouble, newerMessage } from "./name-trouble.ts";
+import { foreignMessage, nameOpenFault, newerMessage } from "./name-fault.ts";
 
 export interface OpenDatabase {
   readonly db: DatabaseSync;
@@ -25,7 +25,7 @@ export function openDatabase(folder: string): OpenDatabase {
     return { db, path, close };
   } catch (error) {
     lock.close();
-    throw nameOpenTrouble(error, path);
+    throw nameOpenFault(error, path);
   }
 }
 
@@ -45,7 +45,7 @@ function lockFolder(folder: string): DatabaseSync {
   } catch (error) {
     lock?.close();
     if (sqliteCodeOf(error)?.startsWith("SQLITE_BUSY")) throw alreadyRunning(folder, error);
-    throw nameOpenTrouble(error, path);
+    throw nameOpenFault(error, path);
   }
 }
 

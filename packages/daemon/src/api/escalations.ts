@@ -208,10 +208,10 @@ async function refuseBadSignature(
   const verdict = await verifyWebhook(`${id}.${text}`, String(given), door.secret, door.now());
   if (verdict === "right") return;
   door.noteBadSignature(id, verdict);
-  throw new Fault("unauthorized", signatureTrouble[verdict]);
+  throw new Fault("unauthorized", wrongSignature[verdict]);
 }
 
-const signatureTrouble: Readonly<Record<BadSignature, string>> = {
+const wrongSignature: Readonly<Record<BadSignature, string>> = {
   wrong:
     "Rouse-Signature does not fit this request: sign `<t>.<id of the escalation>.<body>`, byte for byte as sent, with the text in $ROUSE_HOME/webhook-secret",
   "too-old": "Rouse-Signature is more than 5 minutes from our clock; sign each request when it is sent",

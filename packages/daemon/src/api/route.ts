@@ -90,6 +90,9 @@ export interface Ask<Q extends Params = Params, B = unknown> {
 /** Keeps the types of one line while it stands in a list of all kinds. */
 export const route = <const Q extends Params, B = undefined>(line: Route<Q, B>): Route => line as unknown as Route;
 
+/** As the router writes it, such as /api/v1/agents/:id. */
+export const routerPath = ({ path }: Pick<Route, "path">): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
 /** One parameter of a query: how it is read, and how the OpenAPI document describes it. */
 export interface Param<T> {
   readonly about: string;

@@ -11,7 +11,17 @@ import type { Log } from "../ports/log.ts";
 import { principalOf, type Speaker } from "./guard.ts";
 import { parseJson, parseState } from "./parse-json.ts";
 import { answerProblem, sendProblem, sendProblemEarly } from "./problem.ts";
-import { type Ask, isLines, type Route, readQuery, readRequest, refuseType, Sent, takesType } from "./route.ts";
+import {
+  type Ask,
+  isLines,
+  type Route,
+  readQuery,
+  readRequest,
+  refuseType,
+  routerPath,
+  Sent,
+  takesType,
+} from "./route.ts";
 import { refuseSpeaker, type WhoMayParts } from "./who-may.ts";
 
 export interface ServeParts extends WhoMayParts {
@@ -84,11 +94,11 @@ function knowPaths(table: readonly Route[]): (path: string) => readonly string[]
 }
 
 function addLine(app: FastifyInstance, line: Route, parts: ServeParts): void {
-  const { method, path, request: shape, answer, run } = line;
+  const { method, request: shape, answer, run } = line;
   const status = Number(Object.keys(answer)[0]);
   app.route({
     method,
-    url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    url: routerPath(line),
     config: { line },
     bodyLimit: shape?.limit?.bytes ?? largestBody,
     async handler(request, reply) {

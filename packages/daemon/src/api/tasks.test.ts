@@ -22,11 +22,9 @@ const speakerOf = ({ headers }: IncomingMessage): Speaker => {
 beforeEach(async () => {
   world = await taskWorld();
   refused = [];
-  const noteRefusedSpeaker = (one: RefusedSpeaker): void => void refused.push(one);
-  app = serveTable(taskRoutes({ service: world.service, noteRefusedSpeaker }), {
-    speakerOf,
-    refused,
-  });
+  const { service } = world;
+  const table = taskRoutes({ service, noteRefusedSpeaker: (one) => void refused.push(one) });
+  app = serveTable(table, { speakerOf, refused });
 });
 afterEach(() => app.close());
 

@@ -3,7 +3,7 @@ import { findOverreach, type HoldsTask, type Overreach } from "../home/agent-tok
 import type { TokenRole } from "../home/issued-tokens.ts";
 import type { RefusedSpeaker } from "../monitor.ts";
 import { type AgentSpeaker, principalOf, type Speaker } from "./guard.ts";
-import type { Route } from "./route.ts";
+import { type Route, routerPath } from "./route.ts";
 
 /** Those whom the guard let in, and what is written down when they ask for what is not theirs. */
 export interface WhoMayParts {
@@ -36,7 +36,7 @@ export function refuseSpeaker(speaker: Speaker, asked: Asked, parts: WhoMayParts
   }
   const { method, route } = asked;
   if (route === null || mayAsk(route, speaker.kind)) return null;
-  const what = `${method} ${route.path}`;
+  const what = `${method} ${routerPath(route)}`;
   parts.noteRefusedRole(principalOf(speaker), what);
   return new Fault(
     "forbidden",

@@ -19,7 +19,7 @@ export function checkPatterns(layers: readonly Layer[], told: ReadonlySet<string
       const at = layer.locate([...place, i, "pattern"]);
       if (typeof text !== "string" || told.has(at.path)) return [];
       const known = verdicts.get(text);
-      const verdict = known === undefined ? complaintAbout(text) : known;
+      const verdict = known === undefined ? problemWith(text) : known;
       verdicts.set(text, verdict);
       return verdict === null ? [] : [{ ...at, message: `not a pattern that can be used: ${verdict}; ${hint}` }];
     });
@@ -27,7 +27,7 @@ export function checkPatterns(layers: readonly Layer[], told: ReadonlySet<string
 }
 
 /** In the engine's own words, which quote the part it stumbled over. */
-function complaintAbout(pattern: string): string | null {
+function problemWith(pattern: string): string | null {
   try {
     RE2JS.compile(pattern);
     return null;

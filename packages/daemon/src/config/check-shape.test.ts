@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { describeProblem } from "./config-problem.ts";
 import { readConfig } from "./read-config.ts";
 
-function complaintsAbout(text: string): string[] {
+function problemsIn(text: string): string[] {
   const reading = readConfig({ file: { name: "c", text } });
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
 
-const monitoring = (inner: string) => complaintsAbout(`health_monitoring: { ${inner} }`).join("\n");
+const monitoring = (inner: string) => problemsIn(`health_monitoring: { ${inner} }`).join("\n");
 
 describe("an unknown key", () => {
   it("is refused at any depth with the nearest known one", () => {
-    expect(complaintsAbout("health_monitorng: {}")).toEqual([
+    expect(problemsIn("health_monitorng: {}")).toEqual([
       "c:1:1 health_monitorng: unknown key; did you mean health_monitoring?",
     ]);
     expect(monitoring("heartbeet: {}")).toContain("did you mean heartbeat?");
@@ -19,16 +19,14 @@ describe("an unknown key", () => {
     expect(monitoring("circuit_breaker: { overrides: { api: { threshold: 3 } } }")).toContain(
       "overrides.api.threshold: unknown key",
     );
-    expect(complaintsAbout("agents: { w1: { mod: act } }")).toEqual([
+    expect(problemsIn("agents: { w1: { mod: act } }")).toEqual([
       "c:1:17 agents.w1.mod: unknown key; did you mean mode?",
     ]);
   });
 
   it("that stands on the wrong level is shown the right one", () => {
-    expect(complaintsAbout("heartbeat: { interval_seconds: 5 }")[0]).toContain(
-      "did you mean health_monitoring.heartbeat?",
-    );
-    expect(complaintsAbout("agents: { w1: { idle_timeout_minutes: 5 } }")[0]).toContain(
+    expect(problemsIn("heartbeat: { interval_seconds: 5 }")[0]).toContain("did you mean health_monitoring.heartbeat?");
+    expect(problemsIn("agents: { w1: { idle_timeout_minutes: 5 } }")[0]).toContain(
       "did you mean terminal.idle_timeout_minutes?",
     );
   });
@@ -39,7 +37,7 @@ describe("an unknown key", () => {
 });
 
 describe("an entry of a list", () => {
-  const entries = (inner: string) => complaintsAbout(`health_monitoring: { terminal: { patterns: [${inner}] } }`);
+  const entries = (inner: string) => problemsIn(`health_monitoring: { terminal: { patterns: [${inner}] } }`);
 
   it("is told of its misspelt keys like any other group, and not again that the right ones are missing", () => {
     expect(entries("{ kind: error, patern: x }")).toEqual([
@@ -53,7 +51,7 @@ describe("an entry of a list", () => {
   it("is told of them in an override too", () => {
     const inner = "{ a: { terminal: { patterns: [{ kind: error, patern: x }] } } }";
     for (const group of ["policies", "agent_types", "tasks", "agents"]) {
-      expect(complaintsAbout(`${group}: ${inner}`)).toEqual([
+      expect(problemsIn(`${group}: ${inner}`)).toEqual([
         `c:1:${group.length + 48} ${group}.a.terminal.patterns.0.patern: unknown key; did you mean pattern?`,
       ]);
     }
@@ -68,7 +66,7 @@ describe("an entry of a list", () => {
       - { kind: eror, pattern: 5, family: claude }
       -
 `;
-    expect(complaintsAbout(text)).toEqual([
+    expect(problemsIn(text)).toEqual([
       "c:5:9 health_monitoring.terminal.patterns.1.pattern: found nothing, expected text of 1 to 1000 characters",
       'c:6:17 health_monitoring.terminal.patterns.2.kind: found "eror", expected rate-limit, asks-permission, asks-question, at-prompt, error, completed, context-limit or file; did you mean error?',
       "c:6:32 health_monitoring.terminal.patterns.2.pattern: found 5, expected text of 1 to 1000 characters",
@@ -98,7 +96,7 @@ describe("a wrong value", () => {
       "channels.0: found 1, expected text of at most 100 characters",
     );
     expect(monitoring("heartbeat: [1]")).toContain("heartbeat: found a list, expected a group of settings");
-    expect(complaintsAbout("hello")).toEqual(['c:1:1: found "hello", expected a group of settings']);
+    expect(problemsIn("hello")).toEqual(['c:1:1: found "hello", expected a group of settings']);
   });
 
   it("comes with what was probably meant", () => {
@@ -111,15 +109,15 @@ describe("a wrong value", () => {
   });
 
   it("is repeated only in part and never with control characters", () => {
-    const [complaint] = complaintsAbout(`preset: "${"\\e[2J"}${"x".repeat(60)}"`);
-    expect(complaint).toContain(`found "\ufffd[2J${"x".repeat(36)}…"`);
+    const [problem] = problemsIn(`preset: "${"\\e[2J"}${"x".repeat(60)}"`);
+    expect(problem).toContain(`found "\ufffd[2J${"x".repeat(36)}…"`);
   });
 
   it("as an id is refused with the rule for ids", () => {
-    expect(complaintsAbout("agents: { a b: {} }")[0]).toContain(
+    expect(problemsIn("agents: { a b: {} }")[0]).toContain(
       "agents.a b: not a name that can be used: must be 1 to 128 letters",
     );
-    expect(complaintsAbout("agents: { rouse.canary: {} }")[0]).toContain("reserved for the monitor itself");
+    expect(problemsIn("agents: { rouse.canary: {} }")[0]).toContain("reserved for the monitor itself");
     expect(monitoring(`alerting: { ${"n".repeat(101)}: {} }`)).toContain("must be text of at most 100 characters");
   });
 });

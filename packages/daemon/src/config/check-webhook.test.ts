@@ -7,7 +7,7 @@ const withAddress = (address: string) =>
 
 const read = (text: string) => readConfig({ file: { name: "c", text } });
 
-function complaintsAbout(text: string): string[] {
+function problemsIn(text: string): string[] {
   const reading = read(text);
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
@@ -23,13 +23,11 @@ describe("the address of the orchestrator", () => {
     "https://[2001:db8::a9fe:a9fe]/",
     "https://[64:ff9b::808:808]/",
   ])("may be %s", (address) => {
-    expect(complaintsAbout(withAddress(address))).toEqual([]);
+    expect(problemsIn(withAddress(address))).toEqual([]);
   });
 
   it("that leads elsewhere in the clear is refused before anything is sent, with its place and what to use instead, and without its path", () => {
-    expect(
-      complaintsAbout(withAddress("http://ann:pass@orchestrator.example.com:8080/hooks/s3cret?key=s3cret")),
-    ).toEqual([
+    expect(problemsIn(withAddress("http://ann:pass@orchestrator.example.com:8080/hooks/s3cret?key=s3cret"))).toEqual([
       "c:3:18 health_monitoring.escalation.webhook_url: leads to orchestrator.example.com:8080 in the clear; use an https:// address, one on 127.0.0.1 behind a tunnel, or, for a private network, set escalation.allow_private_webhook: true",
     ]);
   });
@@ -42,7 +40,7 @@ describe("the address of the orchestrator", () => {
     "http://10.0.0.1/",
     "http://[::ffff:10.0.0.1]/",
   ])("that only looks like this machine is refused: %s", (address) => {
-    expect(complaintsAbout(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
+    expect(problemsIn(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
   });
 
   it.each([
@@ -65,7 +63,7 @@ describe("the address of the orchestrator", () => {
     "https://255.255.255.255/",
   ])("that is no one host's is refused, also where private networks are allowed: %s", (address) => {
     for (const more of ["", "    allow_private_webhook: true\n"])
-      expect(complaintsAbout(withAddress(address) + more)).toEqual([expect.stringContaining("not one host's address")]);
+      expect(problemsIn(withAddress(address) + more)).toEqual([expect.stringContaining("not one host's address")]);
   });
 
   it.each([
@@ -75,10 +73,10 @@ describe("the address of the orchestrator", () => {
     "http://[fd00::1]/",
     "http://orchestrator.lan/",
   ])("in a private network needs https, or the owner's word that it may be in the clear: %s", (address) => {
-    expect(complaintsAbout(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
-    expect(complaintsAbout(withAddress(address.replace("http:", "https:")))).toEqual([]);
-    expect(complaintsAbout(`${withAddress(address)}    allow_private_webhook: true\n`)).toEqual([]);
-    expect(complaintsAbout(`${withAddress("http://8.8.8.8/")}    allow_private_webhook: true\n`)).toHaveLength(1);
+    expect(problemsIn(withAddress(address))).toEqual([expect.stringContaining(" in the clear; ")]);
+    expect(problemsIn(withAddress(address.replace("http:", "https:")))).toEqual([]);
+    expect(problemsIn(`${withAddress(address)}    allow_private_webhook: true\n`)).toEqual([]);
+    expect(problemsIn(`${withAddress("http://8.8.8.8/")}    allow_private_webhook: true\n`)).toHaveLength(1);
   });
 
   it.each([
@@ -88,14 +86,14 @@ describe("the address of the orchestrator", () => {
     ["empty", ""],
     ["too long", `https://example.com/${"x".repeat(2000)}`],
   ])("that is %s is told of once, with what is expected", (_, address) => {
-    expect(complaintsAbout(withAddress(address))).toEqual([
+    expect(problemsIn(withAddress(address))).toEqual([
       expect.stringMatching(/^c:3:18 .*, expected an http or https address, text of at most 2000 characters$/),
     ]);
   });
 
   it("is told of together with mistakes elsewhere", () => {
-    const complaints = complaintsAbout(`${withAddress("http://example.com")}nonsense: 1\n`);
-    expect(complaints).toEqual([expect.stringContaining("c:3:18 "), expect.stringContaining("c:4:1 nonsense")]);
+    const problems = problemsIn(`${withAddress("http://example.com")}nonsense: 1\n`);
+    expect(problems).toEqual([expect.stringContaining("c:3:18 "), expect.stringContaining("c:4:1 nonsense")]);
   });
 
   it("of one agent has no effect, and only that is said", () => {

@@ -24,7 +24,7 @@ const write = (name: string, content: string | Uint8Array) => {
   return join(folder, name);
 };
 
-async function complaints(configFile?: string): Promise<string[]> {
+async function problems(configFile?: string): Promise<string[]> {
   const reading = await loadConfig({ ...places, configFile });
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
@@ -63,26 +63,26 @@ describe("looking for the configuration", () => {
 describe("a file that cannot be used", () => {
   it("is a problem when it was named and is not there", async () => {
     const missing = join(folder, "missing.yaml");
-    expect(await complaints(missing)).toEqual([`${missing}: there is no such file`]);
+    expect(await problems(missing)).toEqual([`${missing}: there is no such file`]);
   });
 
   it("is a problem when it is a folder, not text, or too large", async () => {
-    expect(await complaints(folder)).toEqual([`${folder}: is a folder, expected a file`]);
+    expect(await problems(folder)).toEqual([`${folder}: is a folder, expected a file`]);
     const binary = write("binary.yaml", Uint8Array.of(0x70, 0xff, 0xfe));
-    expect(await complaints(binary)).toEqual([`${binary}: is not UTF-8 text`]);
+    expect(await problems(binary)).toEqual([`${binary}: is not UTF-8 text`]);
     const large = write("large.yaml", "#".repeat(2_000_000));
-    expect(await complaints(large)).toEqual([`${large}: the file is larger than 1 MB`]);
+    expect(await problems(large)).toEqual([`${large}: the file is larger than 1 MB`]);
   });
 
   it("keeps nobody waiting where an agent has made a pipe of it", async () => {
     const botbox = join(places.workingFolder, ".botbox.json");
     execFileSync("mkfifo", [botbox]);
-    expect(await complaints()).toEqual([`${botbox}: is not a plain file`]);
+    expect(await problems()).toEqual([`${botbox}: is not a plain file`]);
   });
 
   it("does not keep the problems of the others from being told", async () => {
     const botbox = write("work/.botbox.json", '{ "agents": { "health": { "enable": true } } }');
-    expect(await complaints(join(folder, "missing.yaml"))).toEqual([
+    expect(await problems(join(folder, "missing.yaml"))).toEqual([
       `${join(folder, "missing.yaml")}: there is no such file`,
       `${botbox}:1:27 agents.health.enable: unknown key; did you mean enabled?`,
     ]);

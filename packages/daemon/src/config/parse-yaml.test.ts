@@ -3,7 +3,7 @@ import { describeProblem } from "./config-problem.ts";
 import { parseYaml } from "./parse-yaml.ts";
 
 const parse = (text: string) => parseYaml({ name: "c.yaml", text });
-const complaintsAbout = (text: string) => parse(text).problems.map(describeProblem);
+const problemsIn = (text: string) => parse(text).problems.map(describeProblem);
 
 describe("the text of a file", () => {
   it("is read with the place of every key and value", () => {
@@ -19,12 +19,12 @@ describe("the text of a file", () => {
   });
 
   it("with broken syntax is refused with the line, once per line", () => {
-    expect(complaintsAbout("a: 1\n b: 2\n")).toEqual([
+    expect(problemsIn("a: 1\n b: 2\n")).toEqual([
       "c.yaml:1:4: not valid YAML: Nested mappings are not allowed in compact mappings",
     ]);
-    expect(complaintsAbout("ok: 1\n@x: 1\n`y: 2\n")).toHaveLength(2);
-    expect(complaintsAbout("a: 1\n---\nb: 2\n")).toEqual(["c.yaml:2:1: more than one YAML document in one file"]);
-    expect(complaintsAbout("a: !secret b\n")[0]).toContain("c.yaml:1:4: not valid YAML: a tag that is not known");
+    expect(problemsIn("ok: 1\n@x: 1\n`y: 2\n")).toHaveLength(2);
+    expect(problemsIn("a: 1\n---\nb: 2\n")).toEqual(["c.yaml:2:1: more than one YAML document in one file"]);
+    expect(problemsIn("a: !secret b\n")[0]).toContain("c.yaml:1:4: not valid YAML: a tag that is not known");
   });
 
   it.each([
@@ -34,26 +34,24 @@ describe("the text of a file", () => {
     "a: !u!sk-live-3 x\n",
     "%sk-live-4 x\n---\na: 1\n",
   ])("is not quoted when its syntax is broken: %j", (text) => {
-    expect(complaintsAbout(text).length).toBeGreaterThan(0);
-    expect(complaintsAbout(text).join()).not.toContain("sk-live");
+    expect(problemsIn(text).length).toBeGreaterThan(0);
+    expect(problemsIn(text).join()).not.toContain("sk-live");
   });
 
   it("that gives a key twice is refused at the second one", () => {
-    expect(complaintsAbout("a:\n  b: 1\n  b: 2\n")).toEqual([
-      "c.yaml:3:3 a.b: duplicate key: it is already given above",
-    ]);
-    expect(complaintsAbout("1: x\n'1': y\n")).toHaveLength(1);
+    expect(problemsIn("a:\n  b: 1\n  b: 2\n")).toEqual(["c.yaml:3:3 a.b: duplicate key: it is already given above"]);
+    expect(problemsIn("1: x\n'1': y\n")).toHaveLength(1);
   });
 
   it("whose keys are not plain names is refused", () => {
-    expect(complaintsAbout("? [a, b]\n: 1\n")).toEqual(["c.yaml:1:3 ?: a key must be plain text"]);
-    expect(complaintsAbout("a: { __proto__: { enabled: false } }")).toEqual([
+    expect(problemsIn("? [a, b]\n: 1\n")).toEqual(["c.yaml:1:3 ?: a key must be plain text"]);
+    expect(problemsIn("a: { __proto__: { enabled: false } }")).toEqual([
       "c.yaml:1:6 a.__proto__: not allowed as a name",
     ]);
   });
 
   it("with an alias to nothing is refused where the alias stands", () => {
-    expect(complaintsAbout("a: 1\nb: *later\nc: &later 2\n")).toEqual([
+    expect(problemsIn("a: 1\nb: *later\nc: &later 2\n")).toEqual([
       "c.yaml:2:4 b: an alias to an anchor that is not set before it",
     ]);
   });
@@ -61,26 +59,26 @@ describe("the text of a file", () => {
 
 describe("a file meant to harm", () => {
   it("is refused when it is larger than 1 MB", () => {
-    expect(complaintsAbout("#".repeat(1_048_577))).toEqual(["c.yaml: the file is larger than 1 MB"]);
-    expect(complaintsAbout("#".repeat(1_048_576))).toEqual([]);
+    expect(problemsIn("#".repeat(1_048_577))).toEqual(["c.yaml: the file is larger than 1 MB"]);
+    expect(problemsIn("#".repeat(1_048_576))).toEqual([]);
   });
 
   it("is refused when its aliases unfold into billions", () => {
     const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);
-    expect(complaintsAbout(`l0: &l0 [x, x]\n${levels.join("\n")}\n`)).toEqual([
+    expect(problemsIn(`l0: &l0 [x, x]\n${levels.join("\n")}\n`)).toEqual([
       "c.yaml: too many aliases: it would unfold into something huge",
     ]);
   });
 
   it("is refused when it has aliases without end", () => {
-    expect(complaintsAbout(`a: &a 1\nb: [${"*a, ".repeat(10_001)}]`)[0]).toContain("too many aliases");
+    expect(problemsIn(`a: &a 1\nb: [${"*a, ".repeat(10_001)}]`)[0]).toContain("too many aliases");
   });
 
   it("is refused when it is nested too deeply to read", () => {
-    expect(complaintsAbout("[".repeat(100_000))).toEqual(["c.yaml: nested too deeply"]);
+    expect(problemsIn("[".repeat(100_000))).toEqual(["c.yaml: nested too deeply"]);
   });
 
   it("may refer to itself without sending us in circles", () => {
-    expect(complaintsAbout("&a { x: *a }")).toEqual([]);
+    expect(problemsIn("&a { x: *a }")).toEqual([]);
   });
 });

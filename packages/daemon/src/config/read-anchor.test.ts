@@ -5,7 +5,7 @@ import { readConfig } from "./read-config.ts";
 
 const read = (text: string) => readConfig({ file: { name: "c", text } });
 
-function complaintsAbout(...anchors: string[]): string[] {
+function problemsIn(...anchors: string[]): string[] {
   const reading = read(`health_monitoring:\n  audit:\n    anchor: ${JSON.stringify(anchors)}\n`);
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
@@ -19,7 +19,7 @@ describe("an anchor", () => {
     ["webhook:https://seals.example.com/x", { kind: "webhook", to: new URL("https://seals.example.com/x") }],
   ])("may be %s", (text, place) => {
     expect(readAnchor(text)).toEqual(place);
-    expect(complaintsAbout(text)).toEqual([]);
+    expect(problemsIn(text)).toEqual([]);
   });
 
   it.each([
@@ -37,7 +37,7 @@ describe("an anchor", () => {
   });
 
   it("that is none is told of with its place, all of them at once, and without the path of an address", () => {
-    expect(complaintsAbout("file:", "ftp://x", "webhook:http://example.com/s3cret", "git:#refs/rouse/audit")).toEqual([
+    expect(problemsIn("file:", "ftp://x", "webhook:http://example.com/s3cret", "git:#refs/rouse/audit")).toEqual([
       expect.stringMatching(/^c:3:14 health_monitoring\.audit\.anchor\.0: is no anchor; expected file:PATH/),
       expect.stringMatching(/^c:3:22 .*: is no anchor; expected file:PATH/),
       expect.stringMatching(/^c:3:32 .*: leads to example.com in the clear; use an https:\/\/ address/),

@@ -22,7 +22,7 @@ const proposalExample = `{
 const inWorkingFolder = (text: string) => readConfig({ botbox: { name: ".botbox.json", text } });
 const asked = (text: string, name = "mine.json") => readConfig({ file: { name, text } });
 
-function complaints(reading: ReturnType<typeof readConfig>): string[] {
+function problems(reading: ReturnType<typeof readConfig>): string[] {
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
 
@@ -77,12 +77,12 @@ describe(".botbox.json", () => {
   it("is told of every mistake inside agents.health", () => {
     const text =
       '{ "agents": { "health": {\n "idle_timeout_mins": 15,\n "repeated_error_threshold": "5",\n "enabled": 1 } } }';
-    expect(complaints(inWorkingFolder(text))).toEqual([
+    expect(problems(inWorkingFolder(text))).toEqual([
       ".botbox.json:2:2 agents.health.idle_timeout_mins: unknown key; did you mean idle_timeout_minutes?",
       '.botbox.json:3:30 agents.health.repeated_error_threshold: found "5", expected a whole number above 0, at most 30',
       ".botbox.json:4:13 agents.health.enabled: found 1, expected true or false",
     ]);
-    expect(complaints(inWorkingFolder('{ "agents": { "health": 5 } }'))[0]).toContain(
+    expect(problems(inWorkingFolder('{ "agents": { "health": 5 } }'))[0]).toContain(
       "found 5, expected a group of settings",
     );
   });
@@ -92,18 +92,18 @@ describe(".botbox.json", () => {
     const reading = inWorkingFolder(withPatterns('{ "kind": "error", "pattern": "^deploy failed" }'));
     expect(requireConfig(reading).settings.terminal.patterns).toEqual([{ kind: "error", pattern: "^deploy failed" }]);
     const bad = '{ "kind": "error", "patern": "x" },\n{ "kind": "error", "pattern": "(" }';
-    expect(complaints(inWorkingFolder(withPatterns(bad)))).toEqual([
+    expect(problems(inWorkingFolder(withPatterns(bad)))).toEqual([
       ".botbox.json:2:20 agents.health.patterns.0.patern: unknown key; did you mean pattern?",
       expect.stringContaining(".botbox.json:3:31 agents.health.patterns.1.pattern: not a pattern that can be used"),
     ]);
   });
 
   it("that is broken is refused, because nobody can tell what it meant to say", () => {
-    expect(complaints(inWorkingFolder('{ "agents": { '))[0]).toContain("not valid YAML");
+    expect(problems(inWorkingFolder('{ "agents": { '))[0]).toContain("not valid YAML");
   });
 
   it("that was asked for by name must have something to say", () => {
-    expect(complaints(asked('{ "project": "x" }'))).toEqual([
+    expect(problems(asked('{ "project": "x" }'))).toEqual([
       "mine.json:1:1: found neither health_monitoring nor agents.health in it",
     ]);
   });

@@ -7,7 +7,7 @@ import type { ConfigSources } from "./read-sources.ts";
 const configFrom = (text: string, more: ConfigSources = {}) =>
   requireConfig(readConfig({ file: { name: "config.yaml", text }, ...more }));
 
-function complaintsAbout(text: string, more: ConfigSources = {}): string[] {
+function problemsIn(text: string, more: ConfigSources = {}): string[] {
   const reading = readConfig({ file: { name: "config.yaml", text }, ...more });
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
@@ -166,7 +166,7 @@ health_monitoring:
     error_rate_threshold: 25
   recovery: 3
 `;
-    expect(complaintsAbout(text)).toEqual([
+    expect(problemsIn(text)).toEqual([
       'config.yaml:1:9 preset: found "flet", expected default, fleet or tasks; did you mean fleet?',
       "config.yaml:4:5 health_monitoring.heartbeat.interval_secs: unknown key; did you mean interval_seconds?",
       'config.yaml:5:20 health_monitoring.heartbeat.grace_seconds: found "2m", expected a number from 0 to 3600; did you mean 120?',
@@ -180,7 +180,7 @@ health_monitoring:
       botbox: { name: ".botbox.json", text: '{ "agents": { "health": { "idle_timeout": 15 } } }' },
       environment: { ACK_SLA: "soon" },
     };
-    expect(complaintsAbout("presets: fleet", more)).toEqual([
+    expect(problemsIn("presets: fleet", more)).toEqual([
       "config.yaml:1:1 presets: unknown key; did you mean preset?",
       ".botbox.json:1:27 agents.health.idle_timeout: unknown key; did you mean idle_timeout_minutes?",
       'environment ACK_SLA: found "soon", expected a duration such as 60s, 5m or 1h, or a number of seconds',

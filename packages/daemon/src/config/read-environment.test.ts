@@ -5,7 +5,7 @@ import type { Environment } from "./variables.ts";
 
 const configFrom = (environment: Environment): Config => requireConfig(readConfig({ environment }));
 
-function complaintsAbout(environment: Environment): string[] {
+function problemsIn(environment: Environment): string[] {
   const reading = readConfig({ environment });
   return reading.ok ? [] : reading.problems.map(describeProblem);
 }
@@ -52,7 +52,7 @@ describe("the environment", () => {
       ANOMALY_CONSECUTIVE: "2.5",
       DIAG_ON_ANOMALY: "maybe",
     };
-    expect(complaintsAbout(environment).toSorted()).toEqual([
+    expect(problemsIn(environment).toSorted()).toEqual([
       "environment ANOMALY_CONSECUTIVE: found 2.5, expected a whole number above 0, at most 1000000",
       'environment ANOMALY_THRESHOLD: found "80%", expected a number',
       'environment DIAG_ON_ANOMALY: found "maybe", expected true or false (1 and 0 work too)',

@@ -61,7 +61,7 @@ export function openHome(folder: string): Home {
     try {
       return use();
     } catch (error) {
-      throw nameTrouble(folder, error);
+      throw nameFault(folder, error);
     }
   };
   const daemonFile = join(folder, "daemon.json");
@@ -90,7 +90,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-function nameTrouble(folder: string, error: unknown): Fault {
+function nameFault(folder: string, error: unknown): Fault {
   if (error instanceof Fault) return error;
   const reason = (error as { code?: string }).code ?? String(error);
   return new Fault(
@@ -132,7 +132,7 @@ export function rotateToken(folder: string): void {
     makeFolder(folder);
     makeToken(join(folder, "token"));
   } catch (error) {
-    throw nameTrouble(folder, error);
+    throw nameFault(folder, error);
   }
 }
 

@@ -25,7 +25,7 @@ export interface TaskDesk {
  * - A task that is found there is handed in once; what it asks for is data, and nothing in it is ever followed.
  * - What Rouse has saved of a task is shown there soon, and only what is Rouse's to say: everything else is left as its owner wrote it.
  * - What its owner changes meanwhile is never overwritten.
- * - Trouble is logged and tried again; it never reaches the monitor.
+ * - PackedFault is logged and tried again; it never reaches the monitor.
  * - After `close` nothing is read or written any more. Closing twice is fine.
  */
 export interface TaskSource {

@@ -32,13 +32,13 @@ export interface Snapshot {
   readonly leftOutCount: number;
 }
 
-export type WorkspaceTrouble = "git-missing" | "git-failed" | "folder-gone" | "took-too-long";
+export type WorkspaceFault = "git-missing" | "git-failed" | "folder-gone" | "took-too-long";
 
 export type SnapshotOutcome =
   | { readonly kind: "taken"; readonly snapshot: Snapshot }
   /** A folder without a work tree of git: there is nothing a snapshot could hold. */
   | { readonly kind: "nothing-to-save"; readonly because: "no-repository" }
-  | { readonly kind: "failed"; readonly because: WorkspaceTrouble; readonly problem: string };
+  | { readonly kind: "failed"; readonly because: WorkspaceFault; readonly problem: string };
 
 export interface SnapshotListing {
   readonly commit: string;
@@ -62,7 +62,7 @@ export type RestoreOutcome =
   | { readonly kind: "refused"; readonly because: RestoreRefusal; readonly problem: string }
   | {
       readonly kind: "failed";
-      readonly because: WorkspaceTrouble;
+      readonly because: WorkspaceFault;
       readonly problem: string;
       readonly before: Snapshot | null;
     };

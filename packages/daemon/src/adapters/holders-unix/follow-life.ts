@@ -61,7 +61,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
 
   async function follow(): Promise<"told" | "unmet"> {
     while (!stopped) {
-      const heard = await listen().catch((error: unknown) => noteTrouble(error));
+      const heard = await listen().catch((error: unknown) => noteFault(error));
       if (heard === "over" || stopped) break;
       if (!isHolderAlive(file)) {
         if (!met) return "unmet";
@@ -79,7 +79,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     return "told";
   }
 
-  function noteTrouble(error: unknown): Heard {
+  function noteFault(error: unknown): Heard {
     if (error instanceof RefusedByHolder) return { lost: error.because };
     if (!(error instanceof Fault && error.code === "holder-gone"))
       log.warn({ agentId, error: String(error) }, "the holder of an agent cannot be followed; will try again");

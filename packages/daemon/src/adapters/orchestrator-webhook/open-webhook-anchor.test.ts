@@ -45,9 +45,9 @@ describe("an anchor behind a webhook", () => {
     await expect(place(to)).rejects.toThrow(`${to.origin} answered 500`);
     server?.closeAllConnections();
     await new Promise((resolve) => server?.close(resolve));
-    const complaint = await place(to).catch((error: Error) => error.message);
-    expect(complaint).toMatch(/cannot be reached \(ECONNREFUSED\)/);
-    expect(complaint).not.toContain("s3cret-path");
+    const message = await place(to).catch((error: Error) => error.message);
+    expect(message).toMatch(/cannot be reached \(ECONNREFUSED\)/);
+    expect(message).not.toContain("s3cret-path");
   });
 
   it("is not waited for once we stop", async () => {

@@ -2,7 +2,7 @@ import type { DurationMs } from "@rouse/contract";
 import { whyNotTo } from "../../config/read-webhook-address.ts";
 import type { Anchor } from "../../ports/anchors.ts";
 import type { Clock, Timers } from "../../ports/clock.ts";
-import { describeTrouble } from "./describe-trouble.ts";
+import { describeFault } from "./describe-fault.ts";
 import { isTaken, postSigned } from "./post-signed.ts";
 
 export interface WebhookAnchorParts {
@@ -22,7 +22,7 @@ export function openWebhookAnchor({ to, secret, clock, timers }: WebhookAnchorPa
       const whyNot = (address: string) => whyNotTo(to, address, false);
       const letter = { to, whyNot, delivery, body: JSON.stringify(seal), secret, at: clock.wall(), within: longestTry };
       const { status } = await postSigned(letter, timers, stop).catch((error: unknown) => {
-        throw new Error(describeTrouble(to, error));
+        throw new Error(describeFault(to, error));
       });
       if (!isTaken(status)) throw new Error(`${to.origin} answered ${status}`);
     },

@@ -5,7 +5,7 @@ import { readWebhookAddress, whyNotTo } from "../../config/read-webhook-address.
 import type { Clock, Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
-import { describeTrouble } from "./describe-trouble.ts";
+import { describeFault } from "./describe-fault.ts";
 import { isTaken, postSigned, type Receipt } from "./post-signed.ts";
 import { readDecision } from "./read-decision.ts";
 
@@ -97,7 +97,7 @@ export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: W
       if (message.type === "withdrawal" || stop.signal.aborted) return over("delivered");
       return over(await readAnswer(to, message, receipt));
     } catch (error) {
-      return { kind: "failed", problem: describeTrouble(to, error) };
+      return { kind: "failed", problem: describeFault(to, error) };
     }
   }
 

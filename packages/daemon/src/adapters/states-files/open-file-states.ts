@@ -16,7 +16,7 @@ export async function openFileStates(home: string): Promise<States> {
     try {
       return await use();
     } catch (error) {
-      throw nameTrouble(folder, what, error);
+      throw nameFault(folder, what, error);
     }
   };
   const shelfOf = (stateHash: string): string => join(folder, stateHash.slice(0, 2));
@@ -94,7 +94,7 @@ function ifExists(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-function nameTrouble(folder: string, what: string, error: unknown): unknown {
+function nameFault(folder: string, what: string, error: unknown): unknown {
   if (!(error instanceof Error && "syscall" in error)) return error;
   const { code } = error as NodeJS.ErrnoException;
   const reason = code === "ENOSPC" ? "the disk is full" : code;

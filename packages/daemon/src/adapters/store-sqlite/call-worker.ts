@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { Fault } from "@rouse/contract";
-import { fromTrouble } from "./carry-trouble.ts";
+import { unpackFault } from "./carry-fault.ts";
 import type { Answer, CallName, Calls } from "./thread-messages.ts";
 
 /** The line to one worker thread. Once the thread has ended, for whatever reason, every call rejects. */
@@ -24,11 +24,11 @@ export function startWorker(file: URL): WorkerLine {
   let calls = 0;
   let endedBecause: Error | undefined;
 
-  worker.on("message", ([number, trouble, result]: Answer) => {
+  worker.on("message", ([number, fault, result]: Answer) => {
     const caller = waiting.get(number);
     waiting.delete(number);
-    if (trouble === null) caller?.resolve(result);
-    else caller?.reject(fromTrouble(trouble));
+    if (fault === null) caller?.resolve(result);
+    else caller?.reject(unpackFault(fault));
   });
   worker.on("error", (error) => {
     endedBecause = gone(error);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { DatabaseSync, readOnce, readPragma, sqliteCodeOf } from "@rouse/holder/load-sqlite";
 import { applicationId, migrate, migrations } from "./migrations.ts";
-import { foreignMessage, nameOpenTrouble, newerMessage } from "./name-trouble.ts";
+import { foreignMessage, nameOpenFault, newerMessage } from "./name-fault.ts";
 
 export interface OpenDatabase {
   readonly db: DatabaseSync;
@@ -26,7 +26,7 @@ export function openDatabase(folder: string, shard: number): OpenDatabase {
     return { db, path, close };
   } catch (error) {
     lock.close();
-    throw nameOpenTrouble(error, path);
+    throw nameOpenFault(error, path);
   }
 }
 
@@ -46,7 +46,7 @@ function lockShard(folder: string, file: string): DatabaseSync {
   } catch (error) {
     lock?.close();
     if (sqliteCodeOf(error)?.startsWith("SQLITE_BUSY")) throw alreadyRunning(folder, error);
-    throw nameOpenTrouble(error, path);
+    throw nameOpenFault(error, path);
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { DatabaseSync, readPragma } from "@rouse/holder/load-sqlite";
 import { auditHeadMark, auditRemovedMark, auditStoreMark, type StoredTrail } from "../../ports/store.ts";
-import { nameOpenTrouble } from "./name-trouble.ts";
+import { nameOpenFault } from "./name-fault.ts";
 import { unpackLine } from "./pack.ts";
 import { prepareReadingKept } from "./read-kept.ts";
 
@@ -19,7 +19,7 @@ export function readStoredTrail(folder: string): StoredTrail {
       db.close();
     }
   } catch (error) {
-    throw nameOpenTrouble(error, path);
+    throw nameOpenFault(error, path);
   }
 }
 

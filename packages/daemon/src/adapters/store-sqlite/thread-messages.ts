@@ -121,11 +121,11 @@ export type CallName = keyof Calls;
 export type Ask = { [N in CallName]: readonly [number: number, name: N, what: Calls[N]["ask"]] }[CallName];
 
 /** A `Fault` on its way to the other thread; `code` is `null` for a bug, which no caller is expected to handle. */
-export interface Trouble {
+export interface PackedFault {
   readonly code: FaultCode | null;
   readonly message: string;
   readonly retryable: boolean;
   readonly detail: string;
 }
 
-export type Answer = readonly [number: number, trouble: Trouble | null, result: unknown];
+export type Answer = readonly [number: number, fault: PackedFault | null, result: unknown];

@@ -1,8 +1,8 @@
 import { parentPort } from "node:worker_threads";
-import { toTrouble } from "./carry-trouble.ts";
+import { packFault } from "./carry-fault.ts";
 import { openChains } from "./chain-signals.ts";
 import { prepareForgettingStates } from "./forget-states.ts";
-import { nameTrouble } from "./name-trouble.ts";
+import { nameFault } from "./name-fault.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { prepareReading } from "./read-back.ts";
 import { prepareHistory } from "./read-history.ts";
@@ -38,7 +38,7 @@ function carryOut(ask: Ask): Answer {
   try {
     return [ask[0], null, answerTo(ask)];
   } catch (error) {
-    return [ask[0], toTrouble(database === undefined ? error : nameTrouble(error, database.path)), null];
+    return [ask[0], packFault(database === undefined ? error : nameFault(error, database.path)), null];
   }
 }
 

@@ -38,7 +38,7 @@ export function openTaskFile({ file, folder, timers, log }: TaskFileParts): Task
   let cancelSoon: (() => void) | null = null;
   let cancelNext: () => void = () => undefined;
   let underWay: Promise<void> | null = null;
-  let trouble: string | null = null;
+  let last: string | null = null;
   let closed = false;
 
   function soon(delay: DurationMs): void {
@@ -65,17 +65,17 @@ export function openTaskFile({ file, folder, timers, log }: TaskFileParts): Task
     try {
       const current = await choose(pathOf(file(), folder));
       const again = (await current?.tending.look()) ?? false;
-      trouble = null;
+      last = null;
       return again;
     } catch (error) {
-      tellTrouble(String(error));
+      tellFault(String(error));
       return false;
     }
   }
 
-  function tellTrouble(problem: string): void {
-    if (problem !== trouble) log.error({ problem }, "the task file could not be tended to; it will be tried again");
-    trouble = problem;
+  function tellFault(problem: string): void {
+    if (problem !== last) log.error({ problem }, "the task file could not be tended to; it will be tried again");
+    last = problem;
   }
 
   async function choose(path: string | null): Promise<Tended | null> {

@@ -3,21 +3,21 @@ import type { TaskDesk } from "../../ports/task-source.ts";
 import { chooseStep } from "./choose-step.ts";
 import type { TaskLine } from "./task-lines.ts";
 
-export type Complain = (line: TaskLine, problem: string) => void;
+export type TellProblem = (line: TaskLine, problem: string) => void;
 
 /** So many are handed in before their commit is waited for. */
 const linesPerCommit = 500;
 
 /** Hands in what the lines ask for. What is wrong with a line is told and concerns only that line; anything else is thrown. */
-export async function takeIn(lines: readonly TaskLine[], desk: TaskDesk, complain: Complain): Promise<void> {
+export async function takeIn(lines: readonly TaskLine[], desk: TaskDesk, tellProblem: TellProblem): Promise<void> {
   for (let from = 0; from < lines.length; from += linesPerCommit) {
     const some = lines.slice(from, from + linesPerCommit);
-    const outcomes = await Promise.allSettled(some.map((line) => takeLine(line, desk, complain)));
+    const outcomes = await Promise.allSettled(some.map((line) => takeLine(line, desk, tellProblem)));
     for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   }
 }
 
-async function takeLine(line: TaskLine, desk: TaskDesk, complain: Complain): Promise<void> {
+async function takeLine(line: TaskLine, desk: TaskDesk, tellProblem: TellProblem): Promise<void> {
   if (line.content.kind !== "task") return;
   const { request } = line.content;
   const { taskId } = request;
@@ -32,14 +32,14 @@ async function takeLine(line: TaskLine, desk: TaskDesk, complain: Complain): Pro
         await order(desk, step.order, taskId);
         break;
       case "show":
-        if (step.instead !== null) complain(line, notHere);
+        if (step.instead !== null) tellProblem(line, notHere);
         break;
       case "leave":
         break;
     }
   } catch (error) {
     if (!(error instanceof Fault) || !isOfLine.has(error.code)) throw error;
-    complain(line, error.message);
+    tellProblem(line, error.message);
   }
 }
 
@@ -49,5 +49,5 @@ const notHere =
 const order = (desk: TaskDesk, what: Parameters<TaskDesk["order"]>[0], taskId: string): Promise<unknown> =>
   desk.order(what, taskId, "task-file", "changed in the task file");
 
-/** What is refused because of what the line says; the rest is our own trouble. */
+/** What is refused because of what the line says; the rest is our own fault. */
 const isOfLine: ReadonlySet<FaultCode> = new Set(["bad-request", "task-refused", "task-unknown"]);

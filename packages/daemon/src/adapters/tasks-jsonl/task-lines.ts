@@ -104,5 +104,5 @@ function onlyOnce(content: LineContent, number: number, seenAt: Map<string, numb
 }
 
 /** The same for the same line with the same problem, wherever it stands. */
-export const complaintOf = ({ bytes }: FileLine, problem: string): string =>
+export const keyOfProblem = ({ bytes }: FileLine, problem: string): string =>
   createHash("sha256").update(bytes).update(problem).digest("base64");

@@ -1,9 +1,9 @@
 import type { Log } from "../../ports/log.ts";
 import type { TaskDesk } from "../../ports/task-source.ts";
-import { complainOnce } from "./complain-once.ts";
 import { addLateWords, hearLateWriters, type LateWords } from "./hear-late-writers.ts";
 import { type FileContent, longestFile, readFileAt, tooLong } from "./read-file.ts";
 import { replaceFile } from "./replace-file.ts";
+import { reportOnce } from "./report-once.ts";
 import { takeIn } from "./take-in.ts";
 import { type LineProblem, TaskLines, tooManyLines } from "./task-lines.ts";
 
@@ -28,7 +28,7 @@ const mostTries = 5;
 
 /** One task file: what is new in it is handed in, and how the tasks stand is written into it. One look at a time. */
 export function tendFile({ path, desk, log, pause }: TendingParts) {
-  const complaints = complainOnce(log, path);
+  const report = reportOnce(log, path);
   const late = hearLateWriters();
   let seen: Seen | null = null;
   /** What is wrong with its lines. */
@@ -46,14 +46,14 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
     const found = await readFileAt(path, seen?.stamp ?? null);
     if (found.kind === "missing" || found.kind === "unusable") {
       seen = null;
-      complaints.file(found.kind === "missing" ? "it is not there; it is waited for" : found.problem);
+      report.file(found.kind === "missing" ? "it is not there; it is waited for" : found.problem);
       return false;
     }
     const current = found.kind === "same" ? seen : await readAnew(found);
     if (current === null) return false;
     seen = current;
     const settled = isSettled(current.lines);
-    complaints.lines(settled ? problems : problems.filter(([line]) => line !== current.lines.lines.at(-1)));
+    report.lines(settled ? problems : problems.filter(([line]) => line !== current.lines.lines.at(-1)));
     return settled ? show(current) : false;
   }
 
@@ -68,7 +68,7 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
   async function readAnew({ target, bytes, stamp }: FileContent): Promise<Seen | null> {
     if (seen?.lines.bytes.equals(bytes)) return { target, lines: seen.lines, stamp };
     const lines = await TaskLines.read(bytes, pause);
-    complaints.file(lines === null ? tooManyLines : null);
+    report.file(lines === null ? tooManyLines : null);
     if (lines === null) return null;
     await handIn(lines);
     stale = "all";
@@ -96,7 +96,7 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
   /** False: somebody else was quicker. */
   async function write({ target, lines }: Seen, next: TaskLines): Promise<boolean> {
     if (next.bytes.length > longestFile) {
-      complaints.file(tooLong);
+      report.file(tooLong);
       return true;
     }
     const old = await replaceFile(target, lines.bytes, next.bytes);

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { printable } from "@rouse/contract";
 import { openPlainFile, readBounded } from "@rouse/holder";
 import { plainEnvironment, withoutConfiguredHooks, withSettings } from "./git-surroundings.ts";
-import { demand, failed, type Git, type GitAnswer, GitTrouble, runGit } from "./run-git.ts";
+import { demand, failed, type Git, type GitAnswer, GitFault, runGit } from "./run-git.ts";
 
 /** A repository with its work tree, as it is on disk. */
 export interface Repository {
@@ -48,8 +48,8 @@ export async function findRepository(folder: string, git: Git): Promise<Reposito
 async function enter(folder: string): Promise<string> {
   const real = await realpath(folder).catch(() => null);
   const found = real === null ? null : await stat(real).catch(() => null);
-  if (real === null || found === null) throw new GitTrouble("folder-gone", `${printable(folder)} is not there`);
-  if (!found.isDirectory()) throw new GitTrouble("folder-gone", `${printable(folder)} is not a folder`);
+  if (real === null || found === null) throw new GitFault("folder-gone", `${printable(folder)} is not there`);
+  if (!found.isDirectory()) throw new GitFault("folder-gone", `${printable(folder)} is not a folder`);
   return real;
 }
 
@@ -66,14 +66,14 @@ async function locate(start: string, git: Git) {
   const args = withSettings(["rev-parse", "--is-bare-repository", "--show-object-format", "--absolute-git-dir"]);
   const answer = await runGit(git, args, { cwd: start, environment: plainEnvironment() });
   if (answer.status !== 0) {
-    if (/^fatal: not a git repository \(or any/m.test(answer.complaint)) return null;
+    if (/^fatal: not a git repository \(or any/m.test(answer.stderr)) return null;
     throw failed(args, answer);
   }
   const [, bare, format, path = ""] = /^(.*)\n(.*)\n(.*)\n$/s.exec(answer.output.toString("utf8")) ?? [];
   const gitDir = await realpath(path);
   const top = await topOf(start, gitDir);
   if (bare === "true" && (await isFile(join(gitDir, "index"))))
-    throw new GitTrouble("git-failed", `${printable(gitDir)} has an index but says that it is bare (core.bare)`);
+    throw new GitFault("git-failed", `${printable(gitDir)} has an index but says that it is bare (core.bare)`);
   if (bare === "true" || top === null) return null;
   return { top, gitDir, objectFormat: format === "sha256" ? ("sha256" as const) : ("sha1" as const) };
 }
@@ -103,7 +103,7 @@ async function commonDirOf(gitDir: string): Promise<string> {
   const file = join(gitDir, "commondir");
   if ((await lstat(file).catch(() => null)) === null) return gitDir;
   const written = await readShortFile(file, longestGitFile);
-  if (written === null) throw new GitTrouble("git-failed", `${printable(file)} cannot be read as a file`);
+  if (written === null) throw new GitFault("git-failed", `${printable(file)} cannot be read as a file`);
   return realpath(resolve(gitDir, written.replace(/\n+$/, "")));
 }
 

@@ -32,7 +32,7 @@ export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<
   });
   return {
     ...Object.fromEntries(kept),
-    // Its complaints are read by us.
+    // Its stderr is read by us.
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",

@@ -1,4 +1,4 @@
-import { GitTrouble } from "./run-git.ts";
+import { GitFault } from "./run-git.ts";
 
 const longestRecord = 1024 * 1024;
 
@@ -13,7 +13,7 @@ export function atEachNul(take: (record: Buffer) => void): (chunk: Buffer) => vo
       start = end + 1;
     }
     rest = Buffer.from(bytes.subarray(start));
-    if (rest.length > longestRecord) throw new GitTrouble("git-failed", "git gave an answer of no known form");
+    if (rest.length > longestRecord) throw new GitFault("git-failed", "git gave an answer of no known form");
   };
 }
 

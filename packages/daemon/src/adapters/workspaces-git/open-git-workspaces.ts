@@ -5,13 +5,13 @@ import type {
   SnapshotListing,
   SnapshotOutcome,
   SnapshotRequest,
+  WorkspaceFault,
   Workspaces,
-  WorkspaceTrouble,
 } from "../../ports/workspaces.ts";
 import { findRepository, type Repository } from "./find-repository.ts";
 import { allRefs, nameRef, refsOf } from "./name-ref.ts";
 import { readSnapshotNote, refuse, restoreBeside, restoreInPlace } from "./restore-snapshot.ts";
-import { type Git, GitTrouble } from "./run-git.ts";
+import { type Git, GitFault } from "./run-git.ts";
 import { makeScratch, type ScratchRepository } from "./scratch-repository.ts";
 import { readSnapshots } from "./snapshot-refs.ts";
 import { findTaken, takeSnapshot } from "./take-snapshot.ts";
@@ -84,7 +84,7 @@ export function openGitWorkspaces(options: GitWorkspacesOptions = {}): Workspace
       const known = underWay.get(name);
       if (known !== undefined) return known;
       const taking = take(request)
-        .catch((error: unknown) => ({ kind: "failed" as const, ...describeTrouble(error) }))
+        .catch((error: unknown) => ({ kind: "failed" as const, ...describeFault(error) }))
         .finally(() => underWay.delete(name));
       underWay.set(name, taking);
       return taking;
@@ -93,14 +93,14 @@ export function openGitWorkspaces(options: GitWorkspacesOptions = {}): Workspace
       try {
         return await listIn(await findRepository(folder, begin(deadline)), agentId);
       } catch (error) {
-        const { because, problem } = describeTrouble(error);
+        const { because, problem } = describeFault(error);
         throw new Fault(faultOf[because], problem, { retryable: because === "took-too-long", cause: error });
       }
     },
     restore: (commit, folder, to) =>
       restore(commit, folder, to).catch((error: unknown) => ({
         kind: "failed",
-        ...describeTrouble(error),
+        ...describeFault(error),
         before: null,
       })),
   };
@@ -121,7 +121,7 @@ async function listIn(repository: Repository | null, agentId: string | undefined
     }));
 }
 
-const faultOf: Record<WorkspaceTrouble, FaultCode> = {
+const faultOf: Record<WorkspaceFault, FaultCode> = {
   "git-missing": "command-not-found",
   "git-failed": "internal",
   "folder-gone": "folder-gone",
@@ -129,8 +129,8 @@ const faultOf: Record<WorkspaceTrouble, FaultCode> = {
 };
 
 /** A full disk, a folder that is taken away meanwhile: what the system refuses us is a failure like git's own. */
-function describeTrouble(error: unknown): { because: WorkspaceTrouble; problem: string } {
-  if (error instanceof GitTrouble) return { because: error.because, problem: error.message };
+function describeFault(error: unknown): { because: WorkspaceFault; problem: string } {
+  if (error instanceof GitFault) return { because: error.because, problem: error.message };
   if (error instanceof Error && "syscall" in error) return { because: "git-failed", problem: error.message };
   throw error;
 }

@@ -5,7 +5,7 @@ import { printable } from "@rouse/contract";
 import type { RestoreOutcome, RestoreRefusal, Snapshot } from "../../ports/workspaces.ts";
 import { findInTheWay } from "./find-in-the-way.ts";
 import type { Repository } from "./find-repository.ts";
-import { failed, GitTrouble } from "./run-git.ts";
+import { failed, GitFault } from "./run-git.ts";
 import type { ScratchRepository } from "./scratch-repository.ts";
 import { readNote, type SnapshotNote } from "./snapshot-note.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
@@ -87,7 +87,7 @@ export async function restoreInPlace(
   try {
     return await overwrite(repository, scratch, before, commit);
   } catch (error) {
-    if (!(error instanceof GitTrouble)) throw error;
+    if (!(error instanceof GitFault)) throw error;
     const problem = `${error.message}; what was there is saved as ${before.commit}`;
     return { kind: "failed", because: error.because, problem, before };
   }
@@ -104,7 +104,7 @@ async function overwrite(
   const args = ["read-tree", "-m", "-u", before.commit, commit];
   const answer = await scratch.tryGit(args);
   if (answer.status === 0) return { kind: "restored", folder: top, before };
-  if (/would be (?:overwritten|removed)|not uptodate|would lose untracked/i.test(answer.complaint))
+  if (/would be (?:overwritten|removed)|not uptodate|would lose untracked/i.test(answer.stderr))
     return refuse("would-lose-work", `${failed(args, answer).message}; nothing was changed`);
   throw failed(args, answer);
 }

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { type DurationMs, printable, seconds } from "@rouse/contract";
-import type { WorkspaceTrouble } from "../../ports/workspaces.ts";
+import type { WorkspaceFault } from "../../ports/workspaces.ts";
 
 /** Why there is no answer from git. Stays inside this adapter: at its edge it becomes an outcome. */
-export class GitTrouble extends Error {
-  readonly because: WorkspaceTrouble;
+export class GitFault extends Error {
+  readonly because: WorkspaceFault;
 
-  constructor(because: WorkspaceTrouble, problem: string) {
+  constructor(because: WorkspaceFault, problem: string) {
     super(problem);
     this.because = because;
   }
@@ -31,20 +31,20 @@ export interface GitAnswer {
   readonly status: number;
   readonly output: Buffer;
   /** The end of what it said on stderr. */
-  readonly complaint: string;
+  readonly stderr: string;
 }
 
 const mostOutput = 8 * 1024 * 1024;
-const mostComplaint = 8 * 1024;
+const mostStderr = 8 * 1024;
 const endPolitelyWithin: DurationMs = seconds(1);
 
-/** Runs git to its end. Any exit status is an answer; rejects with `GitTrouble` when there is none. */
+/** Runs git to its end. Any exit status is an answer; rejects with `GitFault` when there is none. */
 export function runGit(git: Git, args: readonly string[], call: GitCall): Promise<GitAnswer> {
   return new Promise((resolve, reject) => {
     if (git.deadline.aborted) return reject(tookTooLong());
     const output: Buffer[] = [];
     let size = 0;
-    let complaint = "";
+    let stderr = "";
     // A group of its own: whatever git starts ends with it.
     const child = spawn(git.program, args, { cwd: call.cwd, env: { ...call.environment }, detached: true });
 
@@ -55,17 +55,17 @@ export function runGit(git: Git, args: readonly string[], call: GitCall): Promis
       if (!settled) finish();
       settled = true;
     };
-    const abandon = (trouble: Error): void => {
-      settle(() => end(child).then(() => reject(trouble)));
+    const abandon = (fault: Error): void => {
+      settle(() => end(child).then(() => reject(fault)));
     };
     const giveUp = (): void => abandon(tookTooLong());
 
     git.deadline.addEventListener("abort", giveUp, { once: true });
-    child.once("error", (error) => settle(() => reject(nameTrouble(error, git.program, call.cwd))));
+    child.once("error", (error) => settle(() => reject(nameFault(error, git.program, call.cwd))));
     child.once("close", (status, signal) =>
       settle(() => {
-        if (status !== null) return resolve({ status, output: Buffer.concat(output), complaint });
-        reject(new GitTrouble("git-failed", `git was ended by ${signal}`));
+        if (status !== null) return resolve({ status, output: Buffer.concat(output), stderr });
+        reject(new GitFault("git-failed", `git was ended by ${signal}`));
       }),
     );
     child.stdout.on("data", (chunk: Buffer) => {
@@ -75,11 +75,11 @@ export function runGit(git: Git, args: readonly string[], call: GitCall): Promis
         return abandon(error as Error);
       }
       size += chunk.length;
-      if (size > mostOutput) return abandon(new GitTrouble("git-failed", "git said far more than expected"));
+      if (size > mostOutput) return abandon(new GitFault("git-failed", "git said far more than expected"));
       output.push(chunk);
     });
     child.stderr.on("data", (chunk: Buffer) => {
-      complaint = (complaint + chunk.toString("utf8")).slice(-mostComplaint);
+      stderr = (stderr + chunk.toString("utf8")).slice(-mostStderr);
     });
     // It may end without reading everything; its exit status tells.
     child.stdin.on("error", () => {});
@@ -94,21 +94,21 @@ export async function demand(git: Git, args: readonly string[], call: GitCall): 
   return answer;
 }
 
-export function failed(args: readonly string[], { status, complaint }: GitAnswer): GitTrouble {
+export function failed(args: readonly string[], { status, stderr }: GitAnswer): GitFault {
   const verb = args.find((arg, at) => !arg.startsWith("-") && args[at - 1] !== "-c") ?? "";
-  const said = printable(complaint.trim(), 400) || `exit status ${status}`;
-  return new GitTrouble("git-failed", `git ${verb}: ${said}`);
+  const said = printable(stderr.trim(), 400) || `exit status ${status}`;
+  return new GitFault("git-failed", `git ${verb}: ${said}`);
 }
 
-export const tookTooLong = (): GitTrouble => new GitTrouble("took-too-long", "git did not finish before the deadline");
+export const tookTooLong = (): GitFault => new GitFault("took-too-long", "git did not finish before the deadline");
 
 /** Node says ENOENT of a missing program and of a missing folder alike. */
-function nameTrouble(error: NodeJS.ErrnoException, program: string, cwd: string): GitTrouble {
+function nameFault(error: NodeJS.ErrnoException, program: string, cwd: string): GitFault {
   if (error.code !== "ENOENT" && error.code !== "EACCES" && error.code !== "ENOTDIR")
-    return new GitTrouble("git-failed", `git could not be started: ${error.message}`);
+    return new GitFault("git-failed", `git could not be started: ${error.message}`);
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
-    return new GitTrouble("folder-gone", `${printable(cwd)} is no longer there`);
-  return new GitTrouble("git-missing", `there is no program ${printable(program)} to run`);
+    return new GitFault("folder-gone", `${printable(cwd)} is no longer there`);
+  return new GitFault("git-missing", `there is no program ${printable(program)} to run`);
 }
 
 /** Politely first: git then takes its lock files away. Does not wait for a process that cannot even be killed. */

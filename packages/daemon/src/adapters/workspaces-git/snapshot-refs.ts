@@ -35,7 +35,7 @@ export async function keepUnder(repository: Repository, ref: string, commit: str
   const args = ["update-ref", "--no-deref", "--stdin"];
   const answer = await repository.ask(args, `create ${ref} ${commit}\n`);
   if (answer.status === 0) return "kept";
-  if (/already exists/.test(answer.complaint)) return "taken";
+  if (/already exists/.test(answer.stderr)) return "taken";
   throw failed(args, answer);
 }
 

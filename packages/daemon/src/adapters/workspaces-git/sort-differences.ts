@@ -23,12 +23,12 @@ export async function sortDifferences(scratch: ScratchRepository, top: string): 
   const found = new Map<string, Buffer>();
   const take = (record: Buffer): void => void found.set(record.toString("latin1"), Buffer.from(record));
   const args = ["ls-files", "-z", "--modified", "--others", "--exclude-standard"];
-  const { complaint } = await scratch.git(args, { onOutput: atEachNul(take) });
+  const { stderr } = await scratch.git(args, { onOutput: atEachNul(take) });
 
   const folders: Buffer[] = [];
   const files: Buffer[] = [];
   const repositories: Buffer[] = [];
-  const leftOut = unreadableFolders(complaint);
+  const leftOut = unreadableFolders(stderr);
   let looked = 0;
   for (const path of found.values()) {
     const name = printable(path.toString("utf8"), 200);
@@ -67,7 +67,7 @@ function lookAt(path: Buffer): "folder" | "file" | "unreadable" {
   }
 }
 
-function unreadableFolders(complaint: string): LeftOut[] {
-  const found = complaint.matchAll(/^warning: could not open directory '(.*)'/gm);
+function unreadableFolders(stderr: string): LeftOut[] {
+  const found = stderr.matchAll(/^warning: could not open directory '(.*)'/gm);
   return [...found].map(([, path = ""]) => ({ path: printable(path, 200), because: "unreadable" as const }));
 }

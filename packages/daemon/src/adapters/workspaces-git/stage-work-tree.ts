@@ -32,17 +32,17 @@ export async function stageWorkTree(scratch: ScratchRepository, top: string, hea
     const answer = await scratch.tryGit(args, { input: joinWithNuls(takeable) });
     if (answer.status === 0) {
       await noteRepositories(scratch, repositories);
-      return [...leftOut, ...refusedNames(answer.complaint)];
+      return [...leftOut, ...refusedNames(answer.stderr)];
     }
     if (attempt === mostAttempts) throw failed(args, answer);
     // One file that is not in the encoding its attributes claim ends the whole run. Anything else may have changed while git read it.
-    if (/encod/.test(answer.complaint)) await scratch.convertNothing();
+    if (/encod/.test(answer.stderr)) await scratch.convertNothing();
   }
 }
 
 /** Git keeps no names that could be taken for its own folder, on whichever system. */
-function refusedNames(complaint: string): LeftOut[] {
-  const found = complaint.matchAll(/^Ignoring path (.*)$/gm);
+function refusedNames(stderr: string): LeftOut[] {
+  const found = stderr.matchAll(/^Ignoring path (.*)$/gm);
   return [...found].map(([, path = ""]) => ({ path: printable(path, 200), because: "name-refused" as const }));
 }
 

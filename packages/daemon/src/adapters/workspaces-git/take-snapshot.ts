@@ -3,7 +3,7 @@ import type { LeftOut, Snapshot, SnapshotRequest } from "../../ports/workspaces.
 import type { Repository } from "./find-repository.ts";
 import { nameRef } from "./name-ref.ts";
 import { atEachNul, joinWithNuls } from "./nul-records.ts";
-import { failed, GitTrouble } from "./run-git.ts";
+import { failed, GitFault } from "./run-git.ts";
 import type { ScratchRepository } from "./scratch-repository.ts";
 import { makeNote, writeNote } from "./snapshot-note.ts";
 import { type KeptSnapshot, keepUnder, readSnapshots, thinOut } from "./snapshot-refs.ts";
@@ -39,7 +39,7 @@ export async function takeSnapshot(
   if ((await keepUnder(repository, ref, commit)) === "taken") {
     const earlier = await findTaken(repository, request);
     if (earlier !== null) return earlier;
-    throw new GitTrouble("git-failed", `${ref} is there already, and is no snapshot`);
+    throw new GitFault("git-failed", `${ref} is there already, and is no snapshot`);
   }
   await thinOut(repository, request.agentId, [commit, ...spare]).catch(leaveForLater);
   return describe(repository, { ref, commit, note });
@@ -47,7 +47,7 @@ export async function takeSnapshot(
 
 /** The snapshot is taken; that older ones could not be removed does not change it, and the next one tries again. */
 function leaveForLater(error: unknown): void {
-  if (!(error instanceof GitTrouble)) throw error;
+  if (!(error instanceof GitFault)) throw error;
 }
 
 /** A repository that is not tracked is found twice. */

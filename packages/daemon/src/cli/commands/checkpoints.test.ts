@@ -32,7 +32,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
   const say = (text: string): void => {
     told.out += text;
   };
-  const complain = (text: string): void => {
+  const warn = (text: string): void => {
     told.err += text;
   };
   const here: Surroundings = {
@@ -46,7 +46,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     printJson: (document) => say(`${writeJson(document, 0)}\n`),
     printJsonLine: (document) => say(`${writeJson(document, 0)}\n`),
     printText: say,
-    warn: complain,
+    warn: warn,
   };
   const program = await createProgram(
     ["checkpoints"],
@@ -58,7 +58,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     async () => openGitWorkspaces(),
   );
   const listen = (command: Command): void => {
-    command.configureOutput({ writeErr: complain, writeOut: say });
+    command.configureOutput({ writeErr: warn, writeOut: say });
     for (const under of command.commands) listen(under);
   };
   listen(program);

@@ -39,7 +39,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
   const say = (text: string): void => {
     told.out += text;
   };
-  const complain = (text: string): void => {
+  const warn = (text: string): void => {
     told.err += text;
   };
   const here: Surroundings = {
@@ -53,7 +53,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     printJson: (document) => say(`${JSON.stringify(document)}\n`),
     printJsonLine: (document) => say(`${JSON.stringify(document)}\n`),
     printText: say,
-    warn: complain,
+    warn: warn,
   };
   const program = await createProgram(
     words,
@@ -64,7 +64,7 @@ async function rouse(...words: string[]): Promise<{ code: number; out: string; e
     },
   );
   const listen = (command: Command): void => {
-    command.configureOutput({ writeErr: complain, writeOut: say });
+    command.configureOutput({ writeErr: warn, writeOut: say });
     for (const under of command.commands) listen(under);
   };
   listen(program);

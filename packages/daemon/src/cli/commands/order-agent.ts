@@ -46,7 +46,7 @@ export async function orderAgent(
   try {
     return await rouse[what](agentId, orderOf(options));
   } catch (error) {
-    if (isOurs && troubleOf(error) === "ECONNREFUSED") return byHand();
+    if (isOurs && errorCodeOf(error) === "ECONNREFUSED") return byHand();
     if (isOurs && what === "terminateAgent" && error instanceof Fault && error.code === "store-unavailable")
       throw await withWayOut(here, agentId, error);
     throw orInDoubt(error, `rouse events --agent ${agentId}`);
@@ -83,12 +83,12 @@ const brokenOff = new Set(["TimeoutError", "ECONNRESET", "EPIPE", "UND_ERR_SOCKE
 
 /** An order that was saved is carried out, though nobody lived to answer it. */
 export function orInDoubt(error: unknown, whereToLook: string): unknown {
-  if (!(error instanceof Fault) || !brokenOff.has(troubleOf(error))) return error;
+  if (!(error instanceof Fault) || !brokenOff.has(errorCodeOf(error))) return error;
   const message = `${error.message}; the order may be under way all the same: \`${whereToLook}\` tells`;
   return new Fault(error.code, message, { retryable: false, cause: error.cause });
 }
 
-function troubleOf(error: unknown): string {
+function errorCodeOf(error: unknown): string {
   if (!(error instanceof Fault) || error.code !== "daemon-unreachable" || !(error.cause instanceof Error)) return "";
   const { name, cause } = error.cause;
   return name === "TimeoutError" ? name : cause instanceof Error && "code" in cause ? String(cause.code) : "";

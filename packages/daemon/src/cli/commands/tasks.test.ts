@@ -54,7 +54,7 @@ async function rouseIn(environment: Record<string, string>, ...words: string[]):
   const say = (text: string): void => {
     told.out += text;
   };
-  const complain = (text: string): void => {
+  const warn = (text: string): void => {
     told.err += text;
   };
   const here: Surroundings = {
@@ -68,14 +68,14 @@ async function rouseIn(environment: Record<string, string>, ...words: string[]):
     printJson: (document) => say(`${JSON.stringify(document)}\n`),
     printJsonLine: (document) => say(`${JSON.stringify(document)}\n`),
     printText: say,
-    warn: complain,
+    warn: warn,
   };
   const finish = (outcome: number): void => {
     told.code = outcome;
   };
   const program = await createProgram(["tasks"], here, async () => undefined, finish);
   const listen = (command: Command): void => {
-    command.configureOutput({ writeErr: complain, writeOut: say });
+    command.configureOutput({ writeErr: warn, writeOut: say });
     for (const under of command.commands) listen(under);
   };
   listen(program);

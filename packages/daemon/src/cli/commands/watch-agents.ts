@@ -55,10 +55,10 @@ export async function watchAgents(
 async function follow(here: Surroundings, rouse: RouseClient, view: View, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | null = null;
   let failed: (error: unknown) => void = () => {};
-  const trouble = new Promise<never>((_, reject) => {
+  const anyFailure = new Promise<never>((_, reject) => {
     failed = reject;
   });
-  trouble.catch(() => {});
+  anyFailure.catch(() => {});
 
   async function look(): Promise<void> {
     try {
@@ -94,7 +94,7 @@ async function follow(here: Surroundings, rouse: RouseClient, view: View, signal
   const following = (async () => {
     for await (const _ of events) lookSoon();
   })();
-  await Promise.race([following, trouble]);
+  await Promise.race([following, anyFailure]);
   if (timer !== null) clearTimeout(timer);
 }
 

@@ -13,9 +13,9 @@ export async function checkPort({ answers, left }: DaemonSeen, environment: Node
   const wanted = readWanted(environment);
   if (wanted instanceof Fault) return fail(name, wanted.message, "see above");
   const port = Number(url?.port || wanted);
-  const trouble = await tryToListen(port);
-  if (trouble === null) return ok(name, `${port} is free`);
-  if (trouble !== "EADDRINUSE") return fail(name, `${port} cannot be used (${trouble})`, "start with another --port");
+  const code = await tryToListen(port);
+  if (code === null) return ok(name, `${port} is free`);
+  if (code !== "EADDRINUSE") return fail(name, `${port} cannot be used (${code})`, "start with another --port");
   const holder = await findListener(port);
   return fail(
     name,

@@ -1,19 +1,19 @@
 import { Fault } from "@rouse/contract";
 import { sqliteCodeOf } from "@rouse/holder/load-sqlite";
-import { textOf } from "./carry-trouble.ts";
+import { textOf } from "./carry-fault.ts";
 
 /** What a failed system call or SQLite's own code means for whoever starts Rouse. */
-export function nameOpenTrouble(error: unknown, path: string): unknown {
+export function nameOpenFault(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (isDamage(code)) return new Fault("database-damaged", damagedMessage(path), { cause: error });
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code) || /^E[A-Z]+$/.test(code)) {
     return new Fault("data-folder-unusable", `cannot keep data in ${path}: ${textOf(error)}`, { cause: error });
   }
-  return nameTrouble(error, path);
+  return nameFault(error, path);
 }
 
 /** What it means while Rouse runs. Anything else is a bug and stays what it is. */
-export function nameTrouble(error: unknown, path: string): unknown {
+export function nameFault(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (isDamage(code)) return new Fault("database-damaged", damagedWhileRunning(path), { cause: error });
   if (/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|BUSY|LOCKED|PROTOCOL|NOMEM)/.test(code)) {

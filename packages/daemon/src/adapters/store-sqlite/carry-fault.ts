@@ -1,8 +1,8 @@
 import { Fault } from "@rouse/contract";
-import type { Trouble } from "./thread-messages.ts";
+import type { PackedFault } from "./thread-messages.ts";
 
 /** Errors lose their class and fields between threads; these two carry them across. */
-export function toTrouble(error: unknown): Trouble {
+export function packFault(error: unknown): PackedFault {
   const detail = error instanceof Error ? String(error.cause ?? error.stack) : String(error);
   if (error instanceof Fault) {
     return { code: error.code, message: error.message, retryable: error.retryable, detail };
@@ -10,7 +10,7 @@ export function toTrouble(error: unknown): Trouble {
   return { code: null, message: textOf(error), retryable: false, detail };
 }
 
-export function fromTrouble({ code, message, retryable, detail }: Trouble): Error {
+export function unpackFault({ code, message, retryable, detail }: PackedFault): Error {
   return code === null ? new Error(message, { cause: detail }) : new Fault(code, message, { retryable, cause: detail });
 }
 

@@ -1,5 +1,5 @@
 /** Only where it went, never the whole address: paths of webhooks are often secrets. */
-export function describeTrouble(to: URL, error: unknown): string {
+export function describeFault(to: URL, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return `${to.origin}: ${message}`;
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code))

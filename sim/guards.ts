@@ -311,7 +311,7 @@ export const guards: readonly Guard[] = [
   {
     name: "a beat of our own that failed is doubt",
     file: `${daemon}/engine/canary.ts`,
-    find: "if (!parts.chores.stopped()) self.doubtPath(readClock());",
+    find: "if (!parts.repeating.stopped()) self.doubtPath(readClock());",
     replace: "",
   },
   {

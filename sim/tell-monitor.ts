@@ -38,7 +38,7 @@ export function createTelling(timeline: Timeline) {
     holder.carrying = true;
     const said = holder.met && next !== undefined ? tell(holder, next, to) : meet(holder, to);
     said.then(
-      () => goOn(holder, to),
+      () => resumeMonitor(holder, to),
       (error: unknown) => {
         if (!(error instanceof Fault)) throw error;
         comeAgain(holder, to);
@@ -46,7 +46,7 @@ export function createTelling(timeline: Timeline) {
     );
   }
 
-  function goOn(holder: Holder, to: Listener): void {
+  function resumeMonitor(holder: Holder, to: Listener): void {
     if (to !== listener) return;
     holder.carrying = false;
     if (holder.over || (holder.met && holder.unheard.length === 0)) return;

@@ -1,6 +1,6 @@
 import type { OrderAnswer, OrderRequest } from "@rouse/contract";
 import type { FleetIncidents } from "@rouse/core";
-import { useHands } from "./agents/carry-out-action.ts";
+import { carryOutActions } from "./agents/carry-out-action.ts";
 import type { Agents } from "./agents/host-agents.ts";
 import { recheckGate } from "./agents/recheck-gate.ts";
 import type { Roster } from "./agents/roster.ts";
@@ -91,7 +91,7 @@ export function buildServices(parts: ServiceParts) {
     desk: openDesk(tasks, service, parts.onTasksSaved),
     checkpoints,
     recovery,
-    hands: useHands({
+    hands: carryOutActions({
       alerts,
       holders,
       workspaces,

@@ -9,12 +9,12 @@ import type {
   RouseEvent,
   SavedEvent,
 } from "@rouse/contract";
-import { meetHolders } from "./agents/connect-holders.ts";
+import { connectHolders } from "./agents/connect-holders.ts";
 import { hearBeats, type SentBeat } from "./agents/hear-beats.ts";
 import { hearRegistrations } from "./agents/hear-registrations.ts";
 import type { Counters } from "./agents/host-agents.ts";
 import { createReports, type Reports } from "./agents/report.ts";
-import { hearHands } from "./agents/take-outcome.ts";
+import { takeOutcomes } from "./agents/take-outcome.ts";
 import type { ActivityListener } from "./agents/tell-activity.ts";
 import { anchorSeals } from "./audit/anchor-seals.ts";
 import { whereTrailEnds } from "./audit/audit-trail.ts";
@@ -25,11 +25,11 @@ import type { Config } from "./config/read-config.ts";
 import { type AnswerOnce, answerOnce } from "./engine/answer-once.ts";
 import { applyConfig } from "./engine/apply-config.ts";
 import { buildEngine } from "./engine/build-engine.ts";
-import { canaryEvery, provePath } from "./engine/canary.ts";
+import { canaryEvery, keepCanary } from "./engine/canary.ts";
 import { judgeDue, tickEvery } from "./engine/judge-due.ts";
 import { startOutbox } from "./engine/outbox.ts";
-import { goOn } from "./engine/resume-monitor.ts";
-import { tidyAway, tidyEvery } from "./engine/retention.ts";
+import { resumeMonitor } from "./engine/resume-monitor.ts";
+import { applyRetention, retentionEvery } from "./engine/retention.ts";
 import type { Moment } from "./engine/steady-clock.ts";
 import { type EachSlice, takeInSlices } from "./engine/take-in-slices.ts";
 import type { SigningKey } from "./home/signing-key.ts";
@@ -125,8 +125,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const seals = await recallSeals(store, resumption);
   const orders = await recallOrders(store, resumption, seals.store, parts.signing.publicKey);
   const ground = buildEngine({ ...parts, config, seals, epoch, stopActing, act }, resumption);
-  const { readClock, chores, roster, news, commits, records, engine, agents, markAlive } = ground;
-  const eachSlice = takeInSlices({ timers, chores });
+  const { readClock, repeating, roster, news, commits, records, engine, agents, markAlive } = ground;
+  const eachSlice = takeInSlices({ timers, repeating });
   const common = { ...parts, ...ground, config, eachSlice };
   let savedEnd: AuditPlace | null = whereTrailEnds(resumption);
   const sealing = sealRuns({ ...common, seals, resumption });
@@ -139,17 +139,17 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const people = obeyPeople({ ...common, afterCommits: news.onCommit, after: timers.after });
   const help = buildServices({ ...common, recover: people.recover, onTasksSaved: news.onTasksSaved });
   const { tasks } = help;
-  const outbox = startOutbox(help.hands, timers, log, hearHands({ ...common, afterCommits: news.onCommit }));
-  const { meetWith, settle } = meetHolders(common);
-  const { sendCanaryBy, sendCanary, takeCanary, canaryIsMissing } = provePath(common);
+  const outbox = startOutbox(help.hands, timers, log, takeOutcomes({ ...common, afterCommits: news.onCommit }));
+  const { meetWith, settle } = connectHolders(common);
+  const { sendCanaryBy, sendCanary, takeCanary, canaryIsMissing } = keepCanary(common);
   const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary });
   const storeIsDown = (): boolean => commits.down() !== null;
 
   sealing.start();
-  goOn({ ...common, seals, orders, resumption, tasks, outbox });
-  chores.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
-  chores.again(canaryEvery, sendCanary);
-  chores.again(tidyEvery, tidyAway({ ...common, help }));
+  resumeMonitor({ ...common, seals, orders, resumption, tasks, outbox });
+  repeating.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
+  repeating.again(canaryEvery, sendCanary);
+  repeating.again(retentionEvery, applyRetention({ ...common, help }));
   if (seals.newest !== null) anchoring.offer(seals.newest);
 
   function act(commit: Commit): void {
@@ -168,7 +168,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
 
   function tell(event: RouseEvent): void {
     // Nothing may follow the last seal of a run.
-    if (chores.stopped()) return;
+    if (repeating.stopped()) return;
     engine.saveEvents([event], readClock().time, null);
     commits.schedule();
   }
@@ -206,8 +206,8 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       storeDown: storeIsDown(),
     }),
     async stop() {
-      if (chores.stopped()) return;
-      chores.stop();
+      if (repeating.stopped()) return;
+      repeating.stop();
       await stopActing();
       records.saveAll();
       engine.saveEvents([{ type: "MONITOR_STOPPED", payload: {} }], readClock().time, null);

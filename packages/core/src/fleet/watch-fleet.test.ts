@@ -36,7 +36,7 @@ function fleetOf(count: number, node: (i: number) => string | null = () => null,
     pass: (ms: number) => {
       now += ms;
     },
-    canaryPasses: () => void news.push(fleet.provePath(now)),
+    canaryPasses: () => void news.push(fleet.pathProven(now)),
     endHolds: () => void news.push(fleet.endHolds(now, margin)),
     scopes: () => fleet.holds().map(({ scope }) => scope),
     started: () =>

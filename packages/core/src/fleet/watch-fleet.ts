@@ -166,7 +166,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
   }
 
   /** Our own path was just shown to work. */
-  function provePath(now: MonoMs): FleetNews {
+  function pathProven(now: MonoMs): FleetNews {
     const wake: string[] = [];
     for (const place of places.values()) {
       if (place.hold === null || place.hold.provenAt !== null) continue;
@@ -236,7 +236,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
   const holds = (): { scope: Scope; hold: Hold }[] =>
     [...places].flatMap(([scope, { hold }]) => (hold === null ? [] : [{ scope, hold }]));
 
-  return { note, hear, around, provePath, endHolds, holds, size: () => members.size };
+  return { note, hear, around, pathProven, endHolds, holds, size: () => members.size };
 }
 
 export type FleetWatch = ReturnType<typeof watchFleet>;

@@ -137,16 +137,16 @@ async function world(given: Given = {}) {
     },
     /** The commit with the next order to stop takes until what this returns is called. */
     orderIsHeldUp(): () => void {
-      let goOn: (() => void) | null = null;
+      let resumeMonitor: (() => void) | null = null;
       store.refuses = (commit) => {
-        if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (goOn = resolve));
+        if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (resumeMonitor = resolve));
         return false;
       };
       return () => {
-        expect(goOn).not.toBeNull();
+        expect(resumeMonitor).not.toBeNull();
         store.refuses = () => false;
         store.delay = null;
-        goOn?.();
+        resumeMonitor?.();
       };
     },
     freeze: () => asked(monitor.freeze("anna", "keep still")),

@@ -28,7 +28,7 @@ export interface Hands {
 }
 
 /** Who does what was decided: alerts are delivered, work is saved, processes are stopped, spoken to and started by their holders. */
-export function useHands(hands: Hands): (action: Action) => Promise<ActionOutcome> {
+export function carryOutActions(hands: Hands): (action: Action) => Promise<ActionOutcome> {
   const { alerts, holders, toWall } = hands;
   return async (action) => {
     switch (action.kind) {

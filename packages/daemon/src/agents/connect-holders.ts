@@ -2,7 +2,7 @@ import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import type { Chores } from "../engine/timers.ts";
+import type { RepeatingTimers } from "../engine/timers.ts";
 import type { Holders, WatchSettings } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import { type Commit, storeMark } from "../ports/store.ts";
@@ -17,14 +17,14 @@ interface MeetingParts {
   readonly roster: Roster;
   readonly agents: Agents;
   readonly commits: GroupCommit;
-  readonly chores: Chores;
+  readonly repeating: RepeatingTimers;
   readonly log: Log;
   readonly config: () => Config;
   readonly readClock: () => Moment;
 }
 
 /** The holders of this machine: looked for as soon as they may be, and told how to read their agents' terminals. */
-export function meetHolders(parts: MeetingParts) {
+export function connectHolders(parts: MeetingParts) {
   const { engine, holders, roster, agents, commits, readClock } = parts;
   function settingsOf(agentId: string): WatchSettings {
     const known = roster.find(agentId)?.record;
@@ -36,7 +36,7 @@ export function meetHolders(parts: MeetingParts) {
     /** Once it is saved which store this is. Holders obey the monitor with the highest epoch. */
     meetWith({ epoch, marks }: Commit): void {
       const store = marks[storeMark];
-      if (typeof store !== "string" || parts.chores.stopped()) return;
+      if (typeof store !== "string" || parts.repeating.stopped()) return;
       const news = hearHolders({ engine, roster, agents, commits, readClock, settingsOf });
       holders
         .begin(news, epoch, store)

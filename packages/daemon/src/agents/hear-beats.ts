@@ -1,6 +1,6 @@
 import type { Heartbeat, HeartbeatAck, MonoMs } from "@rouse/contract";
 import type { HeartbeatSignal } from "@rouse/core";
-import { isCanary, type PathProof } from "../engine/canary.ts";
+import { type Canary, isCanary } from "../engine/canary.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { subscribe } from "../engine/subscribe.ts";
@@ -26,7 +26,7 @@ interface HearingParts {
   readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
-  readonly takeCanary: PathProof["takeCanary"];
+  readonly takeCanary: Canary["takeCanary"];
   readonly eachSlice: EachSlice;
 }
 

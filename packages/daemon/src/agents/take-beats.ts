@@ -1,8 +1,7 @@
-import type { HeartbeatAck } from "@rouse/contract";
+import { type Command, type EpochMs, type HeartbeatAck, toIso } from "@rouse/contract";
 import type { HeartbeatSignal, Reply, Signal } from "@rouse/core";
 import type { Host } from "../engine/engine.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { acknowledgeBeat } from "./acknowledge-beat.ts";
 import type { AgentEnroller } from "./enroll-agents.ts";
 import type { RefusedBeat } from "./read-beat.ts";
 import type { Roster, Watched } from "./roster.ts";
@@ -47,4 +46,33 @@ export function takeBeats({ roster, enroll, submit, counts }: TakingParts): Take
     counts[reply.status] += 1;
     return acknowledgeBeat(agentId, moment.time, reply, reply.commands);
   };
+}
+
+type Answer = Pick<HeartbeatAck, "status" | "sequenceNumber"> & { because: HeartbeatAck["because"] | null };
+
+function acknowledgeBeat(
+  agentId: string,
+  time: EpochMs,
+  answer: Answer,
+  commands: readonly Command[],
+  problem?: string,
+): HeartbeatAck {
+  return {
+    agentId,
+    sequenceNumber: answer.sequenceNumber,
+    status: answer.status,
+    receivedAt: isoOf(time),
+    commands: commands.length === 0 ? none : [...commands],
+    ...(answer.because === null || answer.because === undefined ? {} : { because: answer.because }),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+const none: Command[] = [];
+
+/** Many beats share a millisecond; writing its date once is enough. */
+let lastIso = { time: Number.NaN, text: "" };
+function isoOf(time: EpochMs): string {
+  if (lastIso.time !== time) lastIso = { time, text: toIso(time) };
+  return lastIso.text;
 }

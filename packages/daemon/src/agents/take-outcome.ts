@@ -15,7 +15,7 @@ interface HandParts {
  * Turns what the hands report into signals. While the store is down nobody can be heard, so nobody is judged by what comes then: it waits for the
  * store, and for the outage to be known as a gap.
  */
-export function hearHands({ agents, commits, readClock, afterCommits }: HandParts) {
+export function takeOutcomes({ agents, commits, readClock, afterCommits }: HandParts) {
   let waiting: (readonly [Action, ActionOutcome])[] = [];
 
   afterCommits(() => {

@@ -12,7 +12,7 @@ import {
 } from "@rouse/contract";
 import { boundLine } from "../engine/bound-line.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
-import { takeTurns } from "../engine/serialize-by-key.ts";
+import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
@@ -63,7 +63,7 @@ const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
 /** The chains of checkpoints: saves, shows, verifies, and finds the way back. */
 export function keepCheckpoints(parts: CheckpointParts) {
   const { store, states, commits, readClock } = parts;
-  const inTurn = takeTurns();
+  const inTurn = serializeByKey();
   const inLine = boundLine(
     mostWaiting,
     (taskId) => `${mostWaiting} checkpoints of task ${taskId} wait to be saved; send it again in a moment`,

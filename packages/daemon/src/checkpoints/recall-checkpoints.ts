@@ -7,7 +7,7 @@ import {
   type RecoveryContext,
 } from "@rouse/contract";
 import { type CheckpointLink, chooseCheckpoint, isUsable } from "@rouse/core";
-import { takeTurns } from "../engine/serialize-by-key.ts";
+import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { States } from "../ports/states.ts";
 import type { Store } from "../ports/store.ts";
 import { statesKept } from "./bound-checkpoints.ts";
@@ -41,7 +41,7 @@ export interface WayBack {
 
 export function recallCheckpoints(parts: RecallParts) {
   const { store, newestOf } = parts;
-  const inTurn = takeTurns();
+  const inTurn = serializeByKey();
   /** Verdicts that were asked for and are not begun: whoever asks meanwhile gets the same. */
   const asked = new Map<string, Promise<CheckpointVerdict>>();
 

@@ -20,7 +20,7 @@ import { keepRecords } from "./keep-records.ts";
 import { lastAlive } from "./resume.ts";
 import { doubtSelf } from "./self-doubt.ts";
 import { startSteadyClock } from "./steady-clock.ts";
-import { createChores } from "./timers.ts";
+import { createTimers } from "./timers.ts";
 import { watchSelf } from "./watch-self.ts";
 
 interface BuildingParts {
@@ -95,7 +95,7 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     clock,
     readClock: clock.read,
     started,
-    chores: createChores(timers),
+    repeating: createTimers(timers),
     engine,
     roster,
     fleet,

@@ -6,7 +6,7 @@ import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment } from "./steady-clock.ts";
-import type { Chores } from "./timers.ts";
+import type { RepeatingTimers } from "./timers.ts";
 import type { SelfWatch } from "./watch-self.ts";
 
 export const canaryEvery: DurationMs = 5000;
@@ -19,14 +19,14 @@ interface ProvingParts {
   readonly engine: Engine;
   readonly agents: Agents;
   readonly commits: GroupCommit;
-  readonly chores: Chores;
+  readonly repeating: RepeatingTimers;
   readonly log: Log;
   readonly readClock: () => Moment;
   readonly markAlive: () => void;
 }
 
 /** The canary: a beat of our own that goes the way of all beats, to the disk. While it does not get through, silence is ours before it is anybody else's. */
-export function provePath(parts: ProvingParts) {
+export function keepCanary(parts: ProvingParts) {
   const { doubt, self, fleet, engine, agents, commits, readClock } = parts;
   let send: (() => Promise<void>) | null = null;
 
@@ -42,7 +42,7 @@ export function provePath(parts: ProvingParts) {
         await send?.();
       } catch (error) {
         parts.log.warn({ error: String(error) }, "our own test beat did not get through");
-        if (!parts.chores.stopped()) self.doubtPath(readClock());
+        if (!parts.repeating.stopped()) self.doubtPath(readClock());
       }
       return fleet.holds().length > 0 || doubt.pathHold() !== null ? canaryOnHold : canaryEvery;
     },
@@ -55,14 +55,14 @@ export function provePath(parts: ProvingParts) {
       await commits.saved();
       const moment = readClock();
       doubt.canaryPassed(moment.now);
-      agents.takeNews(fleet.provePath(moment.now), moment);
+      agents.takeNews(fleet.pathProven(moment.now), moment);
       engine.deliver(moment);
       return { agentId: canaryId, sequenceNumber: null, status: "accepted", receivedAt, commands: [] };
     },
   };
 }
 
-export type PathProof = ReturnType<typeof provePath>;
+export type Canary = ReturnType<typeof keepCanary>;
 
 export const isCanary = (sent: unknown): boolean =>
   typeof sent === "object" && sent !== null && (sent as { agentId?: unknown }).agentId === canaryId;

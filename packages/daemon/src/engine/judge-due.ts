@@ -4,12 +4,12 @@ import type { Agents } from "../agents/host-agents.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Timers } from "../ports/clock.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
-import type { PathProof } from "./canary.ts";
+import type { Canary } from "./canary.ts";
 import type { Engine, Kept } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordKeeper } from "./keep-records.ts";
 import type { Moment } from "./steady-clock.ts";
-import type { Chores } from "./timers.ts";
+import type { RepeatingTimers } from "./timers.ts";
 import type { SelfWatch } from "./watch-self.ts";
 
 /** How often the monitor looks at itself and at who is due. */
@@ -26,19 +26,19 @@ interface JudgingParts {
   readonly commits: GroupCommit;
   readonly records: RecordKeeper;
   readonly tasks: Tasks;
-  readonly chores: Chores;
+  readonly repeating: RepeatingTimers;
   readonly timers: Timers;
   readonly config: () => Config;
   readonly readClock: () => Moment;
-  readonly canaryIsMissing: PathProof["canaryIsMissing"];
+  readonly canaryIsMissing: Canary["canaryIsMissing"];
 }
 
 /** One tick: first a look at ourselves; then, once waiting input has been read, at whoever is due. */
 export function judgeDue(parts: JudgingParts): () => void {
-  const { fleet, incidents, self, engine, agents, commits, tasks, chores, timers, readClock } = parts;
+  const { fleet, incidents, self, engine, agents, commits, tasks, repeating, timers, readClock } = parts;
 
   function judge(): void {
-    if (chores.stopped() || commits.down() !== null) return;
+    if (repeating.stopped() || commits.down() !== null) return;
     const moment = readClock();
     const { amnestyMargin } = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
     agents.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment);
@@ -53,7 +53,7 @@ export function judgeDue(parts: JudgingParts): () => void {
   }
 
   function wakeRound(due: readonly Kept<unknown>[], from: number, moment: Moment): void {
-    if (chores.stopped()) return;
+    if (repeating.stopped()) return;
     const until = Math.min(due.length, from + wakesPerRound);
     for (const kept of due.slice(from, until)) engine.wake(kept, moment);
     engine.deliver(moment);

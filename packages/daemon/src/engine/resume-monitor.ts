@@ -42,7 +42,7 @@ interface GoingOnParts {
 }
 
 /** Picks up after the run before: everybody as they were, an amnesty for the time nobody watched, and the actions whose outcome is not known. */
-export function goOn(parts: GoingOnParts): void {
+export function resumeMonitor(parts: GoingOnParts): void {
   const { resumption, alive, started, roster, engine, agents, commits } = parts;
   restoreAgents(resumption, roster, parts.config());
   roster.goOnAfter(resumption.marks[usedNumbersMark]);

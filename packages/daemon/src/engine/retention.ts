@@ -9,7 +9,7 @@ import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
 
-export const tidyEvery: DurationMs = 60_000;
+export const retentionEvery: DurationMs = 60_000;
 /** With more to tidy than one step: soon again, but never so soon that beats would notice. */
 const tidyAgain: DurationMs = 100;
 
@@ -25,12 +25,12 @@ interface TidyingParts {
 }
 
 /** Forgets what is older than it has to be kept, a step at a time; says how long to wait before the next. */
-export function tidyAway(parts: TidyingParts): () => Promise<DurationMs> {
+export function applyRetention(parts: TidyingParts): () => Promise<DurationMs> {
   const { store, help, log, config, readClock } = parts;
   const oldAudit = removeOldAudit(parts);
   return async () => {
     // What is old is now for the monitor that took over to say.
-    if (parts.commits.isReplaced()) return tidyEvery;
+    if (parts.commits.isReplaced()) return retentionEvery;
     const { beats, history } = config().retention;
     const { now, time } = readClock();
     try {
@@ -40,10 +40,10 @@ export function tidyAway(parts: TidyingParts): () => Promise<DurationMs> {
       const more = await store.tidy({ now: today, beats, history, auditThrough });
       help.tasks.forgetOld(readClock(), history);
       const moreStates = await help.checkpoints.forget(now);
-      return more || moreStates ? tidyAgain : tidyEvery;
+      return more || moreStates ? tidyAgain : retentionEvery;
     } catch (error) {
       log.warn({ error: String(error) }, "old data could not be tidied away; will try again");
-      return tidyEvery;
+      return retentionEvery;
     }
   };
 }

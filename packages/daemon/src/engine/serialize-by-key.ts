@@ -1,5 +1,5 @@
 /** Work on the same thing is done one after the other, in the order it was asked for; on different things side by side. */
-export function takeTurns() {
+export function serializeByKey() {
   const last = new Map<string, Promise<unknown>>();
 
   return function inTurn<T>(thing: string, work: () => Promise<T>): Promise<T> {
@@ -13,6 +13,6 @@ export function takeTurns() {
   };
 }
 
-export type InTurn = ReturnType<typeof takeTurns>;
+export type InTurn = ReturnType<typeof serializeByKey>;
 
 const ignore = (): void => undefined;

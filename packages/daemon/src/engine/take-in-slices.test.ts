@@ -5,7 +5,7 @@ import { mostPerSlice, takeInSlices } from "./take-in-slices.ts";
 function openSlices() {
   const wound = handWoundTimers();
   let stopped = false;
-  const eachSlice = takeInSlices({ timers: wound.timers, chores: { stopped: () => stopped } });
+  const eachSlice = takeInSlices({ timers: wound.timers, repeating: { stopped: () => stopped } });
   return { ...wound, eachSlice, stop: () => (stopped = true) };
 }
 

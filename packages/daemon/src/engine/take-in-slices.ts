@@ -9,14 +9,14 @@ export type EachSlice = <T>(all: readonly T[], take: (slice: readonly T[], from:
 
 interface SliceParts {
   readonly timers: Timers;
-  readonly chores: { stopped(): boolean };
+  readonly repeating: { stopped(): boolean };
 }
 
 /**
  * No request keeps the monitor from hearing the others: in each turn of the event loop one slice of one long request is taken, and they come in
  * turn. A stall of our own would be an amnesty for everybody, and an agent could have one whenever it likes.
  */
-export function takeInSlices({ timers, chores }: SliceParts): EachSlice {
+export function takeInSlices({ timers, repeating }: SliceParts): EachSlice {
   let waiting: (() => void)[] = [];
 
   function letOneGoOn(): void {
@@ -36,7 +36,7 @@ export function takeInSlices({ timers, chores }: SliceParts): EachSlice {
     for (let from = 0; from < all.length; from += mostPerSlice) {
       await turnOfItsOwn();
       // Nothing may follow the last seal of a run.
-      if (chores.stopped()) throw new Fault("store-unavailable", "Rouse is stopping", { retryable: true });
+      if (repeating.stopped()) throw new Fault("store-unavailable", "Rouse is stopping", { retryable: true });
       take(all.slice(from, from + mostPerSlice), from);
     }
   };

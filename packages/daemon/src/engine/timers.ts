@@ -2,7 +2,7 @@ import type { DurationMs } from "@rouse/contract";
 import type { Timers } from "../ports/clock.ts";
 
 /** Things done again and again until we stop. A chore that takes time is planned anew only when it is done. */
-export function createChores(timers: Timers) {
+export function createTimers(timers: Timers) {
   const cancels = new Set<() => void>();
   let stopped = false;
 
@@ -36,4 +36,4 @@ export function createChores(timers: Timers) {
   };
 }
 
-export type Chores = ReturnType<typeof createChores>;
+export type RepeatingTimers = ReturnType<typeof createTimers>;

@@ -9,7 +9,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
-import { describeStanding } from "../fleet/describe-standing.ts";
+import { describeStanding } from "../fleet/fleet-matters.ts";
 import type { Holders } from "../ports/holders.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";

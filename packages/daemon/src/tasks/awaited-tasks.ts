@@ -18,7 +18,7 @@ export interface WantsClaim {
 }
 
 /** An agent says, or was started with, which task it works on: it is on its hook, and nobody else should begin it. */
-export function keepHooks({ roster, find, dependentsOf, post }: HookParts) {
+export function awaitTasks({ roster, find, dependentsOf, post }: HookParts) {
   /**
    * Who named a task and never had it, the first to come first: nobody has announced it, it is not ready, or another's. Whoever had it and lost it does
    * not wait: they were told to leave it alone.

@@ -41,7 +41,7 @@ import { hostMachine } from "../engine/host-machine.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Resumption, SavedMachine } from "../ports/store.ts";
-import { keepHooks, type WantsClaim } from "./awaited-tasks.ts";
+import { awaitTasks, type WantsClaim } from "./awaited-tasks.ts";
 import { chooseTaskRules } from "./choose-task-rules.ts";
 import { countBlocked } from "./count-blocked.ts";
 import { relateTasks } from "./relate-tasks.ts";
@@ -96,7 +96,7 @@ export function hostTasks(parts: TaskParts) {
   const toRemind: string[] = [];
   const rulesFor = chooseTaskRules(parts);
   const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.record;
-  const hooks = keepHooks({ roster, find, dependentsOf: relations.dependentsOf, post: engine.post });
+  const hooks = awaitTasks({ roster, find, dependentsOf: relations.dependentsOf, post: engine.post });
   const blocked = countBlocked(doubt, engine.post);
   const workers = tellWorkers({ roster, find, heldBy: relations.heldBy, post: engine.post });
 

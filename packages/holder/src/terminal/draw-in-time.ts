@@ -27,7 +27,7 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
   let busy = false;
   let spent = 0;
 
-  function goOn(): void {
+  function resumeMonitor(): void {
     if (busy) return;
     const [first] = queue;
     if (first === undefined) return;
@@ -43,7 +43,7 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
       spent = 0;
       busy = false;
       look();
-      goOn();
+      resumeMonitor();
     });
   }
 
@@ -70,7 +70,7 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
         if (!isLast) return;
         spent += spentMs() - began;
         busy = false;
-        goOn();
+        resumeMonitor();
       });
     }
   }
@@ -79,11 +79,11 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
     draw(bytes) {
       if (bytes.length === 0) return;
       queue.push(bytes);
-      goOn();
+      resumeMonitor();
     },
     look(look) {
       queue.push(look);
-      goOn();
+      resumeMonitor();
     },
   };
 }

@@ -120,17 +120,17 @@ function relayInput(from: Readable & { unref?(): unknown }, to: Writable): Relay
     last = bytes.at(-1) ?? last;
     if (!to.write(bytes)) from.pause();
   };
-  const goOn = (): void => void from.resume();
+  const resumeMonitor = (): void => void from.resume();
   const end = (): void => void to.end();
 
   function stop(): void {
     from.off("data", pass).off("end", end).off("error", end);
-    to.off("drain", goOn);
+    to.off("drain", resumeMonitor);
     from.pause();
     from.unref?.();
   }
 
   from.on("data", pass).on("end", end).on("error", end);
-  to.on("drain", goOn).on("close", stop);
+  to.on("drain", resumeMonitor).on("close", stop);
   return { midLine: () => last !== newline, stop };
 }

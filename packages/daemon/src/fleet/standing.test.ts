@@ -1,7 +1,7 @@
 import { policyFrom, settingsOf } from "@rouse/contract";
 import { type AgentRecord, newRecord, noBeats } from "@rouse/core";
 import { expect, it } from "vitest";
-import { describeStanding } from "./describe-standing.ts";
+import { describeStanding } from "./fleet-matters.ts";
 
 const policy = policyFrom("fleet", settingsOf("fleet"));
 const birth = { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 };

@@ -55,7 +55,7 @@ export type Stage =
   | { readonly kind: "nudged" }
   | { readonly kind: "escalated"; readonly escalation: Escalation }
   | { readonly kind: "more-time"; readonly until: MonoMs }
-  /** It is to be stopped as soon as the gate allows; `record.stop` is the life of the order itself. */
+  /** It is to be stopped as soon as the gate allows; `record.ending.stop` is the life of the order itself. */
   | {
       readonly kind: "stopping";
       readonly cause: StopCause;

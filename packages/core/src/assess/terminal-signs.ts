@@ -80,11 +80,11 @@ function ruledRest(record: AgentRecord, seen: MonoMs, policy: Policy): DurationM
 
 /** What was found before a time that nobody watched, told of only now: it stands until its holder has looked at what came since. */
 function foundBefore(
-  { health: { findings }, work: { clock: work } }: AgentRecord,
+  { health: { findings }, work }: AgentRecord,
   { seenAt, output }: TerminalFacts,
   now: MonoMs,
 ): Finding | null {
-  const { resumesAt } = work;
+  const { resumesAt } = work.clock;
   if (resumesAt === null || resumesAt > now || resumesAt <= seenAt) return null;
   return findings.find(({ kind, since }) => kind === "no-output" && since > output.at) ?? null;
 }

@@ -306,13 +306,13 @@ function afterNudge(record: AgentRecord, incident: Incident, context: Context): 
 
 /** When it will have done nothing for so long since it was told; `null` while its clock stands still, and where nobody told it. */
 function quietSinceNudge(
-  { work: { clock: work }, seen: { facts, terminal }, ladder: { nudge, reached } }: AgentRecord,
+  { work, seen: { facts, terminal }, ladder: { nudge, reached } }: AgentRecord,
   interval: DurationMs,
 ): MonoMs | null {
   const sent = reached?.sent ?? nudge?.sent ?? null;
   if (sent === null) return null;
   const marks = [sent, facts.progress, facts.checkpoint, terminal?.output ?? null];
-  return whenWorked(work, Math.max(...marks.map((mark) => mark?.worked ?? 0)) + interval);
+  return whenWorked(work.clock, Math.max(...marks.map((mark) => mark?.worked ?? 0)) + interval);
 }
 
 function afterEscalation(record: AgentRecord, incident: Incident, escalation: Escalation, context: Context): Rung {

@@ -38,12 +38,12 @@ export function passGate(
   if (next === "hand-off" && stop === null && refusal?.because === "well-again") return recovered("handed-off");
   if (refusal === null && stop !== null) return { kind: "order-stop" };
   // To try once more at once would fail once more. Who is attached the holder knows before we do.
-  const { refused: stopRefused } = record.ending;
-  if (refusal === null && (stopRefused === "work-not-saved" || stopRefused === "attached"))
-    return afterRefusal(record, incident, stopRefused, null, context);
+  const { refused } = record.ending;
+  if (refusal === null && (refused === "work-not-saved" || refused === "attached"))
+    return afterRefusal(record, incident, refused, null, context);
   if (refusal === null) return { kind: "save-work", cause };
   if (stop !== null) return { kind: "withdraw-stop", because: refusal.because };
-  if (record.ending.refused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
+  if (refused !== refusal.because) return { kind: "refuse-stop", because: refusal.because, cause };
   if (endsByItself.has(refusal.because) && shut !== null && !shut.told) {
     const tellAt = shut.since + policy.escalation.timeout;
     if (now >= tellAt) return { kind: "tell-shut", because: refusal.because };

@@ -292,8 +292,8 @@ export function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidenc
   };
 }
 
-const markSent = ({ beats, work: { clock: work }, seen: { terminal } }: AgentRecord, now: MonoMs): Reached["sent"] => ({
-  ...markNow(work, now),
+const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs): Reached["sent"] => ({
+  ...markNow(work.clock, now),
   novel: terminal?.novel ?? 0,
   lost: beats.lost,
 });

@@ -51,8 +51,8 @@ export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: M
 
 const softened = choices.replace("Please either:", "else:");
 
-const taskWaits = ({ task: { id: taskId, assignedAt: taskAssignedAt } }: AgentRecord, now: MonoMs): string =>
-  `task ${taskId} has waited for you for ${describeDuration(now - (taskAssignedAt ?? now))} and you are idle`;
+const taskWaits = ({ task }: AgentRecord, now: MonoMs): string =>
+  `task ${task.id} has waited for you for ${describeDuration(now - (task.assignedAt ?? now))} and you are idle`;
 
 export const selfReflection = (failed: number, of: number): Wording => ({
   template: "self-reflection",

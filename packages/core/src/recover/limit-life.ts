@@ -119,12 +119,12 @@ function tellPerson(record: AgentRecord, limit: Limit, context: Context): Interv
 function waitForPerson(record: AgentRecord, terminal: TerminalFacts, since: MonoMs, context: Context): AgentRecord {
   const { now } = context;
   const activity = { kind: "WAITING", since, for: "input", until: null } as const;
-  const work = turnClock(record.work.clock, activity, record.life.bornAt, context);
+  const clock = turnClock(record.work.clock, activity, record.life.bornAt, context);
   // It waits for its provider no more; what else follows from that is looked at in a moment.
   const findings = record.health.findings.filter(({ kind }) => kind !== "rate-limited");
   return {
     ...record,
-    work: { ...record.work, activity, clock: work },
+    work: { ...record.work, activity, clock },
     seen: { ...record.seen, terminal },
     health: { ...record.health, findings },
     wakeAt: now + aMoment,

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { type EpochMs, JsonRpc } from "@rouse/contract";
 import type { McpOverHttp } from "../mcp/serve-http.ts";
-import { type Route, readersAnd, route } from "./route.ts";
+import { type Answers, type Route, readersAnd, route } from "./route.ts";
 
 export interface McpParts {
   /** Where requests come in, guard and all: a tool's own questions come in there as well. */
@@ -14,7 +14,12 @@ export interface McpParts {
 const bearer = "Bearer ";
 
 /** GET and DELETE belong to older clients; they are answered that there are no sessions. */
-const methods = { POST: "A message of MCP", GET: "No stream is kept open (405)", DELETE: "No session is kept (405)" };
+const methods = { POST: "A message of MCP", GET: "No stream is kept open", DELETE: "No session is kept" };
+
+const answered: Answers = {
+  200: { content: { "application/json": JsonRpc, "text/event-stream": null } },
+  202: { content: {} },
+};
 
 /** MCP at /mcp. Most daemons are never asked: what it takes is loaded with the first request. */
 export function mcpRoutes({ door, now }: McpParts): { routes: Route[]; close(): Promise<void> } {
@@ -29,7 +34,7 @@ export function mcpRoutes({ door, now }: McpParts): { routes: Route[]; close(): 
       id: `mcp${method.slice(0, 1)}${method.slice(1).toLowerCase()}`,
       about,
       ...(method === "POST" ? { request: { body: JsonRpc, read: "inside" as const } } : {}),
-      answer: { 200: { content: { "application/json": JsonRpc, "text/event-stream": null } }, 202: { content: {} } },
+      answer: method === "POST" ? answered : { 405: { content: { "application/json": JsonRpc } } },
       async run({ raw, reply, body, agent }) {
         serving ??= open();
         const { host = "", authorization = "" } = raw.headers;

@@ -105,10 +105,10 @@ function measure(plan: LoadPlan, connections: readonly Connection[]): Promise<Lo
       }
       connection.since = null;
       underWay--;
-      resumeMonitor(connection, now);
+      goOn(connection, now);
     }
 
-    function resumeMonitor(connection: Connection, now: number): void {
+    function goOn(connection: Connection, now: number): void {
       const due = plan.requestsPerSecond === null ? now : connection.waiting.shift();
       if (due !== undefined && now < until && nextOf(connection) < most) send(connection, due);
       else if (underWay === 0 && (now >= until || sent >= most)) finish(now);

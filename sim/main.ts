@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type PresetName, presetNames, type RouseEvent } from "@rouse/contract";
-import { type OrchestratorTemper, orchestratorTempers } from "./orchestrator.ts";
+import { type OrchestratorTemper, orchestratorTempers } from "./actors/orchestrator.ts";
 import { printFindings } from "./print-findings.ts";
 import { simulate } from "./simulate.ts";
 

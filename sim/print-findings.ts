@@ -1,6 +1,7 @@
-import type { Delays, Findings } from "./judge.ts";
-import type { QuietFindings } from "./quiet-tally.ts";
-import type { SicknessFindings } from "./sickness-judge.ts";
+import type { Findings } from "./judges/judge.ts";
+import type { QuietFindings } from "./judges/quiet-tally.ts";
+import type { SicknessFindings } from "./judges/sickness-judge.ts";
+import type { Delays } from "./judges/summarise.ts";
 
 /** The findings as a page for people. */
 export function printFindings(findings: Findings): string {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { type Guard, guards } from "./guards.ts";
-import type { Findings } from "./judge.ts";
+import type { Findings } from "./judges/judge.ts";
 
 const usage = `npm run guards -- [--only TEXT] [--no-sim]
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { Findings } from "./judge.ts";
+import type { Findings } from "./judges/judge.ts";
 import type { SimulationOptions } from "./simulate.ts";
 
 const run = promisify(execFile);

@@ -8,20 +8,27 @@ import { verifyAudit } from "../packages/daemon/src/audit/verify-audit.ts";
 import { type Monitor, startMonitor } from "../packages/daemon/src/monitor.ts";
 import { noAnchors } from "../packages/daemon/src/ports/anchors.ts";
 import { auditHeadMark, auditStoreMark } from "../packages/daemon/src/ports/store.ts";
-import { Actor, type Rhythm } from "./actor.ts";
-import { createExcuses } from "./excuses.ts";
-import { planFaults } from "./faults.ts";
-import { makeFaulty } from "./faulty-store.ts";
-import { createHeldWorld, type HeldWorld } from "./held-world.ts";
-import { createJudge, type Findings } from "./judge.ts";
-import { clockOf, timersOf, wallAtStart } from "./monitor-time.ts";
-import { createNetwork, type Letter } from "./network.ts";
-import { type OrchestratorTemper, temperOf } from "./orchestrator.ts";
-import { configFor, makeSigningKey } from "./prepare-monitor.ts";
-import { seededRandom } from "./random.ts";
-import { createBeats } from "./send-beats.ts";
-import { planSicknesses } from "./sicknesses.ts";
-import { createTimeline } from "./virtual-time.ts";
+import { Actor, type Rhythm } from "./actors/actor.ts";
+import { type OrchestratorTemper, temperOf } from "./actors/orchestrator.ts";
+import { createBeats } from "./actors/send-beats.ts";
+import { planSicknesses } from "./actors/sicknesses.ts";
+import { createExcuses } from "./judges/excuses.ts";
+import { createJudge, type Findings } from "./judges/judge.ts";
+import { planFaults } from "./world/faults.ts";
+import { createHeldWorld, type HeldWorld } from "./world/held-world.ts";
+import {
+  clockOf,
+  configFor,
+  type MonitorWorld,
+  makeFaulty,
+  makeSigningKey,
+  type Speak,
+  timersOf,
+  wallAtStart,
+} from "./world/monitor-world.ts";
+import { createNetwork, type Letter } from "./world/network.ts";
+import { seededRandom } from "./world/random.ts";
+import { createTimeline } from "./world/virtual-time.ts";
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -40,27 +47,6 @@ export interface SimulationOptions {
 
 /** The monitor's event loop turns once per step of this length; within one, everything happens in its own order. */
 const quantumOf: Readonly<Record<PresetName, number>> = { fleet: 500, default: 2000, tasks: 2000 };
-
-/** Says something to the monitor in its own turn. `failed`: it was not there, died meanwhile, or refused. */
-export type Speak = (say: (to: Monitor) => Promise<unknown>, failed?: (error: unknown) => void) => void;
-
-/** What the world can do to the monitor. */
-export interface MonitorWorld {
-  /** It does not run until then. */
-  stalledUntil: number;
-  /** What its monotonic clock did not count, and since when it does not count now. */
-  suspended: number;
-  suspendedSince: number | null;
-  wallOffset: number;
-  deaf: boolean;
-  /** Its timers come late by up to this much. */
-  load: number;
-  readonly store: { outage: boolean; crashAfterCommit: (() => void) | null };
-  /** The end of the last trouble that was the monitor's own. */
-  troubleUntil: number;
-  readonly troubles: { readonly from: number; readonly to: number }[];
-  crash(downFor: number): void;
-}
 
 /** Runs the real monitor and core on virtual time in a seeded world, and judges the judge. */
 export async function simulate(options: SimulationOptions): Promise<Findings> {
@@ -287,7 +273,9 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     removed: null,
     told: null,
   });
-  return judge.findings(options, (options.agents * end) / 3_600_000, audit);
+  const { seed, preset, agents } = options;
+  const agentHours = (agents * end) / 3_600_000;
+  return judge.findings({ seed, orchestrator: temperOf(options), preset, agents, agentHours }, audit);
 }
 
 /** Everything that waits for nothing but other promises has run. */

@@ -18,10 +18,10 @@ import {
   awaitWaker,
   type Changing,
   endQuestion,
+  goOn,
   lastTool,
   type Moment,
   restsWith,
-  resumeMonitor,
   type SightContext,
   type Sighted,
   tellOfQuestion,
@@ -320,7 +320,7 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
 export function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
   const { asks } = terminal;
-  if (asks === null || asks.what === "limit") return resumeMonitor(sighted, lastTool(terminal, context.at), context);
+  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
   const waker = restsWith(asks.what) ? wakerOf(terminal) : null;
   if (waker !== null) return awaitWaker(sighted, waker, context.at);
   sighted.events.push(...tellOfQuestion(context.agentId, asks));

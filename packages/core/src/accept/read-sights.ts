@@ -13,10 +13,10 @@ import {
   afterword,
   awaitWaker,
   endQuestion,
+  goOn,
   lastTool,
   openTool,
   restsWith,
-  resumeMonitor,
   type SightContext,
   type Sighted,
 } from "./sighted.ts";
@@ -72,7 +72,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "model-asked":
       beginTurn(terminal);
       takeUpAgain(sighted, context);
-      return resumeMonitor(sighted, { kind: "model", since: at }, context);
+      return goOn(sighted, { kind: "model", since: at }, context);
     case "said":
       return readSaid(sighted, sight.digest, context);
     case "tool-started":
@@ -94,7 +94,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
         terminal.putOff = null;
         terminal.compactions = { times: again ? (terminal.compactions?.times ?? 0) + 1 : 1, novel: terminal.novel };
       }
-      return resumeMonitor(sighted, { kind: "model", since: at }, context);
+      return goOn(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
       terminal.tools = [];
       if (sight.outcome === "success") {
@@ -102,7 +102,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
         endLimit(sighted, context);
       }
       terminal.wokenBy = sight.wokenBy ?? null;
-      if (sight.outcome === "success" || !needsAccount(terminal)) resumeMonitor(sighted, null, context);
+      if (sight.outcome === "success" || !needsAccount(terminal)) goOn(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
       if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
@@ -193,7 +193,7 @@ function stopAsking(sighted: Sighted, context: SightContext): void {
   endQuestion(sighted, context);
   // Whatever is asked after this is another question.
   sighted.answered = undefined;
-  if (sighted.terminal.wait === "input") resumeMonitor(sighted, lastTool(sighted.terminal, context.at), context);
+  if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
 function beginTurn(terminal: Sighted["terminal"]): void {
@@ -215,7 +215,7 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
   goOnWithTurn(terminal);
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
-  if (terminal.tools.length === 0) resumeMonitor(sighted, null, context);
+  if (terminal.tools.length === 0) goOn(sighted, null, context);
 }
 
 function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started" }>, context: SightContext): void {
@@ -233,7 +233,7 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   facts.progressMoves = true;
   endLimit(sighted, context);
   takeUpAgain(sighted, context);
-  resumeMonitor(sighted, openTool(name, timeoutSeconds, context.at), context);
+  goOn(sighted, openTool(name, timeoutSeconds, context.at), context);
 }
 
 /** A result is a fact of work. With the last one in, it is the model's turn. */
@@ -244,7 +244,7 @@ function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
   noteFact(sighted, context.mark);
-  resumeMonitor(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
+  goOn(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
 }
 
 /** A new fact in a stream is to it what a new line is to a screen. */

@@ -42,7 +42,7 @@ export const afterword = 4;
 export type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
 
 /** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
-export function resumeMonitor(sighted: Sighted, open: Open, context: SightContext): void {
+export function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   const { activity, terminal } = sighted;
   if (activity.kind === "FINISHED") return;
   const readOffTerminal = terminal.wait !== null || tellsSteps(terminal) || activity.kind === "STARTING";

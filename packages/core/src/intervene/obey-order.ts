@@ -15,9 +15,7 @@ import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from ".
 export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
   if (record.seen.terminal === null) return { record, events: [], actions: [] };
   if (signal.kind === "ordered") return takeOrder(record, signal, context);
-  return isForbiddenToStay(record, context)
-    ? saveWork(record, leftoversOrder(record), context)
-    : resumeMonitor(record, context);
+  return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
 }
 
 /** Children of an agent that has just ended are given this long to notice. */
@@ -114,7 +112,7 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
 }
 
 /** The work is saved, or is not: the order follows, unless a freeze came between or what cannot be saved must be. */
-function resumeMonitor(record: AgentRecord, context: Context): Intervened {
+function goOn(record: AgentRecord, context: Context): Intervened {
   const { policy, doubt } = context;
   const { stop } = record.ending;
   const unchanged: Intervened = { record, events: [], actions: [] };

@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { changeTask, resumeMonitor } from "./change-task.ts";
+import { changeTask, goOn } from "./change-task.ts";
 import { type Changed, unchanged } from "./task-alert.ts";
 import { isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
 import { done, refused, type TaskOrderSignal, type TaskTurn } from "./task-signal.ts";
@@ -48,7 +48,7 @@ function block(task: TaskRecord, actor: string, now: MonoMs): Changed {
 function unblock(task: TaskRecord, actor: string, now: MonoMs): Changed {
   const { state } = task;
   if (state.status !== "blocked") return unchanged(task);
-  const to = state.claim === null ? ({ status: "pending" } as const) : resumeMonitor(state.claim, state.since, now);
+  const to = state.claim === null ? ({ status: "pending" } as const) : goOn(state.claim, state.since, now);
   const facts = { recoveries: 0, updatedAt: now };
   return changeTask(task, { to, because: "unblocked-by-person", actor, facts }, now);
 }

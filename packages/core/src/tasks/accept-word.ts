@@ -1,5 +1,5 @@
 import type { MonoMs, TaskRefusal } from "@rouse/contract";
-import { changeTask, dropClaim, resumeMonitor } from "./change-task.ts";
+import { changeTask, dropClaim, goOn } from "./change-task.ts";
 import { noteWork, refreshClaim } from "./note-work.ts";
 import { type Changed, unchanged } from "./task-alert.ts";
 import { type Claim, claimOf, isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
@@ -50,7 +50,7 @@ function update(before: TaskRecord, claim: Claim, word: Extract<WordSignal, { ki
     return changeTask(before, { to, because: "agent-blocked", actor, facts }, now);
   }
   if (word.status === "running" && state.status === "blocked") {
-    return changeTask(before, { to: resumeMonitor(claim, state.since, now), because: "updated", actor, facts }, now);
+    return changeTask(before, { to: goOn(claim, state.since, now), because: "updated", actor, facts }, now);
   }
   return noteWork(before, note, now);
 }

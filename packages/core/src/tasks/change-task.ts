@@ -81,7 +81,7 @@ export function giveClaim(
 }
 
 /** Back to work with the same claim. The time it waited is not held against it. */
-export function resumeMonitor(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
+export function goOn(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
   const startedAt = claim.startedAt + (now - blockedSince);
   const resumed = { ...claim, startedAt, watchedFrom: now, refreshedAt: now };
   return { status: "running", claim: resumed, stalled: null, timedOutAt: null };

@@ -137,16 +137,16 @@ async function world(given: Given = {}) {
     },
     /** The commit with the next order to stop takes until what this returns is called. */
     orderIsHeldUp(): () => void {
-      let resumeMonitor: (() => void) | null = null;
+      let goOn: (() => void) | null = null;
       store.refuses = (commit) => {
-        if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (resumeMonitor = resolve));
+        if (intends("stop-agent")(commit)) store.delay = new Promise((resolve) => (goOn = resolve));
         return false;
       };
       return () => {
-        expect(resumeMonitor).not.toBeNull();
+        expect(goOn).not.toBeNull();
         store.refuses = () => false;
         store.delay = null;
-        resumeMonitor?.();
+        goOn?.();
       };
     },
     freeze: () => asked(monitor.freeze("anna", "keep still")),

@@ -101,7 +101,7 @@ export function doubtSelf(
       if (by !== null) return;
       const waiting = waitForThaw;
       waitForThaw = [];
-      for (const resumeMonitor of waiting) resumeMonitor();
+      for (const goOn of waiting) goOn();
     },
     frozen: (): Frozen | null => frozen,
     /** At once, unless a person told us to keep still: then when they let us go on. */

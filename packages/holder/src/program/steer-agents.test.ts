@@ -117,9 +117,9 @@ describe("a holder of Codex in the middle of a turn", () => {
   });
 
   it("does not say what is withdrawn while it is brought", async () => {
-    let resumeMonitor: (value?: unknown) => void = () => {};
+    let goOn: (value?: unknown) => void = () => {};
     const hesitates = new Promise((resolve) => {
-      resumeMonitor = resolve;
+      goOn = resolve;
     });
     const { client } = await startCodex({ hesitates });
     const given = nudge(client, "n1");
@@ -130,7 +130,7 @@ describe("a holder of Codex in the middle of a turn", () => {
     const later = { kind: "contain", how: "let-go", reason: "", decidedAt: 1, lastsMs: 1 } as const;
     client.say({ say: "order", key: "later", incarnation: 1, epoch: 1, order: later });
     await client.hear("carried-out", ({ key }) => key === "later");
-    resumeMonitor();
+    goOn();
     expect(await given).toEqual({ kind: "not-sent", because: "no-input" });
     expect(server?.steered).toEqual([]);
   });

@@ -45,7 +45,7 @@ const standStill = async ({ holder }: HolderFile): Promise<void> => {
   process.kill(holder.pid, "SIGSTOP");
   await until(() => readProcess(holder.pid)?.state === "T", "its holder stands still");
 };
-const resumeMonitor = ({ holder }: HolderFile): void => void process.kill(holder.pid, "SIGCONT");
+const goOn = ({ holder }: HolderFile): void => void process.kill(holder.pid, "SIGCONT");
 
 describe("an order to stop that reaches a holder which stood still", () => {
   it("is refused when the agent has written meanwhile, though nobody has read it yet, and that is told first", async () => {
@@ -54,7 +54,7 @@ describe("an order to stop that reaches a holder which stood still", () => {
     const now = Date.now();
     await write();
     client.say(order("k1", { notAfter: now + 60_000, silentAt: now }));
-    resumeMonitor(held);
+    goOn(held);
     expect(await answerTo(client, "k1")).toEqual({ kind: "refused", because: "moved-since" });
     const at = client.heard.findIndex(({ say }) => say === "carried-out");
     const told = client.heard.slice(0, at).flatMap((each) => (each.say === "report" ? each.report.sights : []));
@@ -68,7 +68,7 @@ describe("an order to stop that reaches a holder which stood still", () => {
     const notAfter = Date.now() + 300;
     client.say(order("k1", { notAfter }));
     await until(() => Date.now() > notAfter, "its time is over");
-    resumeMonitor(held);
+    goOn(held);
     expect(await answerTo(client, "k1")).toEqual({ kind: "refused", because: "too-late" });
     expect(held.agent !== null && isSame(held.agent)).toBe(true);
   });
@@ -78,7 +78,7 @@ describe("an order to stop that reaches a holder which stood still", () => {
     await standStill(held);
     const now = Date.now();
     client.say(order("k1", { notAfter: now + 60_000, silentAt: now }));
-    resumeMonitor(held);
+    goOn(held);
     expect(await answerTo(client, "k1")).toMatchObject({ kind: "stopped" });
     const other = await world.start(
       world.spec(sh("echo ready; while :; do echo at work; sleep 0.05; done"), { agentId: "a2" }),
@@ -86,7 +86,7 @@ describe("an order to stop that reaches a holder which stood still", () => {
     const person = await world.connect(other);
     await standStill(other);
     person.say({ ...order("k2", {}), epoch: null });
-    resumeMonitor(other);
+    goOn(other);
     expect(await answerTo(person, "k2")).toMatchObject({ kind: "stopped" });
   });
 });

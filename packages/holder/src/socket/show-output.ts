@@ -53,27 +53,27 @@ export function showFrom(
     }
   }
 
-  const resumeMonitor = (): Promise<void> => {
+  const goOn = (): Promise<void> => {
     work ??= catchUp().finally(() => {
       work = null;
       // What came between the last look and now.
-      if (!socket.destroyed && !told && (over || next < source.end())) void resumeMonitor();
+      if (!socket.destroyed && !told && (over || next < source.end())) void goOn();
     });
     return work;
   };
   // Not before whoever asked has this viewer in hand: there may be nothing to show, and then it is done at once.
-  queueMicrotask(() => void resumeMonitor());
+  queueMicrotask(() => void goOn());
 
   return {
     wrote(offset, bytes) {
       if (told || !follow) return;
-      if (work !== null || next !== offset || socket.writableLength > mostWaiting) return void resumeMonitor();
+      if (work !== null || next !== offset || socket.writableLength > mostWaiting) return void goOn();
       send(socket, offset, bytes);
       next += bytes.length;
     },
     async ended() {
       over = true;
-      while (!told && !socket.destroyed) await resumeMonitor();
+      while (!told && !socket.destroyed) await goOn();
     },
   };
 }

@@ -27,7 +27,7 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
   let busy = false;
   let spent = 0;
 
-  function resumeMonitor(): void {
+  function goOn(): void {
     if (busy) return;
     const [first] = queue;
     if (first === undefined) return;
@@ -43,7 +43,7 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
       spent = 0;
       busy = false;
       look();
-      resumeMonitor();
+      goOn();
     });
   }
 
@@ -70,7 +70,7 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
         if (!isLast) return;
         spent += spentMs() - began;
         busy = false;
-        resumeMonitor();
+        goOn();
       });
     }
   }
@@ -79,11 +79,11 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
     draw(bytes) {
       if (bytes.length === 0) return;
       queue.push(bytes);
-      resumeMonitor();
+      goOn();
     },
     look(look) {
       queue.push(look);
-      resumeMonitor();
+      goOn();
     },
   };
 }

@@ -120,17 +120,17 @@ function relayInput(from: Readable & { unref?(): unknown }, to: Writable): Relay
     last = bytes.at(-1) ?? last;
     if (!to.write(bytes)) from.pause();
   };
-  const resumeMonitor = (): void => void from.resume();
+  const goOn = (): void => void from.resume();
   const end = (): void => void to.end();
 
   function stop(): void {
     from.off("data", pass).off("end", end).off("error", end);
-    to.off("drain", resumeMonitor);
+    to.off("drain", goOn);
     from.pause();
     from.unref?.();
   }
 
   from.on("data", pass).on("end", end).on("error", end);
-  to.on("drain", resumeMonitor).on("close", stop);
+  to.on("drain", goOn).on("close", stop);
   return { midLine: () => last !== newline, stop };
 }

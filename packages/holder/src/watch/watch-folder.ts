@@ -85,7 +85,7 @@ export function watchFolder(
     if (round === null) return;
     const end = performance.now() + sliceMs;
     for (let steps = 1; steps % stepsAtOnce !== 0 || performance.now() < end; steps++) {
-      const step = resumeMonitor(round);
+      const step = goOn(round);
       if (step === "too-large") return giveUp(tryAgainMs);
       if (step === "over") return finish(round);
     }
@@ -93,7 +93,7 @@ export function watchFolder(
   }
 
   /** One file, or one folder begun or ended. */
-  function resumeMonitor(on: Round): "more" | "over" | "too-large" {
+  function goOn(on: Round): "more" | "over" | "too-large" {
     if (on.open !== null) return readOne(on, on.open);
     // Movement is shown already: the rest of the round would cost more and tell nothing.
     if (on.moved && on.next === on.hot) return "over";

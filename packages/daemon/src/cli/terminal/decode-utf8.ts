@@ -20,7 +20,7 @@ export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decode
     push(byte) {
       if (missing === 0 && byte < 0x80) return take(byte);
       if (missing > 0) {
-        if (byte >= lowest && byte <= highest) return resumeMonitor(byte);
+        if (byte >= lowest && byte <= highest) return goOn(byte);
         missing = 0;
         take(replacement);
       }
@@ -33,7 +33,7 @@ export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decode
     },
   };
 
-  function resumeMonitor(byte: number): void {
+  function goOn(byte: number): void {
     [lowest, highest] = [0x80, 0xbf];
     codePoint = (codePoint << 6) | (byte & 0x3f);
     missing -= 1;

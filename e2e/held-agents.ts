@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
-import { wordNothingFound } from "../packages/daemon/src/cli/show/word-nothing-found.ts";
+import { wordNothingFound } from "../packages/daemon/src/cli/text/phrases.ts";
 import { readExitFile, readHolderFile } from "../packages/daemon/src/holders/read-holder-files.ts";
 import { readOutput } from "../packages/holder/src/output/read-output.ts";
 import { isAlive, isSame, readProcess } from "../packages/holder/src/processes/read-processes.ts";

@@ -76,11 +76,11 @@ describe("what is loaded", () => {
   });
 
   it("is what reads the command line, and nothing else, for a command that asks and prints", () => {
-    expect(packagesWith(...command("ps"))).toEqual(["commander"]);
+    expect(packagesWith(...command("agents/ps"))).toEqual(["commander"]);
   });
 
   it("is no more than what makes its token for starting an agent where nothing is configured", () => {
-    const starting = [...command("spawn"), "packages/holder/src/start-holder.ts"];
+    const starting = [...command("agents/spawn"), "packages/holder/src/start-holder.ts"];
     expect(packagesWith(...starting)).toEqual(["commander", "json-canonicalize"]);
   });
 

@@ -5,6 +5,7 @@ import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { HolderNews, WatchSettings } from "../ports/holders.ts";
 import type { Agents } from "./host-agents.ts";
+import { isWorthKeeping } from "./keep-turn.ts";
 import type { Roster } from "./roster.ts";
 
 interface HearingParts {
@@ -75,10 +76,6 @@ export function hearHolders({ roster, engine, agents, commits, readClock, settin
     },
   };
 }
-
-/** A mere sign of life moves clocks; what it says is said again by the next. Everything else is kept before the holder may forget it. */
-export const isWorthKeeping = (report: Extract<Signal, { kind: "reported" }>["report"]): boolean =>
-  report.exit !== null || report.leftovers !== undefined || report.sights.some(({ kind }) => kind !== "output");
 
 export const watchSettingsFrom = ({ terminal }: Settings): WatchSettings => ({
   patterns: terminal.patterns,

@@ -5,7 +5,6 @@ import type { RecordKeeper } from "../engine/keep-records.ts";
 import { hostOf } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { SavedSignal } from "../ports/store.ts";
-import { isWorthKeeping } from "./hear-holders.ts";
 import type { Watched } from "./roster.ts";
 
 export type AgentTurn = KeptTurn<Watched, AgentRecord, Signal, Context, Reply | null>;
@@ -76,3 +75,7 @@ function bodyToKeep(signal: Signal, turn: Stepped<AgentRecord, Reply | null>, te
   if (status !== "accepted" && status !== "stale") return null;
   return text !== undefined && text.length <= longestText ? text : JSON.stringify(signal.beat);
 }
+
+/** A mere sign of life moves clocks; what it says is said again by the next. Everything else is kept before the holder may forget it. */
+export const isWorthKeeping = (report: Extract<Signal, { kind: "reported" }>["report"]): boolean =>
+  report.exit !== null || report.leftovers !== undefined || report.sights.some(({ kind }) => kind !== "output");

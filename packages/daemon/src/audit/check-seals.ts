@@ -3,7 +3,20 @@ import type { AuditRecord, AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
 import { isSigned, isStoppedSeal, removedAction, sealAction, sealEvery, sealedText } from "./audit-trail.ts";
 import { isSignedBy } from "./sign-head.ts";
-import type { AuditEnds, AuditProblem } from "./verify-audit.ts";
+
+/** What is known of a trail beside its lines. */
+export interface AuditEnds {
+  /** Its last line; there may be newer ones by now. */
+  readonly head: AuditPlace | null;
+  /** The id it is sealed under; `null` for one from before there were seals. */
+  readonly store: string | null;
+  /** For such a one: the last line that was removed because it was too old. Otherwise the trail itself says it, signed. */
+  readonly removed: AuditPlace | null;
+  /** That the Rouse that wrote it gave this head itself, and when; `null` when the head was only found in the database. */
+  readonly told: { readonly time: string; readonly signature: string } | null;
+}
+
+export type AuditProblem = AuditVerdict["problems"][number];
 
 type Stretch = NonNullable<AuditVerdict["unsealed"]>;
 

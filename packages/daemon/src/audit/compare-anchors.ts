@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { type AnchorVerdict, type AuditRecord, AuditSeal } from "@rouse/contract";
 import { sealedText } from "./audit-trail.ts";
+import type { AuditProblem } from "./check-seals.ts";
 import { isSignedBy } from "./sign-head.ts";
-import type { AuditProblem } from "./verify-audit.ts";
 
 /** What was found at an anchor. */
 export interface AnchorReading {

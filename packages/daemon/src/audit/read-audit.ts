@@ -2,8 +2,8 @@ import { type AuditRecord, toIso } from "@rouse/contract";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { SigningKey } from "../home/signing-key.ts";
 import type { AuditPlace, AuditQuery, Store } from "../ports/store.ts";
+import type { AuditEnds } from "./check-seals.ts";
 import { headText } from "./sign-head.ts";
-import type { AuditEnds } from "./verify-audit.ts";
 
 /** Where the trail ends, signed, and where else that is kept. */
 export interface AuditHead extends AuditEnds {

@@ -3,8 +3,9 @@ import type { AuditRecord } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hashOfLine, keepAuditTrail, type NewAuditLine } from "./audit-trail.ts";
+import type { AuditEnds } from "./check-seals.ts";
 import { headText } from "./sign-head.ts";
-import { type AuditEnds, verifyAudit } from "./verify-audit.ts";
+import { verifyAudit } from "./verify-audit.ts";
 
 const keys = generateKeyPairSync("ed25519");
 const others = generateKeyPairSync("ed25519");

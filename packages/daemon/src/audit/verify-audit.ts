@@ -1,24 +1,10 @@
 import { AuditRecord, type AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
 import { hashOfLine, noHash } from "./audit-trail.ts";
-import { type CheckedSeals, checkSeals, nameLines } from "./check-seals.ts";
+import { type AuditEnds, type AuditProblem, type CheckedSeals, checkSeals, nameLines } from "./check-seals.ts";
 import { type AnchorReading, compareAnchor } from "./compare-anchors.ts";
 import { sayWhatCannotBeShown } from "./say-limits.ts";
 import { headText, isSignedBy, readPublicKey } from "./sign-head.ts";
-
-/** What is known of a trail beside its lines. */
-export interface AuditEnds {
-  /** Its last line; there may be newer ones by now. */
-  readonly head: AuditPlace | null;
-  /** The id it is sealed under; `null` for one from before there were seals. */
-  readonly store: string | null;
-  /** For such a one: the last line that was removed because it was too old. Otherwise the trail itself says it, signed. */
-  readonly removed: AuditPlace | null;
-  /** That the Rouse that wrote it gave this head itself, and when; `null` when the head was only found in the database. */
-  readonly told: { readonly time: string; readonly signature: string } | null;
-}
-
-export type AuditProblem = AuditVerdict["problems"][number];
 
 /**
  * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or put in, and signed where it has to be. Without

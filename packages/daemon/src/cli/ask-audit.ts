@@ -1,5 +1,5 @@
 import { type AuditRecord, Fault, type FaultCode, faultCodes, type Problem } from "@rouse/contract";
-import type { AuditEnds } from "../audit/verify-audit.ts";
+import type { AuditEnds } from "../audit/check-seals.ts";
 import { type DaemonAddress, findDaemon } from "./find-daemon.ts";
 import type { Surroundings } from "./surroundings.ts";
 

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
 import type { AddCommand } from "./commands/add-command.ts";
-import type { OpenWorkspaces } from "./commands/checkpoints.ts";
-import type { Up } from "./commands/up.ts";
+import type { Up } from "./commands/daemon/up.ts";
+import type { OpenWorkspaces } from "./commands/tasks/checkpoints.ts";
 import { exitMeanings } from "./exit-codes.ts";
 import type { OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -25,40 +25,41 @@ interface Hands {
 
 /** In the order of the help. Each is loaded when it is asked for, because what all of them load takes several times as long as most of them work. */
 const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
-  up: async ({ up }) => (await import("./commands/up.ts")).addUp(up),
-  down: async () => (await import("./commands/down.ts")).addDown,
-  status: async () => (await import("./commands/status.ts")).addStatus,
-  service: async () => (await import("./commands/service.ts")).addService,
-  run: async () => (await import("./commands/run.ts")).addRun,
-  spawn: async () => (await import("./commands/spawn.ts")).addSpawn,
-  ps: async () => (await import("./commands/ps.ts")).addPs,
-  tasks: async () => (await import("./commands/tasks.ts")).addTasks,
-  attach: async () => (await import("./commands/attach.ts")).addAttach,
-  nudge: async () => (await import("./commands/nudge.ts")).addNudge,
-  escalate: async () => (await import("./commands/escalate.ts")).addEscalate,
-  escalations: async () => (await import("./commands/escalations.ts")).addEscalations,
-  terminate: async () => (await import("./commands/terminate.ts")).addTerminate,
-  recover: async () => (await import("./commands/recover.ts")).addRecover,
-  rm: async () => (await import("./commands/remove.ts")).addRm,
-  prune: async () => (await import("./commands/remove.ts")).addPrune,
-  adopt: async () => (await import("./commands/adopt.ts")).addAdopt,
-  health: async () => (await import("./commands/health.ts")).addHealth,
-  why: async () => (await import("./commands/why.ts")).addWhy,
-  logs: async () => (await import("./commands/logs.ts")).addLogs,
-  events: async () => (await import("./commands/events.ts")).addEvents,
-  audit: async ({ openAuditHands }) => (await import("./commands/audit.ts")).addAudit(openAuditHands),
-  checkpoints: async ({ openWorkspaces }) => (await import("./commands/checkpoints.ts")).addCheckpoints(openWorkspaces),
-  record: async () => (await import("./commands/record.ts")).addRecord,
-  replay: async () => (await import("./commands/replay.ts")).addReplay,
-  config: async () => (await import("./commands/config.ts")).addConfig,
-  freeze: async () => (await import("./commands/freeze.ts")).addFreeze,
-  thaw: async () => (await import("./commands/freeze.ts")).addThaw,
-  token: async () => (await import("./commands/token.ts")).addToken,
-  mcp: async () => (await import("./commands/mcp.ts")).addMcp,
-  demo: async () => (await import("./commands/demo.ts")).addDemo,
+  up: async ({ up }) => (await import("./commands/daemon/up.ts")).addUp(up),
+  down: async () => (await import("./commands/daemon/down.ts")).addDown,
+  status: async () => (await import("./commands/daemon/status.ts")).addStatus,
+  service: async () => (await import("./commands/daemon/service.ts")).addService,
+  run: async () => (await import("./commands/agents/run.ts")).addRun,
+  spawn: async () => (await import("./commands/agents/spawn.ts")).addSpawn,
+  ps: async () => (await import("./commands/agents/ps.ts")).addPs,
+  tasks: async () => (await import("./commands/tasks/tasks.ts")).addTasks,
+  attach: async () => (await import("./commands/agents/attach.ts")).addAttach,
+  nudge: async () => (await import("./commands/agents/nudge.ts")).addNudge,
+  escalate: async () => (await import("./commands/agents/escalations.ts")).addEscalate,
+  escalations: async () => (await import("./commands/agents/escalations.ts")).addEscalations,
+  terminate: async () => (await import("./commands/agents/terminate.ts")).addTerminate,
+  recover: async () => (await import("./commands/agents/recover.ts")).addRecover,
+  rm: async () => (await import("./commands/agents/remove.ts")).addRm,
+  prune: async () => (await import("./commands/agents/remove.ts")).addPrune,
+  adopt: async () => (await import("./commands/agents/adopt.ts")).addAdopt,
+  health: async () => (await import("./commands/agents/health.ts")).addHealth,
+  why: async () => (await import("./commands/agents/why.ts")).addWhy,
+  logs: async () => (await import("./commands/agents/logs.ts")).addLogs,
+  events: async () => (await import("./commands/history/events.ts")).addEvents,
+  audit: async ({ openAuditHands }) => (await import("./commands/history/audit.ts")).addAudit(openAuditHands),
+  checkpoints: async ({ openWorkspaces }) =>
+    (await import("./commands/tasks/checkpoints.ts")).addCheckpoints(openWorkspaces),
+  record: async () => (await import("./commands/history/record.ts")).addRecord,
+  replay: async () => (await import("./commands/history/replay.ts")).addReplay,
+  config: async () => (await import("./commands/daemon/config.ts")).addConfig,
+  freeze: async () => (await import("./commands/agents/freeze.ts")).addFreeze,
+  thaw: async () => (await import("./commands/agents/freeze.ts")).addThaw,
+  token: async () => (await import("./commands/daemon/token.ts")).addToken,
+  mcp: async () => (await import("./commands/daemon/mcp.ts")).addMcp,
+  demo: async () => (await import("./commands/daemon/demo.ts")).addDemo,
   completion: async ({ up }) =>
-    (await import("./commands/completion.ts")).addCompletion((here) => createProgram([], here, up, () => {})),
-  doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
+    (await import("./commands/daemon/completion.ts")).addCompletion((here) => createProgram([], here, up, () => {})),
+  doctor: async () => (await import("./commands/daemon/doctor.ts")).addDoctor,
 };
 
 /** Words that people know from elsewhere. Those for orders say which command they are. */

@@ -34,7 +34,7 @@ export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise
   // One that refuses our token is there all the same.
   if (!wanted || (await findRunning(here.home)) !== null) return { kind: "none" };
   if (wish.daemon === undefined && !(await askPerson())) return { kind: "none" };
-  const { startForOwner, tellFailure } = await import("./commands/up-detached.ts");
+  const { startForOwner, tellFailure } = await import("./commands/daemon/up-detached.ts");
   const outcome = await startForOwner(here);
   if (outcome.kind === "failed") return { kind: "over", code: tellFailure(here, outcome) };
   const { pid, url } = outcome.daemon;

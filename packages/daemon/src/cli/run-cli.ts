@@ -1,7 +1,7 @@
 import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
-import type { OpenWorkspaces } from "./commands/checkpoints.ts";
-import type { Up } from "./commands/up.ts";
+import type { Up } from "./commands/daemon/up.ts";
+import type { OpenWorkspaces } from "./commands/tasks/checkpoints.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
 import type { OpenAuditHands } from "./gather-trail.ts";

@@ -2,7 +2,7 @@ import { readlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import { type EpochMs, printable } from "@rouse/contract";
 import { homeFolder } from "../home/home-folder.ts";
-import { type Line, paintLine } from "./show/styled-text.ts";
+import { type Line, paintLine } from "./text/styled-text.ts";
 
 /** Everything a command reads from or writes to outside itself, except the daemon. */
 export interface Surroundings {

@@ -1,7 +1,6 @@
 import { printable } from "@rouse/contract";
 import { RE2JS, RE2JSException } from "re2js";
-import type { ConfigProblem } from "./config-problem.ts";
-import type { Layer } from "./layer.ts";
+import type { ConfigProblem, Layer } from "./config-problem.ts";
 import { isGroup, valueAt } from "./schema-node.ts";
 
 const place = ["terminal", "patterns"] as const;

@@ -1,6 +1,5 @@
 import { overlay, type Settings } from "@rouse/contract";
-import type { ConfigProblem } from "./config-problem.ts";
-import type { Layer } from "./layer.ts";
+import type { ConfigProblem, Layer } from "./config-problem.ts";
 import { valueAt } from "./schema-node.ts";
 
 type SettingPath = readonly [section: string, key: string];

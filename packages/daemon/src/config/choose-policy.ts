@@ -13,7 +13,6 @@ import {
 } from "@rouse/contract";
 import { canonicalize } from "json-canonicalize";
 import { settleRelations } from "./check-relations.ts";
-import { freezeDeep } from "./freeze-deep.ts";
 
 export interface PolicySubject {
   readonly agentId: string;
@@ -130,4 +129,12 @@ function forgetOldest(known: Map<string, ChosenPolicy>): void {
   if (known.size < mostPolicies) return;
   const oldest = known.keys().next();
   if (!oldest.done) known.delete(oldest.value);
+}
+
+/** Freezes a value and all it holds. What is frozen already is taken to be frozen all the way down. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) freezeDeep(inner);
+  return value;
 }

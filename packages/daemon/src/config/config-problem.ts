@@ -45,3 +45,9 @@ export function describeFound(value: unknown): string {
 }
 
 export const cut = (text: string): string => printable(text, 40);
+
+/** Settings from one source. `locate` takes a path inside the settings and says where the user wrote it. */
+export interface Layer {
+  readonly values: unknown;
+  readonly locate: Locate;
+}

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeProblem } from "./config-problem.ts";
-import { type ConfigPlaces, loadConfig } from "./load-config.ts";
+import { loadConfig } from "./load-config.ts";
 import { requireConfig } from "./read-config.ts";
+import type { ConfigPlaces } from "./shipped-config.ts";
 
 let folder: string;
 let places: ConfigPlaces;

@@ -3,17 +3,7 @@ import { openPlainFile } from "@rouse/holder";
 import type { ConfigProblem } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
-import { botboxFileIn, configFileIn } from "./shipped-config.ts";
-import type { Environment } from "./variables.ts";
-
-export interface ConfigPlaces {
-  /** What `--config` names. Then config.yaml of the home folder is not looked at. */
-  readonly configFile?: string | undefined;
-  /** `$ROUSE_HOME`. */
-  readonly home: string;
-  readonly workingFolder: string;
-  readonly environment: Environment;
-}
+import { botboxFileIn, type ConfigPlaces, configFileIn } from "./shipped-config.ts";
 
 /** Finds and reads the files; the same call serves the start and every reload. Never throws for anything a user can cause. */
 export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {

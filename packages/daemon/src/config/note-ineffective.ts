@@ -1,6 +1,5 @@
 import { settingsWithoutEffect } from "@rouse/contract";
-import type { Place } from "./config-problem.ts";
-import type { Layer } from "./layer.ts";
+import type { Layer, Place } from "./config-problem.ts";
 import { isGroup, valueAt } from "./schema-node.ts";
 
 /** Something the user set that changes nothing, and why. Not an error: the file is right, Rouse is not there yet. */

@@ -1,7 +1,6 @@
 import { printable } from "@rouse/contract";
-import { LineCounter, parseDocument, type YAMLError } from "yaml";
-import { type ConfigProblem, describePath, type Locate } from "./config-problem.ts";
-import { surveyKeys } from "./survey-keys.ts";
+import { isAlias, isCollection, isMap, isScalar, LineCounter, parseDocument, type YAMLError } from "yaml";
+import { type ConfigProblem, describePath, type Locate, type PathPart } from "./config-problem.ts";
 
 /** A file as it was handed to us. */
 export interface NamedText {
@@ -63,4 +62,95 @@ function describeSyntaxError(error: YAMLError): string {
   if (error.code === "TAG_RESOLVE_FAILED") return "not valid YAML: a tag that is not known";
   if (error.code === "BAD_DIRECTIVE") return "not valid YAML: a directive that is not known";
   return `not valid YAML: ${printable(error.message.replace(/: .*$/s, ""), 120)}`;
+}
+
+export interface Survey {
+  readonly locate: Locate;
+  readonly problems: readonly ConfigProblem[];
+  /** False when the tree cannot be turned into plain data at all. */
+  readonly convertible: boolean;
+}
+
+type Path = readonly PathPart[];
+
+interface Notes {
+  readonly offsets: Map<string, number>;
+  readonly anchors: Set<string>;
+  readonly refused: { path: Path; offset: number | undefined; message: string }[];
+  convertible: boolean;
+}
+
+/** One walk over a YAML tree: where everything stands, and which keys have no meaning. Aliases are noted, never entered. */
+export function surveyKeys(file: string, root: unknown, lines: LineCounter): Survey {
+  const notes: Notes = { offsets: new Map(), anchors: new Set(), refused: [], convertible: true };
+  walk(notes, root, []);
+
+  const placeOf = (path: Path, offset: number | undefined) => {
+    if (offset === undefined) return { file, path: describePath(path) };
+    const { line, col } = lines.linePos(offset);
+    return { file, path: describePath(path), line, column: col };
+  };
+  return {
+    locate: (path, part = "value") => placeOf(path, nearestOffset(notes, path, part)),
+    problems: notes.refused.map(({ path, offset, message }) => ({ ...placeOf(path, offset), message })),
+    convertible: notes.convertible,
+  };
+}
+
+function walk(notes: Notes, node: unknown, path: Path): void {
+  const offset = note(notes, "value", path, node);
+  if (isAlias(node)) {
+    if (notes.anchors.has(node.source)) return;
+    notes.convertible = false;
+    notes.refused.push({ path, offset, message: "an alias to an anchor that is not set before it" });
+  } else if (isScalar(node) || isCollection(node)) {
+    if (node.anchor) notes.anchors.add(node.anchor);
+    if (isMap(node)) walkPairs(notes, node.items, path);
+    else if (isCollection(node)) for (const [i, item] of node.items.entries()) walk(notes, item, [...path, i]);
+  }
+}
+
+function walkPairs(notes: Notes, pairs: readonly { key: unknown; value: unknown }[], path: Path): void {
+  const seen = new Set<string>();
+  for (const { key, value } of pairs) {
+    const name = keyText(key);
+    const here = [...path, name ?? "?"];
+    const offset = note(notes, "key", here, key);
+    if (name === undefined) {
+      notes.convertible = false;
+      notes.refused.push({ path: here, offset, message: "a key must be plain text" });
+      continue;
+    }
+    // Plain objects hold the settings, and on those this one name means something else.
+    if (name === "__proto__") notes.refused.push({ path: here, offset, message: "not allowed as a name" });
+    if (seen.has(name)) notes.refused.push({ path: here, offset, message: "duplicate key: it is already given above" });
+    seen.add(name);
+    walk(notes, value, here);
+  }
+}
+
+/** A key that is an alias or a list has no name of its own. */
+function keyText(key: unknown): string | undefined {
+  if (!isScalar(key)) return undefined;
+  return key.value === null ? "" : String(key.value);
+}
+
+function note(notes: Notes, part: "key" | "value", path: Path, node: unknown): number | undefined {
+  const offset = isAlias(node) || isScalar(node) || isCollection(node) ? node.range?.[0] : undefined;
+  if (offset !== undefined) notes.offsets.set(part + JSON.stringify(path), offset);
+  return offset;
+}
+
+/** What stands behind an alias, or is missing, has no place of its own: the nearest thing around it is where the user should look. */
+function nearestOffset(notes: Notes, path: Path, part: "key" | "value"): number | undefined {
+  const exact = notes.offsets.get(part + JSON.stringify(path));
+  if (exact !== undefined) return exact;
+  for (let length = path.length; length > 0; length--) {
+    const outer = path.slice(0, length);
+    // An entry of a list has no key: it is found by where it begins.
+    const named = typeof outer.at(-1) === "number" ? "value" : "key";
+    const around = notes.offsets.get(named + JSON.stringify(outer));
+    if (around !== undefined) return around;
+  }
+  return undefined;
 }

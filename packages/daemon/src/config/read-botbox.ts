@@ -1,7 +1,6 @@
 import { checkShape } from "./check-shape.ts";
 import { botboxSchema } from "./config-document.ts";
-import type { ConfigProblem, Locate } from "./config-problem.ts";
-import type { Layer } from "./layer.ts";
+import type { ConfigProblem, Layer, Locate } from "./config-problem.ts";
 import type { ParsedText } from "./parse-yaml.ts";
 import { fillEmptySections, isGroup, valueAt } from "./schema-node.ts";
 

@@ -13,13 +13,11 @@ import {
   selfCheckFrom,
   settingsOf,
 } from "@rouse/contract";
-import { checkAnchors } from "./check-anchors.ts";
+import { checkAnchors, checkWebhook } from "./check-addresses.ts";
 import { checkPatterns } from "./check-patterns.ts";
 import { checkRelations } from "./check-relations.ts";
-import { checkWebhook } from "./check-webhook.ts";
-import { choosePolicy, type Overrides, type PolicySubject } from "./choose-policy.ts";
+import { choosePolicy, freezeDeep, type Overrides, type PolicySubject } from "./choose-policy.ts";
 import { type ConfigProblem, describeProblem } from "./config-problem.ts";
-import { freezeDeep } from "./freeze-deep.ts";
 import { type ConfigNotice, noteIneffective } from "./note-ineffective.ts";
 import { type ConfigSources, readSources, type SourcesReading } from "./read-sources.ts";
 

@@ -1,8 +1,7 @@
 import { parseDuration } from "@rouse/contract";
 import { checkShape } from "./check-shape.ts";
 import { settingsSchema } from "./config-document.ts";
-import { type ConfigProblem, describeFound, type Locate } from "./config-problem.ts";
-import type { Layer } from "./layer.ts";
+import { type ConfigProblem, describeFound, type Layer, type Locate } from "./config-problem.ts";
 import { type Environment, givenIn, type Variable } from "./variables.ts";
 
 const expected = {

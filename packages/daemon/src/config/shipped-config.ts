@@ -1,9 +1,17 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { presetNames, settingsOf } from "@rouse/contract";
-import type { ConfigPlaces } from "./load-config.ts";
 import type { Config } from "./read-config.ts";
-import { givenIn } from "./variables.ts";
+import { type Environment, givenIn } from "./variables.ts";
+
+export interface ConfigPlaces {
+  /** What `--config` names. Then config.yaml of the home folder is not looked at. */
+  readonly configFile?: string | undefined;
+  /** `$ROUSE_HOME`. */
+  readonly home: string;
+  readonly workingFolder: string;
+  readonly environment: Environment;
+}
 
 // Most people configure nothing, and loading what reads a configuration takes longer than the rest of `rouse spawn`.
 

@@ -8,31 +8,13 @@ import { fileURLToPath } from "node:url";
 import { Fault } from "@rouse/contract";
 import { startHolder } from "@rouse/holder/start-holder";
 import { connectRouse, type RouseClient } from "@rouse/sdk";
-import { stopByHolder } from "../cli/commands/order-agent.ts";
+import { stopByHolder } from "../cli/commands/agents/order-agent.ts";
 import { findDaemon, findRunning } from "../cli/find-daemon.ts";
 import { prepareAgent } from "../cli/prepare-agent.ts";
-import type { Line } from "../cli/show/styled-text.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
+import type { Line } from "../cli/text/styled-text.ts";
 import { fastPolicy } from "./fast-policy.ts";
-import { type Story, tellStory } from "./tell-story.ts";
-
-export interface DemoOptions {
-  /** Leave the data folder behind to look at. */
-  readonly keep: boolean;
-  readonly seconds: number;
-  /** Somebody wants it to end. */
-  readonly ended: Promise<"interrupted">;
-}
-
-export type DemoOutcome = "over" | "too-long" | "interrupted";
-
-export const cast = [
-  { name: "hank", role: "hanger" },
-  { name: "lou", role: "looper" },
-  { name: "cora", role: "crasher" },
-  { name: "ada", role: "worker" },
-  { name: "bob", role: "worker" },
-] as const;
+import { cast, type DemoOptions, type DemoOutcome, type Story, tellStory } from "./tell-story.ts";
 
 /** A Rouse of its own in a temporary folder, five small agents, and the story of what happens to them. */
 export async function runDemo(here: Surroundings, options: DemoOptions): Promise<DemoOutcome> {

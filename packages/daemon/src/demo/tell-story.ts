@@ -1,10 +1,27 @@
 import { type EvidenceClass, evidenceClasses, type SavedEvent } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { describeEvent } from "../cli/show/describe-event.ts";
-import { wrapLine } from "../cli/show/fit-text.ts";
-import { type Line, type Style, styled } from "../cli/show/styled-text.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
-import { cast, type DemoOptions, type DemoOutcome } from "./run-demo.ts";
+import { wrapLine } from "../cli/text/fit-text.ts";
+import { type Line, type Style, styled } from "../cli/text/styled-text.ts";
+
+export interface DemoOptions {
+  /** Leave the data folder behind to look at. */
+  readonly keep: boolean;
+  readonly seconds: number;
+  /** Somebody wants it to end. */
+  readonly ended: Promise<"interrupted">;
+}
+
+export type DemoOutcome = "over" | "too-long" | "interrupted";
+
+export const cast = [
+  { name: "hank", role: "hanger" },
+  { name: "lou", role: "looper" },
+  { name: "cora", role: "crasher" },
+  { name: "ada", role: "worker" },
+  { name: "bob", role: "worker" },
+] as const;
 
 export interface Story {
   /** Everybody has finished, and nothing is under way. */

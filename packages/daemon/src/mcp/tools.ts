@@ -12,8 +12,8 @@ import {
 } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { z } from "zod";
-import { paintLine } from "../cli/show/styled-text.ts";
 import { showWhy } from "../cli/show/why.ts";
+import { paintLine } from "../cli/text/styled-text.ts";
 
 /** Who asks, and what it is answered from. */
 export interface Caller {

@@ -1,7 +1,8 @@
 import { Fault, type Policy } from "@rouse/contract";
-import { type ConfigPlaces, loadConfig } from "../config/load-config.ts";
+import { loadConfig } from "../config/load-config.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { type Config, requireConfig } from "../config/read-config.ts";
+import type { ConfigPlaces } from "../config/shipped-config.ts";
 import { sourceOf } from "./summarise-runs.ts";
 
 /** What runs are judged by, and what to call it. */

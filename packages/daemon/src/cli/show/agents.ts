@@ -1,12 +1,20 @@
-import { type AgentHealth, type EpochMs, type HealthState, healthStates, isPersonsMatter } from "@rouse/contract";
+import {
+  type AgentHealth,
+  type AgentList,
+  type EpochMs,
+  type HealthState,
+  healthStates,
+  isPersonsMatter,
+} from "@rouse/contract";
+import type { Surroundings } from "../surroundings.ts";
+import { type Cell, type Column, drawTable } from "../text/draw-table.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { countProcesses, inWords } from "../text/phrases.ts";
+import { type Line, styled } from "../text/styled-text.ts";
+import { ago } from "../text/tell-time.ts";
 import { describeActivity, describeLimit } from "./describe-activity.ts";
-import { type Cell, type Column, drawTable } from "./draw-table.ts";
-import { wrapLine } from "./fit-text.ts";
-import { inWords } from "./in-words.ts";
-import { countProcesses } from "./list-processes.ts";
-import { countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";
-import { type Line, styled } from "./styled-text.ts";
-import { ago } from "./tell-time.ts";
+import { describeRestraint } from "./doubt.ts";
+import { agentDocument, countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";
 
 const none = styled("dim", "–");
 
@@ -154,4 +162,32 @@ const worstFirst: readonly HealthState[] = [
 function badness(agent: AgentHealth): number {
   if (isDoneWith(agent)) return -1;
   return worstFirst.includes(agent.state) ? healthStates.length - worstFirst.indexOf(agent.state) : 0;
+}
+
+/** Which agents are asked for, and how they are shown. */
+export interface PsPlan {
+  readonly view: PsView;
+  readonly choose: (agents: readonly AgentHealth[]) => readonly AgentHealth[];
+}
+
+/** The same agents as a person is shown, and how many are not. */
+export function documentOf({ agents, monitor }: AgentList, { view, choose }: PsPlan) {
+  const chosen = choose(agents);
+  const shown = view.all ? chosen : chosen.filter((agent) => !isDoneWith(agent));
+  const hidden = chosen.length - shown.length;
+  return {
+    agents: shown.map(agentDocument),
+    ...(monitor === undefined ? {} : { monitor }),
+    ...(hidden === 0 ? {} : { hidden }),
+  };
+}
+
+/** What keeps Rouse from acting stands above everybody. */
+export function picture(
+  { agents, monitor }: AgentList,
+  { view, choose }: PsPlan,
+  { now, width }: Pick<Surroundings, "now" | "width">,
+): Line[] {
+  const restraint = monitor === undefined ? [] : describeRestraint(monitor, now(), width);
+  return [...restraint, ...showAgents(choose(agents), now(), width, view)];
 }

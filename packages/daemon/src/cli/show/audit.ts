@@ -1,10 +1,10 @@
 import { createHash, createPublicKey } from "node:crypto";
 import type { AnchorVerdict, AuditRecord, AuditVerdict } from "@rouse/contract";
-import { drawFacts, type Fact } from "./draw-facts.ts";
-import { type Column, drawTable } from "./draw-table.ts";
-import { wrapLine } from "./fit-text.ts";
-import { type Line, type Span, styled } from "./styled-text.ts";
-import { stamp } from "./tell-time.ts";
+import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { type Column, drawTable } from "../text/draw-table.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { type Line, type Span, styled } from "../text/styled-text.ts";
+import { stamp } from "../text/tell-time.ts";
 
 const none = styled("dim", "–");
 

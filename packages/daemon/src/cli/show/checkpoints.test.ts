@@ -1,7 +1,7 @@
 import type { CheckpointCheck } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { paintLine } from "../text/styled-text.ts";
 import { showVerdict } from "./checkpoints.ts";
-import { paintLine } from "./styled-text.ts";
 
 const check = (number: number, flaws: CheckpointCheck["flaws"] = []): CheckpointCheck => ({
   id: "0".repeat(64),

@@ -1,5 +1,5 @@
 import type { ActivityReport, EpochMs, LimitReport } from "@rouse/contract";
-import { countdown, stamp } from "./tell-time.ts";
+import { countdown, stamp } from "../text/tell-time.ts";
 
 /** "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that only words speak of is told as what it is, and one whose time is up as over. */
 export function describeActivity({ kind, open, for: what, by, until }: ActivityReport, now: EpochMs): string {

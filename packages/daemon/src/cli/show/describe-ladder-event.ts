@@ -1,6 +1,6 @@
 import type { ContainmentMeans, LostWork, RouseEvent } from "@rouse/contract";
-import { inWords } from "./in-words.ts";
-import { describeSeconds } from "./tell-time.ts";
+import { inWords } from "../text/phrases.ts";
+import { describeSeconds } from "../text/tell-time.ts";
 
 /** What was done about an agent that is not well. */
 type LadderEvent = Extract<

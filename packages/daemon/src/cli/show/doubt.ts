@@ -1,8 +1,8 @@
 import type { EpochMs, FleetCause, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
-import { cutLine } from "./fit-text.ts";
-import { type Line, styled } from "./styled-text.ts";
-import { ago, countdown, describeSeconds, lasting } from "./tell-time.ts";
+import { cutLine } from "../text/fit-text.ts";
+import { type Line, styled } from "../text/styled-text.ts";
+import { ago, countdown, describeSeconds, lasting } from "../text/tell-time.ts";
 
 const gaps: Readonly<Record<GapCause, string>> = {
   stall: "it stood still",

@@ -1,9 +1,9 @@
 import type { EscalationNotice, EscalationReport, NudgeResult } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { widthOf } from "../text/fit-text.ts";
+import { type Line, paintLine } from "../text/styled-text.ts";
 import { showAsked, showEscalation, showEscalations, showNudge } from "./escalations.ts";
-import { widthOf } from "./fit-text.ts";
 import { hostile, now, stuck } from "./sample.test-support.ts";
-import { type Line, paintLine } from "./styled-text.ts";
 
 const plain = (lines: readonly Line[]): string => lines.map((line) => paintLine(line, false)).join("\n");
 

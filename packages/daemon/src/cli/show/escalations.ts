@@ -9,15 +9,14 @@ import type {
   RemediationHint,
   Severity,
 } from "@rouse/contract";
+import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { type Column, drawTable } from "../text/draw-table.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { inWords, wordIllness } from "../text/phrases.ts";
+import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { inTime, stamp, stampAndAge } from "../text/tell-time.ts";
 import { showEvent } from "./describe-event.ts";
-import { drawFacts, type Fact } from "./draw-facts.ts";
-import { type Column, drawTable } from "./draw-table.ts";
-import { wrapLine } from "./fit-text.ts";
 import { describeFinding } from "./health.ts";
-import { inWords } from "./in-words.ts";
-import { type Line, type Span, type Style, styled } from "./styled-text.ts";
-import { inTime, stamp, stampAndAge } from "./tell-time.ts";
-import { wordIllness } from "./word-illness.ts";
 
 const columns: readonly Column[] = [
   { title: "ID", least: 10 },

@@ -1,9 +1,9 @@
 import type { AgentHealth, TerminalReport } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
+import { paintLine } from "../text/styled-text.ts";
 import { describeDoing } from "./agents.ts";
 import { describeEyes, describeSince, healthDocument, showHealth } from "./health.ts";
 import { healthy, heldFor, now } from "./sample.test-support.ts";
-import { paintLine } from "./styled-text.ts";
 
 it("a person is told by which eyes an agent is seen, and why not by the others", () => {
   expect(

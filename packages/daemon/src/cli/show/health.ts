@@ -10,18 +10,17 @@ import {
   type SystemStatus,
   type TerminalReport,
 } from "@rouse/contract";
+import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { inWords, listProcesses } from "../text/phrases.ts";
+import { type Line, styled } from "../text/styled-text.ts";
+import { describeSeconds, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
 import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { describeActivity } from "./describe-activity.ts";
 import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
-import { drawFacts, type Fact } from "./draw-facts.ts";
-import { wrapLine } from "./fit-text.ts";
-import { inWords } from "./in-words.ts";
-import { listProcesses } from "./list-processes.ts";
 import { describeRestartRule } from "./restart-rule.ts";
 import { agentDocument, countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
-import { type Line, styled } from "./styled-text.ts";
-import { describeSeconds, lasting, stamp, stampAndAge } from "./tell-time.ts";
 
 /** The answer of seed 001's `health` first (agent, status, last_output, errors), then everything Rouse knows. */
 export function healthDocument(agent: AgentHealth) {

@@ -1,7 +1,7 @@
 import type { AgentHealth, EpochMs, EyeReport, WhyReport } from "@rouse/contract";
-import { inWords } from "./in-words.ts";
-import type { Line } from "./styled-text.ts";
-import { ago, describeSeconds, inTime, stamp } from "./tell-time.ts";
+import { inWords } from "../text/phrases.ts";
+import type { Line } from "../text/styled-text.ts";
+import { ago, describeSeconds, inTime, stamp } from "../text/tell-time.ts";
 
 /** A pause that nobody would call quiet. */
 const worthSaying = 120;

@@ -3,9 +3,9 @@ import type { Comparison, ComparisonSummary, Totals } from "../../replay/compare
 import type { Accuracy, Mistake, Share } from "../../replay/measure-labels.ts";
 import { type Replayed, type Verdict, verdicts } from "../../replay/replay-run.ts";
 import { type SourceSummary, summariseRuns, worstFirst } from "../../replay/summarise-runs.ts";
-import { drawTable } from "./draw-table.ts";
-import { wrapLine } from "./fit-text.ts";
-import { type Line, type Span, type Style, styled } from "./styled-text.ts";
+import { drawTable } from "../text/draw-table.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
 
 const styles: Readonly<Record<Verdict, Style>> = {
   healthy: "green",

@@ -1,5 +1,5 @@
 import type { RestartRule, RestartRuleReport, Settings } from "@rouse/contract";
-import { describeSeconds } from "./tell-time.ts";
+import { describeSeconds } from "../text/tell-time.ts";
 
 /** A rule with its numbers, by the settings that hold for its agent. */
 export function reportRestartRule(rule: RestartRule, { restart }: Settings): RestartRuleReport {

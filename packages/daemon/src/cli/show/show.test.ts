@@ -1,14 +1,14 @@
 import { type AgentHealth, type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { writeJson } from "../surroundings.ts";
+import { widthOf } from "../text/fit-text.ts";
+import { type Line, paintLine, styled } from "../text/styled-text.ts";
 import { showAgents } from "./agents.ts";
 import { describeEvent, showEvent } from "./describe-event.ts";
 import { describeRestraint } from "./doubt.ts";
-import { widthOf } from "./fit-text.ts";
 import { healthDocument, showHealth, showSummary } from "./health.ts";
 import { healthy, heldFor, hostile, now, status, stuck, why } from "./sample.test-support.ts";
 import { showStatus } from "./status.ts";
-import { type Line, paintLine, styled } from "./styled-text.ts";
 import { showWhy } from "./why.ts";
 
 const plain = (lines: readonly Line[]): string => lines.map((line) => paintLine(line, false)).join("\n");

@@ -8,7 +8,7 @@ import {
   overWord,
   type SystemStatus,
 } from "@rouse/contract";
-import { type Line, type Span, styled, styledState } from "./styled-text.ts";
+import { type Line, type Span, styled, styledState } from "../text/styled-text.ts";
 
 type Standing = Pick<AgentHealth, "state" | "over">;
 type Ending = Pick<AgentHealth, "state" | "over" | "limit" | "terminal">;

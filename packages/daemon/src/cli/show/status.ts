@@ -2,11 +2,11 @@ import type { EpochMs } from "@rouse/contract";
 import type { DaemonFile, Starter } from "../../home/open-home.ts";
 import { tellHeldAgents } from "../find-held.ts";
 import type { Life, Problem, StatusReport } from "../gather-status.ts";
+import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { type Line, type Style, styled } from "../text/styled-text.ts";
+import { stampAndAge } from "../text/tell-time.ts";
 import { describeDoubt } from "./doubt.ts";
-import { drawFacts, type Fact } from "./draw-facts.ts";
 import { countStandings } from "./standing.ts";
-import { type Line, type Style, styled } from "./styled-text.ts";
-import { stampAndAge } from "./tell-time.ts";
 
 const headlines: Readonly<Record<Life, readonly [Style, string]>> = {
   ready: ["green", "Rouse is running and ready."],

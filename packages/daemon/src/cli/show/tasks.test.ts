@@ -1,8 +1,8 @@
 import type { TaskReport } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { widthOf } from "./fit-text.ts";
+import { widthOf } from "../text/fit-text.ts";
+import { type Line, paintLine } from "../text/styled-text.ts";
 import { hostile, now } from "./sample.test-support.ts";
-import { type Line, paintLine } from "./styled-text.ts";
 import { describeTask, showTask, showTasks } from "./tasks.ts";
 
 const base: TaskReport = {

@@ -1,10 +1,10 @@
 import { type EpochMs, type TaskPage, TaskPriority, type TaskReport, type TaskStatus } from "@rouse/contract";
-import { drawFacts, type Fact } from "./draw-facts.ts";
-import { type Column, drawTable } from "./draw-table.ts";
-import { wrapLine } from "./fit-text.ts";
-import { inWords } from "./in-words.ts";
-import { type Line, type Span, type Style, styled } from "./styled-text.ts";
-import { ago, describeSeconds, inTime, stampAndAge } from "./tell-time.ts";
+import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { type Column, drawTable } from "../text/draw-table.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { inWords } from "../text/phrases.ts";
+import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { ago, describeSeconds, inTime, stampAndAge } from "../text/tell-time.ts";
 
 const none = styled("dim", "–");
 

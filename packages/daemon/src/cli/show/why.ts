@@ -1,17 +1,16 @@
-import type { EpochMs, FindingReport, SavedEvent, WhyReport } from "@rouse/contract";
+import type { EpochMs, FindingReport, SavedEvent, StepReport, WhyReport } from "@rouse/contract";
+import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { drawTable } from "../text/draw-table.ts";
+import { wrapLine } from "../text/fit-text.ts";
+import { inWords, wordIllness } from "../text/phrases.ts";
+import { type Line, styled } from "../text/styled-text.ts";
+import { describeSeconds, inTime, lasting, stampAndAge } from "../text/tell-time.ts";
 import { showEvent } from "./describe-event.ts";
 import { heldBackBy } from "./describe-ladder-event.ts";
 import { describeDoubt, heldBecause } from "./doubt.ts";
-import { drawFacts, type Fact } from "./draw-facts.ts";
-import { wrapLine } from "./fit-text.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
-import { inWords } from "./in-words.ts";
 import { describeEyes, describeOutlook } from "./outlook.ts";
 import { styledStanding } from "./standing.ts";
-import { showSteps } from "./steps.ts";
-import { type Line, styled } from "./styled-text.ts";
-import { describeSeconds, inTime, lasting, stampAndAge } from "./tell-time.ts";
-import { wordIllness } from "./word-illness.ts";
 
 /** `rouse why`: everything behind a verdict, for a person. */
 export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] {
@@ -148,3 +147,35 @@ function beatCounts({ beats }: WhyReport): Line {
 
 const describeSkew = (skew: number): string =>
   skew === 0 ? "right" : `${Math.abs(skew)} s ${skew > 0 ? "ahead" : "behind"}`;
+
+const explanation =
+  "The same letter is the same again; A~ is A but for numbers, ids and times. Steps marked * are the evidence.";
+
+/** The last steps side by side, when something in them repeats. */
+export function showSteps(steps: readonly StepReport[], width: number): Line[] {
+  if (!steps.some(({ evidence }) => evidence)) return [];
+  const columns = [
+    { title: "" },
+    { title: "EVENT" },
+    { title: "TOOL", least: 10 },
+    { title: "ARGS" },
+    { title: "RESULT" },
+    { title: "FAILED" },
+  ];
+  const table = drawTable(columns, steps.map(row), width - 2);
+  return [
+    [],
+    [styled("bold", "Steps")],
+    ...table.map((line): Line => ["  ", ...line]),
+    ...wrapLine(["  ", styled("dim", explanation)], width, 4),
+  ];
+}
+
+const row = ({ event, tool, args, result, failed, evidence }: StepReport) => [
+  evidence ? styled("red", "*") : "",
+  String(event),
+  tool ?? "(says)",
+  args ?? (tool === null ? "" : "?"),
+  result ?? "?",
+  failed === null ? "?" : failed ? styled("red", "yes") : "no",
+];

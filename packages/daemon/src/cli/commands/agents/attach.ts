@@ -1,0 +1,62 @@
+import { type DurationMs, exitWord, Fault } from "@rouse/contract";
+import { exit } from "../../exit-codes.ts";
+import type { Surroundings } from "../../surroundings.ts";
+import { wrapLine } from "../../text/fit-text.ts";
+import { styled } from "../../text/styled-text.ts";
+import type { AddCommand } from "../add-command.ts";
+import { refuseInsideAgent } from "./order-agent.ts";
+
+const afterword = `
+Ctrl-] d leaves; the agent goes on. Ctrl-] Ctrl-] sends one Ctrl-] to it. Every
+other key goes to the agent, Ctrl-C too. While somebody is attached, Rouse does
+nothing to the agent but tell.`;
+
+/** As long as it takes to read how to leave: the agent's screen pushes that off. */
+const readFor: DurationMs = 600;
+
+export const addAttach: AddCommand = (program, here, finish) => {
+  program
+    .command("attach")
+    .description("see an agent's terminal and type into it; leave with Ctrl-] d")
+    .argument("<agent>", "id of an agent")
+    .addHelpText("after", afterword)
+    .action(async (agentId: string) => {
+      // Somebody attached keeps Rouse's hands off the agent, and types what a person would.
+      refuseInsideAgent(here, "only people attach");
+      if (!process.stdin.isTTY || !process.stdout.isTTY)
+        throw new Fault("bad-request", "attach needs a terminal; `rouse logs -f` shows the output without one");
+      const [{ attachHere }, { doorOf }, { findHolder }] = await Promise.all([
+        import("../../terminal/attach-here.ts"),
+        import("../../../holders/read-holder-files.ts"),
+        import("../../find-holder.ts"),
+      ]);
+      const file = findHolder(here.home, agentId);
+      if (file === null)
+        throw new Fault("holder-gone", `${agentId} is over; \`rouse logs ${agentId}\` shows what it wrote`);
+      // Before the agent's screen is drawn: that takes the whole terminal, and only the title stays.
+      const wayOut = styled("dim", `${agentId}: Ctrl-] d leaves it, and it goes on; every other key is its own.`);
+      here.print(wrapLine([wayOut], here.width, 2));
+      const title = nameWindow(here, `${agentId}: Ctrl-] d leaves`);
+      const ending = await attachHere(doorOf(here.home, file), { readFor }).finally(title.restore);
+      switch (ending.kind) {
+        case "left":
+          here.warn(`left ${agentId}; it goes on. \`rouse attach ${agentId}\` comes back`);
+          return finish(exit.fine);
+        case "ended":
+          here.warn(`${agentId} ${exitWord(ending.exit)}; \`rouse why ${agentId}\` says what becomes of it`);
+          return finish(exit.fine);
+        case "refused":
+          throw new Fault("order-refused", `cannot attach to ${agentId}: ${ending.problem}`);
+        case "lost":
+          here.warn(`the holder of ${agentId} is gone; \`rouse why ${agentId}\` may say more`);
+          return finish(exit.wrong);
+      }
+    });
+};
+
+/** The window's title for as long as it shows an agent; terminals that keep none take no notice. */
+function nameWindow({ environment }: Surroundings, title: string): { restore(): void } {
+  if (environment["TERM"] === "dumb" || environment["TERM"] === "linux") return { restore() {} };
+  process.stdout.write(`\x1b[22;0t\x1b]0;${title}\x07`);
+  return { restore: () => void process.stdout.write("\x1b[23;0t") };
+}

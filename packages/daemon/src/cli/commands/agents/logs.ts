@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { type EpochMs, Fault, parseDuration } from "@rouse/contract";
+import { type HolderFiles, holderFiles, readOutput, readOutputTimes } from "@rouse/holder";
+import { InvalidArgumentError, Option } from "commander";
+import { listHeld } from "../../../holders/read-holder-files.ts";
+import { interrupted } from "../../exit-codes.ts";
+import { connect } from "../../find-daemon.ts";
+import { notStartedHere } from "../../find-holder.ts";
+import { createOutputPrinter, type OutputPrinter } from "../../show/print-output.ts";
+import type { Surroundings } from "../../surroundings.ts";
+import type { AddCommand } from "../add-command.ts";
+import { readWhole } from "../read-whole.ts";
+import { followOutput } from "./follow-output.ts";
+
+type Since = (now: EpochMs) => EpochMs;
+
+interface LogsOptions {
+  readonly follow?: true;
+  readonly since?: Since;
+  readonly tail?: number;
+  readonly timestamps?: true;
+  readonly raw?: true;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+const pieceBytes = 1024 * 1024;
+
+const help = `
+Everything that is kept is printed, of earlier lives too; -n or --since make it
+less. Escape sequences are taken out, so nothing an agent wrote can act on your
+terminal, and of a line that was written over only the last is shown. --raw
+gives the bytes as they are, into a file or a pipe; on a terminal, where they
+could do anything to it, only with --force.
+
+It works without a running Rouse, and after the agent has ended. With -f it
+ends when the agent does.
+
+Examples:
+  rouse logs worker-1 -n 50          the last 50 lines
+  rouse logs worker-1 -f --since 10m  the last ten minutes, and what comes
+  rouse logs worker-1 --json | jq -r .text`;
+
+export const addLogs: AddCommand = (program, here) => {
+  program
+    .command("logs")
+    .description("what an agent wrote to its terminal")
+    .argument("<agent>", "id of an agent that Rouse started")
+    .option("-f, --follow", "go on with what it writes from now on")
+    .option("--since <when>", "only what is newer: 10m, 2h or 2026-02-05T10:30:00Z", readSince)
+    .option("-n, --tail <lines>", "only so many lines of what is kept", readWhole(0, Number.MAX_SAFE_INTEGER))
+    .option("-t, --timestamps", "begin each line with when it was written")
+    .addOption(new Option("--raw", "the bytes as they are").conflicts(["json", "timestamps"]))
+    .option("--force", "with --raw: on a terminal, too")
+    .addOption(new Option("--json", "one JSON document per line: at, offset, text").conflicts("timestamps"))
+    .addHelpText("after", help)
+    .action(async (agentId: string, options: LogsOptions) => {
+      if (options.raw && !options.force && process.stdout.isTTY) throw rawOnTerminal();
+      await refuseUnknown(here, agentId);
+      await showLogs(here, agentId, options);
+    });
+};
+
+const rawOnTerminal = (): Fault =>
+  new Fault(
+    "bad-request",
+    "--raw is for files and pipes: what an agent wrote could act on your terminal; --force prints it all the same",
+  );
+
+async function showLogs(here: Surroundings, agentId: string, options: LogsOptions): Promise<void> {
+  if (options.follow) process.on("SIGINT", () => process.exit(interrupted));
+  const files = holderFiles(here.home, agentId);
+  const times = readOutputTimes(files);
+  const { end, oldest } = readOutput(files, { from: null, limit: 0 }) ?? { end: 0, oldest: 0 };
+  const since = options.since === undefined ? oldest : (times.offsetAt(options.since(here.now())) ?? end);
+  const printer = createOutputPrinter({
+    style: styleOf(options),
+    from: Math.max(oldest, Math.min(since, end)),
+    lines: options.tail ?? null,
+    // What was written after the times were read is printed as it comes.
+    timeAt: (offset) => (offset < end ? times.timeAt(offset) : here.now()),
+    write: (output) => (typeof output === "string" ? here.printText(output) : void process.stdout.write(output)),
+    warn: here.warn,
+  });
+  await printUpTo(files, printer, end);
+  if (!options.follow) printer.flush();
+  if (options.tail !== undefined) printer.release();
+  if (options.follow) await followOutput(here, agentId, printer, () => printUpTo(files, printer, Infinity));
+}
+
+function styleOf({ raw, json, timestamps }: LogsOptions) {
+  if (raw) return "raw";
+  if (json) return "json";
+  return timestamps ? "timestamps" : "plain";
+}
+
+async function printUpTo(files: HolderFiles, printer: OutputPrinter, end: number): Promise<void> {
+  while (printer.next() < end) {
+    const piece = readOutput(files, { from: printer.next(), limit: Math.min(pieceBytes, end - printer.next()) });
+    if (piece === null || piece.bytes.length === 0) return;
+    printer.take(piece.from, piece.bytes);
+    if (process.stdout.writableNeedDrain) await once(process.stdout, "drain");
+  }
+}
+
+/** Without a daemon only those are known that left a folder here. */
+async function refuseUnknown(here: Surroundings, agentId: string): Promise<void> {
+  if (listHeld(here.home).includes(agentId)) return;
+  try {
+    await (await connect(here)).getAgentHealth(agentId);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw notStartedHere(here.home, agentId, error);
+  }
+  throw new Fault(
+    "not-supervised",
+    `${agentId} sends heartbeats, but Rouse did not start it and has no output of it; start it with rouse run or rouse spawn`,
+  );
+}
+
+function readSince(text: string): Since {
+  const duration = parseDuration(text);
+  if (duration !== null) return (now) => now - duration;
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw new InvalidArgumentError("Expected 10m, 2h or a time such as 2026-02-05T10:30:00Z.");
+  return () => at;
+}

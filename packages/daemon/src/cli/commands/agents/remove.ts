@@ -1,0 +1,149 @@
+import {
+  type AgentHealth,
+  type DurationMs,
+  type EpochMs,
+  Fault,
+  parseDuration,
+  type RemovedAgent,
+} from "@rouse/contract";
+import type { RouseClient } from "@rouse/sdk";
+import { InvalidArgumentError } from "commander";
+import { exit, exitCodeOf } from "../../exit-codes.ts";
+import { connect } from "../../find-daemon.ts";
+import { isDoneWith, styledStanding } from "../../show/standing.ts";
+import type { Surroundings } from "../../surroundings.ts";
+import { type Column, drawTable } from "../../text/draw-table.ts";
+import { type Line, styled } from "../../text/styled-text.ts";
+import { ago } from "../../text/tell-time.ts";
+import type { AddCommand } from "../add-command.ts";
+import { nameOfUser } from "./order-agent.ts";
+
+interface RemoveOptions {
+  readonly reason?: string;
+  readonly json?: true;
+}
+
+interface PruneOptions extends RemoveOptions {
+  readonly olderThan?: DurationMs;
+  readonly dryRun?: true;
+}
+
+const help = `
+Its record, its beats and what it wrote are gone; what happened to it stays in
+\`rouse events\` and \`rouse audit\` until that is old. One that beats or is
+started again later is simply new.`;
+
+export const addRm: AddCommand = (program, here, finish) => {
+  program
+    .command("rm")
+    .description("take agents that are over out of the list")
+    .argument("<agents...>", "ids of agents")
+    .option("--reason <text>", "for the record")
+    .option("--json", "print one JSON document")
+    .addHelpText("after", `${help}\nEnds with 1 when one of them still lives or is to be started again.`)
+    .action(async (agents: string[], options: RemoveOptions) => {
+      finish(await removeAll(here, await connect(here), [...new Set(agents)], options));
+    });
+};
+
+export const addPrune: AddCommand = (program, here, finish) => {
+  program
+    .command("prune")
+    .description("take everything that is over out of the list")
+    .option("--older-than <duration>", "only what has been over for so long, such as 7d", readAge)
+    .option("--dry-run", "only say what would be removed")
+    .option("--reason <text>", "for the record")
+    .option("--json", "print one JSON document")
+    .addHelpText("after", `${help}\n\nWhat a person is still called for is left: \`rouse rm\` takes it out by name.`)
+    .action(async (options: PruneOptions) => {
+      const rouse = await connect(here);
+      const { agents } = await rouse.fleet();
+      const old = agents.filter((agent) => isDoneWith(agent) && isOlder(agent, options.olderThan ?? 0, here.now()));
+      if (options.dryRun) return showPlan(here, old, options);
+      if (old.length === 0 && !options.json) return here.print([["Nothing to remove."]]);
+      finish(
+        await removeAll(
+          here,
+          rouse,
+          old.map(({ agentId }) => agentId),
+          options,
+        ),
+      );
+    });
+};
+
+const isOlder = ({ over }: AgentHealth, age: DurationMs, now: EpochMs): boolean =>
+  over !== null && now - Date.parse(over.at) >= age;
+
+const columns: readonly Column[] = [{ title: "AGENT", least: 12 }, { title: "STATE" }, { title: "SINCE" }];
+
+function showPlan(here: Surroundings, old: readonly AgentHealth[], { json }: PruneOptions): void {
+  if (json) return here.printJson({ wouldRemove: old.map(({ agentId, over }) => ({ agentId, over })) });
+  if (old.length === 0) return here.print([["Nothing would be removed."]]);
+  const rows = old.map((agent) => [agent.agentId, styledStanding(agent), ago(agent.over?.at ?? "", here.now())]);
+  here.print([
+    [`${old.length === 1 ? "1 agent" : `${old.length} agents`} would be removed:`],
+    ...drawTable(columns, rows, here.width),
+  ]);
+}
+
+interface Refusal {
+  readonly agentId: string;
+  readonly code: Fault["code"];
+  readonly message: string;
+}
+
+/** So many at once: each waits for its holder and for the disk. */
+const atOnce = 8;
+
+/** One that cannot be removed keeps no other from it. What ended it is that of the first that could not. */
+async function removeAll(
+  here: Surroundings,
+  rouse: RouseClient,
+  agents: readonly string[],
+  { reason, json }: RemoveOptions,
+): Promise<number> {
+  const removed: RemovedAgent[] = [];
+  const refused: Refusal[] = [];
+  const order = { actor: nameOfUser(), ...(reason === undefined ? {} : { reason }) };
+  const waiting = [...agents];
+
+  async function work(): Promise<void> {
+    for (let agentId = waiting.shift(); agentId !== undefined; agentId = waiting.shift()) {
+      try {
+        removed.push(await rouse.removeAgent(agentId, order));
+      } catch (error) {
+        // Nobody is there any more who could be asked about the others.
+        if (!(error instanceof Fault) || (error.code !== "agent-unknown" && error.code !== "order-refused"))
+          throw error;
+        refused.push({ agentId, code: error.code, message: error.message });
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: atOnce }, work));
+  const byPlace = (a: { agentId: string }, b: { agentId: string }): number =>
+    agents.indexOf(a.agentId) - agents.indexOf(b.agentId);
+  removed.sort(byPlace);
+  refused.sort(byPlace);
+  if (json) here.printJson({ removed, refused });
+  else if (removed.length > 0) here.print([tellRemoved(removed)]);
+  if (!json) for (const { message } of refused) here.warn(message);
+  const [first] = refused;
+  return first === undefined ? exit.fine : exitCodeOf(first);
+}
+
+function tellRemoved(removed: readonly RemovedAgent[]): Line {
+  const names = removed.map(({ agentId }) => styled("bold", agentId));
+  if (names.length > 10) return [`${names.length} agents are removed.`];
+  const listed = names.flatMap((name, index) =>
+    index === 0 ? [name] : [index === names.length - 1 ? " and " : ", ", name],
+  );
+  return [...listed, names.length === 1 ? " is removed." : " are removed."];
+}
+
+function readAge(text: string): DurationMs {
+  const age = parseDuration(text);
+  if (age === null) throw new InvalidArgumentError("Expected a duration such as 12h or 7d.");
+  return age;
+}

@@ -1,0 +1,60 @@
+import {
+  findingKinds,
+  printable,
+  type RunningProcess,
+  type SharedTurn,
+  type SparedProcess,
+  type StopDetails,
+  type TreeTier,
+} from "@rouse/contract";
+
+/** A word of a closed set, as a person would write it. */
+export const inWords = (code: string): string => code.replaceAll("-", " ").replaceAll("_", " ");
+
+/** What an incident is about. Somebody may have a question about an agent that nothing is found of. */
+export const wordIllness = ({ illness, cause }: { readonly illness: string; readonly cause: string }): string =>
+  (findingKinds as readonly string[]).includes(cause) ? `${illness}: ${inWords(cause)}` : "a question, nothing found";
+
+/** What is said where a process could get out of sight before its agent was ended. `spared`: something was left alone, and is named beside it. */
+export function wordNothingFound(tier: TreeTier | undefined, spared = false): string {
+  const exception =
+    tier === "cgroup"
+      ? "one that left its control group on purpose is not found"
+      : "one that hid on purpose is not found";
+  return `nothing ${spared ? "else " : ""}of it was found any more (${exception})`;
+}
+
+export const countProcesses = ({ length }: readonly RunningProcess[]): string =>
+  `${length} process${length === 1 ? "" : "es"}`;
+
+/** A process names itself. */
+export const listProcesses = (processes: readonly RunningProcess[]): string =>
+  processes.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
+
+/** What a stop has not ended, because others use it. */
+export function wordSharedTurn(turn: SharedTurn): string {
+  switch (turn) {
+    case "interrupted":
+      return "its turn in Codex's shared server was interrupted";
+    case "none":
+      return "Codex's shared server goes on, without a turn of it";
+    case "may-go-on":
+      return "a turn of it may go on in Codex's shared server";
+  }
+}
+
+/** What went with an agent that people may have used, and what did not go because of other agents. */
+export const wordDetails = ({ servers = [], spared = [] }: Pick<StopDetails, "servers" | "spared">): string[] => [
+  ...(servers.length === 0 ? [] : [`with it ended: ${servers.map(wordProcess).join(", ")}`]),
+  ...spared.map((each) => `left alone: ${wordProcess(each)}, ${wordReason(each)}`),
+];
+
+/** tmux calls its server `tmux: server`. Names are chosen by the processes themselves. */
+const wordProcess = ({ pid, name }: { readonly pid: number; readonly name: string }): string =>
+  `${printable(name, 40).replace(/:.*/, "")} (${pid})`;
+
+function wordReason({ agents, because }: SparedProcess): string {
+  const names = `agent${agents.length === 1 ? "" : "s"} ${agents.map((name) => printable(name, 60)).join(", ")}`;
+  if (because === "is-another") return `which belongs to ${names}`;
+  return `${names} ${agents.length === 1 ? "runs" : "run"} in it`;
+}

@@ -1,6 +1,6 @@
 import type { Eye, SavedEvent } from "@rouse/contract";
 import type { Cell } from "./cells.ts";
-import type { Allowed, Story, Told } from "./stories.ts";
+import type { Allowed, Story, Told } from "./story.ts";
 
 export type Verdict =
   | { readonly kind: "holds" }

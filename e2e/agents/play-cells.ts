@@ -7,7 +7,8 @@ import { type Cell, cells, idOf } from "./cells.ts";
 import { judgeCell, type Verdict } from "./judge-cell.ts";
 import type { Mode, ProgramName } from "./programs.ts";
 import { type ScriptedModel, startScriptedModel } from "./scripted-model.ts";
-import { stories, type Told } from "./stories.ts";
+import { stories } from "./stories.ts";
+import type { Told } from "./story.ts";
 import { eyesIn, type Watched, watchProgram } from "./watch-program.ts";
 
 /** One line of the table. */

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
+import { ContainmentMeans } from "./holder.ts";
 import { EndingReason, IncidentReport } from "./incident.ts";
 import { overKinds } from "./over-words.ts";
 import {
   AgentFamily,
   AgentInput,
-  ContainmentMeans,
   ExitStatus,
   EyeState,
   LimitKind,

@@ -7,10 +7,10 @@ import { FleetCause, GapCause, HoldCause, SavedEvent } from "./event.ts";
 import { faultCodes } from "./fault.ts";
 import { EvidenceClass, HealthState } from "./health.ts";
 import { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
+import { OrderRefusal, StopDetails, TreeTier } from "./holder.ts";
 import { EndingReason, IncidentEnding, IncidentReport } from "./incident.ts";
 import { overKinds } from "./over-words.ts";
 import { Next } from "./page.ts";
-import { OrderRefusal, StopDetails, TreeTier } from "./terminal.ts";
 
 /** A `Fault` on the wire (RFC 9457): every refused request gets this as `application/problem+json`, with the matching HTTP status. */
 export const Problem = z

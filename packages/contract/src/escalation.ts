@@ -10,7 +10,7 @@ import {
   Severity,
 } from "./incident.ts";
 import { Next } from "./page.ts";
-import { Settings } from "./policy.ts";
+import { Settings } from "./policy/settings.ts";
 
 /** What a decision would lead to here and now. `left-alone`: one that is not ill is not stopped. */
 export const DecisionEffect = z

@@ -3,6 +3,7 @@ import { LostWork } from "./checkpoint.ts";
 import { ActivityKind, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { findingKinds } from "./health-words.ts";
 import { AckReason, Heartbeat } from "./heartbeat.ts";
+import { ContainmentMeans, ContainRefusal, HolderLoss, StopDetails, TreeTier } from "./holder.ts";
 import {
   AgentAnswer,
   EndingReason,
@@ -15,18 +16,7 @@ import {
   Severity,
 } from "./incident.ts";
 import { TaskPriority, TaskReason, TaskStatus } from "./task.ts";
-import {
-  ContainmentMeans,
-  ContainRefusal,
-  ExitCause,
-  ExitStatus,
-  HolderLoss,
-  LimitKind,
-  Question,
-  RunningProcess,
-  StopDetails,
-  TreeTier,
-} from "./terminal.ts";
+import { ExitCause, ExitStatus, LimitKind, Question, RunningProcess } from "./terminal.ts";
 
 /** What made the monitor blind for a while. Each is answered with an amnesty. */
 export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "store-outage"]).meta({ id: "GapCause" });

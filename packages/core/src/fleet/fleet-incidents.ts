@@ -1,6 +1,5 @@
 import {
   type DurationMs,
-  type EscalationDecision,
   type FleetCause,
   fleetId,
   type MonoMs,
@@ -8,8 +7,6 @@ import {
   type SelfCheckPolicy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
-import type { Escalation } from "../incident.ts";
-import type { ActionOutcome } from "../signal.ts";
 import {
   asSaved,
   combine,
@@ -26,6 +23,7 @@ import {
   tellOfFleet,
   withdraw,
 } from "./fleet-incident.ts";
+import { answerFleet } from "./fleet-questions.ts";
 import { type Presence, watchDeaths } from "./watch-deaths.ts";
 import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 
@@ -349,13 +347,6 @@ export function keepFleetIncidents(
     return combine([withdraw(incident, because), resolve(incident), closed]);
   }
 
-  const findAsked = (escalation: string): { incident: Open; question: Escalation } | null => {
-    for (const incident of incidents)
-      if (incident.stage.kind === "asked" && incident.stage.question.id === escalation)
-        return { incident, question: incident.stage.question };
-    return null;
-  };
-
   const listOpen = (): readonly FleetIncident[] => [...incidents].map(asSaved);
 
   return {
@@ -367,53 +358,7 @@ export function keepFleetIncidents(
       deaths.note(agentId, node, presence, now);
     },
     due,
-    /** One decision for all. `null`: no such question is open. */
-    decide(
-      escalation: string,
-      {
-        decision,
-        actor,
-        reason,
-        more,
-      }: { decision: EscalationDecision; actor: string; reason: string; more: number | null },
-      now: MonoMs,
-    ): FleetDoings | null {
-      const found = findAsked(escalation);
-      if (found === null) return null;
-      const { incident } = found;
-      const over = withdraw(incident, `decided: ${decision}`);
-      const until = now + (more ?? policy().escalation.timeout);
-      turnTo(incident, decision === "allow_more_time" ? { kind: "more-time", until } : { kind: "decided" });
-      const payload = { agentId: fleetId, escalation, decision, actor, reason };
-      return {
-        events: [{ type: "ESCALATION_DECIDED", payload }],
-        actions: over.actions,
-        decided: decision === "allow_more_time" ? null : { agents: [...incident.members], decision, actor },
-      };
-    },
-    /** Somebody is on it. `null`: no such question is open. */
-    acknowledge(escalation: string, actor: string, now: MonoMs): FleetDoings | null {
-      const found = findAsked(escalation);
-      if (found === null) return null;
-      const { incident, question } = found;
-      if (question.acknowledged !== null) return nothing;
-      turnTo(incident, { kind: "asked", question: { ...question, acknowledged: { actor, at: now } } });
-      const payload = { agentId: fleetId, escalation, actor };
-      return { ...nothing, events: [{ type: "ESCALATION_ACKNOWLEDGED", payload }] };
-    },
-    /** What the hands say of the question. That nobody has it needs no alert of its own: there is one. */
-    handsSaid(key: string, outcome: ActionOutcome): FleetDoings {
-      const found = key.endsWith("/asked") ? findAsked(key.slice(0, -"/asked".length)) : null;
-      if (found === null || found.question.delivery !== "queued") return nothing;
-      const { incident, question } = found;
-      const failed = outcome !== "delivered" && outcome.kind === "undelivered" ? outcome.problem : null;
-      if (outcome !== "delivered" && failed === null) return nothing;
-      const delivery = failed === null ? "delivered" : "failed";
-      turnTo(incident, { kind: "asked", question: { ...question, delivery } });
-      if (failed === null) return nothing;
-      const payload = { agentId: fleetId, escalation: question.id, problem: failed };
-      return { ...nothing, events: [{ type: "ESCALATION_UNDELIVERED", payload }] };
-    },
+    ...answerFleet(incidents, turnTo, policy),
     /** Of which incident its silence is part. */
     silentWith: (agentId: string): string | null => memberOf["mass-silence"].get(agentId)?.id ?? null,
     /** Of which incident its end is part. */

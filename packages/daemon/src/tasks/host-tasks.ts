@@ -35,7 +35,7 @@ import {
 import type { AgentTurned } from "../agents/host-agents.ts";
 import type { Roster } from "../agents/roster.ts";
 import type { Config } from "../config/read-config.ts";
-import type { Engine, Host, Kept } from "../engine/engine.ts";
+import type { Engine, Host } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import { hostMachine } from "../engine/host-machine.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
@@ -44,8 +44,8 @@ import type { Resumption, SavedMachine } from "../ports/store.ts";
 import { awaitTasks, type WantsClaim } from "./awaited-tasks.ts";
 import { chooseTaskRules } from "./choose-task-rules.ts";
 import { countBlocked } from "./count-blocked.ts";
+import { KeptTask, retryTask } from "./kept-task.ts";
 import { relateTasks } from "./relate-tasks.ts";
-import { retryTask } from "./retry-task.ts";
 import { tellWorkers } from "./tell-workers.ts";
 
 interface TaskParts {
@@ -59,27 +59,6 @@ interface TaskParts {
 
 /** A few hundredths of a second. */
 const forgivenAtOnce = 2000;
-
-/** One task in memory. */
-class KeptTask implements Kept<TaskRecord> {
-  readonly machine = taskMachine.name;
-  readonly id: string;
-  record: TaskRecord;
-  /** Since when it has its status. After a restart nobody knows better than that it was worked on before. */
-  since: MonoMs;
-  /** The store forgets it by itself in time. */
-  ages: boolean;
-  slot: number | null = null;
-  constructor(task: TaskRecord, ages: boolean) {
-    this.id = task.taskId;
-    this.record = task;
-    this.since = task.updatedAt;
-    this.ages = ages;
-  }
-  wakeAt(): MonoMs | null {
-    return taskMachine.wakeAt(this.record);
-  }
-}
 
 /** The tasks the monitor knows: who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
 export function hostTasks(parts: TaskParts) {

@@ -1,5 +1,27 @@
 import type { MonoMs, RouseEvent } from "@rouse/contract";
-import { agentOf, type TaskRecord } from "@rouse/core";
+import { agentOf, type TaskRecord, taskMachine } from "@rouse/core";
+import type { Kept } from "../engine/engine.ts";
+
+/** One task in memory. */
+export class KeptTask implements Kept<TaskRecord> {
+  readonly machine = taskMachine.name;
+  readonly id: string;
+  record: TaskRecord;
+  /** Since when it has its status. After a restart nobody knows better than that it was worked on before. */
+  since: MonoMs;
+  /** The store forgets it by itself in time. */
+  ages: boolean;
+  slot: number | null = null;
+  constructor(task: TaskRecord, ages: boolean) {
+    this.id = task.taskId;
+    this.record = task;
+    this.since = task.updatedAt;
+    this.ages = ages;
+  }
+  wakeAt(): MonoMs | null {
+    return taskMachine.wakeAt(this.record);
+  }
+}
 
 export interface Retried {
   readonly task: TaskRecord;

@@ -1,4 +1,4 @@
-import type { PartialSettings, Settings } from "./policy.ts";
+import type { PartialSettings, Settings } from "./settings.ts";
 
 /** For coding agents: beats every five minutes, patience in tens of minutes. The other presets say what they change. */
 const defaults: Settings = {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { policyFrom, retentionFrom, Settings, selfCheckFrom, settingsWithoutEffect } from "./policy.ts";
+import { days, hours, minutes, seconds } from "../time.ts";
+import { policyFrom, retentionFrom, selfCheckFrom } from "./policy.ts";
 import { overlay, presetNames, settingsOf } from "./presets.ts";
-import { days, hours, minutes, seconds } from "./time.ts";
+import { Settings, settingsWithoutEffect } from "./settings.ts";
 
 describe("presets", () => {
   it.each(presetNames)("%s is complete and valid", (name) => {

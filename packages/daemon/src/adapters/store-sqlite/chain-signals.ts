@@ -3,6 +3,9 @@ import { type DatabaseSync, prepareArrays } from "@rouse/holder/load-sqlite";
 /** How many signals a start may have to look through to find the ends of the chains: about 40 ms. */
 const signalsBetweenSnapshots = 32_768;
 
+/** No agent has this number. A snapshot of none holds it: Node 22 takes an empty blob for NULL. */
+const nobody = -1;
+
 /**
  * Knows the newest signal of each agent, where its chain of signals (column `before`) begins. Kept in memory; a snapshot goes to
  * disk every so often, and a start reads the snapshot and the signals after it.
@@ -37,7 +40,7 @@ export function openChains(db: DatabaseSync): Chains {
     const snapshot = statements.readSnapshot.get();
     const pairs =
       snapshot === undefined ? new Float64Array() : new Float64Array(new Uint8Array(snapshot.newest).buffer);
-    for (let i = 0; i < pairs.length; i += 2) newest.set(pairs[i] ?? 0, pairs[i + 1] ?? 0);
+    for (let i = 0; i < pairs.length; i += 2) if (pairs[i] !== nobody) newest.set(pairs[i] ?? 0, pairs[i + 1] ?? 0);
     highest = snapshot?.through ?? 0;
     sinceSnapshot = 0;
     for (const [id, agentNo] of statements.readAfter.iterate(highest)) {
@@ -49,7 +52,7 @@ export function openChains(db: DatabaseSync): Chains {
   }
 
   function save(): void {
-    const pairs = new Float64Array(newest.size * 2);
+    const pairs = new Float64Array(Math.max(1, newest.size) * 2).fill(nobody);
     let i = 0;
     for (const [agentNo, id] of newest) {
       pairs[i++] = agentNo;

@@ -22,7 +22,9 @@ beforeAll(async () => {
 afterEach(cleanUp);
 
 const namesIn = (folder: string): string[] =>
-  existsSync(join(repository, folder)) ? readdirSync(join(repository, folder)) : [];
+  existsSync(join(repository, folder))
+    ? readdirSync(join(repository, folder), { recursive: true, encoding: "utf8" })
+    : [];
 
 /** Declarations of its sources and what was bundled of them; of the daemon's declarations only what can be reached. */
 function belongings(folder: string): string[] {
@@ -34,7 +36,7 @@ function belongings(folder: string): string[] {
     "package.json",
     ...namesIn(join(folder, "bin")).map((name) => `bin/${name}`),
     ...namesIn(join(folder, "dist"))
-      .filter((name) => name.endsWith(".js"))
+      .filter((name) => /^[^/]+\.js$/.test(name))
       .map((name) => `dist/${name}`),
     ...(folder === "packages/daemon" ? ["dist/licenses.txt"] : []),
     ...typed.map((name) => `dist/types/${name.replace(/ts$/, "d.ts")}`),
